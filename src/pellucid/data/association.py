@@ -1,0 +1,104 @@
+"""How strongly two features go together, whatever their kinds: one number from 0 to 1.
+
+Two numeric features: the absolute Pearson correlation. A numeric and a categorical one: the
+correlation ratio sqrt(SSB / SST), the square root of the variance explained by the categories. Two
+categorical ones: Cramer's V. Missing values form a category of their own, and are left out for numbers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pellucid.arrays import FloatArray
+from pellucid.data.table import Data
+
+
+def association_matrix(data: Data, rows: int = 20_000) -> FloatArray:
+    """Association of every pair of features, from at most ``rows`` evenly spaced rows."""
+    chosen = data.spread(rows)
+    columns = [data.codes(j)[chosen] for j in range(len(data.schema.features))]
+    weights = data.weights[chosen]
+    nominal = [feature.kind in ("categorical", "boolean") for feature in data.schema.features]
+    matrix = np.eye(len(columns))
+    numeric = [j for j, is_nominal in enumerate(nominal) if not is_nominal]
+    if numeric:
+        matrix[np.ix_(numeric, numeric)] = _correlations(np.stack([columns[j] for j in numeric]), weights)
+    for j in range(len(columns)):
+        for k in range(j):
+            if nominal[j] or nominal[k]:
+                matrix[j, k] = matrix[k, j] = _pair(columns[j], columns[k], nominal[j], nominal[k], weights)
+    return matrix
+
+
+def _pair(a: FloatArray, b: FloatArray, a_nominal: bool, b_nominal: bool, weights: FloatArray) -> float:
+    if a_nominal and b_nominal:
+        return cramers_v(a, b, weights)
+    return correlation_ratio(b, a, weights) if a_nominal else correlation_ratio(a, b, weights)
+
+
+def _correlations(columns: FloatArray, weights: FloatArray) -> FloatArray:
+    """Absolute weighted Pearson correlations; each pair uses the rows where both are present."""
+    present = ~np.isnan(columns)
+    if present.all():
+        centred = columns - (columns @ weights / weights.sum())[:, None]
+        products = (centred * weights) @ centred.T
+        return _normalise(products, np.diag(products)[:, None] * np.diag(products)[None, :])
+    # Centre first for accuracy, then put zeros where a value is missing and count per pair.
+    mass = np.where(present, weights, 0.0)
+    filled = np.where(present, columns, 0.0)
+    filled = np.where(
+        present,
+        filled - (filled * mass).sum(1, keepdims=True) / np.maximum(mass.sum(1, keepdims=True), 1e-300),
+        0.0,
+    )
+    w, ones = weights, present.astype(np.float64)
+    n = (ones * w) @ ones.T
+    sums = (filled * w) @ ones.T
+    squares = (np.square(filled) * w) @ ones.T
+    products = (filled * w) @ filled.T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        covariance = products - sums * sums.T / n
+        variance = squares - np.square(sums) / n
+    return _normalise(covariance, variance * variance.T)
+
+
+def _normalise(covariance: FloatArray, variances: FloatArray) -> FloatArray:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        matrix = np.abs(covariance) / np.sqrt(variances)
+    matrix = np.clip(np.where(np.isfinite(matrix), matrix, 0.0), 0.0, 1.0)
+    np.fill_diagonal(matrix, 1.0)
+    return matrix
+
+
+def correlation_ratio(numbers: FloatArray, labels: FloatArray, weights: FloatArray) -> float:
+    """sqrt(SSB / SST) of a numeric feature over the groups of a categorical one."""
+    present = ~np.isnan(numbers)
+    numbers, labels, weights = numbers[present], labels[present], weights[present]
+    if not weights.sum() > 0:
+        return 0.0
+    _, groups = np.unique(labels, return_inverse=True)
+    centred = numbers - np.average(numbers, weights=weights)
+    total = float(weights @ np.square(centred))
+    if total <= 1e-300:
+        return 0.0
+    mass = np.bincount(groups, weights=weights)
+    sums = np.bincount(groups, weights=weights * centred)
+    between = float((np.square(sums[mass > 0]) / mass[mass > 0]).sum())
+    return float(np.sqrt(min(between / total, 1.0)))
+
+
+def cramers_v(a: FloatArray, b: FloatArray, weights: FloatArray) -> float:
+    """Cramer's V of two categorical features."""
+    _, rows = np.unique(a, return_inverse=True)
+    _, columns = np.unique(b, return_inverse=True)
+    shape = (int(rows.max()) + 1, int(columns.max()) + 1)
+    if min(shape) < 2:
+        return 0.0
+    table = np.bincount(rows * shape[1] + columns, weights=weights, minlength=shape[0] * shape[1]).reshape(
+        shape
+    )
+    total = table.sum()
+    expected = table.sum(1, keepdims=True) * table.sum(0, keepdims=True) / total
+    seen = expected > 0
+    chi2 = float((np.square(table - expected)[seen] / expected[seen]).sum())
+    return float(np.sqrt(min(chi2 / (total * (min(shape) - 1)), 1.0)))

@@ -1,0 +1,82 @@
+"""Where an effect is evaluated: grids of values and quantile bins, all in codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from pellucid.arrays import FloatArray, IntArray
+from pellucid.data.frame import is_missing
+from pellucid.data.schema import DAY, Feature
+from pellucid.errors import InputError
+
+
+def grid_codes(feature: Feature, codes: FloatArray, size: int) -> FloatArray:
+    """The distinct values if there are at most ``size``, else ``size`` equally spaced from least to greatest."""
+    if size < 1:
+        raise InputError(f"grid={size} leaves no points; ask for at least one.")
+    present = np.unique(codes[~np.isnan(codes)])
+    if present.size <= size or feature.nominal:
+        return present
+    return np.unique(snap(feature, np.linspace(present[0], present[-1], size)))
+
+
+def snap(feature: Feature, codes: FloatArray) -> FloatArray:
+    """Values the feature can take: whole numbers for integers, whole days for dates without a time."""
+    if feature.kind == "integer":
+        return np.round(codes)
+    if feature.kind == "date":
+        step = DAY if feature.whole_days else 1.0
+        return np.round(codes / step) * step
+    return codes
+
+
+def given_codes(feature: Feature, at: Any) -> FloatArray:
+    """A grid given by the user, as codes in the order given."""
+    values = list(at) if isinstance(at, Iterable) and not isinstance(at, str) else [at]
+    if not values:
+        raise InputError(f"at= has no values for feature {feature.name!r}; give at least one.")
+    if any(is_missing(value) for value in values):
+        raise InputError(
+            f"at= has a missing value for feature {feature.name!r}; leave it out: the effect at missing is reported by itself."
+        )
+    if feature.kind == "date":
+        return feature.encode(np.array([np.datetime64(value, "us") for value in values]))
+    if feature.categories is None:
+        try:
+            return np.array([float(value) for value in values])
+        except (TypeError, ValueError):
+            raise InputError(
+                f"at= has {values[0]!r} for feature {feature.name!r}, which is {feature.kind}; give numbers."
+            ) from None
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return feature.encode(array)
+
+
+def quantile_edges(codes: FloatArray, bins: int, weights: FloatArray) -> FloatArray:
+    """Bin edges at the quantiles of the data (inverse of the empirical distribution), ties merged.
+
+    Bins are [e0, e1], (e1, e2], ...: every edge is an observed value, so heavily tied or skewed
+    features get fewer, honest bins rather than empty ones.
+    """
+    if bins < 1:
+        raise InputError(f"bins={bins} leaves no bins; ask for at least one.")
+    counted = (weights > 0) & ~np.isnan(codes)
+    present, mass = codes[counted], weights[counted]
+    levels = np.linspace(0.0, 1.0, bins + 1)
+    order = np.argsort(present, kind="stable")
+    cumulative = np.cumsum(mass[order])
+    # The tolerance makes weights of two and duplicated rows fall on the same side of a quantile.
+    positions = np.searchsorted(cumulative, levels * cumulative[-1] * (1 - 1e-12), side="left")
+    return np.unique(present[order][np.minimum(positions, present.size - 1)])
+
+
+def bin_index(codes: FloatArray, edges: FloatArray) -> IntArray:
+    """Bin of each code: 0 for [e0, e1], 1 for (e1, e2], ...; -1 for missing or outside."""
+    index = np.searchsorted(edges, codes, side="left") - 1
+    index[codes == edges[0]] = 0
+    outside = np.isnan(codes) | (codes < edges[0]) | (codes > edges[-1])
+    return np.where(outside, -1, index).astype(np.intp)

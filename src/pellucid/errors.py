@@ -1,0 +1,47 @@
+"""The errors pellucid raises: each says what is wrong, where, and what to do about it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from importlib import import_module
+from types import ModuleType
+
+
+class PellucidError(Exception):
+    """Base of every error that pellucid raises on purpose."""
+
+
+class InputError(PellucidError, ValueError):
+    """An argument, column or row that cannot be used as given."""
+
+
+class ModelError(PellucidError, RuntimeError):
+    """The model failed or returned something that is not a prediction per row."""
+
+
+class MissingExtra(PellucidError, ImportError):
+    """A library that this call needs is not installed."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The clause ``; did you mean 'temp'?``, or the known names when nothing is close."""
+    names = list(known)
+    folded = {candidate.casefold(): candidate for candidate in names}
+    close = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
+    if close:
+        return f"; did you mean {folded[close[0]]!r}?"
+    shown = ", ".join(repr(candidate) for candidate in names[:8])
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return f"; known are {shown}{more}."
+
+
+def require(module: str, *, extra: str | None = None, purpose: str) -> ModuleType:
+    """Import an optional library, or say how to install it."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != module.partition(".")[0]:
+            raise
+        install = f'pip install "pellucid[{extra}]"' if extra else f"pip install {module}"
+        raise MissingExtra(f"{purpose} needs the package {module!r}; install it with: {install}") from error

@@ -1,0 +1,10 @@
+"""Results: few kinds, frozen, and able to speak for themselves."""
+
+from pellucid.explanations.caveat import Caveat
+from pellucid.explanations.dependence import Dependence
+from pellucid.explanations.effect import AtMissing, Colouring, Effect
+from pellucid.explanations.explanation import Explanation
+from pellucid.explanations.importance import Importance
+from pellucid.explanations.store import load
+
+__all__ = ["AtMissing", "Caveat", "Colouring", "Dependence", "Effect", "Explanation", "Importance", "load"]

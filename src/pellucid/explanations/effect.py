@@ -1,0 +1,218 @@
+"""Effect: how predictions change with one or two features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pellucid.arrays import AnyArray, FloatArray, IntArray
+from pellucid.errors import InputError, nearest
+from pellucid.explanations.explanation import Explanation
+from pellucid.explanations.store import stored
+from pellucid.explanations.words import number, percent, value_name
+
+TITLES = {
+    "pdp": "Partial dependence",
+    "ice": "Individual conditional expectation",
+    "ale": "Accumulated local effect",
+    "mplot": "Marginal plot",
+}
+
+
+@stored
+@dataclass(frozen=True, eq=False)
+class AtMissing:
+    """The effect where the feature is missing, and how often it is."""
+
+    values: FloatArray
+    se: FloatArray
+    share: float
+
+
+@stored
+@dataclass(frozen=True, eq=False)
+class Colouring:
+    """For each individual curve the value of the feature that best explains why the curves differ."""
+
+    feature: str
+    values: AnyArray
+    explained: float
+
+
+@stored
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Effect(Explanation):
+    """Result of `pdp`, `ice`, `ale` and `mplot`.
+
+    ``grids`` has one array of feature values per feature. ``values`` has the shape of the grid, with rows
+    first for individual curves and outputs last if there are several. ``average`` is the average curve
+    (``values`` itself unless the result is individual). ``counts`` says how many rows of data lie at each
+    grid point (PDP, ICE, M-plot) or in each bin or cell (ALE). ``spread`` is the standard deviation, over
+    rows, of what was averaged at each grid point or in each bin.
+    """
+
+    method: str
+    kinds: tuple[str, ...]
+    grids: tuple[AnyArray, ...]
+    average: FloatArray
+    counts: FloatArray
+    spread: FloatArray
+    rug: tuple[AnyArray, ...]
+    shape: tuple[str, ...]
+    level: FloatArray
+    missing: AtMissing | None = None
+    center: Any = None
+    individual: bool = False
+    derivative: bool = False
+    rows: IntArray | None = None
+    colouring: Colouring | None = None
+    total: bool = False
+
+    @property
+    def grid(self) -> Any:
+        """Feature values: one array, or a pair of arrays for two features."""
+        return self.grids[0] if len(self.grids) == 1 else self.grids
+
+    def stacked(self, name: str = "values") -> FloatArray:
+        """A field with the output axis always present."""
+        array: FloatArray = getattr(self, name)
+        return array[..., None] if len(self.output_names) == 1 else array
+
+    @property
+    def nominal(self) -> tuple[bool, ...]:
+        """Per feature whether its grid consists of levels rather than points on a line."""
+        return tuple(kind in ("categorical", "ordered", "boolean") for kind in self.kinds)
+
+    def value(self, *at: Any) -> FloatArray | float:
+        """The average effect at given feature values; between grid points it is interpolated.
+
+        For ALE this is the read-out: -2 at ``value(3)`` means that a value of 3 lowers the prediction by 2
+        compared with the average prediction.
+        """
+        if len(at) != len(self.grids):
+            raise InputError(
+                f"give {len(self.grids)} values, one for each of {', '.join(self.feature_names)}."
+            )
+        surface = self.stacked("average")
+        for axis, point in enumerate(at):
+            surface = _interpolate(
+                self.grids[axis], self.nominal[axis], point, surface, self.feature_names[axis]
+            )
+        return float(surface[0]) if surface.shape[-1] == 1 else surface
+
+    # -- table ---------------------------------------------------------------------------------------
+
+    def columns(self) -> dict[str, AnyArray]:
+        values, errors = self.stacked(), self.stacked("se")
+        grid = np.meshgrid(*(np.arange(len(points)) for points in self.grids), indexing="ij")
+        n_rows = values.shape[0] if self.individual else 1
+        size = grid[0].size
+        table: dict[str, AnyArray] = {}
+        if self.individual and self.rows is not None:
+            table["row"] = np.tile(np.repeat(self.rows, size), len(self.output_names))
+        for name, points, index in zip(self.feature_names, self.grids, grid, strict=True):
+            table[name] = np.tile(points[index.ravel()], n_rows * len(self.output_names))
+        if len(self.output_names) > 1:
+            table["output"] = np.repeat(np.array(self.output_names, dtype=object), n_rows * size)
+        table["value"] = np.moveaxis(values, -1, 0).ravel()
+        table["se"] = np.moveaxis(errors, -1, 0).ravel()
+        return table
+
+    # -- words ---------------------------------------------------------------------------------------
+
+    def findings(self) -> list[str]:
+        name = " and ".join(self.feature_names)
+        head = f"{TITLES[self.method]} of {name} ({self.scale})."
+        lines = [head]
+        for k, output in enumerate(self.output_names):
+            curve = self.stacked("average")[..., k]
+            prefix = f"{output}: " if len(self.output_names) > 1 else ""
+            lines.append(
+                prefix
+                + (
+                    self._sentence(curve, self.shape[k])
+                    if len(self.grids) == 1
+                    else self._surface_sentence(curve)
+                )
+            )
+        if self.missing is not None:
+            at = np.atleast_1d(self.missing.values)
+            said = ", ".join(number(float(v)) for v in at)
+            lines.append(f"Where {name} is missing ({percent(self.missing.share)} of rows) it is {said}.")
+        return lines
+
+    def _noun(self) -> str:
+        if self.derivative:
+            return "the slope of the prediction"
+        if self.method == "ale" or self.center is not None:
+            return "the effect on the prediction"
+        return "the average prediction"
+
+    def _sentence(self, curve: FloatArray, shape: str) -> str:
+        grid, noun = self.grids[0], self._noun()
+        known = np.flatnonzero(np.isfinite(curve))
+        if known.size == 0:
+            return "Nothing is known: no prediction was made."
+        top, bottom = known[np.argmax(curve[known])], known[np.argmin(curve[known])]
+        if shape == "flat":
+            return f"{noun} stays at {number(float(curve[top]))} whatever the value of {self.feature_names[0]}."
+        signed = self.method == "ale" or self.center is not None
+        high, low = number(float(curve[top]), sign=signed), number(float(curve[bottom]), sign=signed)
+        extremes = (
+            f"highest at {value_name(grid[top])} ({high}) and lowest at {value_name(grid[bottom])} ({low})"
+        )
+        first, last = known[0], known[-1]
+        span = f"from {value_name(grid[first])} to {value_name(grid[last])}"
+        moves = {
+            "linear": f"changes along a straight line {span}",
+            "increasing": f"rises {span}",
+            "decreasing": f"falls {span}",
+            "complex": f"goes up and down {span}",
+        }
+        verb = moves.get(shape)
+        sentence = f"{noun} {verb}: {extremes}." if verb else f"{noun} is {extremes}."
+        return sentence[0].upper() + sentence[1:]
+
+    def _surface_sentence(self, surface: FloatArray) -> str:
+        if not np.isfinite(surface).any():
+            return "Nothing is known: no prediction was made."
+        signed = self.method == "ale" and not self.total
+
+        def where(flat: int) -> str:
+            position = np.unravel_index(flat, surface.shape)
+            places = (
+                f"{n} = {value_name(g[i])}"
+                for n, g, i in zip(self.feature_names, self.grids, position, strict=True)
+            )
+            return f"{', '.join(places)} ({number(float(surface[position]), sign=signed)})"
+
+        return f"The {'joint effect' if signed else 'average prediction'} is highest at {where(int(np.nanargmax(surface)))} and lowest at {where(int(np.nanargmin(surface)))}."
+
+
+def _interpolate(grid: AnyArray, nominal: bool, point: Any, surface: FloatArray, name: str) -> FloatArray:
+    """Reduce the first axis of a surface at one point of its grid."""
+    if nominal:
+        labels = [str(label) for label in grid]
+        if str(point) not in labels:
+            raise InputError(f"{point!r} is not a level of {name!r}{nearest(str(point), labels)}")
+        return surface[labels.index(str(point))]
+    if grid.dtype.kind == "M":
+        axis, at = (
+            grid.astype("datetime64[us]").astype(np.float64),
+            float(np.datetime64(point, "us").astype(np.int64)),
+        )
+    else:
+        axis, at = grid.astype(np.float64), float(point)
+    if not axis.min() <= at <= axis.max():
+        raise InputError(
+            f"{name} = {point} lies outside the grid, {value_name(grid.min())} to {value_name(grid.max())}; an effect is not extrapolated."
+        )
+    order = np.argsort(axis)
+    axis, surface = axis[order], surface[order]
+    right = int(np.clip(np.searchsorted(axis, at), 1, max(len(axis) - 1, 1)))
+    if len(axis) == 1:
+        return surface[0]
+    share = (at - axis[right - 1]) / (axis[right] - axis[right - 1])
+    return np.asarray((1 - share) * surface[right - 1] + share * surface[right])

@@ -1,0 +1,112 @@
+"""What every result has: values, errors, a table, a chart, words, caveats, cost and a file."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pellucid.arrays import AnyArray, FloatArray, frozen
+from pellucid.explanations.caveat import Caveat
+from pellucid.explanations.store import encode, save, stored
+from pellucid.runner import Cost
+
+if TYPE_CHECKING:
+    from pellucid.charts import Chart
+
+stored(Caveat)
+stored(Cost)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Explanation(ABC):
+    """Base of all results; immutable, arrays included."""
+
+    values: FloatArray
+    se: FloatArray
+    feature_names: tuple[str, ...]
+    output_names: tuple[str, ...]
+    scale: str
+    caveats: tuple[Caveat, ...] = ()
+    cost: Cost
+    settings: Mapping[str, Any]
+    library: str = "pandas"
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                object.__setattr__(self, field.name, frozen(value))
+
+    @abstractmethod
+    def columns(self) -> dict[str, AnyArray]:
+        """The result as a tidy table: one array per column."""
+
+    @abstractmethod
+    def findings(self) -> list[str]:
+        """The result in plain sentences, without its caveats."""
+
+    def frame(self) -> Any:
+        """A tidy table in the caller's own dataframe library."""
+        return native_table(self.columns(), self.library)
+
+    def text(self) -> str:
+        """The finding in plain sentences, followed by what it cannot be trusted for."""
+        lines = self.findings()
+        if self.caveats:
+            lines.append("Read with care:")
+            lines.extend(f"- {caveat}" for caveat in self.caveats)
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        shape = "x".join(str(size) for size in self.values.shape)
+        return f"<{type(self).__name__} of {', '.join(self.feature_names[:3])}: values {shape}, {len(self.caveats)} caveats>"
+
+    def plot(self, **options: Any) -> Chart:
+        """A chart that notebooks show, that composes (``|``, ``&``) and that saves to PNG, SVG, PDF or HTML."""
+        # The one step up the layers: results know nothing of charts but this name.
+        chart: Chart = import_module("pellucid.charts").draw(self, **options)
+        return chart
+
+    def save(self, path: str | Path) -> Path:
+        """Write to JSON (or Parquet, by the ending of the path); read with `pellucid.load`."""
+        return save(self, path)
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and json.dumps(encode(self)) == json.dumps(encode(other))
+
+    def __hash__(self) -> int:
+        return hash(json.dumps(encode(self)))
+
+    def _repr_mimebundle_(self, **_: Any) -> Mapping[str, Any]:
+        bundle: Mapping[str, Any] = self.plot()._repr_mimebundle_()
+        return bundle
+
+
+def native_table(columns: Mapping[str, AnyArray], library: str) -> Any:
+    """Arrays as a table of the given library (numpy and lists of dicts get pandas)."""
+    import narwhals.stable.v2 as nw
+
+    backend = {"polars": "polars", "arrow": "pyarrow"}.get(library, "pandas")
+    if library == "records":
+        lists = {name: column.tolist() for name, column in columns.items()}
+        return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
+    plain = {
+        name: column.tolist() if column.dtype == object else column for name, column in columns.items()
+    }
+    return nw.from_dict(plain, backend=backend).to_native()
+
+
+def squeeze_outputs(array: FloatArray) -> FloatArray:
+    """Drop the last axis when there is one output."""
+    return array[..., 0] if array.shape[-1] == 1 else array

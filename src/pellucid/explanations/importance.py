@@ -1,0 +1,92 @@
+"""Importance: how much the model relies on each feature."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pellucid.arrays import AnyArray, FloatArray, IntArray
+from pellucid.explanations.explanation import Explanation
+from pellucid.explanations.store import stored
+from pellucid.explanations.words import listed, number
+
+
+@stored
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Importance(Explanation):
+    """One value per feature (or group), in the order of the columns.
+
+    ``low`` and ``high`` bound a 95% interval. ``repeats`` holds the value of every repetition
+    ``(features, repeats)``. ``baseline`` is the loss of the model itself and ``joint`` the value when all
+    features are permuted together, to be compared with the sum of the values: interactions are
+    counted once there and several times in the sum.
+    """
+
+    method: str
+    measure: str
+    compare: str
+    low: FloatArray
+    high: FloatArray
+    repeats: FloatArray
+    baseline: float = np.nan
+    joint: float = np.nan
+    members: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def ranking(self) -> IntArray:
+        """Positions of the features from most to least important."""
+        order = np.argsort(-np.where(np.isnan(self._overall), -np.inf, self._overall), kind="stable")
+        return np.asarray(order, dtype=np.intp)
+
+    @property
+    def _overall(self) -> FloatArray:
+        return self.values if self.values.ndim == 1 else self.values.mean(axis=-1)
+
+    def top(self, n: int) -> list[str]:
+        """Names of the ``n`` most important features."""
+        return [self.feature_names[j] for j in self.ranking[:n]]
+
+    @property
+    def neutral(self) -> float:
+        """The value of a feature the model does not use."""
+        return 1.0 if self.compare == "ratio" else 0.0
+
+    def columns(self) -> dict[str, AnyArray]:
+        order = self.ranking
+        names = np.array(self.feature_names, dtype=object)[order]
+        parts: dict[str, Any] = {
+            "importance": self.values,
+            "se": self.se,
+            "low": self.low,
+            "high": self.high,
+        }
+        if self.values.ndim == 1:
+            return {"feature": names, **{key: part[order] for key, part in parts.items()}}
+        outputs = np.repeat(np.array(self.output_names, dtype=object), len(names))
+        tidy = {key: part[order].T.ravel() for key, part in parts.items()}
+        return {"feature": np.tile(names, len(self.output_names)), "output": outputs, **tidy}
+
+    def findings(self) -> list[str]:
+        best = self.top(3)
+        overall = self._overall
+        said = [
+            f"{name} ({number(float(overall[j]))})" for name, j in zip(best, self.ranking, strict=False)
+        ]
+        lines = [f"Importance by {self.measure}, {self.compare}. Most important: {listed(said)}."]
+        idle = [self.feature_names[j] for j in self.ranking if self._indistinct(j)]
+        if idle:
+            verb = "is" if len(idle) == 1 else "are"
+            lines.append(f"{listed(idle)} {verb} not distinguishable from no importance at all.")
+        if np.isfinite(self.joint) and self.compare == "difference" and self.method == "permutation":
+            total = float(np.nansum(self.values))
+            lines.append(
+                f"The values add up to {number(total)}; permuting all features together gives {number(self.joint)}. "
+                "Interactions count once for every feature in them, so the two need not agree."
+            )
+        return lines
+
+    def _indistinct(self, j: int) -> bool:
+        low, high = np.atleast_1d(self.low[j]), np.atleast_1d(self.high[j])
+        return bool(np.all((low <= self.neutral) & (high >= self.neutral)))

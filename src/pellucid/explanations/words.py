@@ -1,0 +1,65 @@
+"""Numbers and short sentences as people read them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+
+def number(value: float, *, sign: bool = False) -> str:
+    """Three significant digits, thousands separated, never an empty ``+0``.
+
+    >>> number(1234.5), number(0.00012345), number(-2.0), number(3.14159, sign=True)
+    ('1,234', '0.000123', '-2', '+3.14')
+    """
+    if math.isnan(value):
+        return "unknown"
+    if math.isinf(value):
+        return "infinite" if value > 0 else "-infinite"
+    if value == 0:
+        return "0"
+    size = abs(value)
+    if size >= 1e15 or size < 1e-6:
+        text = f"{value:.2e}"
+    else:
+        digits = max(0, 2 - math.floor(math.log10(size)))
+        text = f"{value:,.{digits}f}"
+        if "." in text:
+            text = text.rstrip("0").rstrip(".")
+    return f"+{text}" if sign and value > 0 else text
+
+
+def value_name(value: Any) -> str:
+    """A feature value: a number, a date without an idle midnight, a category as it is."""
+    if isinstance(value, np.datetime64):
+        text = str(value.astype("datetime64[s]"))
+        return text.removesuffix("T00:00:00").replace("T", " ")
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if isinstance(value, int | np.integer):
+        return f"{int(value)}" if abs(int(value)) < 10_000 else f"{int(value):,}"
+    if isinstance(value, float | np.floating):
+        return number(float(value))
+    return "missing" if value is None else str(value)
+
+
+def percent(share: float) -> str:
+    """A share as a percentage; small ones are not rounded away.
+
+    >>> percent(0.5), percent(0.004), percent(0.00001), percent(1.0)
+    ('50%', '0.4%', 'less than 0.1%', '100%')
+    """
+    if 0 < share < 0.001:
+        return "less than 0.1%"
+    return f"{100 * share:.1f}%" if share < 0.0995 and share > 0 else f"{100 * share:.0f}%"
+
+
+def listed(names: Sequence[str], most: int = 6) -> str:
+    """``a, b and c``, with the rest counted."""
+    shown = list(names[:most])
+    if len(names) > most:
+        return ", ".join(shown) + f" and {len(names) - most} more"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)

@@ -1,0 +1,76 @@
+"""Interventions on a table, as data: which features are set to which values in which rows.
+
+A `Sweep` asks for *variants* of the table. In each variant some features are replaced; everything
+else stays. PDP sets a feature to one grid value in all rows, ALE moves each row to the edges of its own
+bin, permutation importance gives each row another row's value: all are the same request with
+another index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pellucid.arrays import FloatArray, IntArray
+from pellucid.data import Data
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """Variants of (some rows of) a table.
+
+    ``pools[f]`` is a native column of values for ``features[f]``; ``index`` says which of them to use:
+    ``(variants, features)`` when the same for every row, ``(variants, rows, features)`` otherwise.
+    """
+
+    features: tuple[int, ...]
+    pools: tuple[Any, ...]
+    index: IntArray
+    rows: IntArray | None = None
+
+    @property
+    def variants(self) -> int:
+        return len(self.index)
+
+    def n_rows(self, data: Data) -> int:
+        return len(data) if self.rows is None else len(self.rows)
+
+    def columns(self, variants: slice, rows: slice) -> dict[int, tuple[Any, IntArray]]:
+        """What to put where, for a block of variants over a block of rows stacked below each other."""
+        index = self.index[variants]
+        if index.ndim == 2:
+            stacked = np.repeat(index, rows.stop - rows.start, axis=0)
+        else:
+            stacked = index[:, rows].reshape(-1, index.shape[2])
+        return {
+            j: (pool, stacked[:, f])
+            for f, (j, pool) in enumerate(zip(self.features, self.pools, strict=True))
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Predictions ``(variants, rows, outputs)`` of one block of one sweep."""
+
+    sweep: int
+    variants: slice
+    rows: slice
+    predictions: FloatArray
+
+
+def constant_sweep(data: Data, features: tuple[int, ...], codes: tuple[FloatArray, ...]) -> Sweep:
+    """Every combination of the given codes, set in all rows; the last feature varies fastest."""
+    grids = np.meshgrid(*(np.arange(len(points)) for points in codes), indexing="ij")
+    index = np.stack([grid.ravel() for grid in grids], axis=-1).astype(np.intp)
+    return Sweep(
+        features, tuple(data.pool(j, points) for j, points in zip(features, codes, strict=True)), index
+    )
+
+
+def blocks(total: int, size: int) -> Iterator[slice]:
+    """Consecutive slices of at most ``size``."""
+    for start in range(0, total, size):
+        yield slice(start, min(start + size, total))
