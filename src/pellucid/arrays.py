@@ -38,9 +38,9 @@ def standard_error(values: FloatArray, weights: FloatArray, axis: int = 0) -> Fl
 
 def group_sums(groups: IntArray, n_groups: int, values: FloatArray) -> FloatArray:
     """Sum ``values`` (rows first) over the rows of each group, as an array with groups first."""
-    columns = values.reshape(len(values), -1)
+    columns = values.reshape(len(values), int(np.prod(values.shape[1:])))
     sums = [np.bincount(groups, weights=column, minlength=n_groups) for column in columns.T]
-    return np.stack(sums, axis=-1).reshape(n_groups, *values.shape[1:])
+    return np.asarray(np.stack(sums, axis=-1), dtype=np.float64).reshape(n_groups, *values.shape[1:])
 
 
 def frozen(array: AnyArray) -> AnyArray:

@@ -1,8 +1,8 @@
-"""pyarrow: dictionaries stay dictionaries, nulls stay nulls."""
+"""pyarrow: dictionaries stay dictionaries, nulls stay nulls; also pandas' Arrow-backed columns."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,8 +10,97 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pellucid.arrays import AnyArray, IntArray
-from pellucid.data.frame import ColumnType, Frame, is_missing, objects_to_values, unique_names, whole
-from pellucid.errors import InputError
+from pellucid.data.cells import objects
+from pellucid.data.frame import (
+    ColumnType,
+    Frame,
+    Kind,
+    cannot_take,
+    cannot_vary,
+    level_positions,
+    stamps,
+    unique_names,
+    whole,
+)
+
+_KINDS: tuple[tuple[Callable[[Any], bool], Kind], ...] = (
+    (pa.types.is_boolean, "boolean"),
+    (pa.types.is_integer, "integer"),
+    (pa.types.is_floating, "numeric"),
+    (pa.types.is_decimal, "numeric"),
+    (pa.types.is_null, "numeric"),
+    (pa.types.is_timestamp, "date"),
+    (pa.types.is_date, "date"),
+    (pa.types.is_string, "categorical"),
+    (pa.types.is_large_string, "categorical"),
+)
+
+
+def arrow_type(column: Any, name: str) -> ColumnType:
+    """Kind of an Arrow array."""
+    dtype = column.type
+    if pa.types.is_dictionary(dtype):
+        levels = tuple(_one_chunk(column).dictionary.to_pylist()) if dtype.ordered else None
+        return ColumnType("ordered" if dtype.ordered else "categorical", levels)
+    for test, kind in _KINDS:
+        if test(dtype):
+            return ColumnType(kind)
+    raise cannot_vary(name, dtype)
+
+
+def arrow_values(column: Any, name: str) -> AnyArray:
+    """An Arrow array in plain form."""
+    kind = arrow_type(column, name).kind
+    column = _one_chunk(column)
+    if pa.types.is_dictionary(column.type):
+        levels = objects([*column.dictionary.to_pylist(), None])
+        return levels[pc.fill_null(column.indices.cast(pa.int64()), len(levels) - 1).to_numpy()]
+    if kind == "categorical":
+        return np.asarray(column.to_numpy(zero_copy_only=False), dtype=object)
+    plain = pa.timestamp("us") if kind == "date" else pa.float64()
+    # Not "safe": nanoseconds and whole numbers beyond 2**53 are rounded.
+    return np.asarray(column.cast(plain, safe=False).to_numpy(zero_copy_only=False))
+
+
+def arrow_column(column: Any, name: str, values: AnyArray) -> Any:
+    """Plain values as an array of the type of an Arrow array."""
+    dtype, kind = column.type, arrow_type(column, name).kind
+    if pa.types.is_dictionary(dtype):
+        return _dictionary_column(_one_chunk(column), name, values)
+    if pa.types.is_null(dtype):
+        return pa.nulls(len(values))
+    try:
+        if kind == "categorical":
+            return pa.array(objects(values), type=dtype)
+        if kind == "date":
+            return pa.array(stamps(values, name, getattr(dtype, "unit", ""))).cast(dtype, safe=False)
+        return _numeric_column(column, name, values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise cannot_take(name, dtype, values[0], f"give other values ({error})") from error
+
+
+def _numeric_column(column: Any, name: str, values: AnyArray) -> Any:
+    dtype = column.type
+    if pa.types.is_integer(dtype) or pa.types.is_boolean(dtype):
+        numbers = whole(values, name, np.dtype(dtype.to_pandas_dtype()), nullable=True)
+    else:
+        numbers = np.asarray(values, dtype=np.float64)
+    # Missing is NaN only in a column that writes it so.
+    as_nan = pa.types.is_floating(dtype) and not column.null_count and pc.any(pc.is_nan(column)).as_py()
+    return pa.array(numbers, mask=None if as_nan else np.isnan(numbers)).cast(dtype)
+
+
+def _dictionary_column(column: Any, name: str, values: AnyArray) -> Any:
+    """The same dictionary as the column's own, so that codes keep their meaning."""
+    codes = level_positions(column.dictionary.to_pylist(), values, name)
+    indices = pa.array(codes, mask=codes < 0).cast(column.type.index_type)
+    return pa.DictionaryArray.from_arrays(indices, column.dictionary, ordered=column.type.ordered)
+
+
+def _one_chunk(column: Any) -> Any:
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    return column.chunk(0) if column.num_chunks == 1 else column.unify_dictionaries().combine_chunks()
 
 
 class ArrowFrame(Frame):
@@ -20,7 +109,7 @@ class ArrowFrame(Frame):
     kind: ClassVar[str] = "arrow"
 
     def __init__(self, table: Any) -> None:
-        self.table = table
+        self.table = table.unify_dictionaries()
         self.names = unique_names(table.column_names)
 
     @property
@@ -31,77 +120,16 @@ class ArrowFrame(Frame):
         return int(self.table.num_rows)
 
     def column_type(self, j: int) -> ColumnType:
-        dtype = self.table.schema.types[j]
-        if pa.types.is_dictionary(dtype):
-            dictionary = self.table.column(j).combine_chunks()
-            levels = (
-                dictionary.dictionary.to_pylist() if not isinstance(dictionary, pa.ChunkedArray) else []
-            )
-            return ColumnType(
-                "ordered" if dtype.ordered else "categorical", tuple(levels) if dtype.ordered else None
-            )
-        tests: list[tuple[Any, ColumnType]] = [
-            (pa.types.is_boolean, ColumnType("boolean")),
-            (pa.types.is_integer, ColumnType("integer")),
-            (pa.types.is_floating, ColumnType("numeric")),
-            (pa.types.is_null, ColumnType("numeric")),
-            (pa.types.is_timestamp, ColumnType("date")),
-            (pa.types.is_date, ColumnType("date")),
-            (pa.types.is_string, ColumnType("categorical")),
-            (pa.types.is_large_string, ColumnType("categorical")),
-            (pa.types.is_string_view, ColumnType("categorical")),
-        ]
-        for test, kind in tests:
-            if test(dtype):
-                return kind
-        raise InputError(
-            f"column {self.names[j]!r} has type {dtype}, which pellucid cannot vary; convert it to a number, a date or a category."
-        )
+        return arrow_type(self.table.column(j), self.names[j])
 
     def values(self, j: int) -> AnyArray:
-        column = self.table.column(j)
-        kind = self.column_type(j).kind
-        if kind == "date":
-            return np.asarray(pc.cast(column, pa.timestamp("us")).to_numpy(), dtype="datetime64[us]")
-        if kind in ("categorical", "ordered"):
-            objects = np.empty(len(column), dtype=object)
-            objects[:] = column.to_pylist()
-            return objects_to_values(objects, kind)
-        numbers = pc.cast(column, pa.float64())
-        return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)
+        return arrow_values(self.table.column(j), self.names[j])
 
     def column(self, j: int, values: AnyArray) -> Any:
-        dtype, name = self.table.schema.types[j], self.names[j]
-        kind = self.column_type(j).kind
-        if kind == "date":
-            return pc.cast(pa.array(np.asarray(values, dtype="datetime64[us]")), dtype, safe=False)
-        present: list[Any] = [None if is_missing(value) else value for value in values]
-        if kind in ("integer", "boolean"):
-            numbers = whole(np.array([0 if value is None else value for value in present]), name, dtype)
-            cast = bool if kind == "boolean" else int
-            present = [
-                None if old is None else cast(new) for old, new in zip(present, numbers, strict=True)
-            ]
-        if pa.types.is_dictionary(dtype):
-            return self._dictionary(j, present)
-        return pa.array(present, type=dtype)
-
-    def _dictionary(self, j: int, present: list[Any]) -> Any:
-        """The same dictionary as the data's own, so that codes keep their meaning."""
-        dtype = self.table.schema.types[j]
-        dictionary = self.native_column(j).dictionary
-        position = {level: code for code, level in enumerate(dictionary.to_pylist())}
-        for value in present:
-            if value is not None and value not in position:
-                raise InputError(f"{value!r} is not a category of column {self.names[j]!r}.")
-        codes = pa.array(
-            [None if value is None else position[value] for value in present], type=dtype.index_type
-        )
-        return pa.DictionaryArray.from_arrays(codes, dictionary, ordered=dtype.ordered)
+        return arrow_column(self.table.column(j), self.names[j], values)
 
     def native_column(self, j: int) -> Any:
-        column = self.table.column(j).unify_dictionaries().combine_chunks()
-        return column.chunk(0) if isinstance(column, pa.ChunkedArray) and column.num_chunks else column
+        return _one_chunk(self.table.column(j))
 
     def gather(self, column: Any, index: IntArray) -> Any:
         return column.take(pa.array(index))

@@ -14,8 +14,9 @@ from pellucid.data.table import Data
 
 
 def association_matrix(data: Data, rows: int = 20_000) -> FloatArray:
-    """Association of every pair of features, from at most ``rows`` evenly spaced rows."""
+    """Association of every pair of features, from at most ``rows`` evenly spaced rows that count."""
     chosen = data.spread(rows)
+    chosen = chosen[data.weights[chosen] > 0]
     columns = [data.codes(j)[chosen] for j in range(len(data.schema.features))]
     weights = data.weights[chosen]
     nominal = [feature.kind in ("categorical", "boolean") for feature in data.schema.features]
@@ -39,35 +40,31 @@ def _pair(a: FloatArray, b: FloatArray, a_nominal: bool, b_nominal: bool, weight
 def _correlations(columns: FloatArray, weights: FloatArray) -> FloatArray:
     """Absolute weighted Pearson correlations; each pair uses the rows where both are present."""
     present = ~np.isnan(columns)
-    if present.all():
-        centred = columns - (columns @ weights / weights.sum())[:, None]
-        products = (centred * weights) @ centred.T
-        return _normalise(products, np.diag(products)[:, None] * np.diag(products)[None, :])
-    # Centre first for accuracy, then put zeros where a value is missing and count per pair.
-    mass = np.where(present, weights, 0.0)
-    filled = np.where(present, columns, 0.0)
-    filled = np.where(
-        present,
-        filled - (filled * mass).sum(1, keepdims=True) / np.maximum(mass.sum(1, keepdims=True), 1e-300),
-        0.0,
-    )
-    w, ones = weights, present.astype(np.float64)
-    n = (ones * w) @ ones.T
-    sums = (filled * w) @ ones.T
-    squares = (np.square(filled) * w) @ ones.T
-    products = (filled * w) @ filled.T
+    filled = np.where(present, _centred(columns, weights), 0.0)
+    there = present.astype(np.float64)
+    mass = (there * weights) @ there.T
+    sums = (filled * weights) @ there.T
+    squares = (np.square(filled) * weights) @ there.T
+    products = (filled * weights) @ filled.T
     with np.errstate(invalid="ignore", divide="ignore"):
-        covariance = products - sums * sums.T / n
-        variance = squares - np.square(sums) / n
-    return _normalise(covariance, variance * variance.T)
-
-
-def _normalise(covariance: FloatArray, variances: FloatArray) -> FloatArray:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        matrix = np.abs(covariance) / np.sqrt(variances)
+        covariance = products - sums * sums.T / mass
+        variance = squares - np.square(sums) / mass
+        # What is left of a column that is constant where the other is present is rounding, not variance.
+        variance[variance <= 1e-12 * squares] = 0.0
+        matrix = np.abs(covariance) / np.sqrt(variance * variance.T)
     matrix = np.clip(np.where(np.isfinite(matrix), matrix, 0.0), 0.0, 1.0)
     np.fill_diagonal(matrix, 1.0)
     return matrix
+
+
+def _centred(columns: FloatArray, weights: FloatArray) -> FloatArray:
+    """Rows of numbers less their weighted mean; exactly zero for a constant, NaN where missing."""
+    present = ~np.isnan(columns)
+    first = np.take_along_axis(columns, present.argmax(axis=-1)[..., None], axis=-1)
+    shifted = columns - first
+    mass = (present * weights).sum(axis=-1, keepdims=True)
+    total = (np.where(present, shifted, 0.0) * weights).sum(axis=-1, keepdims=True)
+    return np.asarray(shifted - total / np.where(mass > 0, mass, 1.0))
 
 
 def correlation_ratio(numbers: FloatArray, labels: FloatArray, weights: FloatArray) -> float:
@@ -77,9 +74,9 @@ def correlation_ratio(numbers: FloatArray, labels: FloatArray, weights: FloatArr
     if not weights.sum() > 0:
         return 0.0
     _, groups = np.unique(labels, return_inverse=True)
-    centred = numbers - np.average(numbers, weights=weights)
+    centred = _centred(numbers, weights)
     total = float(weights @ np.square(centred))
-    if total <= 1e-300:
+    if total == 0.0:
         return 0.0
     mass = np.bincount(groups, weights=weights)
     sums = np.bincount(groups, weights=weights * centred)

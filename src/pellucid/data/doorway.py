@@ -13,7 +13,9 @@ import numpy as np
 
 from pellucid.arrays import AnyArray
 from pellucid.data.frame import Frame
-from pellucid.data.numpy_frame import NumpyFrame, RecordsFrame, SparseFrame
+from pellucid.data.numpy_frame import NumpyFrame
+from pellucid.data.records_frame import RecordsFrame
+from pellucid.data.sparse_frame import SparseFrame
 from pellucid.errors import InputError
 
 
@@ -45,13 +47,11 @@ def _wrap(table: Any, feature_names: Sequence[str] | None) -> Frame:
     if "scipy" in libraries and hasattr(table, "tocsr"):
         return SparseFrame(table, feature_names)
     if isinstance(table, np.ndarray):
-        return (
-            RecordsFrame.from_structured(table) if table.dtype.names else NumpyFrame(table, feature_names)
-        )
+        return _wrap_array(table, feature_names)
     if isinstance(table, Sequence) and table and isinstance(table[0], Mapping):
         return RecordsFrame.from_dicts(table)
     if isinstance(table, Sequence) and not isinstance(table, str):
-        return NumpyFrame(np.asarray(table), feature_names)
+        return NumpyFrame(_matrix_of(table), feature_names)
     raise InputError(
         f"X is a {type(table).__name__}; give a pandas, polars or pyarrow table, a numpy array, a scipy sparse matrix or a list of dicts."
     )
@@ -66,10 +66,16 @@ def _wrap_pandas(table: Any) -> Frame:
 
 
 def _wrap_polars(table: Any) -> Frame:
+    import polars as pl
+
     from pellucid.data.polars_frame import PolarsFrame
 
-    if hasattr(table, "collect"):
+    if isinstance(table, pl.LazyFrame):
         raise InputError("X is a polars LazyFrame; call .collect() first.")
+    if not isinstance(table, pl.DataFrame):
+        raise InputError(
+            f"X is a polars {type(table).__name__}; give a DataFrame (series.to_frame() for one feature)."
+        )
     return PolarsFrame(table)
 
 
@@ -78,7 +84,28 @@ def _wrap_arrow(table: Any) -> Frame:
 
     from pellucid.data.arrow_frame import ArrowFrame
 
-    return ArrowFrame(pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table)
+    if isinstance(table, pa.RecordBatch):
+        table = pa.Table.from_batches([table])
+    if not isinstance(table, pa.Table):
+        raise InputError(f"X is a pyarrow {type(table).__name__}; give a Table.")
+    return ArrowFrame(table)
+
+
+def _wrap_array(array: AnyArray, feature_names: Sequence[str] | None) -> Frame:
+    if isinstance(array, np.ma.MaskedArray):
+        raise InputError("X is a masked array; fill the masked values first, as in X.filled(np.nan).")
+    if array.dtype.names:
+        return RecordsFrame.from_structured(array)
+    return NumpyFrame(np.asarray(array), feature_names)
+
+
+def _matrix_of(rows: Sequence[Any]) -> AnyArray:
+    """A list of rows as a matrix; numbers beside strings stay numbers."""
+    try:
+        matrix = np.asarray(rows)
+    except ValueError:
+        raise InputError("the rows of X differ in length; give every row the same features.") from None
+    return np.asarray(rows, dtype=object) if matrix.dtype.kind in "US" else matrix
 
 
 def convert(frame: Frame, kind: str) -> Frame:
@@ -96,20 +123,22 @@ def _to_matrix(frame: Frame) -> AnyArray:
     """A matrix of numbers, or of objects where a column holds none."""
     if frame.kind == "sparse":
         return np.asarray(frame.native.toarray())
-    if frame.kind == "pandas":
-        return np.asarray(frame.native.to_numpy())
-    kinds = [frame.column_type(j).kind for j in range(len(frame.names))]
-    columns = [frame.values(j) for j in range(len(frame.names))]
-    if all(kind in ("integer", "boolean") for kind in kinds) and not any(
-        np.isnan(c).any() for c in columns
-    ):
-        return np.column_stack([column.astype(np.int64) for column in columns])
-    if all(kind in ("numeric", "integer", "boolean") for kind in kinds):
-        return np.column_stack(columns)
-    matrix = np.empty((len(frame), len(columns)), dtype=object)
-    for j, column in enumerate(columns):
-        matrix[:, j] = column
-    return matrix
+    columns = [_tight_column(frame, j) for j in range(len(frame.names))]
+    if all(column.dtype.kind in "biuf" for column in columns):
+        matrix = np.stack(columns, axis=1)
+        return matrix.astype(np.int64) if matrix.dtype.kind == "b" else matrix
+    return np.stack([column.astype(object) for column in columns], axis=1)
+
+
+def _tight_column(frame: Frame, j: int) -> AnyArray:
+    """A numpy column of the narrowest sort that holds the values: its own dtype, whole numbers, or plain."""
+    native = frame.native_column(j)
+    if isinstance(native, np.ndarray) and native.dtype != object:
+        return native
+    kind, values = frame.column_type(j).kind, frame.values(j)
+    if kind in ("integer", "boolean") and not np.isnan(values).any():
+        return values.astype(np.int64 if kind == "integer" else np.bool_)
+    return values
 
 
 def _to_pandas(frame: Frame) -> Frame:
@@ -117,14 +146,16 @@ def _to_pandas(frame: Frame) -> Frame:
 
     from pellucid.data.pandas_frame import PandasFrame
 
-    if frame.kind in ("polars", "arrow"):
+    names = list(frame.names)
+    if frame.kind == "arrow":
+        table = frame.native.to_pandas(date_as_object=False, ignore_metadata=True)
+    elif frame.kind == "polars":
         table = frame.native.to_pandas()
-        table.columns = list(frame.names)
-        return PandasFrame(table)
-    if frame.kind == "sparse":
-        return PandasFrame(pd.DataFrame.sparse.from_spmatrix(frame.native, columns=list(frame.names)))
-    if frame.kind == "numpy":
-        table = pd.DataFrame(frame.native, columns=list(frame.names))
-        return PandasFrame(table.infer_objects() if frame.native.dtype == object else table)
-    columns = {name: frame.native_column(j) for j, name in enumerate(frame.names)}
-    return PandasFrame(pd.DataFrame(columns).infer_objects())
+    elif frame.kind == "sparse":
+        table = pd.DataFrame.sparse.from_spmatrix(frame.native)
+    elif frame.kind == "numpy" and frame.native.dtype != object:
+        table = pd.DataFrame(frame.native)
+    else:
+        table = pd.DataFrame({j: _tight_column(frame, j) for j in range(len(names))})
+    table.columns = names
+    return PandasFrame(table)

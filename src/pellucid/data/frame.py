@@ -4,8 +4,8 @@ A `Frame` wraps the caller's own table and never modifies it. Methods ask it for
 gets back `native`, in the type, names and dtypes the table came with. A column of a frame is handled
 in two forms:
 
-- *values*: a plain numpy array to compute with (float64 with NaN, datetime64[us] with NaT, or objects
-  with None for missing);
+- *values*: a plain numpy array to compute with: float64 with NaN (whole numbers are exact up to 2**53),
+  datetime64[us] with NaT (in UTC where there is a time zone), or objects with None for missing;
 - *native column*: whatever the table's library stores, to be gathered and put back untouched.
 """
 
@@ -18,8 +18,8 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from pellucid.arrays import AnyArray, IntArray
-from pellucid.errors import InputError
+from pellucid.arrays import AnyArray, FloatArray, IntArray
+from pellucid.errors import InputError, nearest
 
 Kind = Literal["numeric", "integer", "ordered", "categorical", "boolean", "date"]
 
@@ -68,7 +68,7 @@ class Frame(ABC):
 
     @abstractmethod
     def take(self, rows: IntArray) -> Self:
-        """The rows at the given positions."""
+        """The rows at the given positions, in memory of their own; row labels are not kept."""
 
     @abstractmethod
     def head(self, n: int) -> Self:
@@ -87,7 +87,7 @@ class Frame(ABC):
         """The columns at the given positions, in that order."""
 
     def scratch(self, repeats: int) -> Scratch:
-        """A private workspace holding this table ``repeats`` times below itself."""
+        """A private workspace holding this table ``repeats`` times, one below the other."""
         return StackedScratch(self, repeats)
 
     def bytes_per_row(self) -> int:
@@ -130,86 +130,80 @@ def unique_names(labels: Sequence[object]) -> tuple[str, ...]:
     return names
 
 
-def object_type(values: AnyArray) -> ColumnType:
-    """Kind of a column of Python objects, judged by the values that are present."""
-    kinds = {_object_kind(value) for value in values if not is_missing(value)}
-    if kinds == {"integer", "numeric"}:
-        return ColumnType("numeric")
-    if len(kinds) == 1:
-        return ColumnType(kinds.pop())
-    return ColumnType("categorical") if kinds else ColumnType("numeric")
-
-
-def _object_kind(value: object) -> Kind:
-    import datetime
-
-    if isinstance(value, bool | np.bool_):
-        return "boolean"
-    if isinstance(value, int | np.integer):
-        return "integer"
-    if isinstance(value, float | np.floating):
-        return "numeric"
-    if isinstance(value, datetime.date | np.datetime64):
-        return "date"
-    return "categorical"
-
-
 def is_missing(value: object) -> bool:
-    """None, NaN, NaT or pandas' NA."""
+    """None, NaN, NaT, pandas' NA, or a key that a dict lacks."""
     if value is None:
         return True
+    if isinstance(value, str):
+        return False
     try:
         return bool(value != value)  # noqa: PLR0124  only a missing value differs from itself
     except (TypeError, ValueError):
         return type(value).__name__ == "NAType"
 
 
-def objects_to_values(values: AnyArray, kind: Kind) -> AnyArray:
-    """Python objects in the plain form of their kind."""
-    missing = np.fromiter((is_missing(value) for value in values), dtype=bool, count=len(values))
-    if kind in ("numeric", "integer", "boolean"):
-        out = np.full(len(values), np.nan)
-        out[~missing] = [float(value) for value in values[~missing]]
-        return out
-    if kind == "date":
-        dates = np.full(len(values), np.datetime64("NaT"), dtype="datetime64[us]")
-        dates[~missing] = [np.datetime64(value, "us") for value in values[~missing]]
-        return dates
-    objects = np.empty(len(values), dtype=object)
-    objects[:] = values
-    objects[missing] = None
-    return objects
+def cannot_vary(name: str, dtype: object) -> InputError:
+    """The error for a column of a type that is no number, date or category."""
+    return InputError(
+        f"column {name!r} has type {dtype}, which pellucid cannot vary; convert it to a number, a date or a category, or drop it."
+    )
 
 
-def values_to_objects(values: AnyArray, like: AnyArray) -> AnyArray:
-    """Plain values as Python objects of the sort that the column ``like`` holds."""
-    present = next((value for value in like if not is_missing(value)), None)
-    missing_mark = next((value for value in like if is_missing(value)), None)
-    kind = _object_kind(present) if present is not None else "categorical"
-    out = np.empty(len(values), dtype=object)
-    for i, value in enumerate(values):
-        out[i] = missing_mark if is_missing(value) else _as_object(value, kind)
-    return out
+def cannot_take(name: str, dtype: object, value: object, remedy: str) -> InputError:
+    """The error for a value that a column's type cannot hold."""
+    return InputError(f"column {name!r} holds {dtype} and cannot take {value!r}; {remedy}.")
 
 
-def _as_object(value: Any, kind: Kind) -> object:
-    if kind == "boolean":
-        return bool(value)
-    if kind == "integer" and float(value).is_integer():
-        return int(value)
-    if kind in ("integer", "numeric"):
-        return float(value)
-    if kind == "date":
-        return value.astype(object) if isinstance(value, np.datetime64) else value
-    return value
-
-
-def whole(values: AnyArray, name: str, dtype: object) -> AnyArray:
-    """Check that values fit an integer column before they are cast."""
+def whole(values: AnyArray, name: str, dtype: np.dtype[Any], *, nullable: bool = False) -> FloatArray:
+    """Numbers that an integer or boolean type can hold, safe to cast; NaN passes where ``nullable``."""
     numbers = np.asarray(values, dtype=np.float64)
-    bad = ~(np.isfinite(numbers) & (numbers == np.floor(numbers)))
+    low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    with np.errstate(invalid="ignore"):
+        fits = (numbers == np.floor(numbers)) & (numbers >= low) & (numbers <= float(high))
+    bad = ~(fits | np.isnan(numbers)) if nullable else ~fits
     if bad.any():
-        value = numbers[bad][0]
-        remedy = "give whole numbers" if np.isfinite(value) else "leave the missing value out"
-        raise InputError(f"column {name!r} holds {dtype} and cannot take {value:g}; {remedy}.")
-    return numbers
+        value = float(numbers[bad][0])
+        remedy = (
+            "leave the missing value out" if np.isnan(value) else f"give whole numbers from {low} to {high}"
+        )
+        raise cannot_take(name, dtype, value, remedy)
+    # float(2**63 - 1) is 2**63, which no longer fits: the largest float that does is its neighbour.
+    largest = float(high) if int(float(high)) <= high else float(np.nextafter(float(high), 0.0))
+    return np.minimum(numbers, largest)
+
+
+def stamps(values: AnyArray, name: str, unit: str) -> AnyArray:
+    """datetime64[us], after a check that a column counting in ``unit`` can hold them."""
+    dates = np.asarray(values, dtype="datetime64[us]")
+    if unit == "ns":
+        limit = np.iinfo(np.int64).max // 1000
+        far = ~np.isnat(dates) & (np.abs(dates.astype(np.int64)) > limit)
+        if far.any():
+            raise cannot_take(
+                name, "dates in nanoseconds", str(dates[far][0]), "give dates from 1678 to 2261"
+            )
+    return dates
+
+
+def level_positions(levels: Sequence[Any], values: AnyArray, name: str) -> IntArray:
+    """Position of each value among the levels, -1 where missing; a value that is no level is an error."""
+    position: dict[Any, int] = {level: code for code, level in enumerate(levels) if not is_missing(level)}
+    position[None] = -1
+    cells = values.tolist()
+    try:
+        return np.fromiter(map(position.__getitem__, cells), dtype=np.intp, count=len(cells))
+    except (KeyError, TypeError):
+        pass  # a missing value other than None, or an error to be explained
+    return np.array([_level_position(position, cell, name) for cell in cells], dtype=np.intp)
+
+
+def _level_position(position: Mapping[Any, int], value: Any, name: str) -> int:
+    if is_missing(value):
+        return -1
+    try:
+        return position[value]
+    except (KeyError, TypeError):
+        levels = [str(level) for level in position if level is not None]
+        raise InputError(
+            f"{value!r} is not a category of feature {name!r}{nearest(str(value), levels)}"
+        ) from None

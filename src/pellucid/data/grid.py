@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
+from pellucid.data.cells import objects
 from pellucid.data.frame import is_missing
 from pellucid.data.schema import DAY, Feature
 from pellucid.errors import InputError
@@ -18,6 +19,8 @@ def grid_codes(feature: Feature, codes: FloatArray, size: int) -> FloatArray:
     if size < 1:
         raise InputError(f"grid={size} leaves no points; ask for at least one.")
     present = np.unique(codes[~np.isnan(codes)])
+    if not present.size:
+        raise InputError(f"feature {feature.name!r} is missing in every row; there is nothing to vary.")
     if present.size <= size or feature.nominal:
         return present
     return np.unique(snap(feature, np.linspace(present[0], present[-1], size)))
@@ -35,25 +38,14 @@ def snap(feature: Feature, codes: FloatArray) -> FloatArray:
 
 def given_codes(feature: Feature, at: Any) -> FloatArray:
     """A grid given by the user, as codes in the order given."""
-    values = list(at) if isinstance(at, Iterable) and not isinstance(at, str) else [at]
+    values = list(at) if isinstance(at, Iterable) and not isinstance(at, str | bytes) else [at]
     if not values:
         raise InputError(f"at= has no values for feature {feature.name!r}; give at least one.")
     if any(is_missing(value) for value in values):
         raise InputError(
             f"at= has a missing value for feature {feature.name!r}; leave it out: the effect at missing is reported by itself."
         )
-    if feature.kind == "date":
-        return feature.encode(np.array([np.datetime64(value, "us") for value in values]))
-    if feature.categories is None:
-        try:
-            return np.array([float(value) for value in values])
-        except (TypeError, ValueError):
-            raise InputError(
-                f"at= has {values[0]!r} for feature {feature.name!r}, which is {feature.kind}; give numbers."
-            ) from None
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return feature.encode(array)
+    return feature.encode(objects(values))
 
 
 def quantile_edges(codes: FloatArray, bins: int, weights: FloatArray) -> FloatArray:
@@ -66,6 +58,8 @@ def quantile_edges(codes: FloatArray, bins: int, weights: FloatArray) -> FloatAr
         raise InputError(f"bins={bins} leaves no bins; ask for at least one.")
     counted = (weights > 0) & ~np.isnan(codes)
     present, mass = codes[counted], weights[counted]
+    if not present.size:
+        raise InputError("the feature is missing in every row that counts; there is nothing to bin.")
     levels = np.linspace(0.0, 1.0, bins + 1)
     order = np.argsort(present, kind="stable")
     cumulative = np.cumsum(mass[order])

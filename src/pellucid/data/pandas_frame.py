@@ -13,14 +13,90 @@ from pellucid.data.frame import (
     ColumnType,
     Frame,
     Scratch,
-    is_missing,
-    object_type,
-    objects_to_values,
+    cannot_vary,
+    level_positions,
+    stamps,
     unique_names,
-    values_to_objects,
     whole,
 )
-from pellucid.errors import InputError
+from pellucid.data.numpy_frame import MatrixScratch, array_column, array_type, array_values
+
+
+def series_type(series: Any, name: str) -> ColumnType:
+    """Kind of a pandas column."""
+    dtype = series.dtype
+    if isinstance(dtype, np.dtype):
+        return array_type(series.to_numpy(), name)
+    if isinstance(dtype, pd.ArrowDtype):
+        from pellucid.data.arrow_frame import arrow_type
+
+        return arrow_type(series.array.__arrow_array__(), name)
+    if isinstance(dtype, pd.CategoricalDtype):
+        return ColumnType("ordered" if dtype.ordered else "categorical", tuple(dtype.categories))
+    if isinstance(dtype, pd.DatetimeTZDtype):
+        return ColumnType("date")
+    if isinstance(dtype, pd.StringDtype):
+        return ColumnType("categorical")
+    if isinstance(dtype, pd.BooleanDtype):
+        return ColumnType("boolean")
+    if isinstance(dtype, pd.SparseDtype) or pd.api.types.is_numeric_dtype(dtype):
+        return array_type(np.empty(0, dtype=_numpy_dtype(dtype)), name)
+    raise cannot_vary(name, dtype)
+
+
+def series_values(series: Any, name: str) -> AnyArray:
+    """A pandas column in plain form."""
+    dtype = series.dtype
+    if isinstance(dtype, np.dtype):
+        return array_values(series.to_numpy(), name)
+    if isinstance(dtype, pd.ArrowDtype):
+        from pellucid.data.arrow_frame import arrow_values
+
+        return arrow_values(series.array.__arrow_array__(), name)
+    kind = series_type(series, name).kind
+    if kind == "date":
+        return np.asarray(series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy(dtype="datetime64[us]"))
+    if kind in ("categorical", "ordered"):
+        return np.asarray(series.to_numpy(dtype=object, na_value=None))
+    return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def series_column(series: Any, name: str, values: AnyArray) -> Any:
+    """Plain values as a pandas (or numpy) array with the dtype of a pandas column."""
+    dtype = series.dtype
+    if isinstance(dtype, np.dtype):
+        return array_column(series.to_numpy(), name, values)
+    if isinstance(dtype, pd.ArrowDtype):
+        from pellucid.data.arrow_frame import arrow_column
+
+        return pd.array(arrow_column(series.array.__arrow_array__(), name, values), dtype=dtype)
+    if isinstance(dtype, pd.CategoricalDtype):
+        return pd.Categorical.from_codes(level_positions(dtype.categories, values, name), dtype=dtype)
+    if isinstance(dtype, pd.DatetimeTZDtype):
+        dates = pd.DatetimeIndex(stamps(values, name, dtype.unit))
+        return dates.tz_localize("UTC").tz_convert(dtype.tz).astype(dtype).array
+    if isinstance(dtype, pd.StringDtype):
+        return pd.array(values, dtype=dtype)
+    if isinstance(dtype, pd.SparseDtype):
+        plain = array_column(np.empty(0, dtype=dtype.subtype), name, values)
+        return pd.arrays.SparseArray(plain, dtype=dtype)
+    return _masked_column(dtype, name, values)
+
+
+def _masked_column(dtype: Any, name: str, values: AnyArray) -> Any:
+    """pandas' nullable numbers and booleans."""
+    plain = _numpy_dtype(dtype)
+    if plain.kind == "f":
+        return pd.array(np.asarray(values, dtype=np.float64), dtype=dtype)
+    numbers = whole(values, name, plain, nullable=True)
+    missing = np.isnan(numbers)
+    column = pd.array(np.where(missing, 0, numbers).astype(plain), dtype=dtype)
+    column[missing] = pd.NA
+    return column
+
+
+def _numpy_dtype(dtype: Any) -> np.dtype[Any]:
+    return np.dtype(dtype.subtype if isinstance(dtype, pd.SparseDtype) else dtype.numpy_dtype)
 
 
 class PandasFrame(Frame):
@@ -40,68 +116,13 @@ class PandasFrame(Frame):
         return len(self.table)
 
     def column_type(self, j: int) -> ColumnType:
-        dtype = self.table.dtypes.iloc[j]
-        types = pd.api.types
-        if isinstance(dtype, pd.CategoricalDtype):
-            return ColumnType("ordered" if dtype.ordered else "categorical", tuple(dtype.categories))
-        if types.is_object_dtype(dtype):
-            return object_type(self.table.iloc[:, j].to_numpy())
-        if types.is_bool_dtype(dtype):
-            return ColumnType("boolean")
-        if types.is_integer_dtype(dtype):
-            return ColumnType("integer")
-        if types.is_float_dtype(dtype):
-            return ColumnType("numeric")
-        if types.is_datetime64_any_dtype(dtype):
-            return ColumnType("date")
-        if types.is_string_dtype(dtype):
-            return ColumnType("categorical")
-        raise InputError(
-            f"column {self.names[j]!r} has dtype {dtype}, which pellucid cannot vary; convert it to a number, a date or a category."
-        )
+        return series_type(self.table.iloc[:, j], self.names[j])
 
     def values(self, j: int) -> AnyArray:
-        column = self.table.iloc[:, j]
-        kind = self.column_type(j).kind
-        if kind == "date" and column.dtype != object:
-            if column.dt.tz is not None:
-                column = column.dt.tz_convert("UTC").dt.tz_localize(None)
-            return np.asarray(column.to_numpy(dtype="datetime64[us]"))
-        if column.dtype == object or kind in ("categorical", "ordered"):
-            return objects_to_values(column.to_numpy(dtype=object), kind)
-        return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+        return series_values(self.table.iloc[:, j], self.names[j])
 
     def column(self, j: int, values: AnyArray) -> Any:
-        series = self.table.iloc[:, j]
-        dtype, name = series.dtype, self.names[j]
-        if dtype == object:
-            return values_to_objects(values, series.to_numpy())
-        if isinstance(dtype, pd.CategoricalDtype):
-            _check_levels(values, dtype, name)
-            return pd.Categorical([None if is_missing(value) else value for value in values], dtype=dtype)
-        if pd.api.types.is_datetime64_any_dtype(dtype):
-            stamps = pd.DatetimeIndex(np.asarray(values, dtype="datetime64[us]"))
-            tz = getattr(dtype, "tz", None)
-            return (
-                (stamps.tz_localize("UTC").tz_convert(tz) if tz is not None else stamps).astype(dtype).array
-            )
-        if pd.api.types.is_integer_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
-            return self._whole_column(dtype, name, values)
-        if pd.api.types.is_float_dtype(dtype):
-            numbers = np.asarray(values, dtype=np.float64)
-            return numbers.astype(dtype) if isinstance(dtype, np.dtype) else pd.array(numbers, dtype=dtype)
-        return pd.array([None if is_missing(value) else value for value in values], dtype=dtype)
-
-    @staticmethod
-    def _whole_column(dtype: Any, name: str, values: AnyArray) -> Any:
-        if isinstance(dtype, np.dtype):
-            return whole(values, name, dtype).astype(dtype)
-        missing = np.isnan(np.asarray(values, dtype=np.float64))
-        numbers = np.where(missing, 0, values)
-        kind = np.bool_ if pd.api.types.is_bool_dtype(dtype) else np.int64
-        column = pd.array(whole(numbers, name, dtype).astype(kind), dtype=dtype)
-        column[missing] = pd.NA
-        return column
+        return series_column(self.table.iloc[:, j], self.names[j], values)
 
     def native_column(self, j: int) -> Any:
         column = self.table.iloc[:, j]
@@ -119,11 +140,12 @@ class PandasFrame(Frame):
     def replace(self, columns: Mapping[int, Any]) -> Self:
         table = self.table.copy(deep=False)
         for j, column in columns.items():
-            table.isetitem(j, column)
+            table.isetitem(j, _series(column, table.index))
         return type(self)(table)
 
     def from_columns(self, columns: Sequence[Any]) -> Self:
-        table = pd.DataFrame(dict(enumerate(columns)), copy=False)
+        rows = pd.RangeIndex(len(columns[0]))
+        table = pd.DataFrame({j: _series(column, rows) for j, column in enumerate(columns)}, copy=False)
         table.columns = self.table.columns
         return type(self)(table)
 
@@ -137,27 +159,17 @@ class PandasFrame(Frame):
         return super().scratch(repeats)
 
 
-def _check_levels(values: AnyArray, dtype: Any, name: str) -> None:
-    for value in values:
-        if not is_missing(value) and value not in dtype.categories:
-            raise InputError(
-                f"{value!r} is not a category of column {name!r}; its categories are {list(dtype.categories)[:12]}."
-            )
+def _series(column: Any, index: Any) -> Any:
+    """A column that pandas takes as it is: left to itself, it turns objects into strings or dates."""
+    return pd.Series(column, index=index, dtype=column.dtype, copy=False)
 
 
-class BlockScratch(Scratch):
+class BlockScratch(MatrixScratch):
     """All columns of one numpy dtype: one private block in pandas' own layout, written in place."""
 
     def __init__(self, table: Any, repeats: int) -> None:
+        super().__init__(table.to_numpy(), repeats, order="F")
         self._columns = table.columns
-        self._block = np.ascontiguousarray(table.to_numpy().T)
-        self._stack = np.tile(self._block, (1, repeats))
-        self._dirty: set[int] = set()
 
-    def fill(self, columns: Mapping[int, tuple[AnyArray, IntArray]], n: int) -> Any:
-        for j in self._dirty - columns.keys():
-            self._stack[j].reshape(-1, self._block.shape[1])[:] = self._block[j]
-        for j, (column, index) in columns.items():
-            self._stack[j, :n] = column[index]
-        self._dirty = set(columns)
-        return pd.DataFrame(self._stack[:, :n].T, columns=self._columns, copy=False)
+    def fill(self, columns: Mapping[int, tuple[Any, IntArray]], n: int) -> Any:
+        return pd.DataFrame(super().fill(columns, n), columns=self._columns, copy=False)

@@ -9,8 +9,26 @@ import numpy as np
 import polars as pl
 
 from pellucid.arrays import AnyArray, IntArray
-from pellucid.data.frame import ColumnType, Frame, is_missing, objects_to_values, unique_names, whole
-from pellucid.errors import InputError
+from pellucid.data.cells import objects
+from pellucid.data.frame import (
+    ColumnType,
+    Frame,
+    Kind,
+    cannot_take,
+    cannot_vary,
+    stamps,
+    unique_names,
+    whole,
+)
+
+_KINDS: dict[Any, Kind] = {
+    pl.Boolean: "boolean",
+    pl.String: "categorical",
+    pl.Categorical: "categorical",
+    pl.Date: "date",
+    pl.Datetime: "date",
+    pl.Null: "numeric",
+}
 
 
 class PolarsFrame(Frame):
@@ -33,23 +51,11 @@ class PolarsFrame(Frame):
         dtype = self.table.dtypes[j]
         if isinstance(dtype, pl.Enum):
             return ColumnType("ordered", tuple(dtype.categories.to_list()))
-        if dtype.is_integer():
-            return ColumnType("integer")
         if dtype.is_numeric():
-            return ColumnType("numeric")
-        simple: dict[Any, ColumnType] = {
-            pl.Boolean: ColumnType("boolean"),
-            pl.String: ColumnType("categorical"),
-            pl.Categorical: ColumnType("categorical"),
-            pl.Date: ColumnType("date"),
-            pl.Datetime: ColumnType("date"),
-            pl.Null: ColumnType("numeric"),
-        }
-        if dtype.base_type() not in simple:
-            raise InputError(
-                f"column {self.names[j]!r} has dtype {dtype}, which pellucid cannot vary; convert it to a number, a date or a category."
-            )
-        return simple[dtype.base_type()]
+            return ColumnType("integer" if dtype.is_integer() else "numeric")
+        if dtype.base_type() not in _KINDS:
+            raise cannot_vary(self.names[j], dtype)
+        return ColumnType(_KINDS[dtype.base_type()])
 
     def values(self, j: int) -> AnyArray:
         series = self.table.to_series(j)
@@ -59,33 +65,16 @@ class PolarsFrame(Frame):
                 series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
             return np.asarray(series.cast(pl.Datetime("us")).to_numpy(), dtype="datetime64[us]")
         if kind in ("categorical", "ordered"):
-            return objects_to_values(np.array(series.cast(pl.String).to_list() or [], dtype=object), kind)
+            return objects(series.cast(pl.String).to_list())
         return np.asarray(series.cast(pl.Float64).fill_null(float("nan")).to_numpy())
 
     def column(self, j: int, values: AnyArray) -> Any:
-        dtype, name = self.table.dtypes[j], self.names[j]
-        kind = self.column_type(j).kind
-        if kind == "date":
-            stamps = pl.Series(name, np.asarray(values, dtype="datetime64[us]"))
-            zone = getattr(dtype, "time_zone", None)
-            if zone:
-                stamps = stamps.dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
-            return stamps.cast(dtype)
-        present: list[Any] = [None if is_missing(value) else value for value in values]
-        if kind in ("integer", "boolean"):
-            numbers = np.array([0 if value is None else value for value in present])
-            cast = bool if kind == "boolean" else int
-            checked = whole(numbers, name, dtype)
-            present = [
-                None if old is None else cast(new) for old, new in zip(present, checked, strict=True)
-            ]
-        elif kind == "numeric":
-            present = [None if value is None else float(value) for value in present]
+        series, name = self.table.to_series(j), self.names[j]
         try:
-            return pl.Series(name, present, dtype=dtype)
+            return _restored(series, self.column_type(j).kind, name, values)
         except (pl.exceptions.InvalidOperationError, TypeError) as error:
-            raise InputError(
-                f"column {name!r} ({dtype}) cannot take one of the values {present[:12]}."
+            raise cannot_take(
+                name, series.dtype, values[0], "give values that the column can hold"
             ) from error
 
     def native_column(self, j: int) -> Any:
@@ -110,4 +99,28 @@ class PolarsFrame(Frame):
         return type(self)(pl.DataFrame(named))
 
     def select(self, positions: Sequence[int]) -> Self:
-        return type(self)(self.table.select([self.names[j] for j in positions]))
+        # Not by name: polars reads a name like "^a.*$" as a pattern.
+        return type(self)(pl.DataFrame([self.table.to_series(j) for j in positions]))
+
+
+def _restored(series: Any, kind: Kind, name: str, values: AnyArray) -> Any:
+    """Plain values as a series of the same dtype."""
+    dtype = series.dtype
+    if kind == "date":
+        dates = pl.Series(name, stamps(values, name, getattr(dtype, "time_unit", "")))
+        zone = getattr(dtype, "time_zone", None)
+        return (dates.dt.replace_time_zone("UTC").dt.convert_time_zone(zone) if zone else dates).cast(dtype)
+    if kind in ("categorical", "ordered"):
+        return pl.Series(name, values.tolist(), dtype=dtype)
+    if kind == "numeric":
+        numbers = np.asarray(values, dtype=np.float64)
+    else:
+        numbers = whole(values, name, _numpy_dtype(dtype), nullable=True)
+    # Missing is NaN only in a column that writes it so.
+    as_nan = dtype.is_float() and not series.null_count() and bool(series.is_nan().any())
+    return pl.Series(name, numbers, nan_to_null=not as_nan).cast(dtype)
+
+
+def _numpy_dtype(dtype: Any) -> np.dtype[Any]:
+    """The numpy type with the same range (128 bits: the widest there is)."""
+    return np.dtype("bool" if dtype == pl.Boolean else str(dtype).lower().replace("128", "64"))

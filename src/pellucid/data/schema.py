@@ -6,14 +6,17 @@ boolean is 0 or 1, a date counts microseconds since 1970, a category is its posi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray
-from pellucid.data.frame import ColumnType, Frame, Kind, is_missing
+from pellucid.data.cells import objects, objects_to_values
+from pellucid.data.frame import ColumnType, Frame, Kind, cannot_vary, is_missing, level_positions
+from pellucid.data.sparse_frame import SparseFrame
 from pellucid.errors import InputError, nearest
 
 DAY = 86_400_000_000.0  # microseconds
@@ -38,30 +41,37 @@ class Feature:
         return self.kind in ("categorical", "boolean", "ordered")
 
     def encode(self, values: AnyArray) -> FloatArray:
-        """Plain values as codes; a category never seen in the reference data is an error."""
+        """Plain values as codes; what the feature cannot be (a category never seen) is an error."""
         if self.categories is not None:
-            position = {level: float(code) for code, level in enumerate(self.categories)}
-            return np.array([self._code(value, position) for value in values], dtype=np.float64)
-        if self.kind == "date":
-            return dates_to_codes(values)
-        return np.asarray(values, dtype=np.float64)
+            codes = level_positions(self.categories, values, self.name)
+            return np.where(codes < 0, np.nan, codes)
+        convert = dates_to_codes if self.kind == "date" else _numbers
+        try:
+            numbers = convert(values)
+        except (TypeError, ValueError):
+            raise self._refusal(values, convert) from None
+        if np.isinf(numbers).any():
+            row = int(np.flatnonzero(np.isinf(numbers))[0])
+            raise _infinite(self.name, row)
+        return numbers
 
-    def _code(self, value: Any, position: Mapping[Any, float]) -> float:
-        if is_missing(value):
-            return np.nan
-        if value not in position:
-            raise InputError(
-                f"{value!r} is not a category of feature {self.name!r}"
-                + nearest(str(value), [str(level) for level in self.categories or ()])
-            )
-        return position[value]
+    def _refusal(self, values: AnyArray, convert: Callable[[AnyArray], FloatArray]) -> InputError:
+        """The error that names the first value which is not of this kind."""
+        for value in values:
+            try:
+                convert(objects([value]))
+            except (TypeError, ValueError):
+                remedy = "dates such as '2024-05-31'" if self.kind == "date" else "numbers"
+                return InputError(
+                    f"feature {self.name!r} is {self.kind} and cannot take {value!r}; give {remedy}."
+                )
+        return InputError(f"feature {self.name!r} is {self.kind} and cannot take {values.dtype} values.")
 
     def decode(self, codes: FloatArray) -> AnyArray:
         """Codes as values to read: ints, floats, booleans, dates or category labels."""
         if self.categories is not None:
-            out = np.empty(len(codes), dtype=object)
-            out[:] = [None if np.isnan(code) else self.categories[int(code)] for code in codes]
-            return out
+            levels = objects([*self.categories, None])
+            return levels[np.where(np.isnan(codes), -1.0, codes).astype(np.intp)]
         if self.kind == "date":
             return codes_to_dates(codes)
         if self.kind in ("integer", "boolean") and not np.isnan(codes).any():
@@ -73,11 +83,24 @@ class Feature:
         return codes if self.kind in ("integer", "boolean") else self.decode(codes)
 
 
+def _numbers(values: AnyArray) -> FloatArray:
+    if values.dtype.kind in "Mm":
+        raise TypeError("dates are not numbers")
+    return np.asarray(values, dtype=np.float64)
+
+
+def _infinite(name: str, row: int) -> InputError:
+    return InputError(
+        f"feature {name!r} is infinite in row {row}; replace infinite values or mark them missing."
+    )
+
+
 def dates_to_codes(values: AnyArray) -> FloatArray:
-    """datetime64 as microseconds since 1970, NaN for NaT."""
-    stamps = np.asarray(values, dtype="datetime64[us]")
-    codes = stamps.astype(np.int64).astype(np.float64)
-    codes[np.isnat(stamps)] = np.nan
+    """Dates (datetime64, or objects that are dates) as microseconds since 1970, NaN where missing."""
+    dates = values if values.dtype.kind == "M" else objects_to_values(values.astype(object), "date")
+    dates = dates.astype("datetime64[us]")
+    codes = dates.astype(np.int64).astype(np.float64)
+    codes[np.isnat(dates)] = np.nan
     return codes
 
 
@@ -96,23 +119,14 @@ class Schema:
     features: tuple[Feature, ...]
     groups: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
+        """The names of the features, in column order."""
         return tuple(feature.name for feature in self.features)
 
     def index(self, feature: str | int) -> int:
         """Position of a feature given by name or position."""
-        if isinstance(feature, int | np.integer) and not isinstance(feature, bool):
-            if 0 <= feature < len(self.features):
-                return int(feature)
-            raise InputError(
-                f"feature position {feature} is out of range: there are {len(self.features)} features, 0 to {len(self.features) - 1}."
-            )
-        if isinstance(feature, str):
-            if feature in self.names:
-                return self.names.index(feature)
-            raise InputError(f"there is no feature {feature!r}{nearest(feature, self.names)}")
-        raise InputError(f"a feature is a name or a position, not {feature!r}.")
+        return _index(self.names, feature)
 
     def indices(self, features: Any) -> tuple[int, ...]:
         """Positions of one feature or a pair of features."""
@@ -140,37 +154,71 @@ class Schema:
         return players
 
 
+def _index(names: tuple[str, ...], feature: str | int) -> int:
+    if isinstance(feature, int | np.integer) and not isinstance(feature, bool):
+        if 0 <= feature < len(names):
+            return int(feature)
+        raise InputError(
+            f"feature position {feature} is out of range: there are {len(names)} features, 0 to {len(names) - 1}."
+        )
+    if isinstance(feature, str):
+        if feature in names:
+            return names.index(feature)
+        raise InputError(f"there is no feature {feature!r}{nearest(feature, names)}")
+    raise InputError(f"a feature is a name or a position, not {feature!r}.")
+
+
+@dataclass(frozen=True, eq=False)
+class LazyCodes(Sequence[FloatArray]):
+    """The codes of a sparse table, made a column at a time: all at once they may not fit in memory."""
+
+    frame: Frame
+    features: tuple[Feature, ...]
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def __getitem__(self, j: Any) -> Any:
+        return self.features[j].encode(self.frame.values(j))
+
+
 def learn(
     frame: Frame,
     *,
     categorical: Sequence[str | int] | None = None,
     groups: Mapping[str, Sequence[str | int]] | None = None,
-) -> tuple[Schema, list[FloatArray]]:
+) -> tuple[Schema, Sequence[FloatArray]]:
     """The schema of a table, with the codes of its columns."""
-    plain = Schema(tuple(Feature(name, "numeric", 0, 0, None, 0, 0) for name in frame.names))
-    forced = {plain.index(feature) for feature in categorical or ()}
+    names = [categorical] if isinstance(categorical, str | int) else categorical or ()
+    forced = {_index(frame.names, name) for name in names}
+    resolved = _resolve_groups(frame.names, groups or {})
+    if isinstance(frame, SparseFrame):
+        features = _learn_sparse(frame, forced)
+        return Schema(features, resolved), LazyCodes(frame, features)
     learned = [_learn_column(frame, j, forced=j in forced) for j in range(len(frame.names))]
-    features = tuple(feature for feature, _ in learned)
-    schema = Schema(features, _resolve_groups(plain, groups or {}))
-    return schema, [codes for _, codes in learned]
+    return Schema(tuple(feature for feature, _ in learned), resolved), [codes for _, codes in learned]
 
 
 def _resolve_groups(
-    schema: Schema, groups: Mapping[str, Sequence[str | int]]
+    names: tuple[str, ...], groups: Mapping[str, Sequence[str | int]]
 ) -> dict[str, tuple[int, ...]]:
     resolved: dict[str, tuple[int, ...]] = {}
     owner: dict[int, str] = {}
-    for name, members in groups.items():
-        resolved[name] = tuple(schema.index(member) for member in members)
-        for j in resolved[name]:
+    for group, members in groups.items():
+        if isinstance(members, str) or not len(members):
+            raise InputError(
+                f"the group {group!r} must be a list of at least one feature, not {members!r}."
+            )
+        resolved[group] = tuple(_index(names, member) for member in members)
+        for j in resolved[group]:
             if j in owner:
                 raise InputError(
-                    f"feature {schema.names[j]!r} is in the groups {owner[j]!r} and {name!r}; a feature belongs to one group."
+                    f"feature {names[j]!r} is in the groups {owner[j]!r} and {group!r}; a feature belongs to one group, once."
                 )
-            owner[j] = name
-        if name in schema.names and schema.index(name) not in resolved[name]:
+            owner[j] = group
+        if group in names and names.index(group) not in resolved[group]:
             raise InputError(
-                f"the group {name!r} has the name of a feature outside it; give the group another name."
+                f"the group {group!r} has the name of a feature outside it; give the group another name."
             )
     return resolved
 
@@ -179,27 +227,16 @@ def _learn_column(frame: Frame, j: int, *, forced: bool) -> tuple[Feature, Float
     column_type = frame.column_type(j)
     values = frame.values(j)
     kind: Kind = "categorical" if forced and column_type.kind != "ordered" else column_type.kind
-    categories = _levels(values, column_type, kind)
-    if categories is not None:
-        position = {level: code for code, level in enumerate(categories)}
-        codes = np.array(
-            [np.nan if is_missing(value) else position[value] for value in values], dtype=np.float64
-        )
-    else:
-        codes = dates_to_codes(values) if kind == "date" else np.asarray(values, dtype=np.float64)
-        if np.isinf(codes).any():
-            row = int(np.flatnonzero(np.isinf(codes))[0])
-            raise InputError(
-                f"feature {frame.names[j]!r} is infinite in row {row}; replace infinite values or mark them missing."
-            )
+    categories = (
+        _levels(values, column_type, frame.names[j]) if kind in ("categorical", "ordered") else None
+    )
+    blank = Feature(frame.names[j], kind, np.nan, np.nan, categories, missing=0.0, distinct=0)
+    codes = blank.encode(values)
     present = codes[~np.isnan(codes)]
-    low, high = (float(present.min()), float(present.max())) if present.size else (np.nan, np.nan)
-    feature = Feature(
-        name=frame.names[j],
-        kind=kind,
-        low=low,
-        high=high,
-        categories=categories,
+    feature = replace(
+        blank,
+        low=float(present.min()) if present.size else np.nan,
+        high=float(present.max()) if present.size else np.nan,
         missing=float(np.isnan(codes).mean()),
         distinct=int(np.unique(present).size),
         whole_days=kind == "date" and bool((present % DAY == 0).all()),
@@ -207,14 +244,49 @@ def _learn_column(frame: Frame, j: int, *, forced: bool) -> tuple[Feature, Float
     return feature, codes
 
 
-def _levels(values: AnyArray, column_type: ColumnType, kind: Kind) -> tuple[Any, ...] | None:
+def _learn_sparse(frame: SparseFrame, forced: set[int]) -> tuple[Feature, ...]:
+    """The features of a sparse table, from its stored entries; only forced categories are made dense."""
+    summary = frame.summary()
+    infinite = np.flatnonzero(np.isinf(summary.low) | np.isinf(summary.high))
+    if infinite.size:
+        j = int(infinite[0])
+        raise _infinite(frame.names[j], int(np.flatnonzero(np.isinf(frame.values(j)))[0]))
+    kind = frame.column_type(0).kind
+    share = summary.missing / len(frame)
+    columns = zip(
+        frame.names,
+        summary.low.tolist(),
+        summary.high.tolist(),
+        share.tolist(),
+        summary.distinct.tolist(),
+        strict=True,
+    )
+    return tuple(
+        _learn_column(frame, j, forced=True)[0]
+        if j in forced
+        else Feature(name, kind, low, high, None, missing, distinct)
+        for j, (name, low, high, missing, distinct) in enumerate(columns)
+    )
+
+
+def _levels(values: AnyArray, column_type: ColumnType, name: str) -> tuple[Any, ...]:
     """Observed categories: in the dtype's own order where it has one, else sorted."""
-    if kind not in ("categorical", "ordered"):
-        return None
-    seen = {value for value in values.tolist() if not is_missing(value)}
+    try:
+        seen = dict.fromkeys(_labels(values, column_type.kind))
+    except TypeError:
+        raise cannot_vary(name, "objects that cannot be compared") from None
     if column_type.levels is not None:
         return tuple(level for level in column_type.levels if level in seen)
+    present = [level for level in seen if not is_missing(level)]
     try:
-        return tuple(sorted(seen))
+        return tuple(sorted(present))
     except TypeError:
-        return tuple(sorted(seen, key=str))
+        return tuple(sorted(present, key=str))
+
+
+def _labels(values: AnyArray, kind: Kind) -> list[Any]:
+    """Plain values as category labels: the whole numbers of an integer column read as such."""
+    if values.dtype.kind != "f":
+        return list(values.tolist())
+    present = values[~np.isnan(values)]
+    return list(present.astype({"integer": np.int64, "boolean": np.bool_}.get(kind, np.float64)).tolist())

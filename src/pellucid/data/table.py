@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
+from pellucid.data.cells import missing_mask, object_type, objects_to_values
 from pellucid.data.doorway import as_frame, convert, library_of
-from pellucid.data.frame import Frame, is_missing
-from pellucid.data.schema import Schema, learn
+from pellucid.data.frame import Frame
+from pellucid.data.schema import LazyCodes, Schema, learn
+from pellucid.data.sparse_frame import SparseFrame
 from pellucid.errors import InputError
 
 
@@ -21,7 +23,7 @@ class Data:
 
     frame: Frame
     schema: Schema
-    columns: tuple[FloatArray, ...]
+    columns: Sequence[FloatArray]
     weights: FloatArray
     y: AnyArray | None = None
     caller: str = "pandas"
@@ -47,7 +49,7 @@ class Data:
         return cls(
             frame,
             schema,
-            tuple(codes),
+            codes,
             _weights(sample_weight, len(frame)),
             _outcome(y, len(frame)),
             caller,
@@ -71,10 +73,13 @@ class Data:
 
     def take(self, rows: IntArray) -> Data:
         """The same schema over some of the rows."""
+        frame, columns = self.frame.take(rows), self.columns
         return replace(
             self,
-            frame=self.frame.take(rows),
-            columns=tuple(codes[rows] for codes in self.columns),
+            frame=frame,
+            columns=replace(columns, frame=frame)
+            if isinstance(columns, LazyCodes)
+            else tuple(codes[rows] for codes in columns),
             weights=self.weights[rows],
             y=None if self.y is None else self.y[rows],
         )
@@ -86,10 +91,14 @@ class Data:
         return np.linspace(0, len(self) - 1, limit).astype(np.intp)
 
     def rows(self, rows: Any) -> Data:
-        """Rows to explain: positions in X, or rows of the caller's own (frame, Series, dict, array)."""
+        """Rows to explain: a position in X or a list of them, or rows of the caller's own.
+
+        Those may be a dict, a Series, a one-dimensional array (one row, never positions), or a table of
+        any kind; tables may have their columns in another order.
+        """
         if isinstance(rows, int | np.integer) and not isinstance(rows, bool):
             return self.take(self._positions([int(rows)]))
-        if _is_position_list(rows):
+        if isinstance(rows, range) or _are_positions(rows):
             return self.take(self._positions(rows))
         return self._foreign(rows)
 
@@ -99,34 +108,35 @@ class Data:
                 raise InputError(
                     f"row {row} is out of range: X has {len(self)} rows, 0 to {len(self) - 1}."
                 )
+        if not len(rows):
+            raise InputError("the list of rows to explain is empty; give at least one row.")
         return np.asarray(rows, dtype=np.intp)
 
     def _foreign(self, rows: Any) -> Data:
         """Rows from outside, cast column by column to the types of the reference data."""
         incoming = _one_table(rows, self.schema.names)
+        if isinstance(incoming, SparseFrame) and isinstance(self.frame, SparseFrame):
+            sparse = self.frame.adopt(incoming)
+            return self._of_rows(sparse, LazyCodes(sparse, self.schema.features))
         missing = [name for name in self.schema.names if name not in incoming.names]
         if missing:
             raise InputError(
                 f"the rows to explain lack the feature {missing[0]!r}; give every feature of X."
             )
-        positions = [incoming.names.index(name) for name in self.schema.names]
-        plain = [incoming.values(j) for j in positions]
-        frame = self.frame.from_columns([self.frame.column(j, values) for j, values in enumerate(plain)])
         codes = tuple(
-            feature.encode(values) for feature, values in zip(self.schema.features, plain, strict=True)
+            feature.encode(incoming.values(incoming.names.index(feature.name)))
+            for feature in self.schema.features
         )
-        return replace(self, frame=frame, columns=codes, weights=np.ones(len(frame)), y=None)
+        frame = self.frame.from_columns([self.pool(j, column) for j, column in enumerate(codes)])
+        return self._of_rows(frame, codes)
+
+    def _of_rows(self, frame: Frame, columns: Sequence[FloatArray]) -> Data:
+        return replace(self, frame=frame, columns=columns, weights=np.ones(len(frame)), y=None)
 
 
-def _is_position_list(rows: Any) -> bool:
-    if isinstance(rows, range):
-        return True
-    if isinstance(rows, np.ndarray):
-        return rows.ndim == 1 and rows.dtype.kind in "iu"
-    return (
-        isinstance(rows, Sequence)
-        and bool(len(rows))
-        and all(isinstance(row, int | np.integer) for row in rows)
+def _are_positions(rows: Any) -> bool:
+    return isinstance(rows, list | tuple) and all(
+        isinstance(row, int | np.integer) and not isinstance(row, bool) for row in rows
     )
 
 
@@ -135,21 +145,35 @@ def _one_table(rows: Any, names: tuple[str, ...]) -> Frame:
     if isinstance(rows, Mapping):
         return as_frame([rows])
     if "pandas" in library_of(rows) and rows.ndim == 1:
-        return as_frame([{str(key): value for key, value in rows.items()}])
+        return as_frame([dict(rows.items())])
     if isinstance(rows, np.ndarray) and rows.ndim == 1 and rows.dtype.names is None:
         rows = rows.reshape(1, -1)
-    if isinstance(rows, np.ndarray) and rows.ndim == 2 and rows.shape[1] != len(names):
+    width = getattr(rows, "shape", (0, len(names)))[-1] if _is_nameless(rows) else len(names)
+    if width != len(names):
         raise InputError(
-            f"the rows to explain have {rows.shape[1]} values but X has {len(names)} features."
+            f"the rows to explain have {width} values but X has {len(names)} features; give one value per feature (or row positions as a list)."
         )
     return as_frame(rows, names)
 
 
+def _is_nameless(rows: Any) -> bool:
+    """Whether a table has no column names, so that its width must be right."""
+    return "scipy" in library_of(rows) or (isinstance(rows, np.ndarray) and rows.dtype.names is None)
+
+
 def plain_array(values: Any) -> AnyArray:
-    """A one-dimensional numpy array from a Series, list or array of any library."""
-    array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+    """A numpy array from a Series, list or array of any library; a single column loses its second axis."""
+    array = np.asarray(values)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
+    if (
+        array.dtype == object
+        and array.ndim == 1
+        and object_type(array, "y").kind in ("integer", "numeric", "boolean")
+    ):
+        return (
+            objects_to_values(array, "numeric") if missing_mask(array).any() else np.array(array.tolist())
+        )
     return array
 
 
@@ -157,21 +181,24 @@ def _outcome(y: Any, n: int) -> AnyArray | None:
     if y is None:
         return None
     outcome = plain_array(y)
-    if len(outcome) != n:
-        raise InputError(f"y has {len(outcome)} values but X has {n} rows; give one outcome per row of X.")
-    flat = outcome.ravel().tolist()
-    for position, value in enumerate(flat):
-        if is_missing(value):
-            raise InputError(
-                f"y is missing in row {position * n // len(flat)}; drop the rows without an outcome."
-            )
+    if outcome.ndim == 0 or len(outcome) != n:
+        raise InputError(f"y has {outcome.size} values but X has {n} rows; give one outcome per row of X.")
+    missing = (
+        missing_mask(outcome.ravel()) if outcome.dtype == object else outcome.ravel() != outcome.ravel()
+    )
+    if missing.any():
+        row = int(np.flatnonzero(missing)[0]) * n // missing.size
+        raise InputError(f"y is missing in row {row}; drop the rows without an outcome.")
     return outcome
 
 
 def _weights(sample_weight: Any, n: int) -> FloatArray:
     if sample_weight is None:
         return np.ones(n)
-    weights = plain_array(sample_weight).astype(np.float64)
+    try:
+        weights = plain_array(sample_weight).astype(np.float64)
+    except (TypeError, ValueError):
+        raise InputError("sample_weight must be numbers; give one weight per row.") from None
     if weights.shape != (n,):
         raise InputError(
             f"sample_weight has shape {weights.shape} but X has {n} rows; give one weight per row."

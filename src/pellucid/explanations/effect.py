@@ -61,7 +61,7 @@ class Effect(Explanation):
     spread: FloatArray
     rug: tuple[AnyArray, ...]
     shape: tuple[str, ...]
-    level: FloatArray
+    level: FloatArray  # the mean prediction where it is part of the result, else NaN
     missing: AtMissing | None = None
     center: Any = None
     individual: bool = False

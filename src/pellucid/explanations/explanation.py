@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -97,14 +97,14 @@ def native_table(columns: Mapping[str, AnyArray], library: str) -> Any:
     """Arrays as a table of the given library (numpy and lists of dicts get pandas)."""
     import narwhals.stable.v2 as nw
 
-    backend = {"polars": "polars", "arrow": "pyarrow"}.get(library, "pandas")
+    backends: dict[str, Literal["polars", "pyarrow"]] = {"polars": "polars", "arrow": "pyarrow"}
     if library == "records":
         lists = {name: column.tolist() for name, column in columns.items()}
         return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
     plain = {
         name: column.tolist() if column.dtype == object else column for name, column in columns.items()
     }
-    return nw.from_dict(plain, backend=backend).to_native()
+    return nw.from_dict(plain, backend=backends.get(library, "pandas")).to_native()
 
 
 def squeeze_outputs(array: FloatArray) -> FloatArray:

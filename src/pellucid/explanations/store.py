@@ -9,7 +9,7 @@ import dataclasses
 import json
 import math
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -56,7 +56,8 @@ def encode(value: Any) -> Any:
 def _cells(array: AnyArray) -> list[Any]:
     if array.dtype.kind == "M":
         return [None if text == "NaT" else text for text in array.ravel().astype(str).tolist()]
-    return cast("list[Any]", array.ravel().tolist())
+    cells: list[Any] = array.ravel().tolist()
+    return cells
 
 
 def _cell(cell: Any) -> Any:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import numpy as np
+
+from pellucid.arrays import FloatArray
 from pellucid.errors import InputError
 
 Task = Literal["regression", "classification", "scores"]
 Scale = Literal["response", "probability", "log-odds", "score", "distance"]
+Predict = Callable[[Any], Any]
 
-
-def same_container(kind: str) -> str:
-    """The model takes the caller's own kind of table."""
-    return kind
+# Kinds of table that a model wants in place of the caller's, the first that works; other kinds stay.
+Containers = Mapping[str, tuple[str, ...]]
+NO_POLARS: Containers = {"polars": ("pandas",), "arrow": ("pandas",), "records": ("pandas",)}
 
 
 @dataclass(frozen=True)
@@ -22,28 +25,50 @@ class Adapter:
     """A model, reduced to a function from a table to numbers and the names of what it returns.
 
     ``predict`` gives one row per row: ``(n,)``, ``(n, 1)`` or ``(n, outputs)``. ``classes`` are the labels of
-    a classifier, in the order of its columns. ``container`` maps the kind of the user's table to the
-    kind the model wants. ``gradient``, where a model has one, gives ``(n, features, outputs)``.
+    a classifier in the order of its columns; ``learn_classes`` finds them by asking, where the model does
+    not list them. ``categories`` are the levels of columns that must reach the model as pandas categories.
+    ``canonical`` is how the library rewrites column names. ``gradient``, where a model has one, gives
+    ``(n, features, outputs)``. An ``opaque`` model does not say what its numbers are: they are judged by
+    their values. Everything here can be pickled if the model can.
     """
 
     library: str
     name: str
-    predict: Callable[[Any], Any]
+    predict: Predict
     task: Task = "regression"
     scale: Scale = "response"
     classes: tuple[Any, ...] | None = None
+    learn_classes: Callable[[Any], tuple[Any, ...] | None] | None = None
     output_names: tuple[str, ...] | None = None
     feature_names: tuple[str, ...] | None = None
     n_features: int | None = None
-    container: Callable[[str], str] = same_container
-    gradient: Callable[[Any], Any] | None = None
+    containers: Containers = field(default_factory=dict)
+    categories: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    canonical: Callable[[str], str] | None = None
+    gradient: Predict | None = None
+    opaque: bool = False
 
 
-def container_from(table: Mapping[str, str]) -> Callable[[str], str]:
-    """A container choice written as a table: kinds that are not listed stay as they are."""
-    return lambda kind: table.get(kind, kind)
+@dataclass(frozen=True)
+class OneHot:
+    """The certainty of a classifier that gives labels only: 1 for the predicted class, 0 for the others."""
+
+    predict: Predict
+    classes: tuple[Any, ...]
+
+    def __call__(self, table: Any) -> FloatArray:
+        position = {str(label): k for k, label in enumerate(self.classes)}
+        labels = np.asarray(self.predict(table)).ravel().tolist()
+        return np.eye(len(self.classes))[[position[str(label)] for label in labels]]
 
 
-def refuse_kind(library: str, kind: str) -> InputError:
-    """The error for a kind of table that a library cannot take."""
-    return InputError(f"a {library} model cannot read a {kind} table; give pandas or numpy.")
+def unfitted(name: str) -> InputError:
+    """The error for a model that has learned nothing yet."""
+    return InputError(f"the model {name} is not fitted; call fit before explaining it.")
+
+
+def no_model(model: Any, library: str, wanted: str) -> InputError:
+    """The error for an object of a known library that is not a model."""
+    return InputError(
+        f"model is a {type(model).__name__} of {library}, which predicts nothing; give {wanted}."
+    )

@@ -1,7 +1,7 @@
 """Predictor: the one object through which every method asks the model.
 
-It times and checks every call (the runner batches and counts them), and turns whatever the model returns into a float64
-array ``(rows, outputs)`` with named outputs.
+It times and checks every call (the runner batches and counts them), and turns whatever the model
+returns into a float64 array ``(rows, outputs)`` with named outputs.
 """
 
 from __future__ import annotations
@@ -12,16 +12,21 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pellucid.arrays import AnyArray, FloatArray
+from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.data.doorway import as_frame, convert
 from pellucid.data.frame import Frame
-from pellucid.errors import InputError, ModelError, PellucidError, nearest
-from pellucid.models.adapter import Scale, Task
+from pellucid.errors import InputError, ModelError, PellucidError
+from pellucid.models.adapter import Adapter, Scale, Task, unfitted
+from pellucid.models.columns import match_columns
+from pellucid.models.outputs import LOGIT_FLOOR, as_matrix, check_numbers, logit, read_outputs
 from pellucid.models.registry import adapt
 
+__all__ = ["LOGIT_FLOOR", "Link", "Predictor"]
+
 Link = Literal["identity", "logit"]
-LOGIT_FLOOR = 1e-6
 _PROBE_ROWS = 16
+_LABEL_ROWS = 1000
+_ROUNDING = 1e-6  # relative; what threads and single precision change is no instability
 
 
 class Predictor:
@@ -39,7 +44,21 @@ class Predictor:
     link
         ``"logit"`` explains log-odds instead of probabilities.
     labels
-        The true outcomes, used only to name the classes of a bare function.
+        The true outcomes, used only to name the classes of a model that does not.
+    feature_names
+        Names for the columns of a matrix.
+
+    Attributes
+    ----------
+    container
+        The kind of table the model is asked with.
+    names
+        The columns of X; for a matrix without names those of the model, where it has some.
+    instability
+        By how much predictions change when the same rows are asked again in another order, as a share of
+        their range: 0 for a deterministic model.
+    mutates
+        Whether the model writes into the table it is given; it then gets a copy.
     """
 
     def __init__(
@@ -54,22 +73,19 @@ class Predictor:
     ) -> None:
         if link not in ("identity", "logit"):
             raise InputError(f"link={link!r} is not known; use 'identity' or 'logit'.")
-        self._adapter = adapt(model)
         self.link = link
-        frame = as_frame(X, feature_names or self._names_for(X))
-        self._order = self._column_order(frame)
-        self.container = self._adapter.container(frame.kind)
-        probe = self.align(frame.head(_PROBE_ROWS))
+        self._adapter = adapt(model)
+        frame, self._columns = match_columns(self._adapter, X, feature_names)
+        self.names = frame.names
         self.mutates = False
-        self._keep: list[int] | None = None
         self._width: int | None = None
-        raw, self.instability = self._probe(probe)
-        self.classes = self._name_classes(raw, labels)
-        self._keep, self.output_names = self._choose(raw.shape[1], output)
-        if link == "logit" and self._adapter.scale != "probability" and self.classes is None:
+        self.container, raw, self.instability = self._settle(frame)
+        outputs = read_outputs(self._adapter, raw, self._learn_classes(frame), labels)
+        if link == "logit" and not outputs.could_be_probability:
             raise InputError(
-                "link='logit' needs probabilities, but the model does not return any; use link='identity'."
+                f"link='logit' needs probabilities, but {self.name} returns a {outputs.scale}; use link='identity'."
             )
+        self._outputs = outputs if output is None else outputs.chosen(output)
 
     # -- what the model is ---------------------------------------------------------------------------
 
@@ -85,19 +101,33 @@ class Predictor:
 
     @property
     def task(self) -> Task:
-        """Regression, classification or scores (clusters, outliers)."""
-        return "classification" if self.classes is not None else self._adapter.task
+        """Regression, classification or scores (clusters, outliers, several targets)."""
+        return self._outputs.task
+
+    @property
+    def classes(self) -> tuple[Any, ...] | None:
+        """Labels of a classifier, one per column of a full prediction."""
+        return self._outputs.classes
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """Names of the explained outputs."""
+        return self._outputs.names
 
     @property
     def scale(self) -> Scale:
         """What the numbers are: probability, log-odds, response, score or distance."""
-        if self.link == "logit":
-            return "log-odds"
-        return (
-            "probability"
-            if self.classes is not None and self._adapter.scale == "response"
-            else self._adapter.scale
-        )
+        return "log-odds" if self.link == "logit" else self._outputs.scale
+
+    @property
+    def raw_scale(self) -> Scale:
+        """What the numbers of a full prediction are."""
+        return self._outputs.scale
+
+    @property
+    def width(self) -> int:
+        """Columns of a full prediction."""
+        return len(self._outputs.all_names)
 
     @property
     def has_gradient(self) -> bool:
@@ -116,17 +146,21 @@ class Predictor:
 
     def timed(self, table: Any, n: int) -> tuple[FloatArray, float]:
         """Predictions of the explained outputs, and the seconds spent inside the model."""
-        raw, seconds = self._ask(table, n)
-        return self.restrict(raw), seconds
+        full, seconds = self.timed_full(table, n)
+        return self.restrict(full), seconds
 
     def timed_full(self, table: Any, n: int) -> tuple[FloatArray, float]:
-        """All columns the model returns, whatever `output` and `link` say: what a loss compares with y."""
-        return self._ask(table, n)
+        """All outputs, whatever `output` and `link` say: what a loss compares with y.
 
-    def restrict(self, raw: FloatArray) -> FloatArray:
+        A classifier with two classes has two columns here, whether or not it returns both.
+        """
+        raw, seconds = self._ask(table, n)
+        return self._outputs.complete(raw), seconds
+
+    def restrict(self, full: FloatArray) -> FloatArray:
         """The explained outputs of a full prediction, on the explained scale."""
-        chosen = raw if self._keep is None else raw[..., self._keep]
-        return _logit(chosen) if self.link == "logit" else chosen
+        chosen = self._outputs.restrict(full)
+        return logit(chosen) if self.link == "logit" else chosen
 
     def gradient(self, table: Any, n: int) -> FloatArray:
         """Partial derivatives ``(n, features, outputs)`` of the explained outputs."""
@@ -134,171 +168,91 @@ class Predictor:
             raise InputError(f"{self.name} gives no gradients; leave gradient=False to use differences.")
         if self.link != "identity":
             raise InputError("gradients are taken on the model's own scale; use link='identity'.")
-        raw = np.asarray(self._adapter.gradient(table), dtype=np.float64)
+        raw = np.asarray(self._adapter.gradient(self._dress(table, n)), dtype=np.float64)
         raw = raw[:, :, None] if raw.ndim == 2 else raw
-        if raw.shape[0] != n or not np.isfinite(raw).all():
+        if raw.ndim != 3 or raw.shape[0] != n or raw.shape[2] != self._width or not np.isfinite(raw).all():
             raise ModelError(
-                f"the model's gradient has shape {raw.shape} or is not finite; expected one finite row per row of X."
+                f"the gradient of {self.name} has shape {raw.shape} or is not finite; expected a finite number per row, feature and output."
             )
-        return raw if self._keep is None else raw[:, :, self._keep]
+        if self._outputs.mirrored:
+            raw = np.concatenate([-raw, raw], axis=2)
+        return self._outputs.restrict(self._columns.undress(raw))
+
+    def _dress(self, table: Any, n: int) -> Any:
+        """The table as the model knows it, and its own copy if it writes into it."""
+        table = self._columns.dress(table)
+        return as_frame(table).take(np.arange(n)).native if self.mutates else table
 
     def _ask(self, table: Any, n: int) -> tuple[FloatArray, float]:
-        if self._order is not None:
-            table = as_frame(table).select(self._order).native
+        table = self._dress(table, n)
         start = time.perf_counter()
         try:
             returned = self._adapter.predict(table)
         except PellucidError:
             raise
         except Exception as error:
-            raise ModelError(
-                f"the model {self.name} failed on a batch of {n} rows: {type(error).__name__}: {error}"
-            ) from error
+            raise _failure(self.name, n, error) from error
         seconds = time.perf_counter() - start
-        return self._check(returned, n), seconds
-
-    def _check(self, returned: Any, n: int) -> FloatArray:
-        raw = _as_matrix(returned, n, self.name)
-        if raw.shape[0] != n:
-            raise ModelError(
-                f"the model {self.name} returned {raw.shape[0]} predictions for {n} rows; it must return one per row."
-            )
-        if self._width is not None and raw.shape[1] != self._width:
-            raise ModelError(
-                f"the model {self.name} returned {raw.shape[1]} outputs after {self._width} before; the number must not change."
-            )
-        if not np.isfinite(raw).all():
-            row = int(np.flatnonzero(~np.isfinite(raw).all(axis=1))[0])
-            bad = raw[row][~np.isfinite(raw[row])][0]
-            raise ModelError(
-                f"the model {self.name} predicted {bad} for row {row} of a batch of {n}; make it return finite numbers "
-                "(impute missing inputs, or bound the output)."
-            )
-        return raw
+        raw = as_matrix(returned, n, self.name)
+        check_numbers(raw, self._width, self.name)
+        return raw, seconds
 
     # -- learning what the model returns -------------------------------------------------------------
 
-    def _names_for(self, X: Any) -> tuple[str, ...] | None:
-        """The model's own feature names for a bare matrix of the right width."""
-        names = self._adapter.feature_names
-        shape = getattr(X, "shape", None)
-        return (
-            names
-            if names is not None and shape is not None and len(shape) == 2 and shape[1] == len(names)
-            else None
-        )
-
-    def _column_order(self, frame: Frame) -> list[int] | None:
-        """Positions of the model's columns in the frame; None when they already agree."""
-        wanted = self._adapter.feature_names
-        if wanted is None or frame.kind in ("numpy", "sparse"):
-            count = self._adapter.n_features
-            if count is not None and count != len(frame.names):
-                raise InputError(
-                    f"the model was trained on {count} features but X has {len(frame.names)} columns; give exactly the model's columns."
-                )
-            return None
-        absent = [name for name in wanted if name not in frame.names]
-        if absent:
-            if set(absent) == set(wanted) and len(wanted) == len(frame.names):
-                return None  # the model renamed its columns by itself; positions decide
-            raise InputError(
-                f"the model was trained with the column {absent[0]!r}, which X lacks{nearest(absent[0], frame.names)}"
-            )
-        order = [frame.names.index(name) for name in wanted]
-        return None if order == list(range(len(frame.names))) else order
+    def _settle(self, frame: Frame) -> tuple[str, FloatArray, float]:
+        """The first kind of table that the model can read, with its first predictions."""
+        first: PellucidError | None = None
+        for kind in _kinds(self._adapter, frame):
+            try:
+                probe = convert(frame.take(_spread(frame, _PROBE_ROWS)), kind)
+                return kind, *self._probe(probe)
+            except PellucidError as error:
+                first = first or error
+        raise first or AssertionError("every model takes some kind of table")
 
     def _probe(self, frame: Frame) -> tuple[FloatArray, float]:
         """Predictions on a few rows, and by how much they change when asked again in reverse order."""
         n = len(frame)
         own = frame.take(np.arange(n))
-        before = [frame.values(j) for j in range(len(frame.names))]
         first, _ = self._ask(own.native, n)
         self._width = first.shape[1]
-        self.mutates = any(not _same(own.values(j), column) for j, column in enumerate(before))
+        self.mutates = not _same_table(own, frame)
         again = self._ask(frame.take(np.arange(n)[::-1]).native, n)[0][::-1]
-        spread = float(np.abs(first).max()) or 1.0
-        change = float(np.abs(first - again).max()) / spread
-        return first, change if change > 1e-5 else 0.0
+        change = float(np.abs(first - again).max())
+        if change <= _ROUNDING * float(np.abs(first).max()):
+            return first, 0.0
+        return first, change / (float(np.ptp(first, axis=0).max()) or change)
 
-    def _name_classes(self, raw: FloatArray, labels: AnyArray | None) -> tuple[Any, ...] | None:
-        known = self._adapter.classes
-        if known is not None:
-            return known
-        width = raw.shape[1]
-        in_unit = bool((raw >= -1e-6).all() and (raw <= 1 + 1e-6).all())
-        sums_to_one = width > 1 and in_unit and bool(np.abs(raw.sum(axis=1) - 1).max() < 1e-4)
-        if self._adapter.output_names is not None or not sums_to_one:
-            return None
-        seen = np.unique(labels).tolist() if labels is not None and labels.ndim == 1 else []
-        return tuple(seen) if len(seen) == width else tuple(range(width))
-
-    def _choose(self, width: int, output: Any) -> tuple[list[int] | None, tuple[str, ...]]:
-        """Which columns are explained, and their names."""
-        names, positions = self._all_outputs(width)
-        if output is None:
-            return (None if positions == list(range(width)) else positions), tuple(names)
-        labels = list(output) if isinstance(output, list | tuple | set | np.ndarray) else [output]
-        if not labels:
-            raise InputError("output= is empty; name at least one output to explain.")
-        pool = {str(label): k for k, label in enumerate(self.classes or ())} if width > 1 else {}
-        if not pool:
-            pool = dict(zip(names, positions, strict=True))
-        for label in labels:
-            if str(label) not in pool:
-                raise InputError(
-                    f"output={label!r} is not an output of the model{nearest(str(label), pool)}"
-                )
-        return [pool[str(label)] for label in labels], tuple(str(label) for label in labels)
-
-    def _all_outputs(self, width: int) -> tuple[list[str], list[int]]:
-        if self.classes is not None:
-            names = [str(label) for label in self.classes]
-            if width == 1:
-                return [names[-1]], [0]
-            return ([names[1]], [1]) if width == 2 else (names, list(range(width)))
-        if self._adapter.output_names is not None and len(self._adapter.output_names) == width:
-            return list(self._adapter.output_names), list(range(width))
-        if width == 1:
-            return ["prediction"], [0]
-        return [f"output {k}" for k in range(width)], list(range(width))
+    def _learn_classes(self, frame: Frame) -> tuple[Any, ...] | None:
+        if self._adapter.learn_classes is None:
+            return self._adapter.classes
+        rows = self.align(frame.take(_spread(frame, _LABEL_ROWS)))
+        return self._adapter.learn_classes(self._dress(rows.native, len(rows)))
 
 
-def _as_matrix(returned: Any, n: int, name: str) -> FloatArray:
-    """``(n,)``, ``(n, 1)``, ``(n, k)``, lists, Series and lists of class matrices as ``(n, k)``."""
-    if (
-        isinstance(returned, list)
-        and returned
-        and isinstance(returned[0], np.ndarray)
-        and returned[0].ndim == 2
-    ):
-        returned = np.hstack([part[:, 1:] if part.shape[1] == 2 else part for part in returned])
-    if hasattr(returned, "detach"):
-        returned = returned.detach().cpu().numpy()
-    try:
-        array = np.array(returned, dtype=np.float64)
-    except (TypeError, ValueError):
-        first = np.asarray(returned).ravel()[:1].tolist()
-        raise ModelError(
-            f"the model {name} returned {first}, which is no number; explain its probabilities (predict_proba) or a numeric score."
-        ) from None
-    if array.ndim == 1:
-        array = array[:, None]
-    if array.ndim == 0 or array.ndim > 2:
-        raise ModelError(
-            f"the model {name} returned an array with {array.ndim} dimensions for {n} rows; it must return (rows,) or (rows, outputs)."
-        )
-    return array
+def _kinds(adapter: Adapter, frame: Frame) -> tuple[str, ...]:
+    """Kinds of table to try; pandas columns without text as names are no names to any library."""
+    if frame.kind == "pandas" and not all(isinstance(label, str) for label in frame.native.columns):
+        return ("pandas",)
+    return adapter.containers.get(frame.kind, (frame.kind,))
 
 
-def _same(a: AnyArray, b: AnyArray) -> bool:
-    return bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
+def _spread(frame: Frame, most: int) -> IntArray:
+    """At most so many row positions, evenly spaced."""
+    return np.unique(np.linspace(0, len(frame) - 1, min(most, len(frame))).astype(np.intp))
 
 
-def _logit(p: FloatArray) -> FloatArray:
-    if (p < -1e-9).any() or (p > 1 + 1e-9).any():
-        raise InputError(
-            f"link='logit' needs probabilities between 0 and 1, but the model returned {float(p.min()):g} to {float(p.max()):g}."
-        )
-    inside = np.clip(p, LOGIT_FLOOR, 1 - LOGIT_FLOOR)
-    return np.asarray(np.log(inside) - np.log1p(-inside))
+def _same_table(now: Frame, before: Frame) -> bool:
+    """Whether a table still holds what it held before the model saw it."""
+    seen = as_frame(now.native)
+    if len(seen) != len(before) or len(seen.names) < len(before.names):
+        return False
+    pairs = ((seen.values(j), before.values(j)) for j in range(len(before.names)))
+    return all(np.array_equal(a, b, equal_nan=b.dtype.kind in "fM") for a, b in pairs)
+
+
+def _failure(name: str, n: int, error: Exception) -> PellucidError:
+    if type(error).__name__ == "NotFittedError":
+        return unfitted(name)
+    what = " ".join(str(error).split())[:300]
+    return ModelError(f"the model {name} failed on a batch of {n} rows: {type(error).__name__}: {what}")

@@ -17,14 +17,12 @@ from pellucid.models.adapter import Adapter
 Test = Callable[[Any], bool]
 
 
-def _from_library(name: str) -> Test:
-    return lambda model: name in library_of(model)
+def _from_library(*names: str) -> Test:
+    return lambda model: not library_of(model).isdisjoint(names)
 
 
-def _is_onnx(model: Any) -> bool:
-    if isinstance(model, str | Path):
-        return str(model).endswith(".onnx")
-    return bool(library_of(model) & {"onnxruntime", "onnx"})
+def _is_file(model: Any) -> bool:
+    return isinstance(model, str | Path)
 
 
 def _is_estimator(model: Any) -> bool:
@@ -35,10 +33,11 @@ def _is_estimator(model: Any) -> bool:
 
 # (test, module with `adapt(model) -> Adapter`)
 KNOWN: tuple[tuple[Test, str], ...] = (
-    (_is_onnx, "pellucid.models.onnx"),
+    (_is_file, "pellucid.models.files"),
+    (_from_library("onnxruntime", "onnx"), "pellucid.models.onnx"),
     (_from_library("xgboost"), "pellucid.models.xgboost"),
     (_from_library("lightgbm"), "pellucid.models.lightgbm"),
-    (_from_library("catboost"), "pellucid.models.catboost"),
+    (_from_library("catboost", "_catboost"), "pellucid.models.catboost"),
     (_from_library("torch"), "pellucid.models.torch"),
     (_is_estimator, "pellucid.models.sklearn"),
     (callable, "pellucid.models.callable"),
@@ -58,5 +57,5 @@ def adapt(model: Any) -> Adapter:
             adapter: Adapter = import_module(module).adapt(model)
             return adapter
     raise InputError(
-        f"model is a {type(model).__name__}; give an estimator with predict or predict_proba, a booster, a torch module, an ONNX file or a function f(X) -> array."
+        f"model is a {type(model).__name__}; give a fitted estimator with predict or predict_proba, a booster, a torch module, an ONNX file or a function f(X) -> array."
     )

@@ -5,42 +5,62 @@ A pipeline is explained on its input columns: encoders inside it stay inside.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from itertools import combinations
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pellucid.data.doorway import library_of
-from pellucid.errors import InputError
-from pellucid.models.adapter import Adapter, Scale, Task, same_container
+from pellucid.models.adapter import Adapter, Containers, OneHot, Predict, Scale, Task, unfitted
+
+_NAMED: Containers = {
+    "polars": ("polars", "pandas"),  # scikit-learn's own transformers read polars, others may not
+    **dict.fromkeys(("arrow", "records", "numpy", "sparse"), ("pandas",)),
+}
+_UNNAMED: Containers = dict.fromkeys(("pandas", "polars", "arrow", "records"), ("numpy",))
+
+
+class _Asking(NamedTuple):
+    """How an estimator is asked, and what its numbers are."""
+
+    predict: Predict
+    task: Task
+    scale: Scale
+    classes: tuple[Any, ...] | None = None
+    output_names: tuple[str, ...] | None = None
 
 
 def adapt(model: Any) -> Adapter:
     """Probabilities for a classifier, distances or memberships for a clusterer, else predictions."""
-    _refuse_unfitted(model)
-    predict, task, scale, classes = _how(model)
+    final = _final(model)
+    name = type(final).__name__
+    _refuse_unfitted(model, name)
+    native = "sklearn" in library_of(model)
     names = getattr(model, "feature_names_in_", None)
+    asking = _asking(model, final)
     return Adapter(
-        library="scikit-learn" if "sklearn" in library_of(model) else "any estimator",
-        name=_name(model),
-        predict=predict,
-        task=task,
-        scale=scale,
-        classes=classes,
-        output_names=_output_names(model, scale),
-        feature_names=None if names is None else tuple(str(name) for name in names),
+        library="scikit-learn" if native else "any estimator",
+        name=name,
+        feature_names=None if names is None else tuple(str(column) for column in names),
         n_features=getattr(model, "n_features_in_", None),
-        container=_container(model),
+        containers=_containers(model) if native else {},
+        opaque=not native and asking.classes is None,
+        **asking._asdict(),
     )
 
 
-def _name(model: Any) -> str:
+def _final(model: Any) -> Any:
+    """The estimator at the end of pipelines and searches."""
+    if getattr(model, "best_estimator_", None) is not None:
+        return _final(model.best_estimator_)
     steps = getattr(model, "steps", None)
-    return type(steps[-1][1]).__name__ if steps else type(model).__name__
+    return _final(steps[-1][1]) if isinstance(steps, list) and steps else model
 
 
-def _refuse_unfitted(model: Any) -> None:
-    if "sklearn" not in library_of(model):
+def _refuse_unfitted(model: Any, name: str) -> None:
+    """Asks scikit-learn, for estimators that follow its conventions; others tell by their first prediction."""
+    conventional = type(model).__module__.startswith("sklearn.")
+    if not conventional and not callable(getattr(model, "__sklearn_is_fitted__", None)):
         return
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
@@ -48,76 +68,84 @@ def _refuse_unfitted(model: Any) -> None:
     try:
         check_is_fitted(model)
     except NotFittedError:
-        raise InputError(
-            f"the model {_name(model)} is not fitted; call model.fit(X, y) before explaining it."
-        ) from None
-    except TypeError:
-        return  # not an estimator in scikit-learn's sense: its first prediction will tell
+        raise unfitted(name) from None
 
 
-def _how(model: Any) -> tuple[Callable[[Any], Any], Task, Scale, tuple[Any, ...] | None]:
-    classes = _classes(model)
-    if callable(getattr(model, "predict_proba", None)):
-        task: Task = "classification" if getattr(model, "classes_", None) is not None else "scores"
-        return model.predict_proba, task, "probability", classes
-    if classes is not None and callable(getattr(model, "decision_function", None)):
-        return model.decision_function, "classification", "score", classes
-    if classes is not None and callable(getattr(model, "predict", None)):
-        return _one_hot(model.predict, classes), "classification", "probability", classes
-    if _is_clusterer(model) and callable(getattr(model, "transform", None)):
-        return model.transform, "scores", "distance", None
-    if callable(getattr(model, "score_samples", None)) and callable(
-        getattr(model, "decision_function", None)
-    ):
-        return model.decision_function, "scores", "score", None
-    if callable(getattr(model, "predict", None)):
-        return model.predict, "regression", "response", None
-    return model.decision_function, "scores", "score", None
+def _verb(model: Any, name: str) -> Predict | None:
+    found = getattr(model, name, None)
+    return found if callable(found) else None
 
 
-def _classes(model: Any) -> tuple[Any, ...] | None:
-    classes = getattr(model, "classes_", None)
-    if classes is None or isinstance(classes, list):
-        return None
-    return tuple(np.asarray(classes).tolist())
+def _asking(model: Any, final: Any) -> _Asking:
+    proba, predict = _verb(model, "predict_proba"), _verb(model, "predict")
+    decide = _verb(model, "decision_function")
+    labels = getattr(model, "classes_", None)
+    if proba is not None:
+        return _probabilities(proba, labels, final)
+    if labels is not None and not _per_target(labels):
+        classes = tuple(np.asarray(labels).tolist())
+        if decide is not None:
+            return _decision(decide, classes, final)
+        if predict is not None:
+            return _Asking(OneHot(predict, classes), "classification", "probability", classes)
+    if _is_clusterer(model):
+        return _clusters(model, final)
+    if decide is not None and (predict is None or _verb(model, "score_samples") is not None):
+        return _Asking(decide, "scores", "score")
+    return _Asking(model.predict, "regression", "response")
 
 
-def _one_hot(predict: Callable[[Any], Any], classes: tuple[Any, ...]) -> Callable[[Any], Any]:
-    """A classifier without scores: certainty of the predicted class."""
-    position = {label: k for k, label in enumerate(classes)}
-
-    def probabilities(table: Any) -> Any:
-        labels = np.asarray(predict(table)).tolist()
-        return np.eye(len(classes))[[position[label] for label in labels]]
-
-    return probabilities
+def _per_target(labels: Any) -> bool:
+    """Whether classes_ lists the classes of several targets."""
+    return isinstance(labels, list) and bool(labels) and np.ndim(labels[0]) == 1
 
 
-def _is_clusterer(model: Any) -> bool:
-    return getattr(model, "_estimator_type", None) == "clusterer" or hasattr(model, "cluster_centers_")
-
-
-def _output_names(model: Any, scale: Scale) -> tuple[str, ...] | None:
-    classes = getattr(model, "classes_", None)
-    if isinstance(classes, list):  # multi-output classifier: one list of classes per target
-        return tuple(f"target {t}: {label}" for t, labels in enumerate(classes) for label in _shown(labels))
-    if scale == "distance" and hasattr(model, "cluster_centers_"):
-        return tuple(f"distance to cluster {k}" for k in range(len(model.cluster_centers_)))
-    if classes is None and hasattr(model, "n_components") and hasattr(model, "predict_proba"):
-        return tuple(f"component {k}" for k in range(int(model.n_components)))
-    return None
+def _probabilities(proba: Predict, labels: Any, final: Any) -> _Asking:
+    if labels is None:
+        count = int(getattr(final, "n_components", 0))
+        names = tuple(f"component {k}" for k in range(count)) or None
+        return _Asking(proba, "scores", "probability", output_names=names)
+    if _per_target(labels):
+        names = tuple(f"target {t}: {label}" for t, some in enumerate(labels) for label in _shown(some))
+        return _Asking(proba, "scores", "probability", output_names=names)
+    return _Asking(proba, "classification", "probability", tuple(np.asarray(labels).tolist()))
 
 
 def _shown(labels: Any) -> list[Any]:
     """Columns that are kept of one target: the second of two, else all."""
-    listed = np.asarray(labels).tolist()
+    listed: list[Any] = np.asarray(labels).tolist()
     return listed[1:] if len(listed) == 2 else listed
 
 
-def _container(model: Any) -> Callable[[str], str]:
+def _decision(decide: Predict, classes: tuple[Any, ...], final: Any) -> _Asking:
+    if getattr(final, "decision_function_shape", None) == "ovo" and len(classes) > 2:
+        names = tuple(f"{first} vs {second}" for first, second in combinations(classes, 2))
+        return _Asking(decide, "scores", "score", output_names=names)
+    return _Asking(decide, "classification", "score", classes)
+
+
+def _is_clusterer(model: Any) -> bool:
+    if "sklearn" not in library_of(model):
+        return getattr(model, "cluster_centers_", None) is not None
+    from sklearn.base import is_clusterer
+
+    return bool(is_clusterer(model))
+
+
+def _clusters(model: Any, final: Any) -> _Asking:
+    """Distances to the centres, or the membership where a clusterer knows no distances."""
+    distances = _verb(model, "transform")
+    if distances is None:
+        clusters = tuple(np.unique(final.labels_).tolist())
+        names = tuple(f"cluster {k}" for k in clusters)
+        return _Asking(OneHot(model.predict, clusters), "scores", "probability", output_names=names)
+    centres = getattr(final, "cluster_centers_", ())
+    names = tuple(f"distance to cluster {k}" for k in range(len(centres)))
+    return _Asking(distances, "scores", "distance", output_names=names or None)
+
+
+def _containers(model: Any) -> Containers:
     """What a scikit-learn estimator was trained with, as far as it remembers."""
     if getattr(model, "feature_names_in_", None) is not None:
-        return lambda kind: kind if kind in ("pandas", "polars") else "pandas"
-    if "sklearn" not in library_of(model) or getattr(model, "n_features_in_", None) is None:
-        return same_container
-    return lambda kind: kind if kind in ("numpy", "sparse") else "numpy"
+        return _NAMED
+    return {} if getattr(model, "n_features_in_", None) is None else _UNNAMED

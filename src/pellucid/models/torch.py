@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from threading import Lock
 from typing import Any
 
 import numpy as np
 
 from pellucid.arrays import AnyArray
-from pellucid.errors import InputError
-from pellucid.models.adapter import Adapter
+from pellucid.errors import ModelError
+from pellucid.models.adapter import Adapter, no_model
+from pellucid.models.matrix import numbers_only
+
+_EVERYTHING = ("pandas", "polars", "arrow", "records", "sparse")
 
 
 def adapt(model: Any) -> Adapter:
@@ -18,65 +23,92 @@ def adapt(model: Any) -> Adapter:
     import torch
 
     if not isinstance(model, torch.nn.Module):
-        raise InputError(f"model is a {type(model).__name__} of torch; give the torch.nn.Module itself.")
+        raise no_model(model, "torch", "the torch.nn.Module itself")
     last = list(model.modules())[-1]
     probability = isinstance(last, torch.nn.Sigmoid | torch.nn.Softmax)
     return Adapter(
         library="torch",
         name=type(model).__name__,
-        predict=lambda table: _predict(model, table),
+        predict=partial(_predict, model),
         task="scores" if probability else "regression",
         scale="probability" if probability else "response",
-        container=lambda _kind: "numpy",
-        gradient=lambda table: _gradient(model, table),
+        containers=dict.fromkeys(_EVERYTHING, ("numpy",)),
+        gradient=partial(_gradient, model),
+        opaque=True,
     )
+
+
+_door = Lock()
+_inside: dict[int, tuple[int, list[bool]]] = {}  # visitors of a module, and the modes it will go back to
 
 
 @contextmanager
 def _evaluating(model: Any) -> Iterator[None]:
-    """Evaluation mode while asking, whatever mode the user left the module in."""
-    training = {module: module.training for module in model.modules()}
-    model.eval()
+    """Evaluation mode while asking, whatever mode the user left the module in.
+
+    Threads may ask the same module together: the first one in notes the modes, the last one out restores
+    them, so that nobody is asked in training mode.
+    """
+    modules = list(model.modules())
+    with _door:
+        visitors, modes = _inside.get(id(model), (0, [module.training for module in modules]))
+        _inside[id(model)] = (visitors + 1, modes)
+        model.eval()
     try:
         yield
     finally:
-        for module, mode in training.items():
-            module.training = mode
+        with _door:
+            visitors, modes = _inside.pop(id(model))
+            if visitors > 1:
+                _inside[id(model)] = (visitors - 1, modes)
+            else:
+                for module, mode in zip(modules, modes, strict=True):
+                    module.training = mode
 
 
 def _tensor(model: Any, table: AnyArray) -> Any:
     import torch
 
-    if table.dtype == object:
-        try:
-            table = table.astype(np.float64)
-        except (TypeError, ValueError):
-            raise InputError(
-                "a torch module takes numbers only; encode text and category columns, or wrap the encoding and the module in one function."
-            ) from None
-    parameter = next(model.parameters(), None)
+    parameter = next((some for some in model.parameters() if some.is_floating_point()), None)
     dtype = torch.float32 if parameter is None else parameter.dtype
     device = "cpu" if parameter is None else parameter.device
-    return torch.tensor(np.ascontiguousarray(table), dtype=dtype, device=device)
+    return torch.tensor(numbers_only(table, "torch module"), dtype=dtype, device=device)
+
+
+def _forward(model: Any, x: Any) -> Any:
+    import torch
+
+    out = model(x)
+    if not isinstance(out, torch.Tensor):
+        raise ModelError(
+            f"the model {type(model).__name__} returned a {type(out).__name__}, not a tensor; wrap it in a function that returns one tensor."
+        )
+    return out
 
 
 def _predict(model: Any, table: AnyArray) -> AnyArray:
     import torch
 
     with _evaluating(model), torch.no_grad():
-        out: AnyArray = model(_tensor(model, table)).detach().cpu().numpy()
-    return out
+        return _to_numpy(_forward(model, _tensor(model, table)))
+
+
+def _to_numpy(tensor: Any) -> AnyArray:
+    """float64 holds every torch precision exactly; numpy has no bfloat16."""
+    return np.asarray(tensor.detach().cpu().double().numpy())
 
 
 def _gradient(model: Any, table: AnyArray) -> AnyArray:
     """Partial derivatives (rows, features, outputs) by one backward pass per output."""
     import torch
 
-    with _evaluating(model):
+    with _evaluating(model), torch.enable_grad():
         x = _tensor(model, table).requires_grad_(True)
-        out = model(x)
-        out = out.reshape(len(table), -1)
+        out = _forward(model, x).reshape(len(table), -1)
         columns = [
-            torch.autograd.grad(out[:, k].sum(), x, retain_graph=True)[0] for k in range(out.shape[1])
+            torch.autograd.grad(
+                out[:, k].sum(), x, retain_graph=True, allow_unused=True, materialize_grads=True
+            )[0]
+            for k in range(out.shape[1])
         ]
-    return np.asarray(torch.stack(columns, dim=-1).detach().cpu().numpy())
+    return _to_numpy(torch.stack(columns, dim=-1))

@@ -3,72 +3,96 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
-from pellucid.models.adapter import Adapter, Scale, Task, container_from
+from pellucid.data.doorway import library_of
+from pellucid.models.adapter import NO_POLARS, Adapter, Containers, no_model, unfitted
 from pellucid.models.sklearn import adapt as adapt_estimator
 
-_CONTAINER = container_from({"polars": "pandas", "arrow": "pandas", "records": "pandas"})
+# A matrix of numbers holds the codes of categories; a matrix with text needs pandas to hold categories.
+_CONTAINERS: Containers = {**NO_POLARS, "numpy": ("numpy", "pandas")}
 
 
 def adapt(model: Any) -> Adapter:
     """Boosters are asked through a DMatrix; estimators through their own predict_proba or predict."""
-    from dataclasses import replace
-
     import xgboost
 
-    if not isinstance(model, xgboost.Booster):
-        known = adapt_estimator(model)
-        names = model.get_booster().feature_names
-        container = (
-            container_from({"numpy": "pandas", "polars": "pandas", "arrow": "pandas", "records": "pandas"})
-            if names
-            else _CONTAINER
-        )
-        return replace(
-            known,
-            library="xgboost",
-            feature_names=None if names is None else tuple(names),
-            container=container,
-        )
-    return _booster(model, xgboost)
+    if isinstance(model, xgboost.Booster):
+        return _booster(model)
+    if not isinstance(model, xgboost.XGBModel):
+        raise no_model(model, "xgboost", "a fitted estimator or Booster")
+    known = adapt_estimator(model)
+    return replace(known, library="xgboost", **_training_columns(model.get_booster()))
 
 
-def _booster(model: Any, xgboost: Any) -> Adapter:
+@dataclass(frozen=True)
+class _Ask:
+    """A Booster asked with a table."""
+
+    booster: Any
+
+    def __call__(self, table: Any) -> Any:
+        import xgboost
+
+        types = None if "pandas" in library_of(table) else self.booster.feature_types
+        matrix = xgboost.DMatrix(
+            table, enable_categorical=True, feature_names=self.booster.feature_names, feature_types=types
+        )
+        return self.booster.predict(matrix)
+
+
+def _training_columns(booster: Any) -> dict[str, Any]:
+    names = booster.feature_names
+    return {
+        "feature_names": None if names is None else tuple(names),
+        "containers": _CONTAINERS,
+        "categories": _categories(booster),
+    }
+
+
+def _categories(booster: Any) -> dict[str, tuple[Any, ...]]:
+    """Levels of the categorical columns, which XGBoost keeps since 3.1 and hands out through pyarrow."""
+    if "c" not in (booster.feature_types or ()) or not hasattr(booster, "get_categories"):
+        return {}
+    try:
+        stored = booster.get_categories(export_to_arrow=True).to_arrow()
+    except ImportError:
+        return {}
+    return {name: tuple(levels.to_pylist()) for name, levels in stored if levels is not None}
+
+
+def _booster(model: Any) -> Adapter:
+    import xgboost
+
+    try:
+        n_features = int(model.num_features())
+    except xgboost.core.XGBoostError:
+        raise unfitted("Booster") from None
     learner = json.loads(model.save_config())["learner"]
     objective = learner["learner_train_param"]["objective"]
-    n_classes = int(learner["learner_model_param"].get("num_class", 0))
-    names = model.feature_names
-
-    def predict(table: Any) -> Any:
-        matrix = xgboost.DMatrix(table, enable_categorical=True, feature_names=names)
-        if objective == "multi:softmax":  # its predict gives labels: softmax the margins instead
-            margin = model.predict(matrix, output_margin=True)
-            powers = np.exp(margin - margin.max(axis=1, keepdims=True))
-            return powers / powers.sum(axis=1, keepdims=True)
-        return model.predict(matrix)
-
-    task: Task = "regression"
-    scale: Scale = "response"
-    classes: tuple[Any, ...] | None = None
-    if n_classes > 1 or objective in ("binary:logistic", "reg:logistic"):
-        task, scale = "classification", "probability"
-        classes = tuple(range(max(n_classes, 2)))
-    elif objective in ("binary:logitraw", "binary:hinge"):
-        scale = "log-odds" if objective == "binary:logitraw" else "score"
+    if objective == "multi:softmax":  # its predict gives labels; the same trees give probabilities
+        model = model.copy()
+        model.set_param({"objective": "multi:softprob"})
     return Adapter(
         library="xgboost",
         name="Booster",
-        predict=predict,
-        task=task,
-        scale=scale,
-        classes=classes,
-        feature_names=None if names is None else tuple(names),
-        n_features=int(model.num_features()),
-        container=container_from(
-            {"polars": "pandas", "arrow": "pandas", "records": "pandas"}
-            | ({"numpy": "pandas"} if names else {})
-        ),
+        predict=_Ask(model),
+        n_features=n_features,
+        **_meaning(objective, int(learner["learner_model_param"].get("num_class", 0))),
+        **_training_columns(model),
     )
+
+
+def _meaning(objective: str, n_classes: int) -> dict[str, Any]:
+    """What the numbers of an objective are; XGBoost numbers its classes from 0."""
+    if objective == "binary:logistic" or objective.startswith("multi:"):
+        classes = tuple(range(max(n_classes, 2)))
+        return {"task": "classification", "scale": "probability", "classes": classes}
+    if objective == "binary:logitraw":
+        return {"task": "classification", "scale": "log-odds", "classes": (0, 1)}
+    if objective == "reg:logistic":
+        return {"scale": "probability"}
+    if objective.startswith("rank:"):
+        return {"task": "scores", "scale": "score"}
+    return {}

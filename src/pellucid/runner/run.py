@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.data.frame import Frame, Scratch
+from pellucid.errors import InputError
 from pellucid.models import Predictor
 from pellucid.runner.progress import Progress, Reporter
+from pellucid.runner.sealed import Sealed
 from pellucid.runner.sweep import Batch, Sweep, blocks
+
+T = TypeVar("T")
 
 _MEMORY = 64 * 2**20  # bytes of table handed to the model at once
 _MOST_ROWS = 65_536  # beyond this a larger batch no longer pays and only leaves the caches
@@ -23,12 +28,16 @@ _MOST_ROWS = 65_536  # beyond this a larger batch no longer pays and only leaves
 
 @dataclass(frozen=True)
 class Cost:
-    """What an explanation cost: rows and seconds in the model, calls, and seconds in all."""
+    """What an explanation cost: rows, calls and seconds in the model, and seconds in all.
+
+    ``check_rows`` are the further rows that the diagnostics asked for; the seconds include them.
+    """
 
     model_rows: int
     model_seconds: float
     model_calls: int
     total_seconds: float
+    check_rows: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +54,9 @@ class _Job:
     def n(self) -> int:
         return (self.variants.stop - self.variants.start) * (self.rows.stop - self.rows.start)
 
+    def columns(self) -> Columns:
+        return self.spec.columns(self.variants, self.rows)
+
 
 class Run:
     """The work of one method call."""
@@ -57,12 +69,17 @@ class Run:
         what: str = "asking the model",
         seed: int = 0,
         memory: int = _MEMORY,
+        checks: bool = True,
+        memory_of: dict[str, Any] | None = None,
     ) -> None:
         self._n_jobs = n_jobs
         self._memory = memory
         self._reporter = Reporter(progress, what)
         self._start = time.perf_counter()
         self._rows, self._calls, self._seconds = 0, 0, 0.0
+        self._checking, self._check_rows = False, 0
+        self._known: dict[str, Any] = {} if memory_of is None else memory_of
+        self.checks = checks
         self.seed = seed
         self.interrupted = False
 
@@ -72,7 +89,32 @@ class Run:
 
     def cost(self) -> Cost:
         """What has been spent so far."""
-        return Cost(self._rows, self._seconds, self._calls, time.perf_counter() - self._start)
+        elapsed = time.perf_counter() - self._start
+        return Cost(self._rows, self._seconds, self._calls, elapsed, self._check_rows)
+
+    @contextmanager
+    def checking(self) -> Iterator[None]:
+        """Model rows asked for in here are counted as those of a diagnostic."""
+        self._checking = True
+        try:
+            yield
+        finally:
+            self._checking = False
+
+    def remember(self, name: str, work_out: Callable[[], T]) -> T:
+        """Work something out once for all runs that share a memory (those of one Explainer)."""
+        if name not in self._known:
+            self._known[name] = work_out()
+        known: T = self._known[name]
+        return known
+
+    def _count(self, rows: int, seconds: float) -> None:
+        self._calls += 1
+        self._seconds += seconds
+        if self._checking:
+            self._check_rows += rows
+        else:
+            self._rows += rows
 
     # -- asking ----------------------------------------------------------------------------------
 
@@ -91,6 +133,17 @@ class Run:
             return np.empty((sweep.variants, sweep.n_rows(data), len(predictor.output_names)))
         return out
 
+    def gradient(self, predictor: Predictor, data: Data) -> FloatArray:
+        """The model's own derivatives ``(rows, features, outputs)`` at the rows of the table."""
+        size = int(np.clip(self._memory // max(data.frame.bytes_per_row(), 1), 1, _MOST_ROWS))
+        parts = []
+        for rows in blocks(len(data), size):
+            start = time.perf_counter()
+            table = data.frame.take(np.arange(rows.start, rows.stop)).native
+            parts.append(predictor.gradient(table, rows.stop - rows.start))
+            self._count(rows.stop - rows.start, time.perf_counter() - start)
+        return np.concatenate(parts)
+
     def stream(
         self,
         predictor: Predictor,
@@ -106,19 +159,15 @@ class Run:
         provided that something is known already; otherwise it is raised as usual.
         """
         jobs = list(self._plan(data, sweeps))
-        self._reporter.plan(sum(job.n for job in jobs))
+        left = sum(job.n for job in jobs)
+        self._reporter.plan(left)
         ask = predictor.timed_full if full else predictor.timed
+        answers = self._answers(jobs, data, ask, predictor.mutates)
         done = 0
         try:
-            for job, (predictions, seconds) in zip(
-                jobs, self._answers(jobs, data, ask, predictor.mutates), strict=True
-            ):
-                self._rows, self._calls, self._seconds = (
-                    self._rows + job.n,
-                    self._calls + 1,
-                    self._seconds + seconds,
-                )
-                self._reporter.advance(job.n)
+            for job, (predictions, seconds) in zip(jobs, answers, strict=True):
+                self._note(job.n, seconds)
+                left -= job.n
                 done += 1
                 shape = (job.variants.stop - job.variants.start, job.rows.stop - job.rows.start, -1)
                 yield Batch(job.sweep, job.variants, job.rows, predictions.reshape(shape))
@@ -127,7 +176,15 @@ class Run:
                 raise
             self.interrupted = True
         finally:
+            answers.close()
+            self._reporter.plan(-left)
             self._reporter.close()
+
+    def _note(self, rows: int, seconds: float) -> None:
+        self._rows += rows
+        self._calls += 1
+        self._seconds += seconds
+        self._reporter.advance(rows)
 
     def _plan(self, data: Data, sweeps: Sequence[Sweep]) -> Iterator[_Job]:
         """Rows outside, variants inside: one stacked copy of the rows serves all variants and sweeps."""
@@ -143,23 +200,32 @@ class Run:
                     for variants in blocks(sweep.variants, max(1, size // (rows.stop - rows.start))):
                         yield _Job(s, sweep, sweep.rows[rows], variants, rows)
 
-    def _answers(
-        self, jobs: list[_Job], data: Data, ask: Ask, mutates: bool
-    ) -> Iterable[tuple[FloatArray, float]]:
+    def _answers(self, jobs: list[_Job], data: Data, ask: Ask, mutates: bool) -> Answers:
         workers = 1 if len(jobs) < 2 else _effective_jobs(self._n_jobs)
         desks = _Desks(data.frame, reuse=not mutates)
         if workers == 1:
             return (desks.answer(job, ask) for job in jobs)
         from joblib import Parallel, delayed
+        from joblib.parallel import get_active_backend
 
         parallel = Parallel(n_jobs=self._n_jobs, prefer="threads", return_as="generator")
-        answers: Iterable[tuple[FloatArray, float]] = parallel(
-            delayed(desks.answer)(job, ask) for job in jobs
-        )
+        if get_active_backend(prefer="threads")[0].supports_sharedmem:
+            tasks = (delayed(desks.answer)(job, ask) for job in jobs)
+        else:
+            sealed = Sealed(ask)
+            tasks = (delayed(_answer)(*desks.parcel(job), sealed) for job in jobs)
+        answers: Answers = parallel(tasks)
         return answers
 
 
 Ask = Callable[[Any, int], tuple[FloatArray, float]]
+Answers = Generator[tuple[FloatArray, float], None, None]
+Columns = Mapping[int, tuple[Any, IntArray]]
+
+
+def _answer(frame: Frame, repeats: int, columns: Columns, n: int, ask: Ask) -> tuple[FloatArray, float]:
+    """One call of the model in a workspace of its own."""
+    return ask(frame.scratch(repeats).fill(columns, n), n)
 
 
 def _effective_jobs(n_jobs: int | None) -> int:
@@ -167,7 +233,12 @@ def _effective_jobs(n_jobs: int | None) -> int:
         return 1
     from joblib import effective_n_jobs
 
-    return int(effective_n_jobs(n_jobs))
+    try:
+        return int(effective_n_jobs(n_jobs))
+    except (TypeError, ValueError):
+        raise InputError(
+            f"n_jobs={n_jobs!r} is not a number of workers; give 1, 2, ... or -1 for all cores."
+        ) from None
 
 
 class _Desks:
@@ -176,33 +247,32 @@ class _Desks:
     def __init__(self, frame: Frame, *, reuse: bool) -> None:
         self._frame = frame
         self._reuse = reuse
-        self._free: list[tuple[tuple[int, int], int, Scratch]] = []
+        self._free: list[tuple[slice, int, Scratch]] = []
 
     def answer(self, job: _Job, ask: Ask) -> tuple[FloatArray, float]:
+        """The model's answer to a job, in a borrowed workspace where one can be shared."""
+        if not (self._reuse and isinstance(job.base, slice)):
+            return _answer(*self.parcel(job), ask)
         repeats = job.variants.stop - job.variants.start
-        if not isinstance(job.base, slice):
-            scratch = self._frame.take(job.base).scratch(repeats)
-            return ask(scratch.fill(job.spec.columns(job.variants, job.rows), job.n), job.n)
-        key = (job.base.start, job.base.stop)
-        scratch, capacity = self._borrow(key, repeats)
-        answer = ask(scratch.fill(job.spec.columns(job.variants, job.rows), job.n), job.n)
-        if self._reuse:
-            self._free.append((key, capacity, scratch))
+        scratch, capacity = self._borrow(job.base, repeats)
+        answer = ask(scratch.fill(job.columns(), job.n), job.n)
+        self._free.append((job.base, capacity, scratch))
         return answer
 
-    def _borrow(self, key: tuple[int, int], repeats: int) -> tuple[Scratch, int]:
+    def parcel(self, job: _Job) -> tuple[Frame, int, Columns, int]:
+        """All that a worker without shared memory needs: copies of the job's rows and what replaces them."""
+        rows = np.arange(job.base.start, job.base.stop) if isinstance(job.base, slice) else job.base
+        return self._frame.take(rows), job.variants.stop - job.variants.start, job.columns(), job.n
+
+    def _borrow(self, rows: slice, repeats: int) -> tuple[Scratch, int]:
         """A free workspace over the same rows that is large enough, or a new one."""
         while self._free:
             try:
-                found_key, capacity, scratch = self._free.pop()
+                found, capacity, scratch = self._free.pop()
             except IndexError:  # another thread was quicker
                 break
-            if found_key == key and capacity >= repeats:
+            if found == rows and capacity >= repeats:
                 return scratch, capacity
-        start, stop = key
-        whole = start == 0 and stop == len(self._frame)
-        rows = self._frame if whole else self._frame.take(np.arange(start, stop))
-        return rows.scratch(repeats), repeats
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"_frame": self._frame, "_reuse": self._reuse, "_free": []}
+        whole = rows == slice(0, len(self._frame))
+        frame = self._frame if whole else self._frame.take(np.arange(rows.start, rows.stop))
+        return frame.scratch(repeats), repeats

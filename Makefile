@@ -1,0 +1,38 @@
+# Everything happens in .venv, made with plain venv and pip. PYTHON=python3.12 make demo picks another Python.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint format setup clean
+
+demo: .venv/ready-demo
+	$(BIN)/pellucid demo
+
+test: .venv/ready-test
+	$(BIN)/python -m pytest -n 2
+
+lint: .venv/ready-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: .venv/ready-test
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+setup: .venv/ready-test
+
+.venv/bin/python:
+	$(PYTHON) -c "import sys; sys.exit('pellucid needs Python 3.11 or later; run: PYTHON=python3.11 make ...' if sys.version_info < (3, 11) else 0)"
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+.venv/ready-demo: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+.venv/ready-test: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable ".[test,lint]"
+	touch $@
+
+clean:
+	rm -rf .venv build dist src/pellucid.egg-info

@@ -1,0 +1,77 @@
+"""pellucid: see through any machine-learning model.
+
+>>> from pellucid import Explainer  # doctest: +SKIP
+>>> Explainer(model, X, y).pdp("temp").plot()  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pellucid import datasets as datasets
+    from pellucid.charts import panel as panel
+    from pellucid.errors import InputError as InputError
+    from pellucid.errors import MissingExtra as MissingExtra
+    from pellucid.errors import ModelError as ModelError
+    from pellucid.errors import PellucidError as PellucidError
+    from pellucid.explainer import Explainer as Explainer
+    from pellucid.explanations import Caveat as Caveat
+    from pellucid.explanations import Dependence as Dependence
+    from pellucid.explanations import Effect as Effect
+    from pellucid.explanations import Explanation as Explanation
+    from pellucid.explanations import Importance as Importance
+    from pellucid.explanations import load as load
+    from pellucid.models import Predictor as Predictor
+
+__version__ = "0.1.0"
+
+# Public name -> module it is loaded from, on first use: importing pellucid loads no library.
+_HOME = {
+    "Caveat": "pellucid.explanations",
+    "Dependence": "pellucid.explanations",
+    "Effect": "pellucid.explanations",
+    "Explainer": "pellucid.explainer",
+    "Explanation": "pellucid.explanations",
+    "Importance": "pellucid.explanations",
+    "InputError": "pellucid.errors",
+    "MissingExtra": "pellucid.errors",
+    "ModelError": "pellucid.errors",
+    "PellucidError": "pellucid.errors",
+    "Predictor": "pellucid.models",
+    "datasets": "pellucid.datasets",
+    "load": "pellucid.explanations",
+    "panel": "pellucid.charts",
+}
+
+__all__ = [
+    "Caveat",
+    "Dependence",
+    "Effect",
+    "Explainer",
+    "Explanation",
+    "Importance",
+    "InputError",
+    "MissingExtra",
+    "ModelError",
+    "PellucidError",
+    "Predictor",
+    "__version__",
+    "datasets",
+    "load",
+    "panel",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'pellucid' has no attribute {name!r}")
+    module = import_module(_HOME[name])
+    value = module if _HOME[name] == f"pellucid.{name}" else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,121 @@
+"""Chart: a thin wrapper round an Altair chart that composes, shows itself and saves without a network."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast, final
+
+from pellucid.charts.page import page, vegalite_version
+from pellucid.charts.theme import CONFIG
+from pellucid.errors import InputError, MissingExtra, require
+
+if TYPE_CHECKING:
+    from altair.typing import ChartType
+
+ENDINGS = (".png", ".svg", ".pdf", ".html", ".json")
+Composable = Any  # a Chart, or a chart of Altair's own
+
+
+@final
+class Chart:
+    """A chart that notebooks show, that composes with ``|`` (beside), ``&`` (below) and ``+`` (on top).
+
+    >>> chart = explanation.plot()  # doctest: +SKIP
+    >>> (chart | other).save("both.png")  # doctest: +SKIP
+    """
+
+    def __init__(self, body: ChartType) -> None:
+        self._body = body
+
+    @property
+    def altair(self) -> ChartType:
+        """The Altair chart, for anything that pellucid has no option for."""
+        return cast("ChartType", self._body.configure(**CONFIG))
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """The Vega-Lite specification, checked against its schema."""
+        return cast("dict[str, Any]", self.altair.to_dict())
+
+    # -- composing -----------------------------------------------------------------------------------
+
+    def __or__(self, other: Composable) -> Chart:
+        return Chart(_own_colours(self._body | _body(other)))
+
+    def __and__(self, other: Composable) -> Chart:
+        return Chart(_own_colours(self._body & _body(other)))
+
+    def __add__(self, other: Composable) -> Chart:
+        try:
+            return Chart(self._body + _body(other))
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                "a chart of several panels cannot be laid over another; draw with distribution=None, "
+                "use panel(..., overlay=True), or put them side by side with | or &."
+            ) from error
+
+    # -- showing -------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        return f"<Chart: {type(self._body).__name__}; .save(path) writes {', '.join(ENDINGS)}>"
+
+    def _repr_mimebundle_(self, *_: Any, **__: Any) -> dict[str, Any]:
+        """Vega-Lite for front ends that draw it, a picture for the others."""
+        spec = self.spec
+        major = vegalite_version().partition(".")[0]
+        bundle: dict[str, Any] = {
+            "text/plain": repr(self),
+            f"application/vnd.vegalite.v{major}+json": spec,
+        }
+        with contextlib.suppress(MissingExtra):  # the front end may still draw the specification itself
+            bundle["image/png"] = base64.b64encode(_picture(spec, ".png", 1.0)).decode("ascii")
+        return bundle
+
+    # -- saving --------------------------------------------------------------------------------------
+
+    def html(self) -> str:
+        """One self-contained page: the chart, its data and the JavaScript that draws it."""
+        return page(self.spec)
+
+    def save(self, path: str | Path, *, scale: float = 2.0) -> Path:
+        """Write the chart; the ending of ``path`` says how: .png, .svg, .pdf, .html or .json.
+
+        ``scale`` is the number of image pixels per pixel on screen (PNG only). Nothing is fetched from the network.
+        """
+        target = Path(path)
+        ending = target.suffix.lower()
+        if ending not in ENDINGS:
+            raise InputError(
+                f"cannot save a chart as {str(path)!r}; the path must end in {', '.join(ENDINGS)}."
+            )
+        if not scale > 0:
+            raise InputError(f"scale={scale} gives no picture; use a positive number.")
+        if ending == ".html":
+            target.write_text(self.html(), encoding="utf-8")
+        elif ending == ".json":
+            target.write_text(json.dumps(self.spec, ensure_ascii=False, indent=1), encoding="utf-8")
+        else:
+            target.write_bytes(_picture(self.spec, ending, scale))
+        return target
+
+
+def _body(other: Composable) -> ChartType:
+    return other._body if isinstance(other, Chart) else other
+
+
+def _own_colours(joined: Any) -> ChartType:
+    """Parts of a composition mean different things by their colours, so each keeps its scale and legend."""
+    return cast("ChartType", joined.resolve_scale(color="independent", stroke="independent"))
+
+
+def _picture(spec: dict[str, Any], ending: str, scale: float) -> bytes:
+    converter = require("vl_convert", purpose=f"saving a chart as {ending}")
+    version = vegalite_version()
+    if ending == ".png":
+        return bytes(converter.vegalite_to_png(spec, vl_version=version, scale=scale))
+    if ending == ".svg":
+        return str(converter.vegalite_to_svg(spec, vl_version=version)).encode("utf-8")
+    return bytes(converter.vegalite_to_pdf(spec, vl_version=version))

@@ -1,0 +1,79 @@
+"""Colours of individual curves: by the feature that best explains why they differ."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from pellucid.charts import theme
+from pellucid.charts.options import EffectOptions
+from pellucid.charts.scales import Row, number_format, positions
+from pellucid.charts.text import wrapped
+from pellucid.data.frame import is_missing
+from pellucid.explanations import Colouring, Effect
+from pellucid.explanations.words import value_name
+
+_MOST = 7  # categories with a colour of their own; the rest are "other"
+OTHER = "(other)"
+
+
+def row_colours(effect: Effect, options: EffectOptions) -> list[Row]:
+    """Per curve ``colour`` (a number or a category) and its text; nothing for unknown values or when off."""
+    colouring = effect.colouring
+    if colouring is None or options.colour != "auto":
+        return [{} for _ in effect.values]
+    if is_nominal(colouring):
+        kept = categories(colouring)
+        names = [None if is_missing(value) else _name(value) for value in colouring.values]
+        return [
+            {} if name is None else {"colour": name if name in kept else OTHER, "colour_text": name}
+            for name in names
+        ]
+    numbers = positions(colouring.values)
+    return [
+        {"colour": float(x), "colour_text": value_name(value)} if np.isfinite(x) else {}
+        for x, value in zip(numbers, colouring.values, strict=True)
+    ]
+
+
+def is_nominal(colouring: Colouring) -> bool:
+    """Whether the values are categories rather than numbers or dates."""
+    return colouring.values.dtype.kind not in "fiuM"
+
+
+def categories(colouring: Colouring) -> list[str]:
+    """The most frequent categories, in order of their names, and "(other)" if there are more."""
+    counts = Counter(_name(value) for value in colouring.values if not is_missing(value))
+    if len(counts) <= _MOST + 1:
+        return sorted(counts)
+    return [*sorted(name for name, _ in counts.most_common(_MOST)), OTHER]
+
+
+def colour_encoding(colouring: Colouring) -> alt.Color:
+    """The colour channel with a legend that names the feature."""
+    title: Any = wrapped(colouring.feature, 150, 12)
+    if is_nominal(colouring):
+        domain = categories(colouring)
+        scale = alt.Scale(domain=domain, **theme.category_range(len(domain)))
+        key = alt.Legend(title=title, symbolStrokeWidth=2)
+        return alt.Color("colour", type="nominal", scale=scale, legend=key)
+    numbers = positions(colouring.values)
+    low, high = np.quantile(numbers[np.isfinite(numbers)], [0.02, 0.98])
+    if high <= low:
+        low, high = numbers[np.isfinite(numbers)].min(), numbers[np.isfinite(numbers)].max() + 1e-9
+    date = colouring.values.dtype.kind == "M"
+    scale = alt.Scale(scheme=theme.SEQUENTIAL_LINES, domain=[float(low), float(high)], clamp=True)
+    form = "%Y-%m-%d" if date else number_format((float(low), float(high)))
+    return alt.Color(
+        "colour",
+        type="temporal" if date else "quantitative",
+        scale=scale,
+        legend=alt.Legend(title=title, format=form),
+    )
+
+
+def _name(value: Any) -> str:
+    return " ".join(value_name(value).split()) or "(empty)"

@@ -1,0 +1,237 @@
+"""A line with its band: the effect of one numeric or date feature.
+
+The band is the estimate plus and minus 1.96 standard errors. Where few rows support the line it is
+dashed. What happens at missing values stands apart, at the right.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import altair as alt
+import numpy as np
+from altair.typing import ChartType
+
+from pellucid.arrays import FloatArray
+from pellucid.charts import theme
+from pellucid.charts.layout import assemble
+from pellucid.charts.lower import lower_views
+from pellucid.charts.marks import dash, output_colour, output_tip, zero_line
+from pellucid.charts.options import EffectOptions
+from pellucid.charts.scales import (
+    Limits,
+    Row,
+    data,
+    feature_axis,
+    limits_of,
+    positions,
+    span,
+    tooltips,
+    value_axis,
+)
+from pellucid.charts.text import is_change, rows_text, shown, value_title
+from pellucid.explanations import Effect
+from pellucid.explanations.words import percent, value_name
+
+Z = 1.96  # normal quantile of a 95% interval
+
+
+def curve_data(effect: Effect) -> list[Row]:
+    """One row per output and grid point, in increasing order of the feature.
+
+    ``value``, ``low`` and ``high`` are null where unknown; ``few`` says whether few rows support the line from
+    this point to the next.
+    """
+    x = positions(effect.grids[0])
+    order = np.argsort(x, kind="stable")
+    support = segment_counts(effect)
+    few = np.append(support < few_rows(support), False)
+    change = is_change(effect)
+    rows: list[Row] = []
+    for k, output in enumerate(effect.output_names):
+        for place, i in enumerate(order):
+            value, error = effect.stacked("average")[i, k], average_error(effect, int(i), k)
+            row = {"output": output, "x": float(x[i]), "x_text": value_name(effect.grids[0][i])}
+            row |= interval_row(value, error, effect.scale, change)
+            rows.append(row | {"few": bool(few[place]), "rows_text": rows_text(_near(support, place))})
+    return rows
+
+
+def interval_row(value: float, error: float, scale: str, change: bool) -> Row:
+    """An estimate with its 95% interval, in numbers and in words."""
+    low, high = value - Z * error, value + Z * error
+    known = bool(np.isfinite(low) and np.isfinite(high))
+    return {
+        "value": float(value) if np.isfinite(value) else None,
+        "low": float(low) if known else None,
+        "high": float(high) if known else None,
+        "value_text": shown(value, scale, change=change),
+        "interval_text": (
+            f"{shown(low, scale, change=change)} to {shown(high, scale, change=change)}"
+            if known
+            else "unknown"
+        ),
+    }
+
+
+def average_error(effect: Effect, i: int, k: int) -> float:
+    """Standard error of the average at a grid point; individual results do not carry it."""
+    return float("nan") if effect.individual else float(effect.stacked("se")[i, k])
+
+
+def segment_counts(effect: Effect) -> FloatArray:
+    """Rows that support the line between each two neighbouring grid points, in increasing order."""
+    order = np.argsort(positions(effect.grids[0]), kind="stable")
+    if len(effect.counts) != len(order):  # ALE: one count per interval
+        return np.asarray(effect.counts, dtype=np.float64)
+    at = effect.counts[order].astype(np.float64)
+    return np.asarray((at[1:] + at[:-1]) / 2)
+
+
+def few_rows(support: FloatArray) -> float:
+    """Below how many rows a stretch counts as poorly supported: 5, or a quarter of the mean if that is less."""
+    return min(5.0, float(support.mean()) / 4) if support.size else 0.0
+
+
+def line_data(rows: list[Row]) -> list[Row]:
+    """The rows cut into stretches (``run``) that are drawn in one stroke: no gaps, all solid or all dashed."""
+    pieces: list[Row] = []
+    run = 0
+    for first, second in pairwise(rows):
+        joined = first["output"] == second["output"] and None not in (first["value"], second["value"])
+        if not joined:
+            run += 1
+            continue
+        last = pieces[-1] if pieces else None
+        if last is None or last["run"] != run or last["few"] != first["few"]:
+            run += 1
+            pieces.append({**_line_point(first), "run": run, "few": first["few"]})
+        pieces.append({**_line_point(second), "run": run, "few": first["few"]})
+    return pieces
+
+
+def band_data(rows: list[Row]) -> list[Row]:
+    """Points of the band, with a new ``run`` after every gap."""
+    pieces: list[Row] = []
+    run = 0
+    for row in rows:
+        if row["low"] is None:
+            run += 1
+        else:
+            pieces.append(
+                {"output": row["output"], "x": row["x"], "low": row["low"], "high": row["high"], "run": run}
+            )
+    return pieces
+
+
+def curve_limits(effect: Effect) -> Limits:
+    """Value limits of a curve: its band, its value at missing, and zero when values are changes."""
+    parts = [effect.average] if effect.individual else [effect.average, *_ends(effect.average, effect.se)]
+    if effect.missing is not None:
+        parts += [effect.missing.values, *_ends(effect.missing.values, effect.missing.se)]
+    return limits_of(*parts, zero=is_change(effect))
+
+
+def missing_data(effect: Effect) -> list[Row]:
+    """One row per output with the effect where the feature is missing; none if it never is."""
+    if effect.missing is None:
+        return []
+    values, errors = np.atleast_1d(effect.missing.values), np.atleast_1d(effect.missing.se)
+    return [
+        {"output": output, "label": f"missing ({percent(effect.missing.share)})"}
+        | interval_row(values[k], errors[k], effect.scale, is_change(effect))
+        for k, output in enumerate(effect.output_names)
+    ]
+
+
+def draw_curve(effect: Effect, options: EffectOptions, limits: Limits | None = None) -> ChartType:
+    """The chart without its title."""
+    width, height = options.width or theme.WIDTH, options.height or theme.HEIGHT
+    limits = limits or curve_limits(effect)
+    x_limits = span(positions(effect.grids[0]), positions(effect.rug[0]))
+    below, rug = lower_views(effect, options, x_limits, effect.output_names)
+    x = feature_axis(effect.feature_names[0], effect.kinds[0], x_limits, width, labels=not below)
+    y = value_axis(value_title(effect), limits, height)
+    layers = [
+        *zero_line(limits, is_change(effect)),
+        *curve_layers(curve_data(effect), effect, x, y, options),
+        *rug,
+    ]
+    main = alt.layer(*layers).properties(width=width, height=height)
+    return assemble(main, missing_view(missing_data(effect), effect, limits, options), below)
+
+
+def curve_layers(
+    rows: list[Row], effect: Effect, x: Any, y: Any, options: EffectOptions
+) -> list[alt.Chart]:
+    """Band, line and points of curves, coloured by output if there are several."""
+    colour = output_colour(effect, options)
+    across, up = alt.X("x", **x), alt.Y("value", **y)
+    tips = tooltips(
+        (effect.feature_names[0], "x_text"), *output_tip(effect), ("effect", "value_text"),
+        ("95% interval", "interval_text"), ("data nearby", "rows_text"),
+    )  # fmt: skip
+    band = alt.Chart(data(band_data(rows))).mark_area(opacity=1, fillOpacity=0.2)
+    line = alt.Chart(data(line_data(rows))).mark_line(strokeWidth=2, clip=True)
+    dots = alt.Chart(data([row for row in rows if row["value"] is not None])).mark_point(filled=True)
+    return [
+        band.encode(x=across, y=alt.Y("low", **y), y2="high", color=colour, detail="run:N"),
+        line.encode(x=across, y=up, color=colour, detail="run:N", strokeDash=dash()),
+        dots.encode(
+            x=across,
+            y=up,
+            color=colour,
+            tooltip=tips,
+            opacity=alt.value(_dot_opacity(rows)),
+            size=alt.value(36),
+        ),
+    ]
+
+
+def curve_notes(effect: Effect) -> list[str]:
+    """What the reader has to know about the line."""
+    support = segment_counts(effect)
+    return ["dashed: few rows of data nearby"] if bool((support < few_rows(support)).any()) else []
+
+
+def missing_view(
+    rows: list[Row], effect: Effect, limits: Limits, options: EffectOptions
+) -> ChartType | None:
+    """The effect at missing as a narrow view with the value axis of the main one; None without rows."""
+    if not rows:
+        return None
+    height = options.height or theme.HEIGHT
+    title = ["missing", rows[0]["label"].removeprefix("missing ")]
+    x = alt.X(
+        "label", type="nominal", axis=alt.Axis(title=title, labels=False, ticks=False, titlePadding=6)
+    )
+    y = value_axis(None, limits, height, labels=False, ticks=False, domain=False)
+    tips = tooltips(
+        *output_tip(effect), ("effect at missing", "value_text"), ("95% interval", "interval_text")
+    )
+    base = alt.Chart(data(rows)).encode(x=x, color=output_colour(effect, options), tooltip=tips)
+    return alt.layer(
+        *zero_line(limits, is_change(effect)),
+        base.mark_rule(strokeWidth=2).encode(y=alt.Y("low", **y), y2="high"),
+        base.mark_point(filled=True, size=60, opacity=1).encode(y=alt.Y("value", **y)),
+    ).properties(width=52, height=height)
+
+
+def _ends(values: FloatArray, errors: FloatArray) -> list[FloatArray]:
+    return [values - Z * errors, values + Z * errors]
+
+
+def _line_point(row: Row) -> Row:
+    return {"output": row["output"], "x": row["x"], "value": row["value"]}
+
+
+def _dot_opacity(rows: list[Row]) -> float:
+    """Points are drawn where there are few, and are only there for their tooltips where there are many."""
+    outputs = len({row["output"] for row in rows})
+    return 1.0 if len(rows) <= 12 * outputs else 0.0
+
+
+def _near(support: FloatArray, place: int) -> float:
+    """Rows in the stretches on both sides of a point."""
+    return float(support[max(place - 1, 0) : place + 1].sum())

@@ -1,0 +1,82 @@
+"""A heat map of how strongly features go together."""
+
+from __future__ import annotations
+
+import altair as alt
+import numpy as np
+from altair.typing import ChartType
+
+from pellucid.arrays import FloatArray, IntArray
+from pellucid.charts import theme
+from pellucid.charts.layout import titled
+from pellucid.charts.marks import text_layers
+from pellucid.charts.options import DependenceOptions
+from pellucid.charts.scales import Row, data, level_axis, tooltips
+from pellucid.charts.text import caveat_note, level_names
+from pellucid.explanations import Dependence
+from pellucid.explanations.words import number
+
+_PRINTED = 15  # up to so many features the values are printed in the cells
+
+
+def dependence_data(dependence: Dependence, order: str = "given") -> list[Row]:
+    """One row per pair of features, in drawing order; unknown associations are null."""
+    sequence = feature_order(dependence.values, order)
+    labels = level_names(dependence.feature_names[j] for j in sequence)
+    rows: list[Row] = []
+    for a, i in enumerate(sequence):
+        for b, j in enumerate(sequence):
+            value = float(dependence.values[i, j])
+            known = bool(np.isfinite(value))
+            rows.append(
+                {
+                    "feature": labels[a],
+                    "other": labels[b],
+                    "value": value if known else None,
+                    "value_text": number(value),
+                    "label": f"{value:.2f}" if known else "?",
+                    "ink": "white" if known and value > 0.55 else "black",
+                }
+            )
+    return rows
+
+
+def feature_order(association: FloatArray, order: str) -> IntArray:
+    """Features as given, or with those side by side that go together (average linkage of 1 - association)."""
+    n = len(association)
+    if order != "cluster" or n < 3:
+        return np.arange(n)
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import squareform
+
+    distance = 1.0 - np.nan_to_num((association + association.T) / 2)
+    np.fill_diagonal(distance, 0.0)
+    tree = linkage(squareform(distance, checks=False), method="average", optimal_ordering=n <= 200)
+    return np.asarray(leaves_list(tree), dtype=np.intp)
+
+
+def body(dependence: Dependence, options: DependenceOptions) -> ChartType:
+    """The Altair chart of a dependence."""
+    rows = dependence_data(dependence, options.order)
+    labels = list(dict.fromkeys(row["feature"] for row in rows))
+    printed = len(labels) <= _PRINTED
+    size = max(80.0, (36.0 if printed else 18.0) * len(labels))
+    width, height = options.width or size, options.height or size * (0.8 if printed else 1.0)
+    x = alt.X("other", **level_axis(None, labels, width, labelAngle=-45))
+    y = alt.Y("feature", **level_axis(None, labels, height))
+    x.scale, y.scale = alt.Scale(domain=labels, padding=0), alt.Scale(domain=labels, padding=0)
+    scale = alt.Scale(scheme=theme.SEQUENTIAL, reverse=True, domain=[0, 1])
+    tips = tooltips(("feature", "feature"), ("with", "other"), ("association", "value_text"))
+    legend = alt.Legend(title=["association", "0 none, 1 complete"], gradientLength=min(height, 160))  # type: ignore[arg-type]
+    cells = alt.Chart(data([row for row in rows if row["value"] is not None])).mark_rect(strokeWidth=0.7)
+    layers = [
+        cells.encode(
+            x=x, y=y, tooltip=tips,
+            color=alt.Color("value", type="quantitative", scale=scale, legend=legend),
+            stroke=alt.Stroke("value", type="quantitative", scale=scale, legend=None),
+        )
+    ]  # fmt: skip
+    if printed:
+        layers += text_layers(rows, {"x": x, "y": y, "tooltip": tips})
+    chart = alt.layer(*layers).properties(width=width, height=height)
+    return titled(chart, options.title or "Dependence between features", [caveat_note(dependence)], width)

@@ -1,0 +1,80 @@
+"""Where the data are: a histogram strip below a curve, or a rug on its axis."""
+
+from __future__ import annotations
+
+import altair as alt
+import numpy as np
+from altair.typing import ChartType
+
+from pellucid.arrays import FloatArray
+from pellucid.charts import theme
+from pellucid.charts.scales import Limits, Row, data, feature_axis, positions, tooltips
+from pellucid.explanations import Effect
+from pellucid.explanations.words import percent, value_name
+
+BINS = 30
+
+
+def histogram_data(effect: Effect, limits: Limits) -> list[Row]:
+    """Share of the rows in each of thirty equal bins between the limits (one bin per integer if fewer)."""
+    values = _within(positions(effect.rug[0]), limits)
+    if values.size == 0:
+        return []
+    edges = _edges(limits, effect.kinds[0] == "integer")
+    counts, _ = np.histogram(values, bins=edges)
+    name = _bound_names(effect, edges)
+    shares = counts / counts.sum()
+    return [
+        {
+            "from": float(max(edges[b], limits[0])),
+            "to": float(min(edges[b + 1], limits[1])),
+            "share": float(shares[b]),
+            "range_text": f"{name[b]} to {name[b + 1]}",
+            "share_text": f"{percent(float(shares[b]))} of rows",
+        }
+        for b in np.flatnonzero(counts)
+    ]
+
+
+def rug_data(effect: Effect, limits: Limits) -> list[Row]:
+    """One row per different feature value of the data shown."""
+    return [{"x": float(x)} for x in np.unique(_within(positions(effect.rug[0]), limits))]
+
+
+def rug_layer(effect: Effect, limits: Limits, width: float, height: float) -> alt.Chart:
+    """Short rules at the bottom of the main view."""
+    mark = alt.Chart(data(rug_data(effect, limits))).mark_rule(color=theme.INK, strokeOpacity=0.35, strokeWidth=1)
+    x = feature_axis(effect.feature_names[0], effect.kinds[0], limits, width)
+    return mark.encode(x=alt.X("x", **x), y=alt.value(height - 7), y2=alt.value(height))
+
+
+def histogram_view(rows: list[Row], effect: Effect, limits: Limits, width: float) -> ChartType:
+    """The strip below the main view; it carries the feature axis."""
+    top = float(np.ceil(100 * max(row["share"] for row in rows)) / 100)
+    x = feature_axis(effect.feature_names[0], effect.kinds[0], limits, width)
+    y_axis = alt.Axis(
+        title=["share", "of rows"], titleFontSize=11, values=[0, top], format=".0%", grid=False
+    )
+    y = alt.Y("share", type="quantitative", axis=y_axis, scale=alt.Scale(domain=[0, top], nice=False))
+    tips = tooltips((effect.feature_names[0], "range_text"), ("data", "share_text"))
+    bars = alt.Chart(data(rows)).mark_rect(color=theme.FAINT, stroke="white", strokeWidth=0.5)
+    encoded = bars.encode(x=alt.X("from", **x), x2="to", y=y, y2=alt.datum(0), tooltip=tips)
+    return encoded.properties(width=width, height=theme.STRIP)
+
+
+def _edges(limits: Limits, integer: bool) -> FloatArray:
+    low, high = limits
+    if integer and high - low < BINS:
+        return np.arange(np.floor(low) - 0.5, np.ceil(high) + 1.0)
+    return np.linspace(low, high, BINS + 1)
+
+
+def _bound_names(effect: Effect, edges: FloatArray) -> list[str]:
+    if effect.kinds[0] == "date":
+        dates = np.round(edges * 1000.0).astype("int64").astype("datetime64[us]")
+        return [value_name(date) for date in dates]
+    return [value_name(float(edge)) for edge in edges]
+
+
+def _within(values: FloatArray, limits: Limits) -> FloatArray:
+    return values[(values >= limits[0]) & (values <= limits[1])]

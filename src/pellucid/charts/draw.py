@@ -1,0 +1,56 @@
+"""The doorway: which chart a result gets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from pellucid.charts.chart import Chart
+from pellucid.charts.options import (
+    DependenceOptions,
+    EffectOptions,
+    ImportanceOptions,
+    PanelOptions,
+    SizeOptions,
+    read_options,
+)
+from pellucid.errors import InputError
+from pellucid.explanations import Dependence, Effect, Explanation, Importance
+
+# Result, the module whose function `body` draws it (imported when needed: it loads Altair), and its options.
+_CHARTS: dict[type[Explanation], tuple[str, type[SizeOptions]]] = {
+    Effect: ("pellucid.charts.effect", EffectOptions),
+    Importance: ("pellucid.charts.importance", ImportanceOptions),
+    Dependence: ("pellucid.charts.dependence", DependenceOptions),
+}
+
+
+def draw(explanation: Explanation, **options: Any) -> Chart:
+    """The chart of an explanation; the same as ``explanation.plot(**options)``.
+
+    All take ``width``, ``height`` and ``title``. Effects: ``colour``, ``max_lines``, ``distribution``,
+    ``show_data``. Importance: ``max_display``, ``against``, ``labels``. Dependence: ``order``.
+    """
+    for kind, (module, known) in _CHARTS.items():
+        if isinstance(explanation, kind):
+            return Chart(import_module(module).body(explanation, read_options(known, options)))
+    names = ", ".join(kind.__name__ for kind in _CHARTS)
+    raise InputError(f"there is no chart of a {type(explanation).__name__}; charts exist for {names}.")
+
+
+def panel(effects: Sequence[Effect], *, columns: int = 3, overlay: bool = False, **options: Any) -> Chart:
+    """Several effects of one feature each: side by side with common limits, or in one axis (``overlay=True``).
+
+    An overlay compares methods (or models) on the same feature, such as PDP, M-plot and ALE; all curves are
+    centred at their mean over the data, because only their shapes compare. ``labels`` names the curves.
+    """
+    known = read_options(PanelOptions, options)
+    if not effects or not all(isinstance(effect, Effect) for effect in effects):
+        raise InputError(
+            "panel() takes a list of effects, such as [explainer.pdp('a'), explainer.pdp('b')]."
+        )
+    if isinstance(columns, bool) or not isinstance(columns, int) or columns < 1:
+        raise InputError(f"columns={columns!r}: give a whole number, at least 1.")
+    module = "pellucid.charts.overlay" if overlay else "pellucid.charts.panel"
+    return Chart(import_module(module).body(list(effects), columns, known))

@@ -1,0 +1,49 @@
+"""The chart of an effect: a curve, levels, individual curves or a surface, by what the effect is."""
+
+from __future__ import annotations
+
+from altair.typing import ChartType
+
+from pellucid.charts import theme
+from pellucid.charts.curve import curve_notes, draw_curve
+from pellucid.charts.individual import draw_individual, individual_notes
+from pellucid.charts.layout import titled
+from pellucid.charts.levels import draw_levels
+from pellucid.charts.options import EffectOptions
+from pellucid.charts.scales import Limits
+from pellucid.charts.surface import draw_surface, surface_notes
+from pellucid.charts.text import caveat_note
+from pellucid.explanations import Effect
+from pellucid.explanations.effect import TITLES
+
+
+def body(effect: Effect, options: EffectOptions) -> ChartType:
+    """The Altair chart of an effect."""
+    title = options.title or f"{TITLES[effect.method]} of {' and '.join(effect.feature_names)}"
+    return titled(
+        draw_effect(effect, options), title, effect_notes(effect, options), options.width or theme.WIDTH
+    )
+
+
+def draw_effect(effect: Effect, options: EffectOptions, limits: Limits | None = None) -> ChartType:
+    """The chart without its title, if wanted with given value limits."""
+    if len(effect.grids) == 2:
+        return draw_surface(effect, options)
+    if effect.individual:
+        return draw_individual(effect, options, limits)
+    if effect.nominal[0]:
+        return draw_levels(effect, options, limits)
+    return draw_curve(effect, options, limits)
+
+
+def effect_notes(effect: Effect, options: EffectOptions) -> list[str]:
+    """The lines below the title."""
+    if len(effect.grids) == 2:
+        notes = surface_notes(effect, options)
+    elif effect.individual:
+        notes = individual_notes(effect, options)
+    elif effect.nominal[0]:
+        notes = []
+    else:
+        notes = curve_notes(effect)
+    return [*notes, caveat_note(effect)]

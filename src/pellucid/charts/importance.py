@@ -1,0 +1,225 @@
+"""Bars: how much the model relies on each feature, and two results compared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import numpy as np
+from altair.typing import ChartType
+
+from pellucid.arrays import AnyArray, FloatArray
+from pellucid.charts import theme
+from pellucid.charts.layout import grid, titled
+from pellucid.charts.options import ImportanceOptions
+from pellucid.charts.scales import Limits, Row, data, level_axis, limits_of, plain, tooltips, value_axis
+from pellucid.charts.text import caveat_note, level_names, wrapped
+from pellucid.errors import InputError
+from pellucid.explanations import Importance
+from pellucid.explanations.words import number
+
+Sets = list[tuple[str, Importance]]  # results to draw with the name of the data each comes from
+
+
+def importance_data(
+    importance: Importance, max_display: int = 20, *, label: str = "", names: list[str] | None = None
+) -> list[Row]:
+    """One row per output and feature shown, most important first; ``names`` fixes which features and their order."""
+    names = importance.top(max_display) if names is None else names
+    wanted = dict(zip(names, level_names(names), strict=True))
+    rows: list[Row] = []
+    for k, output in enumerate(
+        importance.output_names if importance.values.ndim == 2 else importance.output_names[:1]
+    ):
+        for name, shown in wanted.items():
+            if name not in importance.feature_names:
+                continue
+            j = importance.feature_names.index(name)
+            value, low, high = plain(
+                [_of(part, k)[j] for part in (importance.values, importance.low, importance.high)]
+            )
+            known = low is not None and high is not None
+            rows.append(
+                {
+                    "set": label,
+                    "output": output,
+                    "feature": shown,
+                    "value": value,
+                    "low": low if known else None,
+                    "high": high if known else None,
+                    "neutral": importance.neutral,
+                    "value_text": number(np.nan if value is None else value),
+                    "interval_text": f"{number(low)} to {number(high)}" if known else "unknown",
+                    "members_text": _members(importance, j),
+                }
+            )
+    return rows
+
+
+def repeat_data(importance: Importance, label: str, names: list[str]) -> list[Row]:
+    """One row per output, feature shown and repetition."""
+    wanted = dict(zip(names, level_names(names), strict=True))
+    outputs = importance.output_names if importance.values.ndim == 2 else importance.output_names[:1]
+    return [
+        {
+            "set": label,
+            "output": output,
+            "feature": wanted[name],
+            "value": float(value),
+            "value_text": number(float(value)),
+        }
+        for k, output in enumerate(outputs)
+        for j, name in enumerate(importance.feature_names)
+        if name in wanted
+        for value in _of_repeats(importance, k)[j]
+        if np.isfinite(value)
+    ]
+
+
+def body(importance: Importance, options: ImportanceOptions) -> ChartType:
+    """The Altair chart of an importance."""
+    sets = _sets(importance, options)
+    names = _names(sets, options.max_display)
+    outputs = list(importance.output_names) if importance.values.ndim == 2 else [importance.output_names[0]]
+    limits = _limits(sets, names)
+    views = [_view(sets, names, output, limits, options, labels=i == 0) for i, output in enumerate(outputs)]
+    if len(views) > 1:
+        views = [
+            view.properties(title=alt.TitleParams(wrapped(output, 240), fontSize=13))
+            for view, output in zip(views, outputs, strict=True)
+        ]
+    chart = views[0] if len(views) == 1 else grid(views, columns=len(views), column=16)
+    title = (
+        options.title
+        or f"Importance of {'groups' if any(len(m) > 1 for m in importance.members) else 'features'}"
+    )
+    return titled(chart, title, _notes(importance, sets, names), _width(options, len(views)) + 150)
+
+
+def _sets(importance: Importance, options: ImportanceOptions) -> Sets:
+    other = options.against
+    if other is None:
+        return [("", importance)]
+    for field in ("measure", "compare", "output_names"):
+        if getattr(other, field) != getattr(importance, field):
+            raise InputError(
+                f"against= has {field} {getattr(other, field)!r}, this result {getattr(importance, field)!r}; compare like with like."
+            )
+    return [(options.labels[0], importance), (options.labels[1], other)]
+
+
+def _names(sets: Sets, most: int) -> list[str]:
+    """Features shown: the most important of the first result, then those only the second has."""
+    ranked = [name for _, result in sets for name in result.top(len(result.feature_names))]
+    return list(dict.fromkeys(ranked))[:most]
+
+
+def _view(
+    sets: Sets, names: list[str], output: str, limits: Limits, options: ImportanceOptions, *, labels: bool
+) -> ChartType:
+    step = 22.0 if len(sets) == 1 else 38.0
+    width, height = _width(options, 1 if labels else 2), options.height or max(40.0, step * len(names))
+    first = sets[0][1]
+    side: dict[str, Any] = {} if labels else {"labels": False, "ticks": False}
+    y = alt.Y("feature", **level_axis(None, level_names(names), height, **side))
+    x = value_axis(_value_title(first), limits, width)
+    rows = [
+        row
+        for label, result in sets
+        for row in importance_data(result, label=label, names=names)
+        if row["output"] == output
+    ]
+    neutral = alt.Chart(data([{}])).mark_rule(color=theme.MUTED).encode(x=alt.datum(first.neutral))
+    layers = _bars(rows, first, x, y) if len(sets) == 1 else _points(sets, rows, names, output, x, y)
+    return alt.layer(*layers, neutral).properties(width=width, height=height)
+
+
+def _bars(rows: list[Row], importance: Importance, x: Any, y: alt.Y) -> list[alt.Chart]:
+    tips = _tips(importance, [])
+    known = alt.Chart(data([row for row in rows if row["value"] is not None])).encode(y=y, tooltip=tips)
+    sure = alt.Chart(data([row for row in rows if row["low"] is not None])).encode(y=y, tooltip=tips)
+    return [
+        known.mark_bar(color=theme.MAIN, opacity=0.75).encode(x=alt.X("value", **x), x2="neutral"),
+        sure.mark_rule(color=theme.INK, strokeWidth=1.5).encode(x=alt.X("low", **x), x2="high"),
+    ]
+
+
+def _points(
+    sets: Sets, rows: list[Row], names: list[str], output: str, x: Any, y: alt.Y
+) -> list[alt.Chart]:
+    labels = [label for label, _ in sets]
+    colour = alt.Color(
+        "set",
+        type="nominal",
+        scale=alt.Scale(domain=labels, range=[theme.MAIN, theme.SECOND]),
+        legend=alt.Legend(title=None),
+    )
+    beside = alt.YOffset("set", type="nominal", sort=labels)
+    tips = _tips(sets[0][1], [("data", "set")])
+    repeats = [
+        row
+        for label, result in sets
+        for row in repeat_data(result, label, names)
+        if row["output"] == output
+    ]
+    place: dict[str, Any] = {"y": y, "yOffset": beside, "color": colour}
+    sure = alt.Chart(data([row for row in rows if row["low"] is not None])).encode(**place, tooltip=tips)
+    known = alt.Chart(data([row for row in rows if row["value"] is not None])).encode(**place, tooltip=tips)
+    single = alt.Chart(data(repeats)).encode(
+        **place, tooltip=tooltips(("data", "set"), ("one repetition", "value_text"))
+    )
+    return [
+        sure.mark_bar(size=8, opacity=0.3).encode(x=alt.X("low", **x), x2="high"),
+        single.mark_point(filled=True, size=14, opacity=0.6).encode(x=alt.X("value", **x)),
+        known.mark_tick(thickness=3, size=14).encode(x=alt.X("value", **x)),
+    ]
+
+
+def _tips(importance: Importance, more: list[tuple[str, str]]) -> list[alt.Tooltip]:
+    pairs = [("feature", "feature"), *more, ("importance", "value_text"), ("95% interval", "interval_text")]
+    return tooltips(*pairs, *([("consists of", "members_text")] if importance.members else []))
+
+
+def _value_title(importance: Importance) -> str:
+    how = {"ratio": "loss after / loss before", "difference": "increase of loss"}.get(
+        importance.compare, importance.compare
+    )
+    return (
+        f"importance: {importance.measure}"
+        if importance.method != "permutation"
+        else f"{how} ({importance.measure})"
+    )
+
+
+def _notes(importance: Importance, sets: Sets, names: list[str]) -> list[str]:
+    more = len({name for _, result in sets for name in result.feature_names}) - len(names)
+    notes = [f"{more} more feature{'s' if more > 1 else ''} not shown"] if more else []
+    if len(sets) == 2:
+        notes.append("line: mean; dots: repetitions; bar: 95% interval")
+    return ["; ".join(notes), caveat_note(importance)]
+
+
+def _limits(sets: Sets, names: list[str]) -> Limits:
+    parts: list[FloatArray] = []
+    for label, result in sets:
+        kept = [j for j, name in enumerate(result.feature_names) if name in names]
+        parts += [part[kept] for part in (result.values, result.low, result.high)]
+        if label:
+            parts.append(result.repeats[kept])
+    return limits_of(*parts, [sets[0][1].neutral])
+
+
+def _members(importance: Importance, j: int) -> str:
+    return ", ".join(importance.members[j]) if importance.members else ""
+
+
+def _width(options: ImportanceOptions, views: int) -> float:
+    return options.width or (theme.WIDTH - 60 if views == 1 else 200.0)
+
+
+def _of(part: FloatArray, k: int) -> FloatArray:
+    return part if part.ndim == 1 else part[:, k]
+
+
+def _of_repeats(importance: Importance, k: int) -> AnyArray:
+    return importance.repeats if importance.repeats.ndim == 2 else importance.repeats[..., k]

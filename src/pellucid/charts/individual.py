@@ -1,0 +1,183 @@
+"""Individual curves (ICE): one thin line per row, the average on top, coloured by what tells the rows apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import numpy as np
+from altair.typing import ChartType
+
+from pellucid.arrays import IntArray
+from pellucid.charts import theme
+from pellucid.charts.colouring import colour_encoding, row_colours
+from pellucid.charts.curve import curve_data, curve_notes, line_data, missing_data, missing_view
+from pellucid.charts.layout import assemble, grid
+from pellucid.charts.levels import extents, level_data, level_labels
+from pellucid.charts.lower import lower_views
+from pellucid.charts.marks import dash, zero_line
+from pellucid.charts.options import EffectOptions
+from pellucid.charts.scales import (
+    Limits,
+    Row,
+    data,
+    feature_axis,
+    level_axis,
+    limits_of,
+    plain,
+    positions,
+    span,
+    tooltips,
+    value_axis,
+)
+from pellucid.charts.text import is_change, value_title, wrapped
+from pellucid.explanations import Effect
+from pellucid.explanations.words import percent
+
+
+def lines_shown(effect: Effect, max_lines: int) -> IntArray:
+    """Positions of the curves that are drawn: all, or evenly spaced ones."""
+    n = len(effect.values)
+    return np.unique(np.linspace(0, n - 1, min(n, max_lines)).round().astype(np.intp))
+
+
+def individual_data(effect: Effect, output: str, options: EffectOptions) -> list[Row]:
+    """One row per drawn curve and grid point: ``row`` names the curve, ``x`` or ``level`` the place."""
+    k = effect.output_names.index(output)
+    nominal = effect.nominal[0]
+    places = level_labels(effect) if nominal else positions(effect.grids[0])
+    order = (
+        range(len(effect.grids[0])) if nominal else np.argsort(positions(effect.grids[0]), kind="stable")
+    )
+    names = effect.rows if effect.rows is not None else np.arange(len(effect.values))
+    colours = row_colours(effect, options)
+    rows: list[Row] = []
+    for i in lines_shown(effect, options.max_lines):
+        values = plain(effect.stacked()[i, :, k])
+        fixed = {"row": f"row {names[i]}", **colours[i]}
+        rows += [
+            {
+                **fixed,
+                ("level" if nominal else "x"): places[g] if nominal else float(places[g]),
+                "value": values[g],
+            }
+            for g in order
+        ]
+    return rows
+
+
+def individual_limits(effect: Effect, options: EffectOptions) -> Limits:
+    """Value limits of the curves that are drawn, their average and its value at missing."""
+    drawn = effect.values[lines_shown(effect, options.max_lines)]
+    at_missing = [] if effect.missing is None else [np.atleast_1d(effect.missing.values)]
+    return limits_of(drawn, effect.average, *at_missing, zero=is_change(effect))
+
+
+def draw_individual(effect: Effect, options: EffectOptions, limits: Limits | None = None) -> ChartType:
+    """The chart without its title; several outputs get a view each."""
+    limits = limits or individual_limits(effect, options)
+    draw = _levels_view if effect.nominal[0] else _curves_view
+    views = [draw(effect, output, options, limits) for output in effect.output_names]
+    if len(views) == 1:
+        return views[0]
+    named = [
+        view.properties(title=alt.TitleParams(wrapped(output, 300), fontSize=13))
+        for view, output in zip(views, effect.output_names, strict=True)
+    ]
+    return grid(named, columns=2)
+
+
+def individual_notes(effect: Effect, options: EffectOptions) -> list[str]:
+    """How many curves are drawn, and what their colour explains."""
+    n, drawn = len(effect.values), len(lines_shown(effect, options.max_lines))
+    mark = "dots" if effect.nominal[0] else "line"
+    curves = f"{drawn} of {n:,} rows" if drawn < n else f"{n:,} row{'s' if n != 1 else ''}"
+    notes = [f"{curves}; thick dark {mark}: average"]
+    if effect.colouring is not None and options.colour == "auto":
+        share = percent(effect.colouring.explained)
+        notes.append(
+            f"colour: {effect.colouring.feature}, explains {share} of how the curves differ"
+        )
+    return notes + ([] if effect.nominal[0] else curve_notes(effect))
+
+
+def _curves_view(effect: Effect, output: str, options: EffectOptions, limits: Limits) -> ChartType:
+    width, height = options.width or theme.WIDTH, options.height or theme.HEIGHT
+    x_limits = span(positions(effect.grids[0]), positions(effect.rug[0]))
+    below, rug = lower_views(effect, options, x_limits, [output])
+    x = alt.X(
+        "x", **feature_axis(effect.feature_names[0], effect.kinds[0], x_limits, width, labels=not below)
+    )
+    y = alt.Y("value", **value_axis(value_title(effect, output), limits, height))
+    one_point = len(effect.grids[0]) == 1
+    faint = line_opacity(effect, options)
+    mark: dict[str, Any] = {"type": "line", "strokeWidth": 1, "strokeOpacity": faint, "clip": True}
+    if one_point:
+        mark = {"type": "point", "filled": True, "fillOpacity": faint, "opacity": 1}
+    lines = _coloured_layers(effect, output, options, mark, {"x": x, "y": y})
+    average = [row for row in curve_data(effect) if row["output"] == output]
+    stroke = alt.Chart(data(line_data(average))).encode(x=x, y=y, detail="run:N")
+    tips = tooltips(
+        (effect.feature_names[0], "x_text"), ("average", "value_text"), ("data nearby", "rows_text")
+    )
+    dots = alt.Chart(data(average)).mark_point(
+        filled=True, color=theme.INK, opacity=1.0 if one_point else 0.0, size=70
+    )
+    main = alt.layer(
+        *zero_line(limits, is_change(effect)), *lines,
+        stroke.mark_line(strokeWidth=5, color="white", strokeOpacity=0.8),
+        stroke.mark_line(strokeWidth=3, color=theme.INK).encode(strokeDash=dash()),
+        dots.encode(x=x, y=y, tooltip=tips), *rug,
+    ).properties(width=width, height=height)  # fmt: skip
+    at_missing = [row for row in missing_data(effect) if row["output"] == output]
+    return assemble(main, missing_view(at_missing, effect, limits, options), below)
+
+
+def _levels_view(effect: Effect, output: str, options: EffectOptions, limits: Limits) -> ChartType:
+    labels = level_labels(effect)
+    height, width = extents(len(labels), 1, options, upright=False)
+    x = alt.X("value", **value_axis(value_title(effect, output), limits, width))
+    y = alt.Y("level", **level_axis(effect.feature_names[0], labels, height))
+    mark = {"type": "tick", "thickness": 1.5, "opacity": 1, "fillOpacity": line_opacity(effect, options)}
+    ticks = _coloured_layers(effect, output, options, mark, {"x": x, "y": y})
+    average = [row for row in level_data(effect) if row["output"] == output and row["value"] is not None]
+    tips = tooltips((effect.feature_names[0], "level"), ("average", "value_text"), ("data", "rows_text"))
+    dots = alt.Chart(data(average)).mark_point(
+        filled=True, size=90, color=theme.INK, opacity=1, stroke="white", strokeWidth=1.5
+    )
+    layers = [*zero_line(limits, is_change(effect), "x"), *ticks, dots.encode(x=x, y=y, tooltip=tips)]
+    return alt.layer(*layers).properties(width=width, height=height)
+
+
+def line_opacity(effect: Effect, options: EffectOptions) -> float:
+    """Fainter the more lines there are."""
+    return float(np.clip(6.0 / np.sqrt(len(lines_shown(effect, options.max_lines))), 0.3, 0.9))
+
+
+def _coloured_layers(
+    effect: Effect, output: str, options: EffectOptions, mark: dict[str, Any], place: dict[str, Any]
+) -> list[alt.Chart]:
+    """Curves without a colour of their own in grey, then the coloured ones."""
+    rows = individual_data(effect, output, options)
+    detail = {} if mark["type"] == "tick" else {"detail": "row:N"}
+    tips = [("curve", "row")]
+    grey = [row for row in rows if "colour" not in row]
+    coloured = [row for row in rows if "colour" in row]
+    layers: list[alt.Chart] = []
+    if grey:
+        plain_colour = options.colour if options.colour not in ("auto", None) else theme.CATEGORIES[5]
+        shade = theme.FAINT if coloured else plain_colour
+        layers.append(
+            alt.Chart(data(grey), mark=mark).encode(
+                **place, **detail, color=alt.value(shade), tooltip=tooltips(*tips)
+            )
+        )
+    if coloured and effect.colouring is not None:
+        tips = [*tips, (effect.colouring.feature, "colour_text")]
+        encoding = colour_encoding(effect.colouring)
+        layers.append(
+            alt.Chart(data(coloured), mark=mark).encode(
+                **place, **detail, color=encoding, tooltip=tooltips(*tips)
+            )
+        )
+    return layers

@@ -1,0 +1,66 @@
+"""Several effects side by side, with the same value limits so that they compare at a glance."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from altair.typing import ChartType
+
+from pellucid.charts.curve import curve_limits
+from pellucid.charts.effect import draw_effect
+from pellucid.charts.individual import individual_limits
+from pellucid.charts.layout import grid, titled
+from pellucid.charts.levels import draw_levels
+from pellucid.charts.options import PanelOptions
+from pellucid.charts.scales import Limits
+from pellucid.errors import InputError
+from pellucid.explanations import Effect
+from pellucid.explanations.effect import TITLES
+
+_WIDTH, _HEIGHT = 240.0, 190.0
+_UPRIGHT = 12  # up to so many levels stand on the x axis, so that values share the y axis
+
+
+def common_limits(effects: list[Effect], options: PanelOptions) -> Limits:
+    """The smallest limits that hold all effects."""
+    each = [
+        individual_limits(effect, options) if effect.individual else curve_limits(effect)
+        for effect in effects
+    ]
+    return min(low for low, _ in each), max(high for _, high in each)
+
+
+def body(effects: list[Effect], columns: int, options: PanelOptions) -> ChartType:
+    """The Altair chart of a panel."""
+    check_effects(effects)
+    limits = common_limits(effects, options)
+    sized = dataclasses.replace(options, width=options.width or _WIDTH, height=options.height or _HEIGHT)
+    views = [_view(effect, sized, limits) for effect in effects]
+    one_legend = not any(effect.individual for effect in effects)
+    chart = grid(views, columns=min(columns, len(views)), one_legend=one_legend)
+    kinds = list(dict.fromkeys(TITLES[effect.method] for effect in effects))
+    width = (sized.width or _WIDTH) * min(columns, len(views))
+    return titled(chart, options.title or ", ".join(kinds), ["all with the same value limits"], width)
+
+
+def check_effects(effects: list[Effect]) -> None:
+    """Effects share an axis only if they are of one feature each and speak of the same thing."""
+    first = effects[0]
+    for effect in effects:
+        if len(effect.grids) != 1:
+            raise InputError(
+                f"the effect of {' and '.join(effect.feature_names)} is a surface; panel() takes effects of one feature."
+            )
+        if (effect.scale, effect.output_names) != (first.scale, first.output_names):
+            raise InputError(
+                f"the effects of {first.feature_names[0]} and {effect.feature_names[0]} are on different scales or outputs; "
+                "draw them one by one."
+            )
+
+
+def _view(effect: Effect, options: PanelOptions, limits: Limits) -> ChartType:
+    if effect.nominal[0] and not effect.individual:
+        upright = len(effect.grids[0]) <= _UPRIGHT
+        fitted = options if upright else dataclasses.replace(options, height=None)
+        return draw_levels(effect, fitted, limits, upright=upright)
+    return draw_effect(effect, options, limits)

@@ -1,0 +1,105 @@
+"""Words on charts: titles, labels and tooltip texts, all literal strings."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from pellucid.explanations import Effect, Explanation
+from pellucid.explanations.words import number, value_name
+
+_LETTER = 0.56  # mean width of a letter relative to the font size
+
+
+def wrapped(text: str, pixels: float, size: float = 13.0) -> list[str]:
+    """Lines of a title that fit into a width (or, for a vertical title, a height); white space is normalised."""
+    return textwrap.wrap(text, width=max(14, int(pixels / (_LETTER * size)))) or [""]
+
+
+def level_names(values: Iterable[Any]) -> list[str]:
+    """One label per level, all different, none invisible."""
+    labels: dict[str, None] = {}
+    for value in values:
+        label = _level_name(value)
+        while label in labels:
+            label += "\u2032"  # prime: 1 the number and "1" the text stay two levels
+        labels[label] = None
+    return list(labels)
+
+
+def _level_name(value: Any) -> str:
+    if isinstance(value, bool | np.bool_ | np.datetime64) or value is None:
+        return value_name(value)
+    if isinstance(value, float | np.floating):
+        return "missing" if np.isnan(value) else f"{float(value):.12g}"
+    return " ".join(str(value).split()) or "(empty)"
+
+
+def shown(value: float, scale: str, *, change: bool) -> str:
+    """A value of the explained quantity in a tooltip: a probability in percent, a change with its sign."""
+    if np.isfinite(value) and scale == "probability":
+        return number(100 * float(value), sign=change) + (" percentage points" if change else "%")
+    return number(float(value), sign=change)
+
+
+def rows_text(count: float) -> str:
+    """A number of rows, or a sum of weights."""
+    return (
+        "1 row"
+        if count == 1
+        else f"{number(round(float(count), 6)) if count < 1000 else f'{count:,.0f}'} rows"
+    )
+
+
+def is_change(effect: Effect) -> bool:
+    """Whether values are differences, to be read against zero, rather than predictions."""
+    if effect.method == "ale":
+        return not effect.total
+    return effect.center is not None or effect.derivative or bool(effect.settings.get("pure"))
+
+
+def value_title(effect: Effect, output: str | None = None) -> str:
+    """What the value axis shows and on which scale: ``average prediction (probability of Cancer)``."""
+    return f"{_quantity(effect)}{scale_words(effect, output)}"
+
+
+def scale_words(explanation: Explanation, output: str | None = None) -> str:
+    """The scale in brackets, with the output's name where there is one to name."""
+    only = explanation.output_names[0] if len(explanation.output_names) == 1 else None
+    name = output if output is not None else only
+    plain = {"response": "", "score": "score", "distance": "distance"}.get(
+        explanation.scale, explanation.scale
+    )
+    if name is None or name in ("prediction", "output"):
+        return f" ({plain})" if plain else ""
+    if explanation.scale in ("probability", "log-odds"):
+        return f" ({plain} of {name})"
+    return f" ({name})"
+
+
+def _quantity(effect: Effect) -> str:
+    noun = "prediction" if effect.individual else "average prediction"
+    if effect.derivative:
+        return f"slope of the {noun}"
+    if bool(effect.settings.get("pure")) or (
+        effect.method == "ale" and len(effect.grids) == 2 and not effect.total
+    ):
+        return "joint effect on the prediction"
+    if effect.method == "ale":
+        return "effect on the prediction" if not effect.total else noun
+    if effect.center is None:
+        return noun
+    center = str(effect.center)
+    if center == "mean":
+        return f"{noun}, difference from its mean"
+    anchor = "its lowest value" if center in ("True", "min") else center
+    return f"change of the {noun} from {' and '.join(effect.feature_names)} at {anchor}"
+
+
+def caveat_note(explanation: Explanation) -> str:
+    """How many caveats there are, for the line below the title."""
+    n = len(explanation.caveats)
+    return "" if n == 0 else f"{n} caveat{'s' if n > 1 else ''}: see .caveats"

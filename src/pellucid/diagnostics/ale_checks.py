@@ -1,0 +1,134 @@
+"""The caveats of accumulated local effects: number of bins, thin cells, order of categories."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from pellucid.arrays import BoolArray, FloatArray, IntArray
+from pellucid.data import Data
+from pellucid.diagnostics.general import general_caveats
+from pellucid.diagnostics.support import support_caveat
+from pellucid.explanations.caveat import Caveat
+from pellucid.explanations.words import listed, number, percent, value_name
+from pellucid.models import Predictor
+from pellucid.runner import Run
+
+_ROWS = 1000
+_UNSTABLE = 0.25
+_EMPTY = 0.1
+_OUTSIDE = 0.001
+
+# Recomputes the curve on some rows with other settings, {"bins": n} or {"order": levels}: (points, values).
+Recompute = Callable[[Data, dict[str, Any]], tuple[FloatArray, FloatArray]]
+
+
+def ale_caveats(
+    predictor: Predictor,
+    data: Data,
+    run: Run,
+    *,
+    chosen: tuple[int, ...],
+    points: tuple[FloatArray, ...],
+    counts: FloatArray,
+    inside: BoolArray,
+    values: FloatArray,
+    bins: Any,
+    recompute: Recompute,
+    second_order: IntArray | None,
+) -> tuple[Caveat, ...]:
+    """Everything known against this effect on these data."""
+    if not run.checks:
+        return ()
+    caveats = list(general_caveats(predictor, data, run))
+    caveats.extend(_outside(data, chosen, inside))
+    if len(chosen) == 2:
+        caveats.extend(_empty_cells(data, chosen, counts))
+    caveats.extend(support_caveat(data, chosen, points, counts))
+    if len(chosen) == 1 and not data.schema.features[chosen[0]].nominal:
+        with run.checking():
+            caveats.extend(_bin_stability(data, chosen[0], len(points[0]) - 1, bins, recompute))
+    if second_order is not None:
+        with run.checking():
+            caveats.extend(_order_dependence(data, chosen[0], points[0], values, second_order, recompute))
+    return tuple(caveats)
+
+
+def _outside(data: Data, chosen: tuple[int, ...], inside: BoolArray) -> Iterator[Caveat]:
+    present = np.all([~np.isnan(data.codes(j)) for j in chosen], axis=0)
+    share = float((present & ~inside).mean())
+    if share > _OUTSIDE:
+        name = " and ".join(data.schema.names[j] for j in chosen)
+        yield Caveat(
+            code="outside-bins",
+            message=f"{percent(share)} of the rows lie outside the given bins of {name} and were left out.",
+            value=share,
+            threshold=_OUTSIDE,
+            advice="Give edges that span the data.",
+            feature=name,
+        )
+
+
+def _empty_cells(data: Data, chosen: tuple[int, ...], counts: FloatArray) -> Iterator[Caveat]:
+    share = float((counts == 0).mean())
+    if share > _EMPTY:
+        name = " and ".join(data.schema.names[j] for j in chosen)
+        fewer = max(2, int(np.sqrt(len(data) / 20)))
+        yield Caveat(
+            code="empty-cells",
+            message=f"{percent(share)} of the cells of {name} hold no rows; they are marked, and filled from their neighbours only to add up.",
+            value=share,
+            threshold=_EMPTY,
+            advice=f"Look only at cells with rows, or use fewer bins (bins={fewer} gives about 20 rows a cell).",
+            feature=name,
+        )
+
+
+def _bin_stability(data: Data, j: int, used: int, bins: Any, recompute: Recompute) -> Iterator[Caveat]:
+    """The curve at half and at double the bins, on at most a thousand rows."""
+    if np.ndim(bins) != 0 or used < 4:
+        return
+    some = data.take(data.spread(_ROWS))
+    curves = [recompute(some, {"bins": count}) for count in (max(2, used // 2), used, used * 2)]
+    axis = curves[1][0]
+    values = [np.stack([np.interp(axis, points, v[:, k]) for k in range(v.shape[1])], axis=1) for points, v in curves]
+    centred = [v - v.mean(axis=0) for v in values]
+    span = np.maximum(np.ptp(centred[1], axis=0), 1e-300)
+    change = float((np.maximum(np.abs(centred[0] - centred[1]), np.abs(centred[2] - centred[1])).max(axis=0) / span).max())
+    if change > _UNSTABLE and np.ptp(values[1]) > 1e-12 * max(1.0, float(np.abs(values[1]).max())):
+        name = data.schema.names[j]
+        yield Caveat(
+            code="bins",
+            message=f"The curve of {name} changes by up to {percent(change)} of its height with half or twice the {used} bins.",
+            value=change,
+            threshold=_UNSTABLE,
+            advice="Read only what stays the same with other numbers of bins (bins=).",
+            feature=name,
+        )
+
+
+def _order_dependence(
+    data: Data, j: int, points: FloatArray, values: FloatArray, second: IntArray, recompute: Recompute
+) -> Iterator[Caveat]:
+    """The effect of each category under the second-best order."""
+    feature = data.schema.features[j]
+    order, other = recompute(data, {"order": feature.decode(second.astype(np.float64)).tolist()})
+    place = {float(code): k for k, code in enumerate(order)}
+    again = np.stack([other[place[float(code)]] for code in points])
+    span = np.maximum(np.ptp(values, axis=0), 1e-300)
+    change = float((np.abs(again - values).max(axis=0) / span).max())
+    if change > _UNSTABLE:
+        shown = listed([value_name(level) for level in feature.decode(points)], 12)
+        yield Caveat(
+            code="category-order",
+            message=(
+                f"The effect of {feature.name} depends on the order of its categories ({shown}): under the next best order it changes "
+                f"by up to {percent(change)} of its height ({number(float(np.abs(again - values).max()))})."
+            ),
+            value=change,
+            threshold=_UNSTABLE,
+            advice="Give an order that makes sense (order=[...]), or read neighbouring categories only.",
+            feature=feature.name,
+        )

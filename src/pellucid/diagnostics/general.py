@@ -1,0 +1,91 @@
+"""What can spoil any explanation: an interrupted run, an unsteady model, a useless model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pellucid.arrays import FloatArray
+from pellucid.data import Data
+from pellucid.explanations.caveat import Caveat
+from pellucid.explanations.words import number, percent
+from pellucid.losses import find_loss
+from pellucid.models import Predictor
+from pellucid.models.outcome import both_classes, constant_prediction, outcome_for
+from pellucid.models.predictor import LOGIT_FLOOR
+from pellucid.runner import Run
+
+_ROWS = 2000
+_CLIPPED = 0.01
+_POOR = 0.95
+
+
+def general_caveats(predictor: Predictor, data: Data, run: Run) -> tuple[Caveat, ...]:
+    """Caveats that hold for every method; the model is asked once per Explainer."""
+    if not run.checks:
+        return ()
+    about_model: tuple[Caveat, ...] = run.remember("general", lambda: tuple(_about_model(predictor, data, run)))
+    return (*about_model, *_about_run(run))
+
+
+def _about_run(run: Run) -> Iterator[Caveat]:
+    if run.interrupted:
+        yield Caveat(
+            code="partial",
+            message="The calculation was interrupted; what was not reached is unknown (NaN).",
+            value=1.0,
+            threshold=0.0,
+            advice="Run it again to the end.",
+        )
+
+
+def _about_model(predictor: Predictor, data: Data, run: Run) -> Iterator[Caveat]:
+    if predictor.instability > 0:
+        yield Caveat(
+            code="unsteady-model",
+            message=f"The model gave different predictions when asked twice for the same rows (by up to {percent(predictor.instability)} of their size).",
+            value=predictor.instability,
+            threshold=0.0,
+            advice="Fix its random state, or switch off dropout and other sampling, before explaining it.",
+        )
+    if predictor.link != "logit" and (data.y is None or predictor.task == "scores"):
+        return
+    some = data.take(data.spread(_ROWS))
+    with run.checking():
+        raw = run.predict(predictor, some, full=True)
+    if predictor.link == "logit":
+        yield from _clipping(predictor, raw)
+    if data.y is not None and predictor.task != "scores":
+        yield from _poor(predictor, some, raw)
+
+
+def _clipping(predictor: Predictor, raw: FloatArray) -> Iterator[Caveat]:
+    limit = np.log(1 - LOGIT_FLOOR) - np.log(LOGIT_FLOOR)
+    share = float((np.abs(predictor.restrict(raw)) >= limit * (1 - 1e-12)).mean())
+    if share > _CLIPPED:
+        yield Caveat(
+            code="logit-clipped",
+            message=f"{percent(share)} of the predicted probabilities are 0 or 1 and have no log-odds; they were set to {LOGIT_FLOOR:g} from the end.",
+            value=share,
+            threshold=_CLIPPED,
+            advice="Explain probabilities (link='identity'), or calibrate the model.",
+        )
+
+
+def _poor(predictor: Predictor, some: Data, raw: FloatArray) -> Iterator[Caveat]:
+    y = outcome_for(predictor, some)
+    if predictor.scale == "score" and predictor.task == "classification":
+        return
+    loss = find_loss(None, predictor.task)
+    own = loss(y, both_classes(predictor, raw), some.weights)
+    constant = loss(y, constant_prediction(predictor, y, some.weights), some.weights)
+    if constant > 0 and own > _POOR * constant:
+        yield Caveat(
+            code="poor-model",
+            message=f"The model is hardly better than a constant on these data: its {loss.name} is {number(own)}, that of the best constant {number(constant)}.",
+            value=own / constant,
+            threshold=_POOR,
+            advice="Do not explain a model that does not predict; improve it or check that y belongs to X.",
+        )
+

@@ -1,0 +1,115 @@
+"""An average hides that rows respond differently: how much, and what separates them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from pellucid.arrays import FloatArray, IntArray
+from pellucid.data import Data
+from pellucid.explanations.caveat import Caveat
+from pellucid.explanations.effect import Colouring
+from pellucid.explanations.words import percent
+
+_SHARE = 0.3  # share of the effect that is interaction
+_OPPOSED = 0.2  # share of rows that go against the average
+_SIZE = 0.01  # effects smaller than this share of the predictions' spread are not worth a warning
+_EXPLAINED = 0.05
+_BINS = 5
+
+
+@dataclass(frozen=True)
+class Heterogeneity:
+    """Share of the curves' variance not shared by all rows, and share of rows opposed to the average."""
+
+    interaction: float
+    opposed: float
+
+
+def measure(curves: FloatArray) -> Heterogeneity:
+    """Spread of centred ICE curves ``(rows, grid..., outputs)``; the worst output counts.
+
+    Centred curves c_i split into their mean (the partial dependence) and the rest; without
+    interaction the rest is zero.
+    """
+    flat = curves.reshape(len(curves), -1, curves.shape[-1])
+    flat = flat[:, np.isfinite(flat).all(axis=(0, 2))]
+    if flat.shape[1] < 2 or len(flat) < 3:
+        return Heterogeneity(0.0, 0.0)
+    centred = flat - flat.mean(axis=1, keepdims=True)
+    average = centred.mean(axis=0)
+    total = np.square(centred).sum(axis=(0, 1)) / len(centred)
+    shared = np.square(average).sum(axis=0)
+    level = flat.mean(axis=1).var(axis=0) * flat.shape[1] + total
+    relevant = total > _SIZE**2 * level
+    if not (relevant & (total > 0)).any():
+        return Heterogeneity(0.0, 0.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        interaction = np.where(relevant, 1 - shared / total, 0.0)
+    worst = int(np.nanargmax(interaction))
+    agreement = centred[:, :, worst] @ average[:, worst]
+    return Heterogeneity(float(np.clip(interaction[worst], 0.0, 1.0)), float((agreement < 0).mean()))
+
+
+def heterogeneity_caveat(data: Data, chosen: tuple[int, ...], curves: FloatArray, rows: IntArray) -> Iterator[Caveat]:
+    """The average of one feature hides interactions."""
+    found = measure(curves)
+    if found.interaction < _SHARE and found.opposed < _OPPOSED:
+        return
+    name = data.schema.names[chosen[0]]
+    splitter = best_splitter(data.take(rows), chosen, curves)
+    split = f" They differ most by {splitter.feature}." if splitter else ""
+    yield Caveat(
+        code="heterogeneous",
+        message=(
+            f"The average hides different effects of {name}: {percent(found.interaction)} of the effect is interaction with other "
+            f"features, and {percent(found.opposed)} of the rows go against the average.{split}"
+        ),
+        value=found.interaction,
+        threshold=_SHARE,
+        advice=f"Look at the individual curves: ice({name!r}).",
+        feature=name,
+    )
+
+
+def best_splitter(data: Data, chosen: tuple[int, ...], curves: FloatArray) -> Colouring | None:
+    """The feature whose values (in up to five bins) explain most of the difference between centred curves."""
+    flat = curves.reshape(len(curves), -1)
+    flat = flat[:, np.isfinite(flat).all(axis=0)]
+    if flat.shape[1] < 2 or len(flat) < 10:
+        return None
+    by_output = curves.reshape(len(curves), -1, curves.shape[-1])
+    centred = (by_output - np.nanmean(by_output, axis=1, keepdims=True)).reshape(len(curves), -1)
+    rest = np.nan_to_num(centred - centred.mean(axis=0))
+    total = float(np.square(rest).sum())
+    if total <= 1e-18 * float(np.square(flat).sum()) or total == 0:
+        return None
+    scores = {k: _explained(rest, total, data.codes(k)) for k in range(len(data.schema.features)) if k not in chosen}
+    if not scores:
+        return None
+    best = max(scores, key=lambda k: scores[k])
+    if scores[best] < _EXPLAINED:
+        return None
+    feature = data.schema.features[best]
+    return Colouring(feature.name, feature.decode(data.codes(best)), scores[best])
+
+
+def _explained(rest: FloatArray, total: float, codes: FloatArray) -> float:
+    """Adjusted share of variance between the groups of a feature; missing is a group of its own."""
+    values = np.unique(codes[~np.isnan(codes)])
+    if len(values) > _BINS:
+        cuts = np.unique(np.quantile(codes[~np.isnan(codes)], np.linspace(0, 1, _BINS + 1)[1:-1]))
+        groups = np.searchsorted(cuts, codes, side="left")
+    else:
+        groups = np.searchsorted(values, codes)
+    groups = np.where(np.isnan(codes), groups.max() + 1, groups)
+    labels, index = np.unique(groups, return_inverse=True)
+    n, g = len(rest), len(labels)
+    if g < 2 or n <= g:
+        return 0.0
+    counts = np.bincount(index).astype(np.float64)
+    means = np.stack([np.bincount(index, weights=column) for column in rest.T], axis=1) / counts[:, None]
+    between = float((counts[:, None] * np.square(means)).sum())
+    return 1.0 - (1.0 - between / total) * (n - 1) / (n - g)

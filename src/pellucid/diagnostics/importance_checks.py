@@ -1,0 +1,160 @@
+"""The caveats of importance: training data, features that share importance, blindness to interactions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from pellucid.arrays import FloatArray
+from pellucid.data import Data
+from pellucid.diagnostics.general import general_caveats
+from pellucid.diagnostics.off_data import associations, off_data_caveat
+from pellucid.explanations.caveat import Caveat
+from pellucid.explanations.words import listed, number, percent
+from pellucid.losses import Loss
+from pellucid.models import Predictor
+from pellucid.models.outcome import both_classes, constant_prediction, outcome_for
+from pellucid.runner import Run, Sweep
+
+_TOGETHER = 0.7
+_SHARED = 0.2
+_MEMORISED = 0.02
+_OVERFIT = 1.5
+_TOP = 5
+_BLIND_ROWS = 500
+_BLIND_SHARE = 0.1
+
+Joint = Callable[[tuple[int, ...]], float]
+
+
+def permutation_caveats(
+    predictor: Predictor,
+    data: Data,
+    run: Run,
+    *,
+    players: dict[str, tuple[int, ...]],
+    values: FloatArray,
+    compare: str,
+    loss: Loss,
+    baseline: float,
+    y: FloatArray,
+    joint: Joint,
+    holdout: Data | None,
+) -> tuple[Caveat, ...]:
+    """Everything known against these importances on these data."""
+    if not run.checks or run.interrupted:
+        return general_caveats(predictor, data, run)
+    caveats = list(general_caveats(predictor, data, run))
+    if data.y is not None:
+        caveats.extend(_training_data(predictor, data, loss, baseline, y))
+    if holdout is not None:
+        with run.checking():
+            caveats.extend(_overfitting(predictor, holdout, run, loss, baseline))
+    top = [players[name] for name in np.array(list(players))[np.argsort(-values, kind="stable")][:_TOP]]
+    for player in top:
+        if len(player) == 1:
+            caveats.extend(off_data_caveat(data, player[0], run, method="permutation"))
+    with run.checking():
+        caveats.extend(_shared_importance(data, run, players, values, compare, joint))
+    return tuple(caveats)
+
+
+def _training_data(predictor: Predictor, data: Data, loss: Loss, baseline: float, y: FloatArray) -> Iterator[Caveat]:
+    """A loss near zero looks like the data the model was fitted to."""
+    if loss.name == "share of prediction variance" or len(data) < 20:
+        return
+    constant = loss(y, constant_prediction(predictor, y, data.weights), data.weights)
+    if constant > 0 and baseline < _MEMORISED * constant:
+        yield Caveat(
+            code="training-data",
+            message=f"The model is almost perfect here: its {loss.name} is {percent(baseline / constant)} of that of a constant, as on data it was fitted to.",
+            value=baseline / constant,
+            threshold=_MEMORISED,
+            advice="Pass held-out data: on training data overfitted features look important.",
+        )
+
+
+def _overfitting(predictor: Predictor, holdout: Data, run: Run, loss: Loss, baseline: float) -> Iterator[Caveat]:
+    raw = both_classes(predictor, run.predict(predictor, holdout, full=True))
+    outside = loss(outcome_for(predictor, holdout), raw, holdout.weights)
+    if outside > _OVERFIT * baseline:
+        yield Caveat(
+            code="overfitted",
+            message=f"The model's {loss.name} is {number(baseline)} on these rows but {number(outside)} on the held-out ones.",
+            value=outside / baseline if baseline > 0 else np.inf,
+            threshold=_OVERFIT,
+            advice="Take the importance from the held-out rows.",
+        )
+
+
+def _shared_importance(
+    data: Data, run: Run, players: dict[str, tuple[int, ...]], values: FloatArray, compare: str, joint: Joint
+) -> Iterator[Caveat]:
+    """Features that go together hold the same information: their importance is larger than each one's."""
+    single = {player[0]: value for player, value in zip(players.values(), values, strict=True) if len(player) == 1}
+    neutral = 1.0 if compare == "ratio" else 0.0
+    for cluster in _clusters(associations(data, run), set(single)):
+        together = joint(cluster)
+        largest = max(single[j] for j in cluster)
+        if together - neutral > (1 + _SHARED) * max(largest - neutral, 0.0) + 1e-12:
+            names = [data.schema.names[j] for j in cluster]
+            yield Caveat(
+                code="shared-importance",
+                message=f"{listed(names)} go together and share their importance: permuted together they have {number(together)}, alone at most {number(largest)}.",
+                value=together,
+                threshold=largest,
+                advice="Read them as one group (groups=).",
+                feature=names[0],
+            )
+
+
+def _clusters(strength: FloatArray, allowed: set[int]) -> list[tuple[int, ...]]:
+    """Connected features whose association is strong."""
+    left, clusters = set(allowed), []
+    while left:
+        cluster, front = set(), [min(left)]
+        while front:
+            j = front.pop()
+            if j in left:
+                left.remove(j)
+                cluster.add(j)
+                front.extend(k for k in left if strength[j, k] >= _TOGETHER)
+        if len(cluster) > 1:
+            clusters.append(tuple(sorted(cluster)))
+    return clusters
+
+
+def pdp_importance_caveats(predictor: Predictor, data: Data, run: Run, values: FloatArray) -> tuple[Caveat, ...]:
+    """Features that change predictions in single rows but not on average."""
+    if not run.checks or run.interrupted:
+        return general_caveats(predictor, data, run)
+    with run.checking():
+        hidden = list(_blind(predictor, data, run, values.sum(axis=-1)))
+    return (*general_caveats(predictor, data, run), *hidden)
+
+
+def _blind(predictor: Predictor, data: Data, run: Run, values: FloatArray) -> Iterator[Caveat]:
+    """Compare with the root mean squared change of the prediction when the feature is shuffled."""
+    some = data.take(data.spread(_BLIND_ROWS))
+    before = run.predict(predictor, some)
+    donors = run.generator(2).permutation(len(some))[None, :, None]
+    sweeps = [Sweep((j,), (some.frame.native_column(j),), donors) for j in range(len(values))]
+    change = np.zeros(len(values))
+    for batch in run.stream(predictor, some, sweeps):
+        change[batch.sweep] += np.square(batch.predictions[0] - before[batch.rows]).sum()
+    moved, shown = np.sqrt(change), values
+    if moved.sum() <= 0:
+        return
+    moved_share = moved / moved.sum()
+    shown_share = shown / shown.sum() if shown.sum() > 0 else np.zeros(len(shown))
+    for j in np.flatnonzero((moved_share >= _BLIND_SHARE) & (shown_share < moved_share / 4)):
+        name = data.schema.names[j]
+        yield Caveat(
+            code="hidden-interaction",
+            message=f"{name} moves single predictions ({percent(float(moved_share[j]))} of all movement) but hardly their average: its effect is in interactions, which this importance cannot see.",
+            value=float(moved_share[j]),
+            threshold=_BLIND_SHARE,
+            advice="Use method='permutation'.",
+            feature=name,
+        )

@@ -1,0 +1,93 @@
+"""Features that go together make synthetic points that no row resembles: what share of them?
+
+A feature's values are shuffled against the rest. In the space of the feature and the two features most
+associated with it, all as ranks, a shuffled point is *off the data* when its nearest real row is farther
+than 95% of real rows are from theirs. Independent features give 5%.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial import cKDTree
+from scipy.stats import rankdata
+
+from pellucid.arrays import FloatArray
+from pellucid.data import Data
+from pellucid.data.association import association_matrix
+from pellucid.explanations.caveat import Caveat
+from pellucid.explanations.words import number, percent
+from pellucid.runner import Run
+
+_ROWS = 2000
+_POINTS = 500
+_PARTNERS = 2
+_USUAL = 0.95
+_SHARE = 0.15
+_ASSOCIATED = 0.3
+_FEWEST = 20
+
+
+@dataclass(frozen=True)
+class OffData:
+    """Share of shuffled points off the data, and the feature most associated with the one shuffled."""
+
+    share: float
+    partner: str
+    association: float
+
+
+def associations(data: Data, run: Run) -> FloatArray:
+    """The association matrix, worked out once."""
+    matrix: FloatArray = run.remember("association", lambda: association_matrix(data, 5000))
+    return matrix
+
+
+def off_data(data: Data, j: int, run: Run) -> OffData | None:
+    """Measure how far shuffling feature ``j`` leaves the data; None with one feature or too few rows."""
+    if len(data.schema.features) < 2 or len(data) < _FEWEST:
+        return None
+    strength = associations(data, run)[j].copy()
+    strength[j] = -1.0
+    partners = np.argsort(-strength, kind="stable")[: min(_PARTNERS, len(strength) - 1)]
+    rows = data.spread(_ROWS)
+    real = np.column_stack([_ranks(data, int(k), rows) for k in (j, *partners)])
+    generator = np.random.default_rng(0)
+    chosen = generator.permutation(len(rows))[:_POINTS]
+    synthetic = real[chosen].copy()
+    synthetic[:, 0] = real[generator.permutation(len(rows))[: len(chosen)], 0]
+    tree = cKDTree(real)
+    own = np.asarray(tree.query(real[chosen], k=2)[0])[:, 1]
+    far = np.asarray(tree.query(synthetic, k=1)[0]) > np.quantile(own, _USUAL) + 1e-12
+    best = int(partners[0])
+    return OffData(float(far.mean()), data.schema.names[best], float(strength[best]))
+
+
+def _ranks(data: Data, k: int, rows: np.ndarray) -> FloatArray:
+    """Ranks in [0, 1]; unordered categories far apart from each other, missing apart from all."""
+    codes = data.codes(k)[rows]
+    if data.schema.features[k].kind in ("categorical", "boolean"):
+        return np.where(np.isnan(codes), -1.0, codes)
+    ranks = rankdata(codes, nan_policy="omit") / max(len(codes), 1)
+    return np.where(np.isnan(codes), 2.0, ranks)
+
+
+def off_data_caveat(data: Data, j: int, run: Run, *, method: str) -> Iterator[Caveat]:
+    """The method asks the model about points that do not occur."""
+    found = off_data(data, j, run)
+    if found is None or found.share < _SHARE or found.association < _ASSOCIATED:
+        return
+    name = data.schema.names[j]
+    yield Caveat(
+        code="off-data",
+        message=(
+            f"{name} goes together with {found.partner} (association {number(found.association)}): {percent(found.share)} of the "
+            f"combinations that {method} asks the model about are unlike any row of the data."
+        ),
+        value=found.share,
+        threshold=_SHARE,
+        advice=f"Use ale({name!r}), or treat the two features as one group.",
+        feature=name,
+    )

@@ -1,0 +1,232 @@
+"""Explainer: binds a model and reference data to every method. It has no logic of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from pellucid.data import Data
+from pellucid.data.doorway import as_frame
+from pellucid.data.table import plain_array
+from pellucid.errors import InputError
+from pellucid.explanations import Dependence, Effect, Importance
+from pellucid.methods.dependence import dependence
+from pellucid.methods.effects.ale import ale
+from pellucid.methods.effects.ice import ice
+from pellucid.methods.effects.mplot import mplot
+from pellucid.methods.effects.pdp import Kind, pdp
+from pellucid.methods.importance.pdp_importance import pdp_importance
+from pellucid.methods.importance.permutation import Compare, Scheme, permutation_importance
+from pellucid.models import Predictor
+from pellucid.models.predictor import Link
+from pellucid.runner import Run
+from pellucid.runner.progress import Progress
+
+
+class Explainer:
+    """See through a model: one object, one verb per question.
+
+    Parameters
+    ----------
+    model
+        Estimator, pipeline, booster, torch module, ONNX file or session, or a function ``f(X) -> array``.
+    X
+        Reference data: pandas, polars, pyarrow, numpy, scipy sparse or a list of dicts.
+    y
+        True outcome, one per row; needed only by what compares with the truth.
+    output
+        Class label(s) to explain; default every class, and of two classes the second.
+    link
+        ``"logit"`` explains log-odds instead of probabilities.
+    categorical
+        Names of columns to treat as categories; default: judged by their types.
+    groups
+        ``{"weather": ["temp", "hum"]}``: columns that act as one.
+    feature_names
+        Names for the columns of a bare matrix.
+    background
+        Rows that stand for "absent" in Shapley methods: a frame, a number of rows, or None. Effects and
+        importance use every row of X.
+    sample_weight
+        One weight per row of X.
+    random_state
+        Seed; the same seed gives the same numbers, whatever ``n_jobs``.
+    n_jobs
+        joblib's convention; batches of rows go to threads.
+    progress
+        None: a bar when work is long and the terminal interactive; True, False, or a function
+        ``(done, total)``.
+    checks
+        Whether to run the diagnostics behind `caveats` (they ask the model for some further rows).
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> import numpy as np, pellucid
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> model = LinearRegression().fit(X, 3 * X[:, 0])
+    >>> ex = pellucid.Explainer(model, X, feature_names=["temp", "wind"])
+    >>> effect = ex.pdp("temp", at=[0, 1])
+    >>> bool(np.isclose(effect.values[1] - effect.values[0], 3))
+    True
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        output: Any = None,
+        link: Link = "identity",
+        categorical: Sequence[str | int] | None = None,
+        groups: Mapping[str, Sequence[str | int]] | None = None,
+        feature_names: Sequence[str] | None = None,
+        background: Any = None,
+        sample_weight: Any = None,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+        progress: Progress = None,
+        checks: bool = True,
+    ) -> None:
+        labels = None if y is None else plain_array(y)
+        self.predictor = Predictor(model, X, output=output, link=link, labels=labels, feature_names=feature_names)
+        self.data = Data.of(
+            as_frame(X, feature_names or self.predictor.names),
+            y,
+            categorical=categorical,
+            groups=groups,
+            sample_weight=sample_weight,
+            container=self.predictor.container,
+        )
+        self.background = background
+        if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
+            raise InputError(f"random_state is {random_state!r}; give a whole number.")
+        self._random_state = int(random_state)
+        self._n_jobs = n_jobs
+        self._progress = progress
+        self._checks = checks
+        self._known: dict[str, Any] = {}
+
+    def _run(self, what: str) -> Run:
+        return Run(
+            n_jobs=self._n_jobs,
+            progress=self._progress,
+            what=what,
+            seed=self._random_state,
+            checks=self._checks,
+            memory_of=self._known,
+        )
+
+    def pdp(
+        self,
+        features: Any,
+        *,
+        grid: int = 50,
+        at: Any = None,
+        kind: Kind = "average",
+        center: Any = None,
+        pure: bool = False,
+        rows: Any = None,
+    ) -> Effect:
+        """Average effect of one feature or a pair: partial dependence.
+
+        ``at`` gives the grid (a list of values, or one list per feature), ``kind`` the average, the individual
+        curves or both, ``center`` an anchor value (or ``"min"``, ``"mean"``) at which curves are set to zero;
+        ``pure=True`` takes the main effects out of a pair.
+
+        It misleads when features go together (see `ale`) and when rows respond differently (see `ice`); the
+        result's `caveats` say whether they do.
+        """
+        run = self._run("partial dependence")
+        return pdp(self.predictor, self.data, features, grid=grid, at=at, kind=kind, center=center, pure=pure, rows=rows, run=run)
+
+    def ice(
+        self,
+        feature: Any,
+        *,
+        rows: Any = None,
+        sample: int | None = None,
+        grid: int = 50,
+        at: Any = None,
+        center: Any = None,
+        derivative: bool = False,
+    ) -> Effect:
+        """Effect of one feature for each row: individual conditional expectation.
+
+        ``rows`` picks rows (positions, or rows of your own), ``sample`` a random number of them, ``center`` an
+        anchor value, ``derivative=True`` the slopes, whose spread shows where rows differ.
+        """
+        run = self._run("individual curves")
+        return ice(
+            self.predictor, self.data, feature, rows=rows, sample=sample, grid=grid, at=at, center=center, derivative=derivative, run=run
+        )
+
+    def ale(
+        self,
+        features: Any,
+        *,
+        bins: Any = 40,
+        total: bool = False,
+        order: Sequence[Any] | None = None,
+        gradient: bool = False,
+    ) -> Effect:
+        """Effect of one feature or a pair when features go together: accumulated local effects.
+
+        ``bins`` is a number or the edges (for a pair: one for both, or a pair of them), ``order`` an order for
+        categories; ``total=True`` adds the lower-order effects and the mean prediction; ``gradient=True`` uses
+        the model's own derivatives.
+        """
+        run = self._run("accumulated local effects")
+        return ale(self.predictor, self.data, features, bins=bins, total=total, order=order, gradient=gradient, run=run)
+
+    def mplot(self, feature: Any, *, bins: int = 20) -> Effect:
+        """Average prediction of the rows that have a value: the marginal plot, to compare with `pdp` and `ale`."""
+        return mplot(self.predictor, self.data, feature, bins=bins, run=self._run("marginal plot"))
+
+    def importance(
+        self,
+        *,
+        method: Literal["permutation", "pdp"] = "permutation",
+        loss: Any = None,
+        compare: Compare = "difference",
+        repeats: int = 5,
+        scheme: Scheme = "shuffle",
+        grid: int = 50,
+        holdout: tuple[Any, Any] | None = None,
+    ) -> Importance:
+        """What matters: how much the model relies on each feature or group.
+
+        ``method="permutation"`` compares the loss before and after a feature's values are given to other rows
+        (``scheme`` random ``"shuffle"``, split-half swap ``"halves"``, or all n(n-1) ``"pairs"``, exact). ``loss`` is a
+        name (mse, mae, rmse, 1-r2; log_loss, brier, error, 1-auc), ``"variance"`` (needs no y) or a function
+        ``loss(y, prediction)``. ``method="pdp"`` measures the spread of the partial dependence. ``holdout=(X, y)``
+        lets the result say whether these rows flatter the model.
+        """
+        if method == "pdp":
+            return pdp_importance(self.predictor, self.data, grid=grid, run=self._run("importance"))
+        if method != "permutation":
+            raise InputError(f"method={method!r} is not known; use 'permutation' or 'pdp'.")
+        return permutation_importance(
+            self.predictor,
+            self.data,
+            loss=loss,
+            compare=compare,
+            repeats=repeats,
+            scheme=scheme,
+            holdout=None if holdout is None else Data.of(*holdout, container=self.predictor.container),
+            run=self._run("importance"),
+        )
+
+    def dependence(self) -> Dependence:
+        """How strongly the features go together, 0 to 1: where it is high, prefer `ale` to `pdp`."""
+        return dependence(self.predictor, self.data, run=self._run("dependence"))
+
+    def report(self, path: str | Path, *, title: str | None = None, top: int = 6) -> Path:
+        """Everything, to read: one HTML file that needs no network, with the caveats beside each chart."""
+        from pellucid.report import report
+
+        return report(self, path, title=title, top=top)

@@ -1,0 +1,147 @@
+"""Loss functions by name, with row weights: what "the model is wrong" means.
+
+A loss compares the outcome with the model's full output. *Pointwise* losses are means over rows and know
+every row's share; the others (AUC, RMSE) only make sense for all rows together. Smaller is better.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pellucid.arrays import AnyArray, FloatArray
+from pellucid.errors import InputError, nearest
+
+RowLoss = Callable[[FloatArray, FloatArray], FloatArray]
+TotalLoss = Callable[[FloatArray, FloatArray, FloatArray], float]
+
+_TINY = 1e-15
+
+
+@dataclass(frozen=True, eq=False)
+class Loss:
+    """A named loss: ``rows`` gives one number per row where the loss is a mean over rows."""
+
+    name: str
+    total: TotalLoss
+    rows: RowLoss | None = None
+
+    def __call__(self, y: FloatArray, prediction: FloatArray, weights: FloatArray) -> float:
+        return self.total(y, prediction, weights)
+
+
+def _mean_of(name: str, rows: RowLoss) -> Loss:
+    return Loss(name, lambda y, p, w: float(np.average(rows(y, p), weights=w)), rows)
+
+
+def _per_row(errors: FloatArray) -> FloatArray:
+    """Average over outputs of a multi-output regression."""
+    return errors.mean(axis=1) if errors.ndim == 2 else errors
+
+
+def _squared(y: FloatArray, p: FloatArray) -> FloatArray:
+    return _per_row(np.square(y - p))
+
+
+def _absolute(y: FloatArray, p: FloatArray) -> FloatArray:
+    return _per_row(np.abs(y - p))
+
+
+def _log_loss(y: FloatArray, p: FloatArray) -> FloatArray:
+    """Minus the log of the probability given to the true class (y holds class positions)."""
+    chosen = p[np.arange(len(y)), y.astype(np.intp)]
+    return np.asarray(-np.log(np.clip(chosen, _TINY, 1.0)))
+
+
+def _brier(y: FloatArray, p: FloatArray) -> FloatArray:
+    truth = np.eye(p.shape[1])[y.astype(np.intp)]
+    return np.asarray(np.square(p - truth).sum(axis=1) / (2.0 if p.shape[1] == 2 else 1.0))
+
+
+def _wrong(y: FloatArray, p: FloatArray) -> FloatArray:
+    return (p.argmax(axis=1) != y).astype(np.float64)
+
+
+def _rmse(y: FloatArray, p: FloatArray, w: FloatArray) -> float:
+    return float(np.sqrt(np.average(_squared(y, p), weights=w)))
+
+
+def _one_minus_r2(y: FloatArray, p: FloatArray, w: FloatArray) -> float:
+    spread = np.average(_squared(y, np.broadcast_to(np.average(y, axis=0, weights=w), y.shape)), weights=w)
+    return float(np.average(_squared(y, p), weights=w) / spread) if spread > 0 else np.nan
+
+
+def _one_minus_auc(y: FloatArray, p: FloatArray, w: FloatArray) -> float:
+    """Two classes: 1 - AUC. More: the mean over classes of one against the rest."""
+    if p.shape[1] == 2:
+        return 1.0 - weighted_auc(y == 1, p[:, 1], w)
+    present = [k for k in range(p.shape[1]) if 0 < (y == k).sum() < len(y)]
+    return 1.0 - float(np.mean([weighted_auc(y == k, p[:, k], w) for k in present]))
+
+
+def weighted_auc(positive: AnyArray, score: FloatArray, weights: FloatArray) -> float:
+    """Probability that a random positive scores above a random negative, ties counted half."""
+    values, index = np.unique(score, return_inverse=True)
+    above = np.bincount(index, weights=weights * positive, minlength=len(values))
+    below = np.bincount(index, weights=weights * ~np.asarray(positive, dtype=bool), minlength=len(values))
+    if above.sum() == 0 or below.sum() == 0:
+        raise InputError("the loss '1-auc' needs rows of both classes in y; this table has only one.")
+    smaller = np.cumsum(below) - below
+    return float((above @ (smaller + below / 2)) / (above.sum() * below.sum()))
+
+
+_REGRESSION = {
+    "mse": _mean_of("mse", _squared),
+    "mae": _mean_of("mae", _absolute),
+    "rmse": Loss("rmse", _rmse),
+    "1-r2": Loss("1-r2", _one_minus_r2),
+}
+_CLASSIFICATION = {
+    "log_loss": _mean_of("log_loss", _log_loss),
+    "brier": _mean_of("brier", _brier),
+    "error": _mean_of("error", _wrong),
+    "1-auc": Loss("1-auc", _one_minus_auc),
+}
+_ALIASES = {"auc": "1-auc", "r2": "1-r2", "accuracy": "error", "ce": "error", "logloss": "log_loss", "cross_entropy": "log_loss"}
+
+
+def find_loss(loss: Any, task: str) -> Loss:
+    """The loss of a name, or a function ``loss(y, prediction)`` wrapped as one; None: mse or log loss."""
+    if isinstance(loss, Loss):
+        return loss
+    known = _CLASSIFICATION if task == "classification" else _REGRESSION
+    if loss is None:
+        return known["log_loss" if task == "classification" else "mse"]
+    if isinstance(loss, str):
+        name = _ALIASES.get(loss.lower(), loss.lower())
+        if name in known:
+            return known[name]
+        other = "classification" if task != "classification" else "regression"
+        if name in _CLASSIFICATION | _REGRESSION:
+            raise InputError(f"loss={loss!r} is a {other} loss, but the model does {task}; use one of {', '.join(known)}.")
+        raise InputError(f"loss={loss!r} is not known{nearest(loss, known)}")
+    if callable(loss):
+        return _wrap(loss)
+    raise InputError(f"loss is a {type(loss).__name__}; give a name or a function loss(y, prediction).")
+
+
+def _wrap(function: Callable[..., Any]) -> Loss:
+    """A user's loss; it gets row weights if it has a parameter ``sample_weight``."""
+    name = getattr(function, "__name__", "loss")
+    try:
+        weighted = "sample_weight" in inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        weighted = False
+
+    def total(y: FloatArray, p: FloatArray, w: FloatArray) -> float:
+        if weighted:
+            return float(function(y, p, sample_weight=w))
+        if (w != w[0]).any():
+            raise InputError(f"the loss {name!r} ignores sample_weight; give it a parameter of that name.")
+        return float(function(y, p))
+
+    return Loss(name, total)

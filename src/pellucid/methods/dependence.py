@@ -1,0 +1,50 @@
+"""Dependence of the features on each other.
+
+Two numeric features: absolute Pearson correlation; a numeric and a categorical one: the square root of the
+variance explained, ``sqrt(SSB/SST)``; two categorical ones: Cramer's V. The higher, the less a partial
+dependence plot can be trusted for either. The model is not asked.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pellucid.data import Data
+from pellucid.data.association import association_matrix
+from pellucid.explanations import Caveat, Dependence
+from pellucid.explanations.words import number
+from pellucid.models import Predictor
+from pellucid.runner import Run
+
+_RISKY = 0.7
+
+
+def dependence(predictor: Predictor, data: Data, *, run: Run) -> Dependence:
+    """Association of every pair of features."""
+    matrix = association_matrix(data)
+    result = Dependence(
+        values=matrix,
+        se=np.full(matrix.shape, np.nan),
+        feature_names=data.schema.names,
+        output_names=predictor.output_names,
+        scale="association",
+        cost=run.cost(),
+        settings={"method": "dependence"},
+        library=data.caller,
+        caveats=(),
+    )
+    risky = [pair for pair in result.strongest(len(matrix) ** 2) if pair[2] >= _RISKY] if run.checks else []
+    if not risky:
+        return result
+    from dataclasses import replace
+
+    a, b, value = risky[0]
+    caveat = Caveat(
+        code="dependent-features",
+        message=f"{len(risky)} pairs of features go together strongly, first of all {a} and {b} ({number(value)}).",
+        value=value,
+        threshold=_RISKY,
+        advice="Partial dependence, permutation importance and marginal Shapley values of these features ask the model about unlikely points; prefer ale, or group the features.",
+        feature=a,
+    )
+    return replace(result, caveats=(caveat,))

@@ -1,0 +1,61 @@
+"""Marginal plot: the average prediction of the rows that have a value.
+
+Definition. ``M(x_S) = E[f(X_S, X_C) | X_S = x_S]``. Estimator. The mean prediction of the rows in each
+quantile bin (at the bin's mean value), or of the rows of each category.
+
+When it misleads: it mixes the effect of the feature with the effects of all features that go along with
+it. It is here to be compared with PDP and ALE.
+
+Cost. One prediction per row.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pellucid.arrays import group_sums
+from pellucid.data import Data
+from pellucid.data.grid import bin_index, quantile_edges, snap
+from pellucid.diagnostics import general_caveats
+from pellucid.diagnostics.mixing import mixing_caveat
+from pellucid.errors import InputError
+from pellucid.explanations import Effect
+from pellucid.methods.effects.support import build_effect
+from pellucid.models import Predictor
+from pellucid.runner import Run
+
+
+def mplot(predictor: Predictor, data: Data, feature: Any, *, bins: int = 20, run: Run) -> Effect:
+    """Mean prediction given the value of one feature."""
+    (j, *more) = data.schema.indices(feature)
+    described = data.schema.features[j]
+    if more:
+        raise InputError("mplot takes one feature.")
+    if described.distinct == 0:
+        raise InputError(f"feature {described.name!r} is missing in every row; there is no value to show an effect at.")
+    codes, weights = data.codes(j), data.weights
+    if described.nominal or described.distinct <= bins:
+        points, cells = np.unique(codes[~np.isnan(codes)], return_inverse=True)
+        present = ~np.isnan(codes)
+    else:
+        index = bin_index(codes, quantile_edges(codes, bins, weights))
+        present = index >= 0
+        cells = index[present]
+        sums = [np.bincount(cells, weights=part) for part in (weights[present] * codes[present], weights[present])]
+        points = snap(described, sums[0] / sums[1])
+    predictions = run.predict(predictor, data)[present]
+    w = weights[present]
+    mass = np.asarray(np.bincount(cells, weights=w, minlength=len(points)), dtype=np.float64)
+    size = np.square(mass) / np.bincount(cells, weights=np.square(w), minlength=len(points))
+    mean = group_sums(cells, len(points), w[:, None] * predictions) / mass[:, None]
+    squares = group_sums(cells, len(points), w[:, None] * np.square(predictions - mean[cells])) / mass[:, None]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        sd = np.where(size[:, None] > 1 + 1e-9, np.sqrt(squares * (size / (size - 1))[:, None]), np.nan)
+    return build_effect(
+        "mplot", predictor, data, run,
+        features=(j,), codes=(points,), values=mean, se=sd / np.sqrt(size)[:, None], average=mean, counts=mass, spread=sd,
+        caveats=(*general_caveats(predictor, data, run), *mixing_caveat(data, j, run)),
+        settings={"features": [described.name], "bins": bins},
+    )  # fmt: skip

@@ -1,0 +1,222 @@
+"""Partial dependence and individual conditional expectation.
+
+Friedman 2001; Goldstein, Kapelner, Bleich and Pitkin 2015.
+
+Definition. With S the features of interest and C the others, the partial dependence is
+``PD_S(x_S) = E_{X_C} f(x_S, X_C)``, and the ICE curve of row i is ``f(x_S, x_C^(i))``.
+Estimator. Set x_S to a grid value in all n rows, predict, average: ``(1/n) sum_i f(x_S, x_C^(i))``. The
+partial dependence is the mean of the ICE curves.
+
+When it misleads:
+1. features that go together: the grid is combined with rows where that value never occurs (use ALE);
+2. opposite effects in different rows cancel in the average (look at ICE);
+3. parts of the grid with few or no data;
+4. it describes the model, not the world.
+
+Cost. Grid points times rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from pellucid.arrays import FloatArray, IntArray, standard_error, weighted_mean
+from pellucid.data import Data
+from pellucid.data.grid import given_codes, grid_codes
+from pellucid.diagnostics import effect_caveats
+from pellucid.diagnostics.heterogeneity import best_splitter
+from pellucid.errors import InputError
+from pellucid.explanations import AtMissing, Effect
+from pellucid.explanations.explanation import squeeze_outputs
+from pellucid.methods.effects.support import build_effect, grid_counts, row_labels
+from pellucid.models import Predictor
+from pellucid.runner import Moments, Run, constant_sweep
+
+Kind = Literal["average", "individual", "both"]
+_SAMPLE = 300  # curves that are kept of an average, to see what it hides
+
+
+def pdp(
+    predictor: Predictor,
+    data: Data,
+    features: Any,
+    *,
+    grid: int = 50,
+    at: Any = None,
+    kind: Kind = "average",
+    center: Any = None,
+    pure: bool = False,
+    derivative: bool = False,
+    rows: Any = None,
+    run: Run,
+) -> Effect:
+    """Partial dependence (``kind="average"``) or ICE curves of one or two features."""
+    chosen = data.schema.indices(features)
+    _check(data, chosen, kind, pure, derivative)
+    points = resolve_grid(data, chosen, grid, at)
+    over = data if rows is None else data.rows(rows)
+    counts = grid_counts(data, chosen, points)
+    if kind == "average" and center is None and not (pure or derivative):
+        curves = _average(run, predictor, over, chosen, points)
+    else:
+        curves = _individual(run, predictor, over, chosen, points)
+        curves = _pure(run, predictor, over, chosen, points, curves) if pure else curves
+        curves = _centred(run, predictor, over, chosen, points, curves, center, counts)
+        curves = _slopes(curves, points[0], data.schema.features[chosen[0]].kind) if derivative else curves
+    individual = kind != "average"
+    return build_effect(
+        "ice" if kind == "individual" else "pdp", predictor, data, run,
+        features=chosen, codes=points, counts=counts, average=curves.mean, spread=curves.sd,
+        values=curves.rows if individual else curves.mean,
+        se=np.full(curves.rows.shape, np.nan) if individual else curves.se,
+        caveats=effect_caveats(
+            predictor, data, over, run, chosen=chosen, points=points, counts=counts,
+            curves=curves.rows, rows=curves.kept, average=not individual,
+        ),
+        settings={
+            "features": [data.schema.names[j] for j in chosen], "grid": grid, "at": at, "kind": kind,
+            "center": center, "pure": pure, "derivative": derivative, "rows": len(over),
+        },
+        missing=_at_missing(run, predictor, over, chosen) if center is None and not (pure or derivative) else None,
+        center=None if center is None else str(center),
+        individual=individual,
+        derivative=derivative,
+        rows=row_labels(rows, len(over)) if individual else None,
+        colouring=best_splitter(over.take(curves.kept), chosen, curves.rows) if individual and len(chosen) == 1 else None,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """Curves over the grid: mean over rows, its standard error, standard deviation, and some or all rows."""
+
+    mean: FloatArray
+    se: FloatArray
+    sd: FloatArray
+    rows: FloatArray
+    kept: IntArray
+    weights: FloatArray
+
+    def of_rows(self, rows: FloatArray) -> Curves:
+        """The same rows with transformed curves."""
+        size = len(rows) if self.weights.size == 0 else float(self.weights.sum()) ** 2 / float(np.square(self.weights).sum())
+        se = standard_error(rows, self.weights)
+        return replace(self, rows=rows, mean=weighted_mean(rows, self.weights), se=se, sd=se * np.sqrt(size))
+
+
+Points = tuple[FloatArray, ...]
+Chosen = tuple[int, ...]
+
+
+def _average(run: Run, predictor: Predictor, data: Data, chosen: Chosen, points: Points) -> Curves:
+    """PD_S(g) = (1/n) sum_i f(g, x_C^(i)), batch by batch; a few curves are kept to see what it hides."""
+    sweep = constant_sweep(data, chosen, points)
+    kept = data.spread(_SAMPLE)
+    moments = Moments(sweep.variants, len(predictor.output_names))
+    curves = np.full((sweep.variants, len(kept), len(predictor.output_names)), np.nan)
+    for batch in run.stream(predictor, data, [sweep], partial=True):
+        moments.add(batch.variants, batch.predictions, data.weights[batch.rows])
+        start, stop = np.searchsorted(kept, [batch.rows.start, batch.rows.stop])
+        curves[batch.variants, start:stop] = batch.predictions[:, kept[start:stop] - batch.rows.start]
+    shape = (*(len(p) for p in points), len(predictor.output_names))
+    rows = np.moveaxis(curves, 1, 0).reshape(len(kept), *shape)
+    mean, se, sd = (part.reshape(shape) for part in (moments.mean, moments.se, moments.sd))
+    return Curves(mean, se, sd, rows, kept, data.weights[kept])
+
+
+def _individual(run: Run, predictor: Predictor, data: Data, chosen: Chosen, points: Points) -> Curves:
+    """All ICE curves f(g, x_C^(i)), rows first."""
+    predictions = run.collect(predictor, data, constant_sweep(data, chosen, points))
+    rows = np.moveaxis(predictions, 1, 0).reshape(len(data), *(len(p) for p in points), -1)
+    empty = np.empty(0)
+    return Curves(empty, empty, empty, rows, np.arange(len(data)), data.weights).of_rows(rows)
+
+
+def _pure(run: Run, predictor: Predictor, data: Data, chosen: Chosen, points: Points, curves: Curves) -> Curves:
+    """Row by row f(x1,x2) - f(x1,x2_i) - f(x1_i,x2) + f(x_i), whose mean is PD_12 - PD_1 - PD_2 + f0."""
+    first = _individual(run, predictor, data, chosen[:1], points[:1]).rows
+    second = _individual(run, predictor, data, chosen[1:], points[1:]).rows
+    itself = run.predict(predictor, data)
+    return curves.of_rows(curves.rows - first[:, :, None] - second[:, None, :] + itself[:, None, None])
+
+
+def _centred(
+    run: Run, predictor: Predictor, data: Data, chosen: Chosen, points: Points, curves: Curves, center: Any, counts: FloatArray
+) -> Curves:  # fmt: skip
+    """Every curve minus its value at the anchor x^a, or minus its mean over the data."""
+    if center is None:
+        return curves
+    axes = tuple(range(1, curves.rows.ndim - 1))
+    if isinstance(center, str) and center == "mean":
+        share = counts / counts.sum()
+        zero = np.tensordot(curves.rows, share, axes=(axes, tuple(range(share.ndim))))
+    else:
+        anchor = _anchor(data, chosen, points, center)
+        zero = _individual(run, predictor, data, chosen, anchor).rows.reshape(len(curves.rows), -1)
+    return curves.of_rows(curves.rows - np.expand_dims(zero, axes))
+
+
+def _anchor(data: Data, chosen: Chosen, points: Points, center: Any) -> Points:
+    """Codes of the anchor: the lower end of the grid (``True`` or ``"min"``) or the given values."""
+    if center is True or (isinstance(center, str) and center == "min"):
+        return tuple(np.array([p.min()]) for p in points)
+    given = [center] if len(chosen) == 1 else list(center)
+    if len(given) != len(chosen):
+        raise InputError(f"center= needs one value for each of the {len(chosen)} features.")
+    return tuple(given_codes(data.schema.features[j], [value]) for j, value in zip(chosen, given, strict=True))
+
+
+def _slopes(curves: Curves, points: FloatArray, kind: str) -> Curves:
+    """Central differences along the grid, per unit of the feature (per day for dates)."""
+    if len(points) < 2:
+        raise InputError("derivative=True needs at least two grid points.")
+    if (np.diff(points) <= 0).any():
+        raise InputError("derivative=True needs an increasing grid; sort the values of at=.")
+    unit = 86_400_000_000.0 if kind == "date" else 1.0
+    return curves.of_rows(np.gradient(curves.rows, points / unit, axis=1))
+
+
+def _at_missing(run: Run, predictor: Predictor, data: Data, chosen: Chosen) -> AtMissing | None:
+    """The average prediction when the feature is set to missing in every row, where it ever is."""
+    if len(chosen) != 1 or not data.schema.features[chosen[0]].missing:
+        return None
+    curves = _individual(run, predictor, data, chosen, (np.array([np.nan]),))
+    share = float(data.weights[np.isnan(data.codes(chosen[0]))].sum() / data.weights.sum())
+    return AtMissing(np.asarray(squeeze_outputs(curves.mean)[0]), np.asarray(squeeze_outputs(curves.se)[0]), share)
+
+
+def pd_complement(predictor: Predictor, data: Data, feature: Any, *, run: Run) -> FloatArray:
+    """PD of all features but one, at the rows: each row's prediction averaged over X_j, ``(n, outputs)``."""
+    j = data.schema.index(feature)
+    points, inverse = np.unique(data.codes(j), return_inverse=True)
+    mass = np.bincount(inverse, weights=data.weights)
+    total = np.zeros((len(data), len(predictor.output_names)))
+    for batch in run.stream(predictor, data, [constant_sweep(data, (j,), (points,))]):
+        total[batch.rows] += np.einsum("v,vrk->rk", mass[batch.variants], batch.predictions)
+    return total / mass.sum()
+
+
+def resolve_grid(data: Data, chosen: Chosen, grid: int, at: Any) -> Points:
+    """Grid codes per feature, from ``at`` where given."""
+    described = [data.schema.features[j] for j in chosen]
+    for feature in described:
+        if feature.distinct == 0:
+            raise InputError(f"feature {feature.name!r} is missing in every row; there is no value to show an effect at.")
+    if at is None:
+        return tuple(grid_codes(feature, data.codes(j), grid) for feature, j in zip(described, chosen, strict=True))
+    lists = [at] if len(chosen) == 1 else list(at)
+    if len(lists) != len(chosen):
+        raise InputError(f"at= needs one list of values for each of the {len(chosen)} features.")
+    return tuple(given_codes(feature, values) for feature, values in zip(described, lists, strict=True))
+
+
+def _check(data: Data, chosen: Chosen, kind: str, pure: bool, derivative: bool) -> None:
+    if kind not in ("average", "individual", "both"):
+        raise InputError(f"kind={kind!r} is not known; use 'average', 'individual' or 'both'.")
+    if pure and len(chosen) != 2:
+        raise InputError("pure=True takes the main effects out of a pair; give two features.")
+    if derivative and (len(chosen) != 1 or data.schema.features[chosen[0]].nominal):
+        raise InputError("derivative=True needs one numeric feature; categories have no slope.")

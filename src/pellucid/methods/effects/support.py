@@ -1,0 +1,142 @@
+"""What all effects share: the data behind a grid, the shape of a curve, and the finished result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from pellucid.arrays import AnyArray, FloatArray, IntArray
+from pellucid.data import Data, Feature
+from pellucid.data.frame import is_missing
+from pellucid.explanations import Caveat, Effect
+from pellucid.explanations.explanation import squeeze_outputs
+from pellucid.models import Predictor
+from pellucid.runner import Run
+
+_RUG = 400
+
+
+def nearest_point(codes: FloatArray, points: FloatArray) -> AnyArray:
+    """For each code the position of the nearest grid point; -1 for missing."""
+    order = np.argsort(points)
+    ascending = points[order]
+    right = np.clip(np.searchsorted(ascending, codes), 0, len(points) - 1)
+    left = np.maximum(right - 1, 0)
+    closer = np.where(np.abs(codes - ascending[left]) <= np.abs(ascending[right] - codes), left, right)
+    return np.where(np.isnan(codes), -1, order[closer])
+
+
+def grid_counts(data: Data, features: tuple[int, ...], codes: tuple[FloatArray, ...]) -> FloatArray:
+    """Weight of the rows whose values lie nearest to each grid point."""
+    shape = tuple(len(points) for points in codes)
+    cells = [nearest_point(data.codes(j), points) for j, points in zip(features, codes, strict=True)]
+    present = np.all([cell >= 0 for cell in cells], axis=0)
+    flat = np.ravel_multi_index([cell[present] for cell in cells], shape)
+    mass = np.bincount(flat, weights=data.weights[present], minlength=int(np.prod(shape)))
+    return np.asarray(mass, dtype=np.float64).reshape(shape)
+
+
+def rug(data: Data, features: tuple[int, ...]) -> tuple[AnyArray, ...]:
+    """Feature values of evenly spaced rows, to show where the data are."""
+    rows = data.spread(_RUG)
+    codes = [data.codes(j)[rows] for j in features]
+    present = ~np.any([np.isnan(column) for column in codes], axis=0)
+    return tuple(data.schema.features[j].decode(column[present]) for j, column in zip(features, codes, strict=True))
+
+
+def curve_shape(points: FloatArray, curve: FloatArray, counts: FloatArray, nominal: bool) -> str:
+    """Flat, linear, increasing, decreasing or complex; nominal features have levels.
+
+    Linear: a straight line explains at least 99% of the variance along the grid. Monotone: less than 5% of
+    the way travelled goes against the direction. Grid points weigh by the rows near them, plus one.
+    """
+    known = np.isfinite(curve)
+    points, curve, weights = points[known], curve[known], counts[known] + 1.0
+    if curve.size < 2 or np.ptp(curve) <= 1e-9 * max(1.0, float(np.abs(curve).max())):
+        return "flat"
+    if nominal:
+        return "levels"
+    order = np.argsort(points)
+    points, curve, weights = points[order], curve[order], weights[order]
+    x = points - np.average(points, weights=weights)
+    y = curve - np.average(curve, weights=weights)
+    slope = (weights * x) @ y / ((weights * x) @ x)
+    if float(weights @ np.square(y - slope * x)) <= 0.01 * float(weights @ np.square(y)):
+        return "linear"
+    steps = np.diff(curve)
+    up, down = steps[steps > 0].sum(), -steps[steps < 0].sum()
+    if min(up, down) <= 0.05 * (up + down):
+        return "increasing" if up > down else "decreasing"
+    return "complex"
+
+
+def shapes(features: list[Feature], codes: tuple[FloatArray, ...], average: FloatArray, counts: FloatArray) -> tuple[str, ...]:
+    """Shape per output of a 1-D effect; surfaces have none."""
+    outputs = average.shape[-1]
+    if len(features) != 1:
+        return ("surface",) * outputs
+    weights = counts if len(counts) == len(codes[0]) else np.ones(len(codes[0]))
+    return tuple(curve_shape(codes[0], average[:, k], weights, features[0].nominal) for k in range(outputs))
+
+
+def build_effect(
+    method: str,
+    predictor: Predictor,
+    data: Data,
+    run: Run,
+    *,
+    features: tuple[int, ...],
+    codes: tuple[FloatArray, ...],
+    values: FloatArray,
+    se: FloatArray,
+    average: FloatArray,
+    counts: FloatArray,
+    spread: FloatArray,
+    caveats: tuple[Caveat, ...],
+    settings: Mapping[str, Any],
+    **fields: Any,
+) -> Effect:
+    """An `Effect` from arrays that carry the output axis last."""
+    described = [data.schema.features[j] for j in features]
+    return Effect(
+        method=method,
+        values=squeeze_outputs(values),
+        se=squeeze_outputs(se),
+        average=squeeze_outputs(average),
+        counts=counts,
+        spread=squeeze_outputs(spread),
+        feature_names=tuple(feature.name for feature in described),
+        output_names=predictor.output_names,
+        kinds=tuple(feature.kind for feature in described),
+        grids=tuple(feature.decode(points) for feature, points in zip(described, codes, strict=True)),
+        rug=rug(data, features),
+        shape=shapes(described, codes, average, counts),
+        level=fields.pop("level", np.full(average.shape[-1], np.nan)),
+        scale=predictor.scale,
+        caveats=caveats,
+        cost=run.cost(),
+        settings={"method": method, **{key: plain_setting(value) for key, value in settings.items()}},
+        library=data.caller,
+        **fields,
+    )
+
+
+def row_labels(rows: Any, n: int) -> IntArray:
+    """Positions in X of the rows explained, or a running number for rows from outside."""
+    if isinstance(rows, int | np.integer):
+        return np.array([rows], dtype=np.intp)
+    positions = isinstance(rows, range | list | tuple | np.ndarray) and np.asarray(rows).dtype.kind in "iu"
+    return np.asarray(rows, dtype=np.intp) if positions and np.ndim(rows) == 1 else np.arange(n)
+
+
+def plain_setting(value: Any) -> Any:
+    """A setting as plain Python data, so that it can be written down and read back."""
+    if isinstance(value, np.ndarray | list | tuple):
+        return [plain_setting(item) for item in value]
+    if isinstance(value, np.generic):
+        return plain_setting(value.item())
+    if value is None or isinstance(value, bool | int | float | str):
+        return None if is_missing(value) else value
+    return str(value)

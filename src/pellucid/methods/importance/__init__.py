@@ -1,0 +1,1 @@
+"""How much the model relies on each feature."""

@@ -1,0 +1,64 @@
+"""Importance from partial dependence: a feature matters as much as its curve moves.
+
+Greenwell, Boehmke and McCarthy 2018.
+
+Definition. Numeric: the standard deviation (divisor K - 1) of the partial dependence over the K unique values.
+Categorical: (max - min) / 4, the range rule for a standard deviation.
+
+When it misleads: blind to interactions that cancel in the average; every value counts alike, however rare;
+the two formulas are not on quite the same footing.
+
+Cost. Unique values (at most ``grid``) times rows for each feature.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pellucid.arrays import FloatArray
+from pellucid.data import Data
+from pellucid.diagnostics.importance_checks import pdp_importance_caveats
+from pellucid.explanations import Importance
+from pellucid.explanations.explanation import squeeze_outputs
+from pellucid.models import Predictor
+from pellucid.runner import Moments, Run, constant_sweep
+
+
+def pdp_importance(predictor: Predictor, data: Data, *, grid: int = 50, run: Run) -> Importance:
+    """Spread of each feature's partial dependence."""
+    features = data.schema.features
+    points = [unique_points(data.codes(j), grid) for j in range(len(features))]
+    known = [j for j in range(len(features)) if len(points[j])]
+    sweeps = [constant_sweep(data, (j,), (points[j],)) for j in known]
+    moments = [Moments(sweep.variants, len(predictor.output_names)) for sweep in sweeps]
+    for batch in run.stream(predictor, data, sweeps, partial=True):
+        moments[batch.sweep].add(batch.variants, batch.predictions, data.weights[batch.rows])
+    values = np.zeros((len(features), len(predictor.output_names)))
+    for j, moment in zip(known, moments, strict=True):
+        values[j] = curve_spread(moment.mean, features[j].nominal)
+    unknown = np.full(values.shape, np.nan)
+    return Importance(
+        method="pdp", measure="spread of partial dependence", compare="difference",
+        values=squeeze_outputs(values), se=squeeze_outputs(unknown), low=squeeze_outputs(unknown), high=squeeze_outputs(unknown),
+        repeats=np.empty((len(features), 0)), feature_names=data.schema.names, output_names=predictor.output_names,
+        scale=predictor.scale, members=tuple((name,) for name in data.schema.names),
+        caveats=pdp_importance_caveats(predictor, data, run, values),
+        cost=run.cost(), settings={"method": "pdp", "grid": grid}, library=data.caller,
+    )  # fmt: skip
+
+
+def curve_spread(curve: FloatArray, nominal: bool) -> FloatArray:
+    """Standard deviation over unique values, or a quarter of the range over categories."""
+    if len(curve) < 2:
+        return np.zeros(int(curve.shape[-1]))
+    if nominal:
+        return np.asarray((curve.max(axis=0) - curve.min(axis=0)) / 4)
+    return np.asarray(curve.std(axis=0, ddof=1))
+
+
+def unique_points(codes: FloatArray, most: int) -> FloatArray:
+    """The distinct values; beyond ``most``, evenly spaced among the sorted distinct values."""
+    values = np.unique(codes[~np.isnan(codes)])
+    if len(values) <= most:
+        return values
+    return values[np.linspace(0, len(values) - 1, most).round().astype(int)]

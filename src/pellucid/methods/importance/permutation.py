@@ -1,0 +1,265 @@
+"""Permutation importance: how much worse the model gets when a feature's values are mixed up.
+
+Breiman 2001; Fisher, Rudin and Dominici 2019.
+
+Definition. ``importance_j = e_perm / e_orig`` or ``e_perm - e_orig``, where e is the loss and e_perm the loss after
+x_j was given to other rows. Three schemes: ``shuffle`` (random permutations, repeated), ``halves`` (split the
+rows in two at random and swap x_j between the halves, repeated) and ``pairs``: every row with every other
+row's value, the exact expectation over all n(n-1) pairs.
+
+Estimator for pairs. A row's prediction depends on the donor only through its value, so the n^2 pairs need
+n times (number of distinct values) predictions, and each row's loss is the mean over values weighted by
+how many other rows hold them. A loss that is no mean over rows (AUC, RMSE) is averaged over the n-1 cyclic
+shifts, which pass through all pairs.
+
+When it misleads:
+1. features that go together: mixed rows are unrealistic, and the importance is split between them;
+2. on training data an overfitted feature looks important: use held-out data;
+3. interactions count for every feature in them, so the values do not add up.
+
+Cost. Rows times repeats for each feature, less where a feature has few values: rows that kept their value
+are not asked again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.stats import t as student
+
+from pellucid.arrays import FloatArray, IntArray, effective_size
+from pellucid.data import Data
+from pellucid.diagnostics.importance_checks import permutation_caveats
+from pellucid.errors import InputError
+from pellucid.explanations import Importance
+from pellucid.losses import Loss, find_loss
+from pellucid.methods.importance.donors import donor_rows, joint_codes, remapped
+from pellucid.models import Predictor
+from pellucid.models.outcome import both_classes, outcome_for
+from pellucid.runner import Run, Sweep
+
+Compare = Literal["difference", "ratio"]
+Scheme = Literal["shuffle", "halves", "pairs"]
+Player = tuple[int, ...]
+_MOST_SHIFTS = 1000
+
+
+def permutation_importance(
+    predictor: Predictor,
+    data: Data,
+    *,
+    loss: Any = None,
+    compare: Compare = "difference",
+    repeats: int = 5,
+    scheme: Scheme = "shuffle",
+    holdout: Data | None = None,
+    run: Run,
+) -> Importance:
+    """Loss increase when each feature (or group) is given to other rows."""
+    _check(compare, scheme, repeats)
+    if len(data) < 2:
+        raise InputError("permutation importance needs at least two rows to exchange values between; X has one.")
+    setting = _Setting.of(predictor, data, loss, run)
+    players = data.schema.players()
+    donors = _all_shifts(data) if scheme == "pairs" else donor_rows(run, data, scheme, repeats)
+    if scheme == "pairs":
+        results = [_pairs(run, predictor, data, setting, player) for player in players.values()]
+    else:
+        results = _shuffled(run, predictor, data, setting, list(players.values()), donors)
+    values, repeated, errors = (np.stack(part) for part in zip(*(r.compared(setting, compare) for r in results), strict=True))
+    spread = student.ppf(0.975, max(repeats - 1, 1)) if setting.loss.rows is None and scheme != "pairs" else 1.959963984540054
+
+    def joint_loss(columns: Player) -> float:
+        if scheme == "pairs":
+            return float(_pairs(run, predictor, data, setting, columns).mean)
+        return float(_shuffled(run, predictor, data, setting, [columns], donors)[0].mean)
+
+    # All features of another row: that row's own prediction, which is known.
+    joint = float(np.mean([setting.loss(setting.y, setting.prediction[d], setting.weights) for d in donors])) if len(donors) else np.nan
+    return Importance(
+        method="permutation", measure=setting.loss.name, compare=compare,
+        values=values, se=errors, low=values - spread * errors, high=values + spread * errors, repeats=repeated,
+        baseline=setting.baseline, joint=_relative(joint, setting.baseline, compare),
+        feature_names=tuple(players), output_names=predictor.output_names, scale="loss",
+        members=tuple(tuple(data.schema.names[j] for j in player) for player in players.values()),
+        caveats=permutation_caveats(
+            predictor, data, run, players=players, values=values, compare=compare, loss=setting.loss, baseline=setting.baseline,
+            y=setting.y, joint=lambda columns: _relative(joint_loss(columns), setting.baseline, compare), holdout=holdout,
+        ),
+        cost=run.cost(),
+        settings={"method": "permutation", "loss": setting.loss.name, "compare": compare, "repeats": repeats, "scheme": scheme},
+        library=data.caller,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Setting:
+    """The outcome, the loss and the model's own predictions."""
+
+    y: FloatArray
+    loss: Loss
+    prediction: FloatArray
+    row_loss: FloatArray | None
+    baseline: float
+    weights: FloatArray
+
+    @classmethod
+    def of(cls, predictor: Predictor, data: Data, loss: Any, run: Run) -> _Setting:
+        prediction = both_classes(predictor, run.predict(predictor, data, full=True))
+        if loss == "variance" or (loss is None and data.y is None):
+            y, chosen = prediction, _share_of_variance(prediction, data.weights)
+        else:
+            y, chosen = outcome_for(predictor, data), find_loss(loss, predictor.task)
+        row_loss = None if chosen.rows is None else chosen.rows(y, prediction)
+        return cls(y, chosen, prediction, row_loss, chosen(y, prediction, data.weights), data.weights)
+
+
+def _share_of_variance(prediction: FloatArray, weights: FloatArray) -> Loss:
+    """Without y: half the mean squared change of the prediction, as a share of its variance."""
+    centre = np.average(prediction, axis=0, weights=weights)
+    variance = float(np.average(np.square(prediction - centre), axis=0, weights=weights).sum())
+
+    def rows(y: FloatArray, p: FloatArray) -> FloatArray:
+        return np.asarray(np.square(y - p).sum(axis=-1) / (2 * variance)) if variance > 0 else np.zeros(len(p))
+
+    return Loss("share of prediction variance", lambda y, p, w: float(np.average(rows(y, p), weights=w)), rows)
+
+
+@dataclass(frozen=True, eq=False)
+class _Permuted:
+    """Loss after permuting one player: its mean, each repeat, and each row's mean where the loss allows."""
+
+    mean: float
+    repeats: FloatArray
+    rows: FloatArray | None
+
+    def compared(self, setting: _Setting, compare: Compare) -> tuple[float, FloatArray, float]:
+        """Importance, importance of each repeat, and standard error (over rows where known, else over repeats)."""
+        value = _relative(self.mean, setting.baseline, compare)
+        repeats = np.array([_relative(float(r), setting.baseline, compare) for r in self.repeats])
+        if self.rows is not None and setting.row_loss is not None:
+            ratio = self.mean / setting.baseline if compare == "ratio" else 1.0
+            change = self.rows - ratio * setting.row_loss
+            scale = setting.baseline if compare == "ratio" else 1.0
+            size = effective_size(setting.weights)
+            spread = np.average(np.square(change - np.average(change, weights=setting.weights)), weights=setting.weights)
+            return value, repeats, float(np.sqrt(spread / (size - 1)) / scale) if size > 1 else np.nan
+        known = repeats[np.isfinite(repeats)]
+        return value, repeats, float(known.std(ddof=1) / np.sqrt(known.size)) if known.size > 1 else np.nan
+
+
+def _relative(after: float, before: float, compare: Compare) -> float:
+    if compare == "difference":
+        return after - before
+    if before == 0:
+        raise InputError("compare='ratio' divides by the model's loss, which is zero here; use compare='difference'.")
+    return after / before
+
+
+# -- shuffle and halves ------------------------------------------------------------------------------
+
+
+def _shuffled(
+    run: Run, predictor: Predictor, data: Data, setting: _Setting, players: list[Player], donors: IntArray
+) -> list[_Permuted]:
+    """Losses with x_j taken from the donor rows, for every player and repeat."""
+    plans = [_plan(data, player, donors) for player in players]
+    predictions = [np.broadcast_to(setting.prediction, (len(donors), *setting.prediction.shape)).copy() for _ in plans]
+    reached = [np.zeros(plan.sweep.variants * plan.sweep.n_rows(data), dtype=bool) for plan in plans]
+    flat = [np.empty((r.size, predictor.width)) for r in reached]
+    for batch in run.stream(predictor, data, [plan.sweep for plan in plans], full=True, partial=True):
+        n = plans[batch.sweep].sweep.n_rows(data)
+        where = (np.arange(batch.variants.start, batch.variants.stop)[:, None] * n + np.arange(batch.rows.start, batch.rows.stop)).ravel()
+        flat[batch.sweep][where] = batch.predictions.reshape(len(where), -1)
+        reached[batch.sweep][where] = True
+    out = []
+    for plan, target, known, answers in zip(plans, predictions, reached, flat, strict=True):
+        target[plan.repeat, plan.row] = both_classes(predictor, answers)[plan.answer]
+        complete = np.array([known[plan.answer[plan.repeat == r]].all() for r in range(len(donors))])
+        out.append(_losses(setting, target, complete))
+    return out
+
+
+def _losses(setting: _Setting, predictions: FloatArray, complete: Any) -> _Permuted:
+    """Loss of every repeat that was completed."""
+    done = predictions[complete]
+    repeats = np.full(len(predictions), np.nan)
+    repeats[complete] = [setting.loss(setting.y, p, setting.weights) for p in done]
+    rows = np.mean([setting.loss.rows(setting.y, p) for p in done], axis=0) if setting.loss.rows is not None and len(done) else None
+    return _Permuted(float(np.nanmean(repeats)) if len(done) else np.nan, repeats, rows)
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """A sweep, and for each cell (repeat, row) that changes the position of its answer in the sweep."""
+
+    sweep: Sweep
+    repeat: IntArray
+    row: IntArray
+    answer: IntArray
+
+
+def _plan(data: Data, player: Player, donors: IntArray) -> _Plan:
+    """Ask as little as possible: rows that keep their value are not asked; few values are asked once each."""
+    n, pools = len(data), tuple(data.frame.native_column(j) for j in player)
+    codes, examples = joint_codes(data, player)
+    changed = codes[donors] != codes[None, :]
+    repeat, row = np.nonzero(changed)
+    n_values = len(examples)
+    if n_values - 1 < changed.sum() / n:
+        # Variant s sets row i to the value s places after its own, round the circle of distinct values.
+        index = examples[(codes[None, :] + np.arange(1, n_values)[:, None]) % n_values]
+        steps = (codes[donors[repeat, row]] - codes[row]) % n_values
+        return _Plan(Sweep(player, pools, remapped(index, player)), repeat, row, (steps - 1) * n + row)
+    if changed.mean() < 0.75:
+        index = donors[repeat, row][None, :]
+        return _Plan(Sweep(player, pools, remapped(index, player), rows=row), repeat, row, np.arange(len(row)))
+    return _Plan(Sweep(player, pools, remapped(donors, player)), repeat, row, repeat * n + row)
+
+
+# -- all pairs ---------------------------------------------------------------------------------------
+
+
+def _pairs(run: Run, predictor: Predictor, data: Data, setting: _Setting, player: Player) -> _Permuted:
+    """Expected loss over all pairs (row, other row's value)."""
+    codes, examples = joint_codes(data, player)
+    pools = tuple(data.frame.native_column(j) for j in player)
+    sweep = Sweep(player, pools, remapped(examples[:, None], player)[:, 0])
+    if setting.loss.rows is None:
+        return _by_shifts(setting, both_classes(predictor, run.collect(predictor, data, sweep, full=True)), codes)
+    mass = np.bincount(codes, weights=data.weights)
+    total = np.zeros(len(data))
+    for batch in run.stream(predictor, data, [sweep], full=True):
+        for v, predictions in zip(range(batch.variants.start, batch.variants.stop), both_classes(predictor, batch.predictions), strict=True):
+            # Every row but itself holds this value: a row of weight w has w - 1 twins of itself.
+            twins = mass[v] - np.where(codes[batch.rows] == v, np.minimum(data.weights[batch.rows], 1.0), 0.0)
+            total[batch.rows] += twins * setting.loss.rows(setting.y[batch.rows], predictions)
+    rows = total / (data.weights.sum() - np.minimum(data.weights, 1.0))
+    mean = float(np.average(rows, weights=data.weights))
+    return _Permuted(mean, np.array([mean]), rows)
+
+
+def _all_shifts(data: Data) -> IntArray:
+    """Donors of the n - 1 cyclic shifts; none where there are too many to go through."""
+    n = len(data)
+    shifts = np.arange(1, n if n <= _MOST_SHIFTS and not data.weighted else 1)
+    return np.asarray((np.arange(n)[None, :] + shifts[:, None]) % n, dtype=np.intp)
+
+
+def _by_shifts(setting: _Setting, table: FloatArray, codes: IntArray) -> _Permuted:
+    """Mean loss over the n - 1 cyclic shifts of x_j, read off the table of predictions (values, rows)."""
+    n = len(codes)
+    everyone = np.arange(n)
+    losses = [setting.loss(setting.y, table[codes[(everyone + s) % n], everyone], setting.weights) for s in range(1, n)]
+    return _Permuted(float(np.mean(losses)), np.array([float(np.mean(losses))]), None)
+
+
+def _check(compare: str, scheme: str, repeats: int) -> None:
+    if compare not in ("difference", "ratio"):
+        raise InputError(f"compare={compare!r} is not known; use 'difference' or 'ratio'.")
+    if scheme not in ("shuffle", "halves", "pairs"):
+        raise InputError(f"scheme={scheme!r} is not known; use 'shuffle', 'halves' or 'pairs'.")
+    if repeats < 1:
+        raise InputError(f"repeats={repeats} leaves nothing to average; ask for at least one.")

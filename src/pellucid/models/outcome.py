@@ -1,0 +1,59 @@
+"""The true outcome in the form a loss compares with the model's output."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pellucid.arrays import FloatArray
+from pellucid.data import Data
+from pellucid.errors import InputError, nearest
+from pellucid.models.predictor import Predictor
+
+
+def outcome_for(predictor: Predictor, data: Data) -> FloatArray:
+    """y as numbers: the position of the class, or the value(s) to predict."""
+    if data.y is None:
+        raise InputError("this needs the true outcome; give y to the Explainer.")
+    if predictor.classes is None:
+        try:
+            y = data.y.astype(np.float64)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"y holds {data.y.ravel()[0]!r}, but the model predicts numbers; give a numeric y."
+            ) from None
+        return y[:, None] if y.ndim == 1 else y
+    return _positions(predictor, data)
+
+
+def _positions(predictor: Predictor, data: Data) -> FloatArray:
+    classes = list(predictor.classes or ())
+    known = {label: k for k, label in enumerate(classes)} | {
+        str(label): k for k, label in enumerate(classes)
+    }
+    labels = np.asarray(data.y).ravel().tolist()
+    for row, label in enumerate(labels):
+        if label not in known and str(label) not in known:
+            raise InputError(
+                f"y is {label!r} in row {row}, which is no class of the model{nearest(str(label), [str(c) for c in classes])}"
+            )
+    return np.array(
+        [known[label] if label in known else known[str(label)] for label in labels], dtype=np.float64
+    )
+
+
+def both_classes(predictor: Predictor, raw: FloatArray) -> FloatArray:
+    """A binary model that returns one column, as two columns of probabilities (or scores)."""
+    if predictor.classes is None or raw.shape[-1] != 1 or len(predictor.classes) != 2:
+        return raw
+    other = 1.0 - raw if predictor.raw_scale == "probability" else -raw
+    return np.concatenate([other, raw], axis=-1)
+
+
+def constant_prediction(predictor: Predictor, y: FloatArray, weights: FloatArray) -> FloatArray:
+    """The best model without features: the mean, or the class frequencies."""
+    if predictor.classes is None:
+        return np.broadcast_to(np.average(y, axis=0, weights=weights), y.shape)
+    shares = (
+        np.bincount(y.astype(np.intp), weights=weights, minlength=len(predictor.classes)) / weights.sum()
+    )
+    return np.broadcast_to(shares, (len(y), len(shares)))

@@ -1,0 +1,42 @@
+"""Sending the model to other processes once, not once per batch."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pellucid.arrays import FloatArray
+from pellucid.errors import ModelError
+
+_opened: dict[str, Callable[..., tuple[FloatArray, float]]] = {}
+
+
+class Sealed:
+    """A predictor's function, serialised once; a worker process opens it at the first batch and keeps it.
+
+    The bytes are held as an array because joblib shares large arrays between processes through a file
+    instead of copying them with every task.
+    """
+
+    def __init__(self, ask: Callable[[Any, int], tuple[FloatArray, float]]) -> None:
+        from joblib.externals import cloudpickle
+
+        self._token = uuid.uuid4().hex
+        try:
+            self._bytes = np.frombuffer(cloudpickle.dumps(ask), dtype=np.uint8)
+        except Exception as error:  # whatever the model's own serialisation raises
+            raise ModelError(
+                f"the model cannot be sent to other processes ({type(error).__name__}: {error}); "
+                "use threads, as in joblib.parallel_config(backend='threading'), or n_jobs=1."
+            ) from error
+
+    def __call__(self, table: Any, n: int) -> tuple[FloatArray, float]:
+        if self._token not in _opened:
+            from joblib.externals import cloudpickle
+
+            _opened.clear()
+            _opened[self._token] = cloudpickle.loads(self._bytes.tobytes())
+        return _opened[self._token](table, n)

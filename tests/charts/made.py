@@ -1,0 +1,190 @@
+"""Results made by hand: realistic ones and nasty ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pellucid.explanations import AtMissing, Caveat, Colouring, Dependence, Effect, Importance
+from pellucid.runner import Cost
+
+CLASSES = ("setosa", "versicolor", "virginica", "unknown species", "other")
+NASTY = 'a "quoted" [name].with\\dots {and}\nnew lines \'n\' ünïcödé 特徴 </script>'
+COMMON: dict[str, Any] = {"cost": Cost(0, 0.0, 0, 0.0), "settings": {}}
+
+
+def numbers(n: int = 400, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(15, 8, n).clip(-8, 35)
+
+
+def outputs_last(curve: np.ndarray, n_outputs: int) -> np.ndarray:
+    if n_outputs == 1:
+        return curve
+    return np.stack([curve * (1 - 0.3 * k) + 0.1 * k for k in range(n_outputs)], axis=-1)
+
+
+def effect(
+    grid: Any = None,
+    curve: Any = None,
+    *,
+    method: str = "pdp",
+    kind: str = "numeric",
+    name: str = "temperature",
+    outputs: tuple[str, ...] = ("prediction",),
+    scale: str = "response",
+    rug: Any = None,
+    counts: Any = None,
+    se: Any = None,
+    **more: Any,
+) -> Effect:
+    """A 1-D effect; by default a smooth curve over temperature."""
+    data = numbers() if rug is None else np.asarray(rug)
+    grid = np.linspace(-8, 35, 50) if grid is None else np.asarray(grid)
+    at = np.arange(len(grid)) if grid.dtype.kind in "OUbM" else grid.astype(float)
+    curve = 4500 + 60 * at - 2.2 * (at - 15) ** 2 if curve is None else np.asarray(curve, dtype=float)
+    values = outputs_last(curve, len(outputs))
+    if counts is None and grid.dtype.kind in "OUb":
+        counts = np.array([(data == level).sum() for level in grid], dtype=float)
+    elif counts is None and method == "ale":
+        counts = np.histogram(data.astype(float), grid.astype(float))[0].astype(float)
+    elif counts is None and grid.dtype.kind == "M":
+        counts = np.full(len(grid), 10.0)
+    elif counts is None:
+        nearest = np.abs(data[:, None] - grid[None, :]).argmin(axis=1)
+        counts = np.bincount(nearest, minlength=len(grid)).astype(float)
+    se = 0.02 * np.abs(values) + 0.01 if se is None else outputs_last(np.asarray(se, dtype=float), len(outputs))
+    fields = {
+        "values": values, "se": se, "average": values, "feature_names": (name,), "output_names": outputs,
+        "scale": scale, "method": method, "kinds": (kind,), "grids": (grid,), "counts": counts,
+        "spread": np.abs(values) * 0.1, "rug": (data,), "shape": ("complex",) * len(outputs),
+        "level": np.full(len(outputs), np.nan), **COMMON,
+    }  # fmt: skip
+    return Effect(**{**fields, **more})
+
+
+def ale(edges: Any = None, **more: Any) -> Effect:
+    edges = np.quantile(numbers(), np.linspace(0, 1, 21)) if edges is None else np.asarray(edges)
+    curve = more.pop("curve", 60 * (edges - 15) - 2.2 * (edges - 15) ** 2)
+    return effect(edges, curve, method="ale", **more)
+
+
+def levels(names: Any = None, curve: Any = None, **more: Any) -> Effect:
+    names = ["spring", "summer", "autumn", "winter"] if names is None else names
+    grid = np.array(names, dtype=object) if not isinstance(names, np.ndarray) else names
+    generator = np.random.default_rng(1)
+    rug = generator.choice(grid, 400)
+    curve = 4000 + 1000 * generator.normal(size=len(grid)) if curve is None else curve
+    return effect(grid, curve, kind=more.pop("kind", "categorical"), name=more.pop("name", "season"), rug=rug, **more)
+
+
+def individual(
+    n: int = 300,
+    grid: Any = None,
+    *,
+    colouring: Any = "numeric",
+    derivative: bool = False,
+    outputs: tuple[str, ...] = ("prediction",),
+    **more: Any,
+) -> Effect:
+    """ICE curves whose slope depends on humidity."""
+    grid = np.linspace(-8, 35, 40) if grid is None else np.asarray(grid)
+    at = np.arange(len(grid)) if grid.dtype.kind in "OUb" else grid.astype(float)
+    humidity = np.random.default_rng(3).uniform(20, 100, n)
+    noise = np.random.default_rng(4).normal(0, 400, n)
+    curves = 3000 + noise[:, None] + (100 - humidity)[:, None] * at[None, :] * 1.2
+    if derivative:
+        curves = 100 - humidity[:, None] + 10 * np.sin(at / 6)[None, :] * (humidity[:, None] > 60)
+    values = outputs_last(curves, len(outputs))
+    colours = {
+        "numeric": Colouring("humidity", humidity, 0.62),
+        "nominal": Colouring("is humid", np.where(humidity > 60, "humid", "dry").astype(object), 0.4),
+        None: None,
+    }
+    nominal = grid.dtype.kind in "OUb"
+    rug = np.random.default_rng(1).choice(grid, 400) if nominal else None
+    return effect(
+        grid, curves.mean(axis=0), method="ice", rug=rug, outputs=outputs, kind="categorical" if nominal else "numeric",
+        values=values, se=np.full(values.shape, np.nan), average=values.mean(axis=0), spread=values.std(axis=0),
+        individual=True, derivative=derivative, rows=np.arange(n),
+        colouring=colours[colouring] if isinstance(colouring, str | None) else colouring, **more,
+    )  # fmt: skip
+
+
+def surface(
+    first: Any = None,
+    second: Any = None,
+    *,
+    method: str = "pdp",
+    outputs: tuple[str, ...] = ("prediction",),
+    kinds: tuple[str, str] = ("numeric", "numeric"),
+    names: tuple[str, str] = ("temperature", "humidity"),
+    function: Any = None,
+    **more: Any,
+) -> Effect:
+    """A 2-D effect; for ALE numeric grids are edges and counts belong to cells."""
+    generator = np.random.default_rng(5)
+    first = np.linspace(-8, 35, 25) if first is None else np.asarray(first)
+    second = np.linspace(20, 100, 25) if second is None else np.asarray(second)
+    at = [np.arange(len(g)) / len(g) if g.dtype.kind in "OUbM" else (g - g.min()) / (np.ptp(g) or 1) for g in (first, second)]
+    signed = (lambda a, b: (a - 0.5) * (b - 0.5)) if method == "ale" else (lambda a, b: a**2 + 0.5 * b + a * b)
+    values = outputs_last((function or signed)(*np.meshgrid(*at, indexing="ij")) * 1000, len(outputs))
+    base = generator.uniform(0, 1, 400)
+    other = np.clip(base + generator.normal(0, 0.15, 400), 0, 1)
+    rug = tuple(g[np.clip((share * len(g)).astype(int), 0, len(g) - 1)] if g.dtype.kind in "OUbM" else g.min() + share * np.ptp(g)
+                for g, share in ((first, base), (second, other)))  # fmt: skip
+    shape = tuple(len(g) - (method == "ale" and g.dtype.kind not in "OUb") for g in (first, second))
+    cells = [np.clip((share * size).astype(int), 0, size - 1) for share, size in zip((base, other), shape, strict=True)]
+    counts = np.zeros(shape)
+    np.add.at(counts, tuple(cells), 1.0)
+    fields = {
+        "values": values, "se": np.full(values.shape, np.nan), "average": values, "feature_names": names,
+        "output_names": outputs, "scale": "response", "method": method, "kinds": kinds, "grids": (first, second),
+        "counts": counts, "spread": np.zeros(values.shape), "rug": rug, "shape": ("surface",) * len(outputs),
+        "level": np.full(len(outputs), np.nan), **COMMON,
+    }  # fmt: skip
+    return Effect(**{**fields, **more})
+
+
+def importance(
+    names: Any = None,
+    *,
+    compare: str = "difference",
+    seed: int = 0,
+    outputs: tuple[str, ...] = ("prediction",),
+    size: float = 1.0,
+    **more: Any,
+) -> Importance:
+    names = ("temperature", "days since 2011", "humidity", "season", "wind speed", "holiday") if names is None else names
+    generator = np.random.default_rng(seed)
+    centre = np.sort(generator.exponential(0.3, len(names)))[::-1] - 0.02
+    shape = (len(names), 10) if len(outputs) == 1 else (len(names), 10, len(outputs))
+    repeats = size * (centre.reshape(-1, *([1] * (len(shape) - 1))) + generator.normal(0, 0.02, shape))
+    repeats = repeats + (1.0 if compare == "ratio" else 0.0)
+    values, se = repeats.mean(axis=1), repeats.std(axis=1) / np.sqrt(10)
+    fields = {
+        "values": values, "se": se, "feature_names": tuple(names), "output_names": outputs, "scale": "response",
+        "method": "permutation", "measure": "mean squared error", "compare": compare,
+        "low": values - 6 * se, "high": values + 6 * se, "repeats": repeats, **COMMON,
+    }  # fmt: skip
+    return Importance(**{**fields, **more})
+
+
+def dependence(n: int = 7, names: Any = None, **more: Any) -> Dependence:
+    generator = np.random.default_rng(2)
+    factors = generator.normal(size=(500, 2))
+    columns = factors[:, np.arange(n) % 2] * np.linspace(1, 0.2, n) + generator.normal(0, 0.5, (500, n))
+    names = tuple(f"feature number {j}" for j in range(n)) if names is None else tuple(names)
+    values = np.abs(np.corrcoef(columns.T))
+    return Dependence(
+        values=values, se=np.full((n, n), np.nan), feature_names=names, output_names=("prediction",),
+        scale="association", **{**COMMON, **more},
+    )  # fmt: skip
+
+
+def caveat() -> Caveat:
+    return Caveat("correlated", "temperature goes with season (0.8).", 0.8, 0.5, "Compare with ALE.")
+
+
+def at_missing(value: Any = 4000.0, se: Any = 150.0, share: float = 0.04) -> AtMissing:
+    return AtMissing(np.asarray(value), np.asarray(se), share)

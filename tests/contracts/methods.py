@@ -1,0 +1,54 @@
+"""The methods under contract: every method, now and later, is one line here."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from pellucid import Explainer
+from pellucid.explanations import Explanation
+
+
+@dataclass(frozen=True)
+class Method:
+    """A call on an Explainer over the contract's table (see tables.py).
+
+    ``features`` are the columns it is about, to be given by name or by position. ``weighable``: whether two
+    equal rows count exactly like one row of weight two (not so where rows are drawn at random or are the
+    result itself).
+    """
+
+    call: Callable[..., Explanation]
+    features: tuple[str, ...] = ()
+    weighable: bool = True
+    needs_y: bool = False
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __call__(self, explainer: Explainer, *, by: Callable[[str], Any] = str) -> Explanation:
+        given = [by(name) for name in self.features]
+        arguments = [given[0] if len(given) == 1 else tuple(given)] if given else []
+        return self.call(explainer, *arguments, **self.options)
+
+
+METHODS = {
+    "pdp": Method(Explainer.pdp, ("temp",), options={"grid": 12}),
+    "pdp integer": Method(Explainer.pdp, ("day",), options={"grid": 7}),
+    "pdp category": Method(Explainer.pdp, ("season",)),
+    "pdp pair": Method(Explainer.pdp, ("temp", "season"), options={"grid": 5}),
+    "pdp pure": Method(Explainer.pdp, ("temp", "hum"), options={"grid": 4, "pure": True}),
+    "pdp centred": Method(Explainer.pdp, ("temp",), options={"grid": 6, "center": "mean"}),
+    "ice": Method(Explainer.ice, ("temp",), weighable=False, options={"grid": 6}),
+    "ice centred": Method(Explainer.ice, ("temp",), weighable=False, options={"grid": 6, "center": 10.0}),
+    "ice derivative": Method(Explainer.ice, ("hum",), weighable=False, options={"grid": 6, "derivative": True}),
+    "ale": Method(Explainer.ale, ("temp",), options={"bins": 8}),
+    "ale category": Method(Explainer.ale, ("season",)),
+    "ale boolean": Method(Explainer.ale, ("work",)),
+    "ale pair": Method(Explainer.ale, ("temp", "hum"), options={"bins": 3}),
+    "ale mixed pair": Method(Explainer.ale, ("season", "hum"), options={"bins": 3, "total": True}),
+    "mplot": Method(Explainer.mplot, ("temp",), options={"bins": 6}),
+    "importance": Method(Explainer.importance, weighable=False, needs_y=True, options={"repeats": 3}),
+    "importance halves": Method(Explainer.importance, weighable=False, needs_y=True, options={"scheme": "halves"}),
+    "importance pairs": Method(Explainer.importance, needs_y=True, options={"scheme": "pairs", "loss": "mae"}),
+    "importance without y": Method(Explainer.importance, options={"scheme": "pairs", "loss": "variance"}),
+    "importance pdp": Method(Explainer.importance, options={"method": "pdp", "grid": 6}),
+    "dependence": Method(Explainer.dependence),
+}

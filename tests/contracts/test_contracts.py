@@ -1,0 +1,182 @@
+"""What every method promises, whatever it computes."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+from contracts.methods import METHODS
+from contracts.tables import KINDS, NAMES, as_pandas, columns, model, outcome
+
+import pellucid
+from pellucid import Explainer
+from pellucid.explanations.store import encode
+from pellucid.runner import run as runner
+
+every_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS.keys())
+
+
+def explainer(table, *, y=True, **options):
+    names = NAMES if isinstance(table, np.ndarray) and table.dtype.names is None else None
+    return Explainer(model, table, outcome(table) if y else None, feature_names=names, progress=False, **options)
+
+
+def content(result) -> str:
+    """A result as text, bit for bit, without what may differ between runs and kinds of table."""
+    encoded = encode(result)
+    for key in ("cost", "library"):
+        del encoded[key]
+    return json.dumps(encoded)
+
+
+def check_same_numbers(a, b, tolerance=1e-9):
+    np.testing.assert_allclose(a.values, b.values, rtol=tolerance, atol=tolerance)
+    assert a.feature_names == b.feature_names
+
+
+@every_method
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "pandas"])
+def test_every_kind_of_table_gives_the_same_answer(method, kind):
+    table = columns()
+    expected = method(explainer(as_pandas(table)))
+    found = method(explainer(KINDS[kind](table)))
+    check_same_numbers(found, expected)
+    np.testing.assert_allclose(found.se, expected.se, rtol=1e-9)
+    assert [caveat.code for caveat in found.caveats] == [caveat.code for caveat in expected.caveats]
+
+
+@every_method
+def test_positions_and_names_are_the_same(method):
+    ex = explainer(as_pandas(columns()))
+    assert content(method(ex, by=str)) == content(method(ex, by=NAMES.index))
+
+
+@every_method
+def test_threads_do_not_change_a_bit(method, monkeypatch):
+    monkeypatch.setattr(runner, "_MOST_ROWS", 64)
+    table = as_pandas(columns())
+    assert content(method(explainer(table, n_jobs=1))) == content(method(explainer(table, n_jobs=2)))
+
+
+@every_method
+def test_batch_size_does_not_matter(method, monkeypatch):
+    table = as_pandas(columns())
+    expected = method(explainer(table))
+    monkeypatch.setattr(runner, "_MOST_ROWS", 37)
+    check_same_numbers(method(explainer(table)), expected, tolerance=1e-10)
+
+
+@every_method
+def test_same_seed_same_bytes(method):
+    table = as_pandas(columns())
+    first, second = method(explainer(table, random_state=3)), method(explainer(table, random_state=3))
+    assert content(first) == content(second)
+
+
+@every_method
+def test_asking_again_gives_the_same(method):
+    ex = explainer(as_pandas(columns()))
+    assert content(method(ex)) == content(method(ex))
+
+
+@every_method
+def test_weights_of_one_are_no_weights(method):
+    table = as_pandas(columns())
+    assert content(method(explainer(table))) == content(method(explainer(table, sample_weight=np.ones(len(table)))))
+
+
+@every_method
+def test_duplicated_rows_are_weights_of_two(method):
+    if not method.weighable:
+        pytest.skip("rows are drawn at random, or are themselves the result")
+    table = columns()
+    weights = np.where(np.arange(len(table["temp"])) % 3 == 0, 2, 1)
+    repeated = as_pandas({name: np.repeat(column, weights) for name, column in table.items()})
+    y = outcome(as_pandas(table))
+    weighted = Explainer(model, as_pandas(table), y, sample_weight=weights, progress=False)
+    duplicated = Explainer(model, repeated, np.repeat(y, weights), progress=False)
+    check_same_numbers(method(weighted), method(duplicated))
+
+
+@every_method
+def test_order_of_columns_does_not_matter(method):
+    table = as_pandas(columns())
+    expected, found = method(explainer(table)), method(explainer(table[list(NAMES[::-1])]))
+    if method.features:
+        check_same_numbers(found, expected)
+    else:
+        order = [found.feature_names.index(name) for name in expected.feature_names]
+        values = found.values[np.ix_(order, order)] if found.values.ndim == 2 else found.values[order]
+        np.testing.assert_allclose(values, expected.values, rtol=1e-9, atol=1e-12)
+
+
+@every_method
+@pytest.mark.parametrize("kind", KINDS)
+def test_inputs_are_not_modified(method, kind):
+    table = KINDS[kind](columns())
+    before = copy.deepcopy(table)
+    y, weights = outcome(table), np.ones(len(outcome(table)))
+    y_before = y.copy()
+    method(explainer(table, sample_weight=weights))
+    if hasattr(table, "equals"):
+        assert table.equals(before)
+    else:
+        assert repr(table) == repr(before)
+    np.testing.assert_array_equal(y, y_before)
+    np.testing.assert_array_equal(weights, 1)
+
+
+@every_method
+def test_every_result_can_speak_draw_and_be_stored(method, tmp_path):
+    result = method(explainer(as_pandas(columns())))
+    assert result.se.shape == result.values.shape
+    assert str(result) == result.text()
+    assert len(result.text()) > 20
+    assert len(result.frame()) >= 1
+    assert result.settings["method"]
+    assert result.cost.total_seconds > 0
+    assert not result.values.flags.writeable
+    with pytest.raises(AttributeError):
+        result.values = None
+    for name in ("result.json", "result.parquet"):
+        loaded = pellucid.load(result.save(tmp_path / name))
+        assert loaded == result
+        assert loaded.values.tobytes() == result.values.tobytes()
+        assert loaded.text() == result.text()
+    assert result.plot().spec["$schema"].startswith("https://vega.github.io/schema/vega-lite")
+
+
+@every_method
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "records"])
+def test_tables_come_back_in_the_callers_library(method, kind):
+    table = KINDS[kind](columns())
+    assert type(method(explainer(table)).frame()) is type(table)
+
+
+@every_method
+def test_y_is_needed_only_where_it_is_compared(method):
+    ex = explainer(as_pandas(columns()), y=False)
+    if method.needs_y and method.options.get("loss"):
+        with pytest.raises(pellucid.InputError, match="give y"):
+            method(ex)
+    else:
+        assert np.isfinite(method(ex).values).all()
+
+
+@every_method
+def test_a_model_that_fails_halfway_is_a_clear_error(method):
+    calls = {"n": 0}
+
+    def failing(table):
+        calls["n"] += 1
+        if calls["n"] > 2:
+            raise RuntimeError("out of memory on the device")
+        return model(table)
+
+    table = as_pandas(columns())
+    ex = Explainer(failing, table, outcome(table), progress=False, checks=False)
+    if "dependence" in str(method.call):
+        assert method(ex).values.shape == (5, 5)
+        return
+    with pytest.raises(pellucid.ModelError, match="failed on a batch of .* rows: RuntimeError: out of memory on the device"):
+        method(ex)

@@ -1,0 +1,49 @@
+"""What people's code calls stays where it is."""
+
+import inspect
+
+import pellucid
+from pellucid import Explainer
+
+NAMES = {
+    "Caveat", "Dependence", "Effect", "Explainer", "Explanation", "Importance", "InputError", "MissingExtra",
+    "ModelError", "PellucidError", "Predictor", "__version__", "datasets", "load", "panel",
+}  # fmt: skip
+
+SIGNATURES = {
+    "__init__": "model X y output link categorical groups feature_names background sample_weight random_state n_jobs progress checks",
+    "pdp": "features grid at kind center pure rows",
+    "ice": "feature rows sample grid at center derivative",
+    "ale": "features bins total order gradient",
+    "mplot": "feature bins",
+    "importance": "method loss compare repeats scheme grid holdout",
+    "dependence": "",
+    "report": "path title top",
+}
+
+
+def test_public_names():
+    assert set(pellucid.__all__) == NAMES
+    assert set(dir(pellucid)) == NAMES
+    for name in NAMES:
+        assert getattr(pellucid, name) is not None
+
+
+def test_unknown_name_is_an_attribute_error():
+    assert not hasattr(pellucid, "explain_everything")
+
+
+def test_signatures_of_the_explainer():
+    public = {name for name in vars(Explainer) if not name.startswith("_")} | {"__init__"}
+    assert public == set(SIGNATURES)
+    for name, parameters in SIGNATURES.items():
+        signature = inspect.signature(getattr(Explainer, name))
+        assert " ".join(list(signature.parameters)[1:]) == parameters
+
+
+def test_every_public_name_is_documented():
+    for name in NAMES - {"__version__"}:
+        assert (getattr(pellucid, name).__doc__ or "").strip(), name
+    for name in SIGNATURES:
+        if name != "__init__":
+            assert (getattr(Explainer, name).__doc__ or "").strip(), name
