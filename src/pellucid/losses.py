@@ -40,7 +40,7 @@ def _mean_of(name: str, rows: RowLoss) -> Loss:
 
 def _per_row(errors: FloatArray) -> FloatArray:
     """Average over outputs of a multi-output regression."""
-    return errors.mean(axis=1) if errors.ndim == 2 else errors
+    return errors[:, 0] if errors.shape[1:] == (1,) else errors.mean(axis=1)
 
 
 def _squared(y: FloatArray, p: FloatArray) -> FloatArray:

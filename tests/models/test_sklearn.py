@@ -194,6 +194,16 @@ def test_trained_on_numpy_asked_with_a_frame(mixed, amount, kind):
     np.testing.assert_array_equal(predictions(predictor, table)[:, 0], model.predict(X.to_numpy()))
 
 
+def test_kinds_survive_a_matrix(mixed, amount):
+    """A matrix of floats holds integers and booleans: they are still varied as such."""
+    X = mixed[["temp", "day", "open"]]
+    model = HistGradientBoostingRegressor(max_iter=5).fit(X.to_numpy(dtype=float), amount)
+    predictor = Predictor(model, X)
+    data = Data.of(X, container=predictor.container)
+    assert [feature.kind for feature in data.schema.features] == ["numeric", "integer", "boolean"]
+    assert_faithful(predictor, X, lambda table: model.predict(table.to_numpy(dtype=float)))
+
+
 def _polars(X: pd.DataFrame):
     return pytest.importorskip("polars", reason="polars is optional").from_pandas(X)
 

@@ -4,6 +4,6 @@ Importing this package loads no chart library; drawing does.
 """
 
 from pellucid.charts.chart import Chart
-from pellucid.charts.draw import draw, panel
+from pellucid.charts.doorway import draw, panel
 
 __all__ = ["Chart", "draw", "panel"]

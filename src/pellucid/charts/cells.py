@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +46,8 @@ def cell_values(effect: Effect) -> FloatArray:
         order = _order(effect, axis)
         values = np.take(values, order, axis=axis)
         if _at_edges(effect, axis):
-            values = (np.delete(values, 0, axis=axis) + np.delete(values, -1, axis=axis)) / 2
+            with np.errstate(invalid="ignore"):  # log-odds may be infinite
+                values = (np.delete(values, 0, axis=axis) + np.delete(values, -1, axis=axis)) / 2
     return values
 
 
@@ -102,21 +104,19 @@ def contour_data(effect: Effect, output: str) -> list[Row]:
 
 
 def point_data(effect: Effect) -> list[Row]:
-    """At most 300 rows of data, evenly spaced; levels carry a fixed scatter within their band."""
-    n = min((len(values) for values in effect.rug), default=0)
-    rows: list[Row] = [{} for _ in range(n)]
+    """At most 300 rows of data, evenly spaced."""
+    columns: dict[str, list[Any]] = {}
     for axis, letter in enumerate("xy"):
         if effect.nominal[axis]:
             names = dict(
                 zip((str(v) for v in effect.grids[axis]), level_names(effect.grids[axis]), strict=True)
             )
-            scatter = np.random.default_rng(axis).uniform(0, 1, n)
-            for row, value, offset in zip(rows, effect.rug[axis], scatter, strict=False):
-                row |= {f"{letter}_level": names.get(str(value)), f"{letter}_offset": float(offset)}
+            columns[f"{letter}_level"] = [names.get(str(value)) for value in effect.rug[axis]]
         else:
             low, high = extent(effect, axis)
-            for row, place in zip(rows, positions(effect.rug[axis]), strict=False):
-                row[letter] = float(place) if low <= place <= high else None
+            places = positions(effect.rug[axis])
+            columns[letter] = [float(place) if low <= place <= high else None for place in places]
+    rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=False)]
     inside = [row for row in rows if None not in row.values()]
     kept = np.unique(np.linspace(0, len(inside) - 1, min(len(inside), _POINTS)).round().astype(int))
     return [inside[i] for i in kept]

@@ -38,15 +38,20 @@ class Chart:
     @property
     def spec(self) -> dict[str, Any]:
         """The Vega-Lite specification, checked against its schema."""
-        return cast("dict[str, Any]", self.altair.to_dict())
+        altair = require("altair", purpose="drawing a chart")
+        # Whatever the user has set for other charts, here the data stay in the specification.
+        with altair.data_transformers.enable("default", consolidate_datasets=True):
+            spec = self.altair.to_dict()
+        spec["datasets"] = {name: list(rows) for name, rows in spec.get("datasets", {}).items()}
+        return spec
 
     # -- composing -----------------------------------------------------------------------------------
 
     def __or__(self, other: Composable) -> Chart:
-        return Chart(_own_colours(self._body | _body(other)))
+        return self._joined("hconcat", other)
 
     def __and__(self, other: Composable) -> Chart:
-        return Chart(_own_colours(self._body & _body(other)))
+        return self._joined("vconcat", other)
 
     def __add__(self, other: Composable) -> Chart:
         try:
@@ -56,6 +61,12 @@ class Chart:
                 "a chart of several panels cannot be laid over another; draw with distribution=None, "
                 "use panel(..., overlay=True), or put them side by side with | or &."
             ) from error
+
+    def _joined(self, how: str, other: Composable) -> Chart:
+        # Not with Altair's own operator: it would pour one grid of views into the other.
+        joined = getattr(require("altair", purpose="drawing a chart"), how)(self._body, _body(other))
+        # Parts of a composition mean different things by their colours, so each keeps its scale and legend.
+        return Chart(joined.resolve_scale(color="independent"))
 
     # -- showing -------------------------------------------------------------------------------------
 
@@ -103,12 +114,11 @@ class Chart:
 
 
 def _body(other: Composable) -> ChartType:
-    return other._body if isinstance(other, Chart) else other
-
-
-def _own_colours(joined: Any) -> ChartType:
-    """Parts of a composition mean different things by their colours, so each keeps its scale and legend."""
-    return cast("ChartType", joined.resolve_scale(color="independent", stroke="independent"))
+    if isinstance(other, Chart):
+        return other._body
+    if not require("altair.typing", purpose="drawing a chart").is_chart_type(other):
+        raise InputError(f"a chart composes with a chart, not with a {type(other).__name__}.")
+    return cast("ChartType", other)
 
 
 def _picture(spec: dict[str, Any], ending: str, scale: float) -> bytes:

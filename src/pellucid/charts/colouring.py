@@ -10,7 +10,7 @@ import numpy as np
 
 from pellucid.charts import theme
 from pellucid.charts.options import EffectOptions
-from pellucid.charts.scales import Row, number_format, positions
+from pellucid.charts.scales import Row, limits_of, number_format, positions
 from pellucid.charts.text import wrapped
 from pellucid.data.frame import is_missing
 from pellucid.explanations import Colouring, Effect
@@ -62,11 +62,10 @@ def colour_encoding(colouring: Colouring) -> alt.Color:
         return alt.Color("colour", type="nominal", scale=scale, legend=key)
     numbers = positions(colouring.values)
     low, high = np.quantile(numbers[np.isfinite(numbers)], [0.02, 0.98])
-    if high <= low:
-        low, high = numbers[np.isfinite(numbers)].min(), numbers[np.isfinite(numbers)].max() + 1e-9
+    low, high = (float(low), float(high)) if high > low else limits_of(numbers)
     date = colouring.values.dtype.kind == "M"
-    scale = alt.Scale(scheme=theme.SEQUENTIAL_LINES, domain=[float(low), float(high)], clamp=True)
-    form = "%Y-%m-%d" if date else number_format((float(low), float(high)))
+    scale = alt.Scale(scheme=theme.SEQUENTIAL_LINES, domain=[low, high], clamp=True)
+    form = "%Y-%m-%d" if date else number_format((low, high))
     return alt.Color(
         "colour",
         type="temporal" if date else "quantitative",

@@ -11,7 +11,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from pellucid.arrays import FloatArray
+from pellucid.arrays import BoolArray, FloatArray
 
 Point = tuple[float, float]
 Side = tuple[int, int, int]  # row and column of its first grid point, and the axis along which it runs
@@ -41,7 +41,7 @@ def contour_lines(x: FloatArray, y: FloatArray, z: FloatArray, level: float) -> 
     return [[_crossing(x, y, z, level, side) for side in line] for line in _joined(pieces)]
 
 
-def _cell_pieces(i: int, j: int, above: FloatArray, centre: bool) -> list[Piece]:
+def _cell_pieces(i: int, j: int, above: BoolArray, centre: bool) -> list[Piece]:
     """How the level crosses one cell."""
     bottom, top, left, right = (i, j, 0), (i, j + 1, 0), (i, j, 1), (i + 1, j, 1)
     crossed = [
@@ -84,9 +84,9 @@ def _joined(pieces: list[Piece]) -> list[list[Side]]:
     lines: list[list[Side]] = []
     for start in [*ends, *(first for first, _ in pieces)]:
         line = [start]
-        while (k := next((k for k in at[line[-1]] if not used[k]), None)) is not None:
-            used[k] = True
-            first, second = pieces[k]
+        while unused := [k for k in at[line[-1]] if not used[k]]:
+            used[unused[0]] = True
+            first, second = pieces[unused[0]]
             line.append(second if line[-1] == first else first)
         if len(line) > 1:
             lines.append(line)

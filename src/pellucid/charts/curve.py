@@ -47,6 +47,7 @@ def curve_data(effect: Effect) -> list[Row]:
     order = np.argsort(x, kind="stable")
     support = segment_counts(effect)
     few = np.append(support < few_rows(support), False)
+    near = point_counts(effect)
     change = is_change(effect)
     rows: list[Row] = []
     for k, output in enumerate(effect.output_names):
@@ -54,18 +55,19 @@ def curve_data(effect: Effect) -> list[Row]:
             value, error = effect.stacked("average")[i, k], average_error(effect, int(i), k)
             row = {"output": output, "x": float(x[i]), "x_text": value_name(effect.grids[0][i])}
             row |= interval_row(value, error, effect.scale, change)
-            rows.append(row | {"few": bool(few[place]), "rows_text": rows_text(_near(support, place))})
+            rows.append(row | {"few": bool(few[place]), "rows_text": rows_text(float(near[place]))})
     return rows
 
 
 def interval_row(value: float, error: float, scale: str, change: bool) -> Row:
     """An estimate with its 95% interval, in numbers and in words."""
-    low, high = value - Z * error, value + Z * error
+    value, margin = float(value), Z * float(error)
+    low, high = value - margin, value + margin
     known = bool(np.isfinite(low) and np.isfinite(high))
     return {
-        "value": float(value) if np.isfinite(value) else None,
-        "low": float(low) if known else None,
-        "high": float(high) if known else None,
+        "value": value if np.isfinite(value) else None,
+        "low": low if known else None,
+        "high": high if known else None,
         "value_text": shown(value, scale, change=change),
         "interval_text": (
             f"{shown(low, scale, change=change)} to {shown(high, scale, change=change)}"
@@ -87,6 +89,14 @@ def segment_counts(effect: Effect) -> FloatArray:
         return np.asarray(effect.counts, dtype=np.float64)
     at = effect.counts[order].astype(np.float64)
     return np.asarray((at[1:] + at[:-1]) / 2)
+
+
+def point_counts(effect: Effect) -> FloatArray:
+    """Rows nearest to each grid point, or for ALE in the intervals on both sides of it, in increasing order."""
+    order = np.argsort(positions(effect.grids[0]), kind="stable")
+    if len(effect.counts) == len(order):
+        return np.asarray(effect.counts[order], dtype=np.float64)
+    return np.append(effect.counts, 0.0) + np.append(0.0, effect.counts)
 
 
 def few_rows(support: FloatArray) -> float:
@@ -149,7 +159,7 @@ def draw_curve(effect: Effect, options: EffectOptions, limits: Limits | None = N
     """The chart without its title."""
     width, height = options.width or theme.WIDTH, options.height or theme.HEIGHT
     limits = limits or curve_limits(effect)
-    x_limits = span(positions(effect.grids[0]), positions(effect.rug[0]))
+    x_limits = span(positions(effect.grids[0]), positions(effect.rug[0]), effect.kinds[0])
     below, rug = lower_views(effect, options, x_limits, effect.output_names)
     x = feature_axis(effect.feature_names[0], effect.kinds[0], x_limits, width, labels=not below)
     y = value_axis(value_title(effect), limits, height)
@@ -159,7 +169,11 @@ def draw_curve(effect: Effect, options: EffectOptions, limits: Limits | None = N
         *rug,
     ]
     main = alt.layer(*layers).properties(width=width, height=height)
-    return assemble(main, missing_view(missing_data(effect), effect, limits, options), below)
+    return assemble(
+        main,
+        missing_view(missing_data(effect), effect, limits, options, output_colour(effect, options)),
+        below,
+    )
 
 
 def curve_layers(
@@ -172,31 +186,38 @@ def curve_layers(
         (effect.feature_names[0], "x_text"), *output_tip(effect), ("effect", "value_text"),
         ("95% interval", "interval_text"), ("data nearby", "rows_text"),
     )  # fmt: skip
+    alone = isolated(rows)
+    seen = rows if len(rows) <= 12 * len(effect.output_names) else alone
     band = alt.Chart(data(band_data(rows))).mark_area(opacity=1, fillOpacity=0.2)
-    line = alt.Chart(data(line_data(rows))).mark_line(strokeWidth=2, clip=True)
-    dots = alt.Chart(data([row for row in rows if row["value"] is not None])).mark_point(filled=True)
+    line = alt.Chart(data(line_data(rows))).mark_line(strokeWidth=2)
+    rule = alt.Chart(data([row for row in alone if row["low"] is not None])).mark_rule(strokeWidth=2)
+    dots = alt.Chart(data(_known(seen))).mark_point(filled=True, size=36, opacity=1)
+    target = alt.Chart(data(_known(rows))).mark_point(filled=True, size=80, opacity=0)  # for the tooltips
     return [
         band.encode(x=across, y=alt.Y("low", **y), y2="high", color=colour, detail="run:N"),
         line.encode(x=across, y=up, color=colour, detail="run:N", strokeDash=dash()),
-        dots.encode(
-            x=across,
-            y=up,
-            color=colour,
-            tooltip=tips,
-            opacity=alt.value(_dot_opacity(rows)),
-            size=alt.value(36),
-        ),
+        rule.encode(x=across, y=alt.Y("low", **y), y2="high", color=colour),
+        dots.encode(x=across, y=up, color=colour),
+        target.encode(x=across, y=up, tooltip=tips),
     ]
+
+
+def isolated(rows: list[Row]) -> list[Row]:
+    """Points that no line reaches, because their neighbours are unknown or there are none."""
+    joined = {(row["output"], row["x"]) for row in line_data(rows)}
+    return [row for row in _known(rows) if (row["output"], row["x"]) not in joined]
 
 
 def curve_notes(effect: Effect) -> list[str]:
     """What the reader has to know about the line."""
+    if not np.isfinite(effect.average).any():
+        return ["no value is known"]
     support = segment_counts(effect)
     return ["dashed: few rows of data nearby"] if bool((support < few_rows(support)).any()) else []
 
 
 def missing_view(
-    rows: list[Row], effect: Effect, limits: Limits, options: EffectOptions
+    rows: list[Row], effect: Effect, limits: Limits, options: EffectOptions, colour: Any
 ) -> ChartType | None:
     """The effect at missing as a narrow view with the value axis of the main one; None without rows."""
     if not rows:
@@ -210,7 +231,7 @@ def missing_view(
     tips = tooltips(
         *output_tip(effect), ("effect at missing", "value_text"), ("95% interval", "interval_text")
     )
-    base = alt.Chart(data(rows)).encode(x=x, color=output_colour(effect, options), tooltip=tips)
+    base = alt.Chart(data(rows)).encode(x=x, color=colour, tooltip=tips)
     return alt.layer(
         *zero_line(limits, is_change(effect)),
         base.mark_rule(strokeWidth=2).encode(y=alt.Y("low", **y), y2="high"),
@@ -219,19 +240,13 @@ def missing_view(
 
 
 def _ends(values: FloatArray, errors: FloatArray) -> list[FloatArray]:
-    return [values - Z * errors, values + Z * errors]
+    with np.errstate(invalid="ignore"):  # log-odds may be infinite
+        return [values - Z * errors, values + Z * errors]
 
 
 def _line_point(row: Row) -> Row:
     return {"output": row["output"], "x": row["x"], "value": row["value"]}
 
 
-def _dot_opacity(rows: list[Row]) -> float:
-    """Points are drawn where there are few, and are only there for their tooltips where there are many."""
-    outputs = len({row["output"] for row in rows})
-    return 1.0 if len(rows) <= 12 * outputs else 0.0
-
-
-def _near(support: FloatArray, place: int) -> float:
-    """Rows in the stretches on both sides of a point."""
-    return float(support[max(place - 1, 0) : place + 1].sum())
+def _known(rows: list[Row]) -> list[Row]:
+    return [row for row in rows if row["value"] is not None]

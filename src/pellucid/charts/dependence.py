@@ -62,20 +62,14 @@ def body(dependence: Dependence, options: DependenceOptions) -> ChartType:
     printed = len(labels) <= _PRINTED
     size = max(80.0, (36.0 if printed else 18.0) * len(labels))
     width, height = options.width or size, options.height or size * (0.8 if printed else 1.0)
-    x = alt.X("other", **level_axis(None, labels, width, labelAngle=-45))
-    y = alt.Y("feature", **level_axis(None, labels, height))
-    x.scale, y.scale = alt.Scale(domain=labels, padding=0), alt.Scale(domain=labels, padding=0)
-    scale = alt.Scale(scheme=theme.SEQUENTIAL, reverse=True, domain=[0, 1])
+    x = alt.X("other", **level_axis(None, labels, width, cells=True, labelAngle=-45))
+    y = alt.Y("feature", **level_axis(None, labels, height, cells=True))
+    scale = alt.Scale(scheme=theme.STRENGTH, domain=[0, 1])
     tips = tooltips(("feature", "feature"), ("with", "other"), ("association", "value_text"))
-    legend = alt.Legend(title=["association", "0 none, 1 complete"], gradientLength=min(height, 160))  # type: ignore[arg-type]
-    cells = alt.Chart(data([row for row in rows if row["value"] is not None])).mark_rect(strokeWidth=0.7)
-    layers = [
-        cells.encode(
-            x=x, y=y, tooltip=tips,
-            color=alt.Color("value", type="quantitative", scale=scale, legend=legend),
-            stroke=alt.Stroke("value", type="quantitative", scale=scale, legend=None),
-        )
-    ]  # fmt: skip
+    legend = alt.Legend(title=["association", "0 none, 1 complete"], gradientLength=min(height, 160))
+    cells = alt.Chart(data([row for row in rows if row["value"] is not None])).mark_rect()
+    colour = alt.Color("value", type="quantitative", scale=scale, legend=legend)
+    layers = [cells.encode(x=x, y=y, tooltip=tips, color=colour)]
     if printed:
         layers += text_layers(rows, {"x": x, "y": y, "tooltip": tips})
     chart = alt.layer(*layers).properties(width=width, height=height)

@@ -8,11 +8,9 @@ from altair.typing import ChartType
 
 from pellucid.arrays import FloatArray
 from pellucid.charts import theme
-from pellucid.charts.scales import Limits, Row, data, feature_axis, positions, tooltips
+from pellucid.charts.scales import FEW_INTEGERS, Limits, Row, data, feature_axis, positions, tooltips
 from pellucid.explanations import Effect
 from pellucid.explanations.words import percent, value_name
-
-BINS = 30
 
 
 def histogram_data(effect: Effect, limits: Limits) -> list[Row]:
@@ -43,7 +41,9 @@ def rug_data(effect: Effect, limits: Limits) -> list[Row]:
 
 def rug_layer(effect: Effect, limits: Limits, width: float, height: float) -> alt.Chart:
     """Short rules at the bottom of the main view."""
-    mark = alt.Chart(data(rug_data(effect, limits))).mark_rule(color=theme.INK, strokeOpacity=0.35, strokeWidth=1)
+    mark = alt.Chart(data(rug_data(effect, limits))).mark_rule(
+        color=theme.INK, strokeOpacity=0.35, strokeWidth=1
+    )
     x = feature_axis(effect.feature_names[0], effect.kinds[0], limits, width)
     return mark.encode(x=alt.X("x", **x), y=alt.value(height - 7), y2=alt.value(height))
 
@@ -64,9 +64,9 @@ def histogram_view(rows: list[Row], effect: Effect, limits: Limits, width: float
 
 def _edges(limits: Limits, integer: bool) -> FloatArray:
     low, high = limits
-    if integer and high - low < BINS:
-        return np.arange(np.floor(low) - 0.5, np.ceil(high) + 1.0)
-    return np.linspace(low, high, BINS + 1)
+    if integer and high - low <= FEW_INTEGERS:
+        return np.arange(np.floor(low + 0.5) - 0.5, high + 1.0)
+    return np.linspace(low, high, 31)
 
 
 def _bound_names(effect: Effect, edges: FloatArray) -> list[str]:

@@ -21,7 +21,10 @@ def body(effect: Effect, options: EffectOptions) -> ChartType:
     """The Altair chart of an effect."""
     title = options.title or f"{TITLES[effect.method]} of {' and '.join(effect.feature_names)}"
     return titled(
-        draw_effect(effect, options), title, effect_notes(effect, options), options.width or theme.WIDTH
+        draw_effect(effect, options),
+        title,
+        effect_notes(effect, options),
+        (options.width or theme.WIDTH) + (100 if len(effect.grids) == 2 else 0),
     )
 
 

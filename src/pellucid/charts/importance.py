@@ -10,14 +10,15 @@ from altair.typing import ChartType
 
 from pellucid.arrays import AnyArray, FloatArray
 from pellucid.charts import theme
-from pellucid.charts.layout import grid, titled
+from pellucid.charts.layout import by_output, titled
 from pellucid.charts.options import ImportanceOptions
 from pellucid.charts.scales import Limits, Row, data, level_axis, limits_of, plain, tooltips, value_axis
-from pellucid.charts.text import caveat_note, level_names, wrapped
+from pellucid.charts.text import caveat_note, level_names
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
 from pellucid.explanations.words import number
 
+_COLUMNS = 4  # outputs side by side
 Sets = list[tuple[str, Importance]]  # results to draw with the name of the data each comes from
 
 
@@ -82,18 +83,15 @@ def body(importance: Importance, options: ImportanceOptions) -> ChartType:
     names = _names(sets, options.max_display)
     outputs = list(importance.output_names) if importance.values.ndim == 2 else [importance.output_names[0]]
     limits = _limits(sets, names)
-    views = [_view(sets, names, output, limits, options, labels=i == 0) for i, output in enumerate(outputs)]
-    if len(views) > 1:
-        views = [
-            view.properties(title=alt.TitleParams(wrapped(output, 240), fontSize=13))
-            for view, output in zip(views, outputs, strict=True)
-        ]
-    chart = views[0] if len(views) == 1 else grid(views, columns=len(views), column=16)
-    title = (
-        options.title
-        or f"Importance of {'groups' if any(len(m) > 1 for m in importance.members) else 'features'}"
-    )
-    return titled(chart, title, _notes(importance, sets, names), _width(options, len(views)) + 150)
+    wide = options.width or (theme.WIDTH - 60 if len(outputs) == 1 else 200.0)
+    views = [
+        _view(sets, names, output, limits, (wide, options.height), labels=i % _COLUMNS == 0)
+        for i, output in enumerate(outputs)
+    ]
+    chart = by_output(views, outputs, columns=_COLUMNS, column=16)
+    grouped = any(len(members) > 1 for members in importance.members)
+    title = options.title or f"Importance of {'groups' if grouped else 'features'}"
+    return titled(chart, title, _notes(importance, sets, names), wide + 150)
 
 
 def _sets(importance: Importance, options: ImportanceOptions) -> Sets:
@@ -115,10 +113,16 @@ def _names(sets: Sets, most: int) -> list[str]:
 
 
 def _view(
-    sets: Sets, names: list[str], output: str, limits: Limits, options: ImportanceOptions, *, labels: bool
+    sets: Sets,
+    names: list[str],
+    output: str,
+    limits: Limits,
+    size: tuple[float, float | None],
+    *,
+    labels: bool,
 ) -> ChartType:
     step = 22.0 if len(sets) == 1 else 38.0
-    width, height = _width(options, 1 if labels else 2), options.height or max(40.0, step * len(names))
+    width, height = size[0], size[1] or max(40.0, step * len(names))
     first = sets[0][1]
     side: dict[str, Any] = {} if labels else {"labels": False, "ticks": False}
     y = alt.Y("feature", **level_axis(None, level_names(names), height, **side))
@@ -211,10 +215,6 @@ def _limits(sets: Sets, names: list[str]) -> Limits:
 
 def _members(importance: Importance, j: int) -> str:
     return ", ".join(importance.members[j]) if importance.members else ""
-
-
-def _width(options: ImportanceOptions, views: int) -> float:
-    return options.width or (theme.WIDTH - 60 if views == 1 else 200.0)
 
 
 def _of(part: FloatArray, k: int) -> FloatArray:

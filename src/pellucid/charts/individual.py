@@ -12,7 +12,7 @@ from pellucid.arrays import IntArray
 from pellucid.charts import theme
 from pellucid.charts.colouring import colour_encoding, row_colours
 from pellucid.charts.curve import curve_data, curve_notes, line_data, missing_data, missing_view
-from pellucid.charts.layout import assemble, grid
+from pellucid.charts.layout import assemble, by_output
 from pellucid.charts.levels import extents, level_data, level_labels
 from pellucid.charts.lower import lower_views
 from pellucid.charts.marks import dash, zero_line
@@ -30,7 +30,7 @@ from pellucid.charts.scales import (
     tooltips,
     value_axis,
 )
-from pellucid.charts.text import is_change, value_title, wrapped
+from pellucid.charts.text import is_change, value_title
 from pellucid.explanations import Effect
 from pellucid.explanations.words import percent
 
@@ -78,13 +78,7 @@ def draw_individual(effect: Effect, options: EffectOptions, limits: Limits | Non
     limits = limits or individual_limits(effect, options)
     draw = _levels_view if effect.nominal[0] else _curves_view
     views = [draw(effect, output, options, limits) for output in effect.output_names]
-    if len(views) == 1:
-        return views[0]
-    named = [
-        view.properties(title=alt.TitleParams(wrapped(output, 300), fontSize=13))
-        for view, output in zip(views, effect.output_names, strict=True)
-    ]
-    return grid(named, columns=2)
+    return by_output(views, effect.output_names)
 
 
 def individual_notes(effect: Effect, options: EffectOptions) -> list[str]:
@@ -95,15 +89,13 @@ def individual_notes(effect: Effect, options: EffectOptions) -> list[str]:
     notes = [f"{curves}; thick dark {mark}: average"]
     if effect.colouring is not None and options.colour == "auto":
         share = percent(effect.colouring.explained)
-        notes.append(
-            f"colour: {effect.colouring.feature}, explains {share} of how the curves differ"
-        )
+        notes.append(f"colour: {effect.colouring.feature}, explains {share} of how the curves differ")
     return notes + ([] if effect.nominal[0] else curve_notes(effect))
 
 
 def _curves_view(effect: Effect, output: str, options: EffectOptions, limits: Limits) -> ChartType:
     width, height = options.width or theme.WIDTH, options.height or theme.HEIGHT
-    x_limits = span(positions(effect.grids[0]), positions(effect.rug[0]))
+    x_limits = span(positions(effect.grids[0]), positions(effect.rug[0]), effect.kinds[0])
     below, rug = lower_views(effect, options, x_limits, [output])
     x = alt.X(
         "x", **feature_axis(effect.feature_names[0], effect.kinds[0], x_limits, width, labels=not below)
@@ -111,7 +103,7 @@ def _curves_view(effect: Effect, output: str, options: EffectOptions, limits: Li
     y = alt.Y("value", **value_axis(value_title(effect, output), limits, height))
     one_point = len(effect.grids[0]) == 1
     faint = line_opacity(effect, options)
-    mark: dict[str, Any] = {"type": "line", "strokeWidth": 1, "strokeOpacity": faint, "clip": True}
+    mark: dict[str, Any] = {"type": "line", "strokeWidth": 1, "strokeOpacity": faint}
     if one_point:
         mark = {"type": "point", "filled": True, "fillOpacity": faint, "opacity": 1}
     lines = _coloured_layers(effect, output, options, mark, {"x": x, "y": y})
@@ -129,8 +121,9 @@ def _curves_view(effect: Effect, output: str, options: EffectOptions, limits: Li
         stroke.mark_line(strokeWidth=3, color=theme.INK).encode(strokeDash=dash()),
         dots.encode(x=x, y=y, tooltip=tips), *rug,
     ).properties(width=width, height=height)  # fmt: skip
+    ink = alt.value(theme.INK)
     at_missing = [row for row in missing_data(effect) if row["output"] == output]
-    return assemble(main, missing_view(at_missing, effect, limits, options), below)
+    return assemble(main, missing_view(at_missing, effect, limits, options, ink), below)
 
 
 def _levels_view(effect: Effect, output: str, options: EffectOptions, limits: Limits) -> ChartType:
@@ -160,24 +153,18 @@ def _coloured_layers(
     """Curves without a colour of their own in grey, then the coloured ones."""
     rows = individual_data(effect, output, options)
     detail = {} if mark["type"] == "tick" else {"detail": "row:N"}
-    tips = [("curve", "row")]
     grey = [row for row in rows if "colour" not in row]
     coloured = [row for row in rows if "colour" in row]
+
+    def layer(part: list[Row], colour: Any, *tips: tuple[str, str]) -> alt.Chart:
+        chart = alt.Chart(data(part), mark=mark)  # type: ignore[arg-type]  # the dict form of a mark
+        return chart.encode(**place, **detail, color=colour, tooltip=tooltips(("curve", "row"), *tips))
+
     layers: list[alt.Chart] = []
     if grey:
-        plain_colour = options.colour if options.colour not in ("auto", None) else theme.CATEGORIES[5]
-        shade = theme.FAINT if coloured else plain_colour
-        layers.append(
-            alt.Chart(data(grey), mark=mark).encode(
-                **place, **detail, color=alt.value(shade), tooltip=tooltips(*tips)
-            )
-        )
+        only = options.colour if options.colour not in ("auto", None) else theme.CATEGORIES[5]
+        layers.append(layer(grey, alt.value(theme.FAINT if coloured else only)))
     if coloured and effect.colouring is not None:
-        tips = [*tips, (effect.colouring.feature, "colour_text")]
-        encoding = colour_encoding(effect.colouring)
-        layers.append(
-            alt.Chart(data(coloured), mark=mark).encode(
-                **place, **detail, color=encoding, tooltip=tooltips(*tips)
-            )
-        )
+        named = (effect.colouring.feature, "colour_text")
+        layers.append(layer(coloured, colour_encoding(effect.colouring), named))
     return layers

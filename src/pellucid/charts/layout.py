@@ -35,16 +35,30 @@ def grid(
     bounds: Literal["full", "flush"] = "full",
 ) -> ChartType:
     """Views in rows of ``columns``; every row and column is as large as its largest view."""
-    body = alt.concat(*parts, columns=columns, spacing={"row": row, "column": column}, align="each", bounds=bounds)
-    colours = "shared" if one_legend else "independent"
-    return body.resolve_scale(color=colours, stroke=colours, x="independent", y="independent")
+    body = alt.concat(
+        *parts, columns=columns, spacing={"row": row, "column": column}, align="each", bounds=bounds
+    )
+    colours: Literal["shared", "independent"] = "shared" if one_legend else "independent"
+    return body.resolve_scale(color=colours, x="independent", y="independent")
+
+
+def by_output(
+    views: Sequence[ChartType], outputs: Sequence[str], *, columns: int = 2, column: int = 24
+) -> ChartType:
+    """The only view, or one view per output with the output's name above it."""
+    if len(views) == 1:
+        return views[0]
+    named = [
+        view.properties(title=alt.TitleParams(wrapped(output, 240), fontSize=13))
+        for view, output in zip(views, outputs, strict=True)
+    ]
+    return grid(named, columns=min(columns, len(named)), column=column)
 
 
 def titled(body: ChartType, title: str, notes: Sequence[str], pixels: float) -> ChartType:
-    """The chart with a title and, below it, one line per note."""
-    room = max(pixels, 400.0)
-    lines = [line for note in notes if note for line in wrapped(note, room, 12)]
+    """The chart with a title and, below it, the notes."""
+    room = max(pixels, 400.0) + 60.0  # the axis stands beside the plot
     words: dict[str, Any] = {"text": wrapped(title, room, 15)}
-    if lines:
-        words["subtitle"] = lines
+    if any(notes):
+        words["subtitle"] = wrapped(" · ".join(note for note in notes if note), room, 12)
     return body.properties(title=alt.TitleParams(**words))

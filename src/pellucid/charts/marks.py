@@ -14,7 +14,7 @@ from pellucid.explanations import Effect
 
 def dash() -> alt.StrokeDash:
     """Solid lines, dashed where few rows support them."""
-    scale = alt.Scale(domain=[False, True], range=[[1, 0], [4, 4]])  # type: ignore[list-item]  # dash patterns
+    scale = alt.Scale(domain=[False, True], range=[[1, 0], [4, 4]])
     return alt.StrokeDash("few", type="nominal", scale=scale, legend=None)
 
 
@@ -51,6 +51,8 @@ def text_layers(rows: list[Row], place: dict[str, Any]) -> list[alt.Chart]:
     """The ``label`` of each row in its ``ink``, one layer per ink: text has no part in the colour scale."""
     layers: list[alt.Chart] = []
     for ink in sorted({row["ink"] for row in rows}):
-        chart = alt.Chart(data([row for row in rows if row["ink"] == ink])).mark_text(fontSize=11, color=ink)
+        chart = alt.Chart(data([row for row in rows if row["ink"] == ink])).mark_text(
+            fontSize=11, color=ink
+        )
         layers.append(chart.encode(**place, text=alt.Text("label", type="nominal")))
     return layers

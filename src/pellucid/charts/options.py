@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -60,7 +60,7 @@ class EffectOptions(SizeOptions):
 class PanelOptions(EffectOptions):
     """Options of several effects in one chart: ``labels`` names the curves of an overlay."""
 
-    labels: tuple[str, ...] | None = None
+    labels: Sequence[str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,14 +69,14 @@ class ImportanceOptions(SizeOptions):
 
     max_display: int = 20
     against: Importance | None = None
-    labels: tuple[str, str] = ("train", "test")
+    labels: Sequence[str] = ("train", "test")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _whole("max_display", self.max_display)
         if self.against is not None and not isinstance(self.against, Importance):
             raise InputError("against= takes the result of another importance().")
-        if len(self.labels) != 2 or self.labels[0] == self.labels[1] or isinstance(self.labels, str):
+        if isinstance(self.labels, str) or len(self.labels) != 2 or self.labels[0] == self.labels[1]:
             raise InputError(
                 f"labels={self.labels!r}: give two different names, such as ('train', 'test')."
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
@@ -11,11 +12,10 @@ from altair.typing import ChartType
 from pellucid.arrays import FloatArray
 from pellucid.charts import theme
 from pellucid.charts.distribution import histogram_data, histogram_view
-from pellucid.charts.layout import assemble, grid, titled
+from pellucid.charts.layout import assemble, by_output, titled
 from pellucid.charts.levels import extents
 from pellucid.charts.marks import zero_line
 from pellucid.charts.options import PanelOptions
-from pellucid.charts.panel import check_effects
 from pellucid.charts.scales import (
     Limits,
     Row,
@@ -27,7 +27,8 @@ from pellucid.charts.scales import (
     tooltips,
     value_axis,
 )
-from pellucid.charts.text import level_names, scale_words, shown, wrapped
+from pellucid.charts.side_by_side import check_effects
+from pellucid.charts.text import level_names, scale_words, shown
 from pellucid.errors import InputError
 from pellucid.explanations import Effect
 from pellucid.explanations.effect import TITLES
@@ -82,23 +83,18 @@ def body(effects: list[Effect], columns: int, options: PanelOptions) -> ChartTyp
         draw([row for row in rows if row["output"] == output], effects, labels, limits, options)
         for output in first.output_names
     ]
-    if len(views) > 1:
-        views = [
-            view.properties(title=alt.TitleParams(wrapped(output, 300), fontSize=13))
-            for view, output in zip(views, first.output_names, strict=True)
-        ]
-    chart = views[0] if len(views) == 1 else grid(views, columns=columns)
+    chart = by_output(views, first.output_names, columns=columns)
     title = options.title or f"Effects of {first.feature_names[0]} compared"
     return titled(
         chart, title, ["every curve is centred at its mean over the data"], options.width or theme.WIDTH
     )
 
 
-def curve_labels(effects: list[Effect], given: tuple[str, ...] | None) -> list[str]:
+def curve_labels(effects: list[Effect], given: Sequence[str] | None) -> list[str]:
     """Names of the curves: as given, or their methods."""
     if given is None:
         return level_names(TITLES[effect.method] for effect in effects)
-    if len(given) != len(effects) or len(set(given)) != len(given) or isinstance(given, str):
+    if isinstance(given, str) or len(given) != len(effects) or len(set(given)) != len(given):
         raise InputError(f"labels={given!r}: give {len(effects)} different names, one for each effect.")
     return [str(label) for label in given]
 

@@ -10,6 +10,7 @@ import numpy as np
 from pellucid.arrays import AnyArray, FloatArray
 from pellucid.charts.text import wrapped
 
+FEW_INTEGERS = 30
 Limits = tuple[float, float]
 Row = dict[str, Any]
 
@@ -40,11 +41,15 @@ def positions(grid: AnyArray) -> FloatArray:
     return grid.astype(np.float64)
 
 
-def span(grid: FloatArray, data: FloatArray) -> Limits:
-    """What a continuous feature axis covers: the grid, or the data when the grid is one point."""
+def span(grid: FloatArray, data: FloatArray, kind: str) -> Limits:
+    """What a continuous feature axis covers: the grid, or the data when the grid is one point.
+
+    A few integers get half a unit on both sides, so that the histogram has a whole bar for each.
+    """
     known = grid[np.isfinite(grid)]
     if known.size and known.max() > known.min():
-        return float(known.min()), float(known.max())
+        half = 0.5 if kind == "integer" and known.max() - known.min() < FEW_INTEGERS else 0.0
+        return float(known.min()) - half, float(known.max()) + half
     return limits_of(np.concatenate([known, data]))
 
 
@@ -57,7 +62,9 @@ def plain(array: Any) -> list[Any]:
 def data(rows: list[Row]) -> alt.InlineData:
     """Rows as the data of a chart."""
     inline = alt.InlineData(values=[])
-    inline.values = rows  # set afterwards: the constructor would check every row against the schema, slowly
+    # Set afterwards, because the constructor would check every row; a tuple, because a list would be copied
+    # row by row at each step of composing.
+    inline.values = tuple(rows)
     return inline
 
 
@@ -94,11 +101,14 @@ def value_axis(title: str | None, limits: Limits, pixels: float, **more: Any) ->
     }
 
 
-def level_axis(name: str | None, levels: list[str], pixels: float, **more: Any) -> dict[str, Any]:
-    """Properties of the x or y channel of levels, in the order given."""
+def level_axis(
+    name: str | None, levels: list[str], pixels: float, *, cells: bool = False, **more: Any
+) -> dict[str, Any]:
+    """Properties of the x or y channel of levels, in the order given; ``cells`` lets them touch, nearly."""
     words = None if name is None else wrapped(name, pixels)
     axis = alt.Axis(**{"title": words, "grid": False, "labelOverlap": False, **more})
-    return {"type": "nominal", "axis": axis, "scale": alt.Scale(domain=levels), "sort": None}
+    gaps: dict[str, Any] = {"paddingInner": 0.04, "paddingOuter": 0} if cells else {}
+    return {"type": "nominal", "axis": axis, "scale": alt.Scale(domain=levels, **gaps), "sort": None}
 
 
 def tooltips(*pairs: tuple[str, str]) -> list[alt.Tooltip]:

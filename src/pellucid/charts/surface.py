@@ -15,7 +15,7 @@ from altair.typing import ChartType
 
 from pellucid.charts import theme
 from pellucid.charts.cells import cell_data, cell_places, cell_values, contour_data, extent, point_data
-from pellucid.charts.layout import grid
+from pellucid.charts.layout import by_output
 from pellucid.charts.marks import channel, text_layers
 from pellucid.charts.options import EffectOptions
 from pellucid.charts.scales import (
@@ -32,20 +32,16 @@ from pellucid.charts.text import is_change, value_title, wrapped
 from pellucid.explanations import Effect
 from pellucid.explanations.words import number
 
-_STEP = 24  # pixels per level
+# Cells reach a little under their neighbours: without it, seams of the background show between them.
+_SEAMLESS: dict[str, Any] = {"x2Offset": 1, "yOffset": 1, "clip": True}
+_STEP, _WIDE_STEP = 24, 44  # pixels per level
 _TEXT_CELLS = 150  # up to so many cells of two nominal features have their value printed
 
 
 def draw_surface(effect: Effect, options: EffectOptions) -> ChartType:
     """The chart without its title; several outputs get a view each, with one colour scale."""
     views = [_view(effect, output, options) for output in effect.output_names]
-    if len(views) == 1:
-        return views[0]
-    named = [
-        view.properties(title=alt.TitleParams(wrapped(output, 300), fontSize=13))
-        for view, output in zip(views, effect.output_names, strict=True)
-    ]
-    return grid(named, columns=2)
+    return by_output(views, effect.output_names)
 
 
 def surface_notes(effect: Effect, options: EffectOptions) -> list[str]:
@@ -54,7 +50,7 @@ def surface_notes(effect: Effect, options: EffectOptions) -> list[str]:
     if effect.method == "ale" and any(row["empty"] for row in cell_data(effect, effect.output_names[0])):
         notes.append("grey cells: no rows of data there")
     if options.show_data and not all(effect.nominal) and point_data(effect):
-        notes.append("dots: rows of data")
+        notes.append(f"{'ticks' if any(effect.nominal) else 'dots'}: rows of data")
     return ["; ".join(notes)]
 
 
@@ -70,16 +66,12 @@ def _view(effect: Effect, output: str, options: EffectOptions) -> ChartType:
     known = [row for row in rows if row["value"] is not None]
     scale, title = colour_scale(effect), wrapped(value_title(effect), 190, 12)
     legend = alt.Legend(
-        title=title, format=number_format(_value_range(effect)), gradientLength=min(size[1], 200)
-    )  # type: ignore[arg-type]
-    colour = alt.Color("value", type="quantitative", scale=scale, legend=legend)
-    # The stroke has the colour of the cell: without it, seams show between cells.
-    stroke = alt.Stroke("value", type="quantitative", scale=scale, legend=None)
-    cells = (
-        alt.Chart(data(known))
-        .mark_rect(strokeWidth=0.7)
-        .encode(**place, color=colour, stroke=stroke, tooltip=tips)
+        title=title,
+        format=number_format(_value_range(effect)),
+        gradientLength=min(size[1], 200),
     )
+    colour = alt.Color("value", type="quantitative", scale=scale, legend=legend)
+    cells = alt.Chart(data(known)).mark_rect(**_SEAMLESS).encode(**place, color=colour, tooltip=tips)
     layers = [cells, *_contour_layers(effect, output, x, y), *_empty_layers(effect, rows, place, tips)]
     if options.show_data and not all(effect.nominal):
         layers.append(_points_layer(effect, x, y))
@@ -132,22 +124,22 @@ def _empty_layers(effect: Effect, rows: list[Row], place: Any, tips: Any) -> lis
     empty = [row for row in rows if row["empty"]] if effect.method == "ale" else []
     if not empty:
         return []
-    mark = alt.Chart(data(empty)).mark_rect(color=theme.EMPTY, stroke=theme.EMPTY, strokeWidth=0.7)
+    mark = alt.Chart(data(empty)).mark_rect(color=theme.EMPTY, **_SEAMLESS)
     return [mark.encode(**place, tooltip=tips)]
 
 
 def _points_layer(effect: Effect, x: Any, y: Any) -> alt.Chart:
-    place: dict[str, Any] = {}
-    for axis, (letter, properties) in enumerate((("x", x), ("y", y))):
-        nominal = effect.nominal[axis]
-        place[letter] = channel(letter, f"{letter}_level" if nominal else letter, properties)
-        if nominal:
-            within = {"type": "quantitative", "scale": alt.Scale(domain=[-0.15, 1.15])}
-            place[f"{letter}Offset"] = channel(f"{letter}Offset", f"{letter}_offset", within)
-    dots = alt.Chart(data(point_data(effect)))
-    return dots.mark_point(
-        filled=True, size=9, color="black", opacity=1, fillOpacity=0.4
-    ).encode(**place)
+    """Dots, or where one feature has levels ticks across their bands."""
+    place = {
+        letter: channel(letter, f"{letter}_level" if effect.nominal[axis] else letter, properties)
+        for axis, (letter, properties) in enumerate((("x", x), ("y", y)))
+    }
+    chart = alt.Chart(data(point_data(effect)))
+    if any(effect.nominal):
+        return chart.mark_tick(thickness=1, color="black", opacity=1, fillOpacity=0.45).encode(**place)
+    return chart.mark_circle(size=11, color="white", stroke="black", strokeWidth=0.6, opacity=1).encode(
+        **place
+    )
 
 
 def _text_layers(effect: Effect, rows: list[Row], place: dict[str, Any]) -> list[alt.Chart]:
@@ -166,21 +158,15 @@ def _channel(effect: Effect, axis: int, pixels: float) -> dict[str, Any]:
     if not effect.nominal[axis]:
         return feature_axis(name, effect.kinds[axis], extent(effect, axis), pixels)
     labels = [place["level"] for place in cell_places(effect, axis)]
-    properties = level_axis(name, labels, pixels, **({"labelAngle": -40} if axis == 0 else {}))
-    properties["scale"] = alt.Scale(domain=labels, padding=0)
-    return properties
+    slant = {"labelAngle": -40} if axis == 0 else {}
+    return level_axis(name, labels, pixels, cells=True, **slant)
 
 
 def _sizes(effect: Effect, options: EffectOptions) -> tuple[float, float]:
-    given = (options.width, options.height)
-    usual = (theme.WIDTH - 80, theme.HEIGHT + 20)
-    sizes = [
-        given[axis]
-        or (
-            max(_STEP * (2 - axis), 60, _STEP * (1.8 - 0.8 * axis) * len(effect.grids[axis]))
-            if effect.nominal[axis]
-            else usual[axis]
-        )
-        for axis in (0, 1)
-    ]
+    """Pixels across and up: given, usual for continuous features, by the number of levels otherwise."""
+    sizes = [options.width or theme.WIDTH - 80, options.height or theme.HEIGHT + 20]
+    for axis, given in enumerate((options.width, options.height)):
+        n = len(effect.grids[axis])
+        if effect.nominal[axis] and given is None:
+            sizes[axis] = max(60.0, n * (_WIDE_STEP if axis == 0 and n <= 12 else _STEP))
     return float(sizes[0]), float(sizes[1])

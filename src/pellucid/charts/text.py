@@ -11,7 +11,7 @@ import numpy as np
 from pellucid.explanations import Effect, Explanation
 from pellucid.explanations.words import number, value_name
 
-_LETTER = 0.56  # mean width of a letter relative to the font size
+_LETTER = 0.5  # mean width of a letter relative to the font size
 
 
 def wrapped(text: str, pixels: float, size: float = 13.0) -> list[str]:
@@ -47,11 +47,7 @@ def shown(value: float, scale: str, *, change: bool) -> str:
 
 def rows_text(count: float) -> str:
     """A number of rows, or a sum of weights."""
-    return (
-        "1 row"
-        if count == 1
-        else f"{number(round(float(count), 6)) if count < 1000 else f'{count:,.0f}'} rows"
-    )
+    return "1 row" if count == 1 else f"{number(float(count))} rows"
 
 
 def is_change(effect: Effect) -> bool:

@@ -12,9 +12,11 @@ INK = "#222222"
 MUTED = "#666666"
 FAINT = "#BBBBBB"
 EMPTY = "#C8C8C8"  # cells without data
-SEQUENTIAL = "viridis"
+# Names of Vega schemes; Any because Altair types them as a literal union of its own version.
+SEQUENTIAL: Any = "viridis"
 SEQUENTIAL_LINES: Any = {"name": "viridis", "extent": [0, 0.9]}  # without the yellow that fades on white
-DIVERGING = "blueorange"
+STRENGTH: Any = "blues"  # 0 fades into the paper
+DIVERGING: Any = "blueorange"
 
 WIDTH, HEIGHT = 420, 260
 STRIP = 44  # height of the histogram below a curve

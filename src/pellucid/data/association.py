@@ -76,7 +76,7 @@ def correlation_ratio(numbers: FloatArray, labels: FloatArray, weights: FloatArr
     _, groups = np.unique(labels, return_inverse=True)
     centred = _centred(numbers, weights)
     total = float(weights @ np.square(centred))
-    if total == 0.0:
+    if total == 0.0 or not groups.any():
         return 0.0
     mass = np.bincount(groups, weights=weights)
     sums = np.bincount(groups, weights=weights * centred)

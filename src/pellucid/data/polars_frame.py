@@ -58,7 +58,7 @@ class PolarsFrame(Frame):
         return ColumnType(_KINDS[dtype.base_type()])
 
     def values(self, j: int) -> AnyArray:
-        series = self.table.to_series(j)
+        series = self.native_column(j)
         kind = self.column_type(j).kind
         if kind == "date":
             if getattr(series.dtype, "time_zone", None):
@@ -69,7 +69,7 @@ class PolarsFrame(Frame):
         return np.asarray(series.cast(pl.Float64).fill_null(float("nan")).to_numpy())
 
     def column(self, j: int, values: AnyArray) -> Any:
-        series, name = self.table.to_series(j), self.names[j]
+        series, name = self.native_column(j), self.names[j]
         try:
             return _restored(series, self.column_type(j).kind, name, values)
         except (pl.exceptions.InvalidOperationError, TypeError) as error:
@@ -78,7 +78,8 @@ class PolarsFrame(Frame):
             ) from error
 
     def native_column(self, j: int) -> Any:
-        return self.table.to_series(j)
+        # Without its name: polars reads one like "^a.*$" as a pattern, even on a column alone.
+        return self.table.to_series(j).alias("")
 
     def gather(self, column: Any, index: IntArray) -> Any:
         return column.gather(index)
@@ -99,7 +100,6 @@ class PolarsFrame(Frame):
         return type(self)(pl.DataFrame(named))
 
     def select(self, positions: Sequence[int]) -> Self:
-        # Not by name: polars reads a name like "^a.*$" as a pattern.
         return type(self)(pl.DataFrame([self.table.to_series(j) for j in positions]))
 
 
@@ -107,18 +107,18 @@ def _restored(series: Any, kind: Kind, name: str, values: AnyArray) -> Any:
     """Plain values as a series of the same dtype."""
     dtype = series.dtype
     if kind == "date":
-        dates = pl.Series(name, stamps(values, name, getattr(dtype, "time_unit", "")))
+        dates = pl.Series("", stamps(values, name, getattr(dtype, "time_unit", "")))
         zone = getattr(dtype, "time_zone", None)
         return (dates.dt.replace_time_zone("UTC").dt.convert_time_zone(zone) if zone else dates).cast(dtype)
     if kind in ("categorical", "ordered"):
-        return pl.Series(name, values.tolist(), dtype=dtype)
+        return pl.Series("", values.tolist(), dtype=dtype)
     if kind == "numeric":
         numbers = np.asarray(values, dtype=np.float64)
     else:
         numbers = whole(values, name, _numpy_dtype(dtype), nullable=True)
     # Missing is NaN only in a column that writes it so.
     as_nan = dtype.is_float() and not series.null_count() and bool(series.is_nan().any())
-    return pl.Series(name, numbers, nan_to_null=not as_nan).cast(dtype)
+    return pl.Series("", numbers, nan_to_null=not as_nan).cast(dtype)
 
 
 def _numpy_dtype(dtype: Any) -> np.dtype[Any]:

@@ -41,18 +41,17 @@ class Data:
         container: str | None = None,
     ) -> Data:
         """Learn a user's table; ``container`` is the kind of table the model wants, if not this one."""
-        frame = as_frame(table, feature_names)
-        caller = frame.kind
-        if container is not None:
-            frame = convert(frame, container)
-        schema, codes = learn(frame, categorical=categorical, groups=groups)
+        own = as_frame(table, feature_names)
+        # Kinds are those of the caller's columns: an integer stays one inside a matrix of floats.
+        schema, codes = learn(own, categorical=categorical, groups=groups)
+        frame = own if container is None else convert(own, container)
         return cls(
             frame,
             schema,
             codes,
             _weights(sample_weight, len(frame)),
             _outcome(y, len(frame)),
-            caller,
+            own.kind,
         )
 
     def __len__(self) -> int:

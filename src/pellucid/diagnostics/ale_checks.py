@@ -58,7 +58,7 @@ def ale_caveats(
 
 def _outside(data: Data, chosen: tuple[int, ...], inside: BoolArray) -> Iterator[Caveat]:
     present = np.all([~np.isnan(data.codes(j)) for j in chosen], axis=0)
-    share = float((present & ~inside).mean())
+    share = float(data.weights[present & ~inside].sum() / data.weights.sum())
     if share > _OUTSIDE:
         name = " and ".join(data.schema.names[j] for j in chosen)
         yield Caveat(

@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial import cKDTree
-from scipy.stats import rankdata
 
 from pellucid.arrays import FloatArray
 from pellucid.data import Data
@@ -54,6 +52,8 @@ def off_data(data: Data, j: int, run: Run) -> OffData | None:
     partners = np.argsort(-strength, kind="stable")[: min(_PARTNERS, len(strength) - 1)]
     rows = data.spread(_ROWS)
     real = np.column_stack([_ranks(data, int(k), rows) for k in (j, *partners)])
+    from scipy.spatial import cKDTree  # on use: scipy.spatial is slow to import
+
     generator = np.random.default_rng(0)
     chosen = generator.permutation(len(rows))[:_POINTS]
     synthetic = real[chosen].copy()
@@ -70,13 +70,14 @@ def _ranks(data: Data, k: int, rows: np.ndarray) -> FloatArray:
     codes = data.codes(k)[rows]
     if data.schema.features[k].kind in ("categorical", "boolean"):
         return np.where(np.isnan(codes), -1.0, codes)
-    ranks = rankdata(codes, nan_policy="omit") / max(len(codes), 1)
-    return np.where(np.isnan(codes), 2.0, ranks)
+    _, index, counts = np.unique(codes, return_inverse=True, return_counts=True)
+    middles = np.cumsum(counts) - (counts - 1) / 2  # tied values share their mean rank
+    return np.where(np.isnan(codes), 2.0, middles[index] / len(codes))
 
 
 def off_data_caveat(data: Data, j: int, run: Run, *, method: str) -> Iterator[Caveat]:
     """The method asks the model about points that do not occur."""
-    found = off_data(data, j, run)
+    found: OffData | None = run.remember(f"off-data {j}", lambda: off_data(data, j, run))
     if found is None or found.share < _SHARE or found.association < _ASSOCIATED:
         return
     name = data.schema.names[j]

@@ -48,7 +48,8 @@ class Effect(Explanation):
 
     ``grids`` has one array of feature values per feature. ``values`` has the shape of the grid, with rows
     first for individual curves and outputs last if there are several. ``average`` is the average curve
-    (``values`` itself unless the result is individual). ``counts`` says how many rows of data lie at each
+    (``values`` itself unless the result is individual). ``interaction`` is the share of the curves' movement
+    that is not common to all rows: 0 when all run in parallel (PDP and ICE of one feature). ``counts`` says how many rows of data lie at each
     grid point (PDP, ICE, M-plot) or in each bin or cell (ALE). ``spread`` is the standard deviation, over
     rows, of what was averaged at each grid point or in each bin.
     """
@@ -69,6 +70,7 @@ class Effect(Explanation):
     rows: IntArray | None = None
     colouring: Colouring | None = None
     total: bool = False
+    interaction: float = np.nan
 
     @property
     def grid(self) -> Any:
@@ -137,11 +139,19 @@ class Effect(Explanation):
                     else self._surface_sentence(curve)
                 )
             )
+        if self.individual and np.isfinite(self.interaction):
+            lines.append(self._parallel())
         if self.missing is not None:
             at = np.atleast_1d(self.missing.values)
             said = ", ".join(number(float(v)) for v in at)
             lines.append(f"Where {name} is missing ({percent(self.missing.share)} of rows) it is {said}.")
         return lines
+
+    def _parallel(self) -> str:
+        if self.interaction < 0.05:
+            return "The curves of all rows run in parallel: the average tells the whole story."
+        by = f", most of all by {self.colouring.feature}" if self.colouring else ""
+        return f"The rows differ{by}: {percent(self.interaction)} of the movement is not shared by all of them."
 
     def _noun(self) -> str:
         if self.derivative:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -129,10 +129,12 @@ class Outputs:
 
     def chosen(self, output: Any) -> Outputs:
         """The same outputs with those explained that the user names."""
-        wanted = list(output) if isinstance(output, list | tuple | np.ndarray) else [output]
-        if not wanted:
+        several = isinstance(output, Iterable) and not isinstance(output, str | bytes)
+        keep = tuple(self._position(label) for label in (output if several else [output]))
+        if not keep:
             raise InputError("output= is empty; name at least one output to explain.")
-        keep = tuple(self._position(label) for label in wanted)
+        if isinstance(output, Set):  # a set has no order of its own
+            keep = tuple(sorted(keep))
         if len(set(keep)) < len(keep):
             raise InputError(f"output={output!r} names an output twice; name each one once.")
         return replace(self, keep=keep)

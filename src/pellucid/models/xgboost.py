@@ -6,7 +6,6 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pellucid.data.doorway import library_of
 from pellucid.models.adapter import NO_POLARS, Adapter, Containers, no_model, unfitted
 from pellucid.models.sklearn import adapt as adapt_estimator
 
@@ -35,10 +34,8 @@ class _Ask:
     def __call__(self, table: Any) -> Any:
         import xgboost
 
-        types = None if "pandas" in library_of(table) else self.booster.feature_types
-        matrix = xgboost.DMatrix(
-            table, enable_categorical=True, feature_names=self.booster.feature_names, feature_types=types
-        )
+        names = self.booster.feature_names
+        matrix = xgboost.DMatrix(table, enable_categorical=True, feature_names=names)
         return self.booster.predict(matrix)
 
 

@@ -58,7 +58,9 @@ class Reporter:
                 TextColumn("{task.completed:,} of {task.total:,} model rows"),
                 TimeRemainingColumn(),
             )
-            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            console = Console(stderr=True)
+            # A terminal is left clean; a log keeps the last line, the only one it gets.
+            self._bar = Progress(*columns, console=console, transient=console.is_terminal)
             self._bar.start()
             self._task = self._bar.add_task(self._what, total=self._total)
         self._bar.update(self._task, completed=self._done, total=self._total)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,7 +24,9 @@ from pellucid.runner.sweep import Batch, Sweep, blocks
 T = TypeVar("T")
 
 _MEMORY = 64 * 2**20  # bytes of table handed to the model at once
-_MOST_ROWS = 65_536  # beyond this a larger batch no longer pays and only leaves the caches
+_CACHE = 2**20  # bytes that a core keeps close
+_WORTH_A_CALL = 8_192  # rows that outweigh the fixed cost of calling a forest
+_MOST_ROWS = 65_536  # beyond this a larger batch no longer pays
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,8 @@ class Run:
 
     def generator(self, *key: int) -> np.random.Generator:
         """A random generator for one part of the work; the same key gives the same numbers."""
-        return np.random.default_rng([self.seed, *key])
+        # As a spawn key: in a plain list of numbers trailing zeros do not count.
+        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
 
     def cost(self) -> Cost:
         """What has been spent so far."""
@@ -135,7 +139,7 @@ class Run:
 
     def gradient(self, predictor: Predictor, data: Data) -> FloatArray:
         """The model's own derivatives ``(rows, features, outputs)`` at the rows of the table."""
-        size = int(np.clip(self._memory // max(data.frame.bytes_per_row(), 1), 1, _MOST_ROWS))
+        size = self._batch_size(data)
         parts = []
         for rows in blocks(len(data), size):
             start = time.perf_counter()
@@ -166,7 +170,8 @@ class Run:
         done = 0
         try:
             for job, (predictions, seconds) in zip(jobs, answers, strict=True):
-                self._note(job.n, seconds)
+                self._count(job.n, seconds)
+                self._reporter.advance(job.n)
                 left -= job.n
                 done += 1
                 shape = (job.variants.stop - job.variants.start, job.rows.stop - job.rows.start, -1)
@@ -176,19 +181,19 @@ class Run:
                 raise
             self.interrupted = True
         finally:
-            answers.close()
+            _abandon(answers)
             self._reporter.plan(-left)
             self._reporter.close()
 
-    def _note(self, rows: int, seconds: float) -> None:
-        self._rows += rows
-        self._calls += 1
-        self._seconds += seconds
-        self._reporter.advance(rows)
+    def _batch_size(self, data: Data) -> int:
+        """Rows per call: a table that stays in the caches, but enough rows to outweigh the call itself."""
+        per_row = max(data.frame.bytes_per_row(), 1)
+        wanted = min(max(_CACHE // per_row, _WORTH_A_CALL), _MOST_ROWS)
+        return max(1, min(wanted, self._memory // per_row))
 
     def _plan(self, data: Data, sweeps: Sequence[Sweep]) -> Iterator[_Job]:
         """Rows outside, variants inside: one stacked copy of the rows serves all variants and sweeps."""
-        size = int(np.clip(self._memory // max(data.frame.bytes_per_row(), 1), 1, _MOST_ROWS))
+        size = self._batch_size(data)
         everywhere = [(s, sweep) for s, sweep in enumerate(sweeps) if sweep.rows is None]
         for rows in blocks(len(data), size) if everywhere else ():
             for s, sweep in everywhere:
@@ -209,7 +214,8 @@ class Run:
         from joblib.parallel import get_active_backend
 
         parallel = Parallel(n_jobs=self._n_jobs, prefer="threads", return_as="generator")
-        if get_active_backend(prefer="threads")[0].supports_sharedmem:
+        backend, _ = get_active_backend(prefer="threads")
+        if getattr(backend, "supports_sharedmem", False):
             tasks = (delayed(desks.answer)(job, ask) for job in jobs)
         else:
             sealed = Sealed(ask)
@@ -226,6 +232,12 @@ Columns = Mapping[int, tuple[Any, IntArray]]
 def _answer(frame: Frame, repeats: int, columns: Columns, n: int, ask: Ask) -> tuple[FloatArray, float]:
     """One call of the model in a workspace of its own."""
     return ask(frame.scratch(repeats).fill(columns, n), n)
+
+
+def _abandon(answers: Answers) -> None:
+    """Stop the workers; that some of their work is not used is meant, so joblib need not warn of it."""
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
+        answers.close()
 
 
 def _effective_jobs(n_jobs: int | None) -> int:

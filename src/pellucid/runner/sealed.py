@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -22,21 +23,26 @@ class Sealed:
     """
 
     def __init__(self, ask: Callable[[Any, int], tuple[FloatArray, float]]) -> None:
-        from joblib.externals import cloudpickle
+        import joblib
 
         self._token = uuid.uuid4().hex
+        stream = io.BytesIO()
         try:
-            self._bytes = np.frombuffer(cloudpickle.dumps(ask), dtype=np.uint8)
+            # The wrapper is for functions without a name, and for what they refer to.
+            joblib.dump(joblib.wrap_non_picklable_objects(ask, keep_wrapper=False), stream)
         except Exception as error:  # whatever the model's own serialisation raises
             raise ModelError(
                 f"the model cannot be sent to other processes ({type(error).__name__}: {error}); "
                 "use threads, as in joblib.parallel_config(backend='threading'), or n_jobs=1."
             ) from error
+        self._bytes = np.frombuffer(stream.getvalue(), dtype=np.uint8)
 
     def __call__(self, table: Any, n: int) -> tuple[FloatArray, float]:
-        if self._token not in _opened:
-            from joblib.externals import cloudpickle
+        ask = _opened.get(self._token)
+        if ask is None:
+            import joblib
 
+            ask = joblib.load(io.BytesIO(self._bytes.tobytes()))
             _opened.clear()
-            _opened[self._token] = cloudpickle.loads(self._bytes.tobytes())
-        return _opened[self._token](table, n)
+            _opened[self._token] = ask
+        return ask(table, n)

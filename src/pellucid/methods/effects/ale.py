@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import FloatArray, IntArray, group_sums, standard_error, weighted_mean
+from pellucid.arrays import BoolArray, FloatArray, IntArray, group_sums, standard_error, weighted_mean
 from pellucid.data import Data
 from pellucid.data.grid import bin_index, given_codes, quantile_edges
 from pellucid.diagnostics.ale_checks import ale_caveats
@@ -55,10 +55,8 @@ def ale(
     chosen = data.schema.indices(features)
     axes = make_axes(data, chosen, bins, order)
     local = _gradients(run, predictor, data, chosen, axes) if gradient else local_effects(run, predictor, data, chosen, axes)
-    values, variance = accumulate(axes, local)
-    level = np.full(values.shape[-1], np.nan)
-    if total:
-        level, values = _total(run, predictor, data, chosen, axes, values)
+    centred, variance = accumulate(axes, local)
+    level, values = _total(run, predictor, data, chosen, axes, centred) if total else (np.full(centred.shape[-1], np.nan), centred)
 
     def recompute(some: Data, what: dict[str, Any]) -> tuple[FloatArray, FloatArray]:
         again = make_axes(some, chosen, what.get("bins", bins), what.get("order", order))
@@ -66,7 +64,7 @@ def ale(
 
     caveats = ale_caveats(
         predictor, data, run,
-        chosen=chosen, points=tuple(axis.points for axis in axes), counts=local.counts, values=values, bins=bins,
+        chosen=chosen, points=tuple(axis.points for axis in axes), counts=local.counts, values=centred, bins=bins,
         inside=np.all([axis.cell >= 0 for axis in axes], axis=0), recompute=recompute,
         second_order=level_orders(data, chosen[0], order)[1] if len(chosen) == 1 and axes[0].nominal else None,
     )  # fmt: skip
@@ -99,7 +97,11 @@ class LocalEffects:
 def make_axes(data: Data, chosen: tuple[int, ...], bins: Any, order: Sequence[Any] | None = None) -> tuple[Axis, ...]:
     """One axis per feature: quantile bins, the given edges, or categories in order."""
     per_feature = list(bins) if len(chosen) == 2 and isinstance(bins, tuple | list) and len(bins) == 2 else [bins] * len(chosen)
-    return tuple(_axis(data, j, b, order) for j, b in zip(chosen, per_feature, strict=True))
+    axes = tuple(_axis(data, j, b, order) for j, b in zip(chosen, per_feature, strict=True))
+    if not data.weights[np.all([axis.cell >= 0 for axis in axes], axis=0)].any():
+        names = " and ".join(repr(data.schema.names[j]) for j in chosen)
+        raise InputError(f"no row has a value of {names} inside the bins; give edges that span the data.")
+    return axes
 
 
 def _axis(data: Data, j: int, bins: Any, order: Sequence[Any] | None) -> Axis:
@@ -206,13 +208,18 @@ def fill_empty(axes: tuple[Axis, ...], local: LocalEffects) -> FloatArray:
     return np.asarray(local.mean[tuple(_nearest_filled(axes, empty))])
 
 
-def _nearest_filled(axes: tuple[Axis, ...], empty: Any) -> list[IntArray]:
-    """For every cell the position of the nearest cell that holds rows, in units of each axis' range."""
-    from scipy.ndimage import distance_transform_edt
-
-    steps = [1.0 / max(axis.n_steps, 1) for axis in axes]
-    _, indices = distance_transform_edt(empty, sampling=steps, return_indices=True)
-    return [np.asarray(index) for index in indices]
+def _nearest_filled(axes: tuple[Axis, ...], empty: BoolArray, block: int = 256) -> list[IntArray]:
+    """For every cell the position of the nearest cell that holds rows; of several at one distance the first."""
+    places = [axis.places() for axis in axes]
+    lacking, filled = np.argwhere(empty), np.argwhere(~empty)
+    source = np.indices(empty.shape)
+    for start in range(0, len(lacking), block):
+        cells = lacking[start : start + block]
+        gaps = [place[cells[:, d], None] - place[None, filled[:, d]] for d, place in enumerate(places)]
+        distance = np.square(gaps).sum(axis=0)
+        nearest = np.argmax(distance <= distance.min(axis=1, keepdims=True) * (1 + 1e-9), axis=1)
+        source[:, cells[:, 0], cells[:, 1]] = filled[nearest].T
+    return list(source)
 
 
 def _variance(axes: tuple[Axis, ...], local: LocalEffects, block: int = 256) -> FloatArray:

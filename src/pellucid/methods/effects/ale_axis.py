@@ -67,6 +67,12 @@ class Axis:
         """Mass of cells (first axis) as mass of steps: the bins, or the mean of both levels."""
         return np.asarray((mass[1:] + mass[:-1]) / 2) if self.nominal else mass
 
+    def places(self) -> FloatArray:
+        """Where the steps stand, in units of the axis' range: midpoints of bins, or places in the order."""
+        if self.nominal:
+            return np.arange(self.n_steps) / max(self.n_steps, 1)
+        return np.asarray(self.to_cells(self.points) / (self.points[-1] - self.points[0]))
+
     def mass(self, weights: FloatArray) -> FloatArray:
         """Weight of the rows in each cell."""
         inside = self.cell >= 0

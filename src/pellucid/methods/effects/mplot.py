@@ -37,11 +37,11 @@ def mplot(predictor: Predictor, data: Data, feature: Any, *, bins: int = 20, run
         raise InputError(f"feature {described.name!r} is missing in every row; there is no value to show an effect at.")
     codes, weights = data.codes(j), data.weights
     if described.nominal or described.distinct <= bins:
-        points, cells = np.unique(codes[~np.isnan(codes)], return_inverse=True)
-        present = ~np.isnan(codes)
+        present = ~np.isnan(codes) & (weights > 0)
+        points, cells = np.unique(codes[present], return_inverse=True)
     else:
         index = bin_index(codes, quantile_edges(codes, bins, weights))
-        present = index >= 0
+        present = (index >= 0) & (weights > 0)
         cells = index[present]
         sums = [np.bincount(cells, weights=part) for part in (weights[present] * codes[present], weights[present])]
         points = snap(described, sums[0] / sums[1])

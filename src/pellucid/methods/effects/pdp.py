@@ -27,7 +27,7 @@ from pellucid.arrays import FloatArray, IntArray, standard_error, weighted_mean
 from pellucid.data import Data
 from pellucid.data.grid import given_codes, grid_codes
 from pellucid.diagnostics import effect_caveats
-from pellucid.diagnostics.heterogeneity import best_splitter
+from pellucid.diagnostics.heterogeneity import best_splitter, measure
 from pellucid.errors import InputError
 from pellucid.explanations import AtMissing, Effect
 from pellucid.explanations.explanation import squeeze_outputs
@@ -84,6 +84,7 @@ def pdp(
         center=None if center is None else str(center),
         individual=individual,
         derivative=derivative,
+        interaction=measure(curves.rows).interaction if len(chosen) == 1 else np.nan,
         rows=row_labels(rows, len(over)) if individual else None,
         colouring=best_splitter(over.take(curves.kept), chosen, curves.rows) if individual and len(chosen) == 1 else None,
     )  # fmt: skip

@@ -8,7 +8,7 @@ Categorical: (max - min) / 4, the range rule for a standard deviation.
 When it misleads: blind to interactions that cancel in the average; every value counts alike, however rare;
 the two formulas are not on quite the same footing.
 
-Cost. Unique values (at most ``grid``) times rows for each feature.
+Cost. Unique values (of a number at most ``grid``) times rows for each feature.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pellucid.runner import Moments, Run, constant_sweep
 def pdp_importance(predictor: Predictor, data: Data, *, grid: int = 50, run: Run) -> Importance:
     """Spread of each feature's partial dependence."""
     features = data.schema.features
-    points = [unique_points(data.codes(j), grid) for j in range(len(features))]
+    points = [unique_points(data.codes(j), max(grid, feature.distinct) if feature.nominal else grid) for j, feature in enumerate(features)]
     known = [j for j in range(len(features)) if len(points[j])]
     sweeps = [constant_sweep(data, (j,), (points[j],)) for j in known]
     moments = [Moments(sweep.variants, len(predictor.output_names)) for sweep in sweeps]

@@ -23,11 +23,13 @@ are not asked again.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from pellucid.arrays import FloatArray, IntArray, effective_size
 from pellucid.data import Data
@@ -69,7 +71,7 @@ def permutation_importance(
     else:
         results = _shuffled(run, predictor, data, setting, list(players.values()), donors)
     values, repeated, errors = (np.stack(part) for part in zip(*(r.compared(setting, compare) for r in results), strict=True))
-    spread = student.ppf(0.975, max(repeats - 1, 1)) if setting.loss.rows is None and scheme != "pairs" else 1.959963984540054
+    spread = float(stdtrit(max(repeats - 1, 1), 0.975)) if setting.loss.rows is None and scheme != "pairs" else 1.959963984540054
 
     def joint_loss(columns: Player) -> float:
         if scheme == "pairs":
@@ -166,44 +168,56 @@ def _shuffled(
 ) -> list[_Permuted]:
     """Losses with x_j taken from the donor rows, for every player and repeat."""
     plans = [_plan(data, player, donors) for player in players]
-    predictions = [np.broadcast_to(setting.prediction, (len(donors), *setting.prediction.shape)).copy() for _ in plans]
-    reached = [np.zeros(plan.sweep.variants * plan.sweep.n_rows(data), dtype=bool) for plan in plans]
-    flat = [np.empty((r.size, predictor.width)) for r in reached]
-    for batch in run.stream(predictor, data, [plan.sweep for plan in plans], full=True, partial=True):
-        n = plans[batch.sweep].sweep.n_rows(data)
-        where = (np.arange(batch.variants.start, batch.variants.stop)[:, None] * n + np.arange(batch.rows.start, batch.rows.stop)).ravel()
-        flat[batch.sweep][where] = batch.predictions.reshape(len(where), -1)
-        reached[batch.sweep][where] = True
-    out = []
-    for plan, target, known, answers in zip(plans, predictions, reached, flat, strict=True):
-        target[plan.repeat, plan.row] = both_classes(predictor, answers)[plan.answer]
-        complete = np.array([known[plan.answer[plan.repeat == r]].all() for r in range(len(donors))])
-        out.append(_losses(setting, target, complete))
-    return out
+    sweeps = [plan.sweep for plan in plans]
+    answers = [np.full((sweep.variants, sweep.n_rows(data), predictor.width), np.nan) for sweep in sweeps]
+    for batch in run.stream(predictor, data, sweeps, full=True, partial=True):
+        answers[batch.sweep][batch.variants, batch.rows] = batch.predictions
+    return [_losses(setting, plan.repeats(both_classes(predictor, a), setting.prediction)) for plan, a in zip(plans, answers, strict=True)]
 
 
-def _losses(setting: _Setting, predictions: FloatArray, complete: Any) -> _Permuted:
-    """Loss of every repeat that was completed."""
-    done = predictions[complete]
-    repeats = np.full(len(predictions), np.nan)
-    repeats[complete] = [setting.loss(setting.y, p, setting.weights) for p in done]
-    rows = np.mean([setting.loss.rows(setting.y, p) for p in done], axis=0) if setting.loss.rows is not None and len(done) else None
-    return _Permuted(float(np.nanmean(repeats)) if len(done) else np.nan, repeats, rows)
+def _losses(setting: _Setting, predictions: Iterable[FloatArray]) -> _Permuted:
+    """Loss of every repeat; one that was not reached (NaN) stays unknown."""
+    repeats, rows, known = [], np.zeros(len(setting.y)), 0
+    for prediction in predictions:
+        reached = not np.isnan(prediction).any()
+        if setting.loss.rows is not None and reached:
+            of_rows = setting.loss.rows(setting.y, prediction)
+            rows += of_rows
+            repeats.append(float(of_rows @ setting.weights / setting.weights.sum()))
+        else:
+            repeats.append(setting.loss(setting.y, prediction, setting.weights) if reached else np.nan)
+        known += reached
+    mean = float(np.nanmean(repeats)) if known else np.nan
+    return _Permuted(mean, np.array(repeats), rows / known if known and setting.loss.rows is not None else None)
 
 
 @dataclass(frozen=True, eq=False)
 class _Plan:
-    """A sweep, and for each cell (repeat, row) that changes the position of its answer in the sweep."""
+    """A sweep that answers every repeat: directly, or at a position per changed cell (repeat, row)."""
 
     sweep: Sweep
-    repeat: IntArray
-    row: IntArray
-    answer: IntArray
+    n_repeats: int
+    changed: tuple[IntArray, IntArray, IntArray] | None = None
+
+    def repeats(self, answers: FloatArray, unchanged: FloatArray) -> Iterator[FloatArray]:
+        """Predictions of each repeat; cells that kept their value keep their prediction."""
+        if self.changed is None:
+            yield from answers
+            return
+        repeat, row, position = self.changed
+        flat = answers.reshape(-1, answers.shape[-1])
+        bounds = np.searchsorted(repeat, np.arange(self.n_repeats + 1))
+        for start, stop in pairwise(bounds):
+            prediction = unchanged.copy()
+            prediction[row[start:stop]] = flat[position[start:stop]]
+            yield prediction
 
 
 def _plan(data: Data, player: Player, donors: IntArray) -> _Plan:
     """Ask as little as possible: rows that keep their value are not asked; few values are asked once each."""
     n, pools = len(data), tuple(data.frame.native_column(j) for j in player)
+    if max(data.schema.features[j].distinct for j in player) > n / 2:
+        return _Plan(Sweep(player, pools, remapped(donors, player)), len(donors))
     codes, examples = joint_codes(data, player)
     changed = codes[donors] != codes[None, :]
     repeat, row = np.nonzero(changed)
@@ -212,11 +226,11 @@ def _plan(data: Data, player: Player, donors: IntArray) -> _Plan:
         # Variant s sets row i to the value s places after its own, round the circle of distinct values.
         index = examples[(codes[None, :] + np.arange(1, n_values)[:, None]) % n_values]
         steps = (codes[donors[repeat, row]] - codes[row]) % n_values
-        return _Plan(Sweep(player, pools, remapped(index, player)), repeat, row, (steps - 1) * n + row)
+        return _Plan(Sweep(player, pools, remapped(index, player)), len(donors), (repeat, row, (steps - 1) * n + row))
     if changed.mean() < 0.75:
-        index = donors[repeat, row][None, :]
-        return _Plan(Sweep(player, pools, remapped(index, player), rows=row), repeat, row, np.arange(len(row)))
-    return _Plan(Sweep(player, pools, remapped(donors, player)), repeat, row, repeat * n + row)
+        sweep = Sweep(player, pools, remapped(donors[repeat, row][None, :], player), rows=row)
+        return _Plan(sweep, len(donors), (repeat, row, np.arange(len(row))))
+    return _Plan(Sweep(player, pools, remapped(donors, player)), len(donors))
 
 
 # -- all pairs ---------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from pellucid.charts.layout import grid, titled
 from pellucid.charts.levels import draw_levels
 from pellucid.charts.options import PanelOptions
 from pellucid.charts.scales import Limits
+from pellucid.charts.text import is_change
 from pellucid.errors import InputError
 from pellucid.explanations import Effect
 from pellucid.explanations.effect import TITLES
@@ -33,14 +34,23 @@ def common_limits(effects: list[Effect], options: PanelOptions) -> Limits:
 def body(effects: list[Effect], columns: int, options: PanelOptions) -> ChartType:
     """The Altair chart of a panel."""
     check_effects(effects)
-    limits = common_limits(effects, options)
     sized = dataclasses.replace(options, width=options.width or _WIDTH, height=options.height or _HEIGHT)
-    views = [_view(effect, sized, limits) for effect in effects]
+    # Predictions compare with predictions and changes with changes; a slope has units of its own.
+    limits = {
+        kind: common_limits([e for e in effects if _kind(e) == kind], options)
+        for kind in map(_kind, effects)
+    }
+    views = [_view(effect, sized, limits[_kind(effect)]) for effect in effects]
     one_legend = not any(effect.individual for effect in effects)
     chart = grid(views, columns=min(columns, len(views)), one_legend=one_legend)
-    kinds = list(dict.fromkeys(TITLES[effect.method] for effect in effects))
+    methods = list(dict.fromkeys(TITLES[effect.method] for effect in effects))
+    note = "all with the same value limits" if len(limits) == 1 else "the same quantity has the same limits"
     width = (sized.width or _WIDTH) * min(columns, len(views))
-    return titled(chart, options.title or ", ".join(kinds), ["all with the same value limits"], width)
+    return titled(chart, options.title or ", ".join(methods), [note], width)
+
+
+def _kind(effect: Effect) -> tuple[bool, bool]:
+    return is_change(effect), effect.derivative
 
 
 def check_effects(effects: list[Effect]) -> None:

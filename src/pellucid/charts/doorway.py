@@ -52,5 +52,5 @@ def panel(effects: Sequence[Effect], *, columns: int = 3, overlay: bool = False,
         )
     if isinstance(columns, bool) or not isinstance(columns, int) or columns < 1:
         raise InputError(f"columns={columns!r}: give a whole number, at least 1.")
-    module = "pellucid.charts.overlay" if overlay else "pellucid.charts.panel"
+    module = "pellucid.charts.overlay" if overlay else "pellucid.charts.side_by_side"
     return Chart(import_module(module).body(list(effects), columns, known))

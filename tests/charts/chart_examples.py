@@ -10,7 +10,7 @@ from pellucid.explanations import AtMissing, Caveat, Colouring, Dependence, Effe
 from pellucid.runner import Cost
 
 CLASSES = ("setosa", "versicolor", "virginica", "unknown species", "other")
-NASTY = 'a "quoted" [name].with\\dots {and}\nnew lines \'n\' ünïcödé 特徴 </script>'
+NASTY = "a \"quoted\" [name].with\\dots {and}\nnew lines 'n' ünïcödé 特徴 </script>"
 COMMON: dict[str, Any] = {"cost": Cost(0, 0.0, 0, 0.0), "settings": {}}
 
 
@@ -53,7 +53,11 @@ def effect(
     elif counts is None:
         nearest = np.abs(data[:, None] - grid[None, :]).argmin(axis=1)
         counts = np.bincount(nearest, minlength=len(grid)).astype(float)
-    se = 0.02 * np.abs(values) + 0.01 if se is None else outputs_last(np.asarray(se, dtype=float), len(outputs))
+    se = (
+        0.02 * np.abs(values) + 0.01
+        if se is None
+        else outputs_last(np.asarray(se, dtype=float), len(outputs))
+    )
     fields = {
         "values": values, "se": se, "average": values, "feature_names": (name,), "output_names": outputs,
         "scale": scale, "method": method, "kinds": (kind,), "grids": (grid,), "counts": counts,
@@ -75,7 +79,9 @@ def levels(names: Any = None, curve: Any = None, **more: Any) -> Effect:
     generator = np.random.default_rng(1)
     rug = generator.choice(grid, 400)
     curve = 4000 + 1000 * generator.normal(size=len(grid)) if curve is None else curve
-    return effect(grid, curve, kind=more.pop("kind", "categorical"), name=more.pop("name", "season"), rug=rug, **more)
+    return effect(
+        grid, curve, kind=more.pop("kind", "categorical"), name=more.pop("name", "season"), rug=rug, **more
+    )
 
 
 def individual(
@@ -126,15 +132,23 @@ def surface(
     generator = np.random.default_rng(5)
     first = np.linspace(-8, 35, 25) if first is None else np.asarray(first)
     second = np.linspace(20, 100, 25) if second is None else np.asarray(second)
-    at = [np.arange(len(g)) / len(g) if g.dtype.kind in "OUbM" else (g - g.min()) / (np.ptp(g) or 1) for g in (first, second)]
-    signed = (lambda a, b: (a - 0.5) * (b - 0.5)) if method == "ale" else (lambda a, b: a**2 + 0.5 * b + a * b)
+    at = [
+        np.arange(len(g)) / len(g) if g.dtype.kind in "OUbM" else (g - g.min()) / (np.ptp(g) or 1)
+        for g in (first, second)
+    ]
+    signed = (
+        (lambda a, b: (a - 0.5) * (b - 0.5)) if method == "ale" else (lambda a, b: a**2 + 0.5 * b + a * b)
+    )
     values = outputs_last((function or signed)(*np.meshgrid(*at, indexing="ij")) * 1000, len(outputs))
     base = generator.uniform(0, 1, 400)
     other = np.clip(base + generator.normal(0, 0.15, 400), 0, 1)
     rug = tuple(g[np.clip((share * len(g)).astype(int), 0, len(g) - 1)] if g.dtype.kind in "OUbM" else g.min() + share * np.ptp(g)
                 for g, share in ((first, base), (second, other)))  # fmt: skip
     shape = tuple(len(g) - (method == "ale" and g.dtype.kind not in "OUb") for g in (first, second))
-    cells = [np.clip((share * size).astype(int), 0, size - 1) for share, size in zip((base, other), shape, strict=True)]
+    cells = [
+        np.clip((share * size).astype(int), 0, size - 1)
+        for share, size in zip((base, other), shape, strict=True)
+    ]
     counts = np.zeros(shape)
     np.add.at(counts, tuple(cells), 1.0)
     fields = {
@@ -155,7 +169,11 @@ def importance(
     size: float = 1.0,
     **more: Any,
 ) -> Importance:
-    names = ("temperature", "days since 2011", "humidity", "season", "wind speed", "holiday") if names is None else names
+    names = (
+        ("temperature", "days since 2011", "humidity", "season", "wind speed", "holiday")
+        if names is None
+        else names
+    )
     generator = np.random.default_rng(seed)
     centre = np.sort(generator.exponential(0.3, len(names)))[::-1] - 0.02
     shape = (len(names), 10) if len(outputs) == 1 else (len(names), 10, len(outputs))
@@ -175,7 +193,7 @@ def dependence(n: int = 7, names: Any = None, **more: Any) -> Dependence:
     factors = generator.normal(size=(500, 2))
     columns = factors[:, np.arange(n) % 2] * np.linspace(1, 0.2, n) + generator.normal(0, 0.5, (500, n))
     names = tuple(f"feature number {j}" for j in range(n)) if names is None else tuple(names)
-    values = np.abs(np.corrcoef(columns.T))
+    values = np.abs(np.corrcoef(columns.T)).reshape(n, n)
     return Dependence(
         values=values, se=np.full((n, n), np.nan), feature_names=names, output_names=("prediction",),
         scale="association", **{**COMMON, **more},

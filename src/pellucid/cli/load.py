@@ -1,0 +1,163 @@
+"""From paths to a model and a table."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pellucid.errors import InputError, nearest, require
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pellucid.models.adapter import Adapter
+
+_PARQUET = (".parquet", ".pq")
+_CSV = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zst", ".tsv")
+
+
+def load(model: Path, data: str, *, trust: bool) -> tuple[Adapter, pd.DataFrame]:
+    """The model, ready to be asked, and the whole table."""
+    from pellucid.models.files import load_model
+    from pellucid.models.registry import adapt
+
+    loaded = load_model(model, trust=trust)
+    return adapt(loaded), read_table(data)
+
+
+def read_table(data: str) -> pd.DataFrame:
+    """CSV or Parquet: a file, all such files of a folder, or those of a pattern, one below the other."""
+    import pandas as pd
+
+    parts = [_read(path) for path in _paths(data)]
+    for part in parts[1:]:
+        if list(part.columns) != list(parts[0].columns):
+            raise InputError(f"the files of {data!r} have different columns; give files of one table.")
+    table = parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True)
+    if len(table) == 0:
+        raise InputError(f"{data!r} has no rows; give a table with at least one row of data.")
+    twice = table.columns[table.columns.duplicated()]
+    if len(twice):
+        raise InputError(f"{data!r} has the column {str(twice[0])!r} twice; rename one of them.")
+    return table
+
+
+def _paths(data: str) -> list[Path]:
+    given = Path(data)
+    if given.is_file():
+        return [given]
+    found = sorted(given.iterdir()) if given.is_dir() else [Path(name) for name in sorted(glob.glob(data))]
+    paths = [path for path in found if path.is_file() and _reader(path) is not None]
+    if paths:
+        return paths
+    if given.is_dir():
+        raise InputError(f"the folder {data!r} holds no CSV or Parquet file; give one that does.")
+    raise InputError(
+        f"there is no data file {data!r}; give a CSV or Parquet file, a folder, or a pattern in quotes."
+    )
+
+
+def _reader(path: Path) -> Callable[[Path], Any] | None:
+    name = path.name.lower()
+    if name.endswith(_PARQUET):
+        return _read_parquet
+    return _read_csv if name.endswith(_CSV) else None
+
+
+def _read(path: Path) -> Any:
+    reader = _reader(path)
+    if reader is None:
+        raise InputError(
+            f"{str(path)!r} is no table that can be read; give a file that ends in .csv or .parquet."
+        )
+    try:
+        return reader(path)
+    except InputError:
+        raise
+    except ValueError as error:  # what pandas and pyarrow raise for a broken file
+        first = next(iter(str(error).splitlines()), "")[:200]
+        raise InputError(
+            f"{str(path)!r} cannot be read as {path.suffix.lstrip('.')} ({first}); check the file."
+        ) from error
+
+
+def _read_parquet(path: Path) -> Any:
+    require("pyarrow", extra="arrow", purpose="reading Parquet")
+    import pandas as pd
+
+    return pd.read_parquet(path)
+
+
+def _read_csv(path: Path) -> Any:
+    import pandas as pd
+    from pandas.errors import EmptyDataError
+
+    try:
+        return pd.read_csv(path, sep="\t" if ".tsv" in path.name.lower() else ",", low_memory=False)
+    except EmptyDataError:
+        raise InputError(
+            f"{str(path)!r} is empty; give a table with a line of column names and rows below it."
+        ) from None
+
+
+def sampled(table: pd.DataFrame, rows: int | None, seed: int) -> pd.DataFrame:
+    """A random sample of the rows in their own order, or all of them."""
+    if rows is None or rows >= len(table):
+        return table
+    import numpy as np
+
+    kept = np.sort(np.random.default_rng(seed).permutation(len(table))[:rows])
+    return table.iloc[kept].reset_index(drop=True)
+
+
+def split_target(
+    adapter: Adapter, table: pd.DataFrame, target: str | None
+) -> tuple[pd.DataFrame, Any, list[str]]:
+    """Features, outcome (None without a target), and notes on what was left out."""
+    names = [str(name) for name in table.columns]
+    if target is None:
+        y, notes = (
+            None,
+            [
+                "no --target: the model is not scored, and importance is measured by how much predictions change."
+            ],
+        )
+    elif target not in names:
+        raise InputError(f"the data have no column {target!r} for --target{nearest(target, names)}")
+    else:
+        y, notes = _outcome(table, target), []
+    X = table if target is None else table.drop(columns=target)
+    extra = _unknown(adapter, X)
+    if extra:
+        from pellucid.explanations.words import listed
+
+        notes.append(
+            f"left out, because the model does not know {'it' if len(extra) == 1 else 'them'}: {listed(extra)}."
+        )
+        X = X.drop(columns=extra)
+    if X.shape[1] == 0:
+        raise InputError(
+            "the data have no column that the model knows; check that they belong to this model."
+        )
+    return X, y, notes
+
+
+def _outcome(table: pd.DataFrame, target: str) -> Any:
+    y = table[target]
+    missing = y.isna()
+    if missing.any():
+        raise InputError(
+            f"the outcome {target!r} is missing in {int(missing.sum())} of {len(y)} rows, first in row {int(missing.to_numpy().argmax()) + 1}; remove these rows, or leave --target out."
+        )
+    return y
+
+
+def _unknown(adapter: Adapter, X: pd.DataFrame) -> list[str]:
+    """Columns that a model with names of its own was not trained with."""
+    if adapter.feature_names is None:
+        return []
+    known = set(adapter.feature_names)
+    rewrite = adapter.canonical or str
+    return [str(name) for name in X.columns if str(name) not in known and rewrite(str(name)) not in known]

@@ -1,0 +1,107 @@
+"""Cards: a chart with its sentences and, beside it, what it cannot be trusted for; all plain data."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pellucid.explanations import Caveat, Explanation
+from pellucid.explanations.words import listed, percent
+
+Plain = dict[str, Any]
+Cells = list[list[str]]
+
+# Caveats about the model hold for the whole report: they stand beside its score, not beside every chart.
+GENERAL = ("unsteady-model", "logit-clipped", "poor-model")
+_DIGITS = 9  # significant digits of a number in a chart: more than a screen can show
+
+
+def section(name: str, title: str, intro: Iterable[str], **parts: Any) -> Plain:
+    """A chapter of the report: sentences, then a table, cards or a list of caveats where it has them."""
+    empty: Plain = {"table": None, "cards": [], "caveats": [], "links": []}
+    return {"id": name, "title": title, "intro": list(intro), **empty, **parts}
+
+
+def table(head: Sequence[str], rows: Cells, *, shown: int | None = None, what: str = "rows") -> Plain:
+    """A table of texts; rows beyond ``shown`` are folded away and counted as ``what``."""
+    cut = len(rows) if shown is None or len(rows) <= shown + 5 else shown
+    return {"head": list(head), "rows": rows[:cut], "folded": rows[cut:], "what": what}
+
+
+def card(
+    name: str,
+    title: str,
+    explanation: Explanation,
+    *,
+    sentences: Sequence[str],
+    subtitle: str = "",
+    why: str = "",
+    advice: Mapping[str, str] | None = None,
+    fits: bool = True,
+    **options: Any,
+) -> Plain:
+    """The chart of an explanation with its sentences and caveats.
+
+    ``why`` says why this chart was chosen, ``advice`` replaces that of caveats by their code, ``fits`` says
+    whether the chart may be made narrower, ``options`` are those of the chart.
+    """
+    spec, note = chart(explanation, **options)
+    own = [item for item in explanation.caveats if item.code not in GENERAL]
+    return {
+        "id": name,
+        "title": title,
+        "subtitle": subtitle,
+        "sentences": list(sentences),
+        "chart": spec,
+        "fits": fits,
+        "note": note,
+        "why": why,
+        "caveats": caveats(own, advice or {}),
+    }
+
+
+def caveats(items: Iterable[Caveat], advice: Mapping[str, str] | None = None) -> list[Plain]:
+    """Caveats as plain data; what is known of several features in the same words is said once."""
+    told = list(items)
+    off_data = [item for item in told if item.code == "off-data"]
+    if len(off_data) > 1:
+        told = [_together(off_data), *(item for item in told if item.code != "off-data")]
+    return [
+        {"code": item.code, "message": item.message, "advice": (advice or {}).get(item.code, item.advice)}
+        for item in told
+    ]
+
+
+def _together(items: Sequence[Caveat]) -> Caveat:
+    """Several features that leave the data, in one sentence."""
+    names = listed([str(item.feature) for item in items])
+    least, most = (percent(end(item.value for item in items)) for end in (min, max))
+    message = (
+        f"{names} go together with other features: {least} to {most} of the combinations that the model is "
+        "asked about are unlike any row of the data."
+    )
+    return dataclasses.replace(items[0], message=message, value=max(item.value for item in items))
+
+
+def chart(explanation: Explanation, **options: Any) -> tuple[Plain, str]:
+    """The specification of a chart without its title, and the note below the title: the page has both."""
+    bare = dataclasses.replace(explanation, caveats=())
+    spec = _rounded(bare.plot(**options).spec)
+    spec.pop("$schema", None)
+    title = spec.pop("title", None)
+    lines = title.get("subtitle", []) if isinstance(title, dict) else []
+    return spec, " ".join([lines] if isinstance(lines, str) else lines)
+
+
+def _rounded(spec: Plain) -> Plain:
+    """Numbers with as many digits as can be seen, which makes the file smaller."""
+    rounded: Plain = json.loads(json.dumps(spec), parse_float=_round)
+    return rounded
+
+
+def _round(text: str) -> float:
+    # Dates are milliseconds since 1970, with thirteen digits of which all count.
+    value = float(text)
+    return value if abs(value) >= 10**_DIGITS else float(f"{value:.{_DIGITS}g}")

@@ -1,0 +1,88 @@
+"""Which effect of a feature is shown, and how.
+
+Partial dependence with some individual curves, unless the feature goes together with others: then
+accumulated local effects, which do not ask the model about rows that do not occur.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pellucid.diagnostics.off_data import off_data_caveat
+from pellucid.explanations import Caveat, Effect, Importance
+from pellucid.report.cards import Plain, card
+from pellucid.runner import Run
+
+if TYPE_CHECKING:
+    from pellucid.data.schema import Feature
+    from pellucid.explainer import Explainer
+
+_CURVES = 40  # individual curves below an average
+_LEVELS = 25  # categories that a chart has room for
+_SEEN = {"heterogeneous": "The individual rows in this chart show it."}
+
+
+def top_features(explainer: Explainer, importance: Importance, top: int) -> list[int]:
+    """Columns of the most important features, those of a group one by one.
+
+    Left out are features that never change, and those without importance unless there is no other.
+    """
+    schema = explainer.data.schema
+    members = importance.members or tuple((name,) for name in importance.feature_names)
+    values = importance.values if importance.values.ndim == 1 else importance.values.max(axis=-1)
+    ranked = [(schema.index(name), values[j]) for j in importance.ranking for name in members[j]]
+    changing = [(j, value) for j, value in ranked if schema.features[j].distinct > 1]
+    useful = [j for j, value in changing if value > importance.neutral]
+    return (useful or [j for j, _ in changing[:1]])[:top]
+
+
+def effect_card(explainer: Explainer, j: int, *, place: int, run: Run) -> tuple[Plain, list[Effect]]:
+    """The card of one feature, and the results it was made from."""
+    feature = explainer.data.schema.features[j]
+    many = feature.nominal and feature.distinct > _LEVELS
+    why = None if many else next(off_data_caveat(explainer.data, j, run, method="partial dependence"), None)
+    name = f"effect-{place}"
+    if why is not None:
+        effect = explainer.ale(j)
+        head, *sentences = effect.findings()
+        return card(name, feature.name, effect, subtitle=head, sentences=sentences, why=_why_ale(why)), [
+            effect
+        ]
+    at = _frequent(explainer, j, feature) if many else None
+    average = explainer.pdp(j, at=at)
+    parts, shown = _with_curves(explainer, j, average, at)
+    head, *sentences = average.findings()
+    if many:
+        sentences.append(f"Shown are the {_LEVELS} most frequent of {feature.distinct:,} categories.")
+    advice = _SEEN if len(parts) > 1 else None
+    made = card(
+        name, feature.name, shown, subtitle=head, sentences=sentences, advice=advice, max_lines=_CURVES
+    )
+    return made, parts
+
+
+def _with_curves(explainer: Explainer, j: int, average: Effect, at: Any) -> tuple[list[Effect], Effect]:
+    """The results used, and the average over all rows with the individual curves of some of them."""
+    if len(average.output_names) > 1:
+        return [average], average
+    rows = explainer.data.spread(_CURVES).tolist()
+    curves = explainer.ice(j, rows=rows, at=at)
+    both = dataclasses.replace(
+        curves, method="pdp", average=average.average, missing=average.missing, caveats=average.caveats
+    )
+    return [average, curves], both
+
+
+def _frequent(explainer: Explainer, j: int, feature: Feature) -> list[Any]:
+    codes = explainer.data.codes(j)
+    counts = Counter(codes[~np.isnan(codes)].tolist())
+    chosen = np.array(sorted(code for code, _ in counts.most_common(_LEVELS)))
+    return list(feature.decode(chosen))
+
+
+def _why_ale(caveat: Caveat) -> str:
+    return f"{caveat.message} Accumulated local effects stay near the data."

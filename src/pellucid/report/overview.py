@@ -1,0 +1,135 @@
+"""What the model and the data are, in facts, sentences and tables."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pellucid.explanations import Caveat
+from pellucid.explanations.words import listed, number, percent, value_name
+from pellucid.models.outcome import outcome_for
+from pellucid.report.cards import Plain, caveats, section, table
+from pellucid.report.score import Score
+
+if TYPE_CHECKING:
+    from pellucid.data.schema import Feature
+    from pellucid.explainer import Explainer
+
+_KINDS = {
+    "numeric": "number",
+    "integer": "whole number",
+    "ordered": "ordered category",
+    "categorical": "category",
+    "boolean": "yes or no",
+    "date": "date",
+}
+_SHOWN = 30  # features listed before the rest is folded away
+_LEVELS = 5
+_LONGEST = 60
+
+
+def facts(explainer: Explainer) -> list[Plain]:
+    """What stands below the title."""
+    predictor, data = explainer.predictor, explainer.data
+    return [
+        {"label": "Model", "value": f"{predictor.name} ({predictor.library})"},
+        {"label": "Task", "value": _task(explainer)},
+        {"label": "Explained", "value": _explained(explainer)},
+        {"label": "Rows", "value": f"{len(data):,}"},
+        {"label": "Features", "value": f"{len(data.schema.features):,}"},
+    ]
+
+
+def model_section(explainer: Explainer, found: Sequence[Score], general: Sequence[Caveat]) -> Plain:
+    """The score of the model beside that of a constant."""
+    name, care = explainer.predictor.name, caveats(general)
+    if not found:
+        missing = (
+            "no outcome was given" if explainer.data.y is None else "the outcome does not fit its outputs"
+        )
+        intro = [
+            f"How well {name} predicts is not known here: {missing}.",
+            "Importance is therefore measured by how much predictions change, not by how much worse they get.",
+        ]
+        return section("model", "The model", intro, caveats=care)
+    intro = [
+        f"{name} is compared with {_constant(explainer)}, on the {len(explainer.data):,} rows of this report.",
+        "If these rows were used to train the model, it looks better here than it is.",
+    ]
+    rows = [[score.measure, score.words, score.model, score.constant] for score in found]
+    head = ["Measure", "In words: the model …", "Model", "Constant"]
+    return section("model", "The model", intro, table=table(head, rows), caveats=care)
+
+
+def data_section(explainer: Explainer) -> Plain:
+    """A line per feature: what it is, what values it has, how much of it is missing."""
+    data = explainer.data
+    gaps = [feature.name for feature in data.schema.features if feature.missing > 0]
+    still = [feature.name for feature in data.schema.features if feature.distinct < 2]
+    intro = [f"{len(data):,} rows, {_count(len(data.schema.features), 'feature')}."]
+    if gaps:
+        intro.append(f"Values are missing in {listed(gaps)}.")
+    if still:
+        intro.append(
+            f"{listed(still)} {'has' if len(still) == 1 else 'have'} only one value and cannot have an effect."
+        )
+    if data.weighted:
+        intro.append("Rows count by their weights.")
+    rows = [_row(feature) for feature in data.schema.features]
+    head = ["Feature", "Kind", "Values", "Missing", "Different values"]
+    return section("data", "The data", intro, table=table(head, rows, shown=_SHOWN, what="features"))
+
+
+def _row(feature: Feature) -> list[str]:
+    missing = percent(feature.missing) if feature.missing else "none"
+    return [feature.name, _KINDS[feature.kind], _values(feature), missing, f"{feature.distinct:,}"]
+
+
+def _values(feature: Feature) -> str:
+    if feature.distinct == 0:
+        return "none"
+    if feature.categories is not None:
+        return listed([_short(value_name(level)) for level in feature.categories], _LEVELS)
+    low, high = feature.decode(np.array([feature.low, feature.high]))
+    if feature.distinct == 1:
+        return value_name(low)
+    joint = " and " if feature.kind == "boolean" else " to "
+    return f"{value_name(low)}{joint}{value_name(high)}"
+
+
+def _short(text: str) -> str:
+    return textwrap.shorten(text, _LONGEST, placeholder=" …") if " " in text else text[:_LONGEST]
+
+
+def _task(explainer: Explainer) -> str:
+    classes = explainer.predictor.classes
+    if classes is not None:
+        return f"classification, {_count(len(classes), 'class', 'classes')}"
+    return "regression" if explainer.predictor.task == "regression" else "scores"
+
+
+def _explained(explainer: Explainer) -> str:
+    predictor = explainer.predictor
+    names = listed(predictor.output_names)
+    if predictor.scale in ("probability", "log-odds"):
+        return f"{predictor.scale} of {names}"
+    return names if names != "prediction" else "the predicted number"
+
+
+def _constant(explainer: Explainer) -> str:
+    predictor, data = explainer.predictor, explainer.data
+    if predictor.classes is not None:
+        return "a constant, the shares of the classes"
+    y = outcome_for(predictor, data)
+    if y.shape[1] > 1:
+        return "a constant, the means of the outcomes"
+    return (
+        f"a constant, the mean of the outcome ({number(float(np.average(y[:, 0], weights=data.weights)))})"
+    )
+
+
+def _count(n: int, one: str, many: str | None = None) -> str:
+    return f"{n:,} {one if n == 1 else many or one + 's'}"

@@ -1,0 +1,82 @@
+"""The chapters with charts: what matters, how the model responds, what goes together, and what to mind."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from pellucid.explanations import Caveat, Dependence, Importance
+from pellucid.report.cards import Plain, card, caveats, section
+
+_BARS = 20  # features of the importance chart
+_PAIRED = 30  # features of the dependence map
+_TOGETHER = {
+    "off-data": "These importances rest on rows that do not occur; read features that go together as one (groups=)."
+}
+_STANDING = (
+    "Every chart describes the model, not the world: an effect is what the model does, not what would happen.",
+    "A feature without importance may still matter: the model may not use it, or use another in its place.",
+    "Caveats are measured on these data. Where none is shown, the checks found nothing, which is no proof.",
+)
+
+
+def importance_section(importance: Importance) -> Plain:
+    """The importance of the features."""
+    if importance.measure == "share of prediction variance":
+        intro = "How much predictions change when a feature's values are given to other rows, as a share of their variance."
+    else:
+        intro = f"How much the model's loss ({importance.measure}) grows when a feature's values are given to other rows."
+    made = card(
+        "importance",
+        "Importance of the features",
+        importance,
+        sentences=importance.findings(),
+        advice=_TOGETHER,
+        max_display=_BARS,
+    )
+    return section("matters", "What matters", [intro], cards=[made])
+
+
+def effect_section(effects: Sequence[Plain]) -> Plain:
+    """The effects of the most important features."""
+    some = "How the prediction changes with each of the most important features, most important first."
+    intro = some if effects else "No feature has more than one value, so there is no effect to show."
+    return section("responds", "How it responds", [intro], cards=list(effects))
+
+
+def dependence_section(dependence: Dependence) -> Plain:
+    """How strongly the features go together."""
+    title, n = "What goes together", len(dependence.feature_names)
+    if n < 2:
+        return section("together", title, ["There is only one feature."])
+    shown = strongest(dependence, _PAIRED)
+    sentences = dependence.findings()
+    if len(shown.feature_names) < n:
+        sentences.append(f"Shown are the {_PAIRED} of {n:,} features with the strongest associations.")
+    intro = "Features that go together share importance, and the effect of one alone may rest on rows that do not occur."
+    made = card(
+        "dependence", "Dependence between features", shown, sentences=sentences, fits=False, order="cluster"
+    )
+    return section("together", title, [intro], cards=[made])
+
+
+def strongest(dependence: Dependence, most: int) -> Dependence:
+    """The features with the strongest association to any other, in their own order."""
+    if len(dependence.feature_names) <= most:
+        return dependence
+    others = np.nan_to_num(dependence.values * (1 - np.eye(len(dependence.values))))
+    kept = np.sort(np.argsort(-others.max(axis=1), kind="stable")[:most])
+    part = np.ix_(kept, kept)
+    names = tuple(dependence.feature_names[j] for j in kept)
+    return dataclasses.replace(
+        dependence, values=dependence.values[part], se=dependence.se[part], feature_names=names
+    )
+
+
+def care_section(sections: Iterable[Plain], general: Sequence[Caveat]) -> Plain:
+    """What holds for the whole report, and where the other caveats stand."""
+    beside = [made for part in sections for made in part["cards"] if made["caveats"]]
+    links = [{"id": made["id"], "title": made["title"], "count": len(made["caveats"])} for made in beside]
+    return section("care", "Read with care", _STANDING, caveats=caveats(general), links=links)

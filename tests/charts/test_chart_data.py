@@ -1,0 +1,294 @@
+"""Chart data: the numbers that are drawn, not the pixels."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from chart_examples import (
+    CLASSES,
+    NASTY,
+    ale,
+    at_missing,
+    dependence,
+    effect,
+    importance,
+    individual,
+    levels,
+    surface,
+)
+
+from pellucid.charts.cells import cell_data, contour_data, point_data
+from pellucid.charts.colouring import OTHER, categories, row_colours
+from pellucid.charts.curve import band_data, curve_data, curve_limits, isolated, line_data, missing_data
+from pellucid.charts.dependence import dependence_data, feature_order
+from pellucid.charts.distribution import histogram_data, rug_data
+from pellucid.charts.importance import importance_data, repeat_data
+from pellucid.charts.individual import individual_data, lines_shown
+from pellucid.charts.levels import level_data, level_labels, level_shares
+from pellucid.charts.options import EffectOptions, PanelOptions
+from pellucid.charts.overlay import centred, overlay_data
+from pellucid.charts.scales import limits_of
+from pellucid.charts.side_by_side import common_limits
+from pellucid.charts.spread import spread_data
+from pellucid.explanations import Colouring
+
+OPTIONS = EffectOptions()
+
+
+def test_curve_has_a_row_per_point_with_its_interval():
+    rows = curve_data(effect([0.0, 1.0, 2.0], [10.0, 20.0, 30.0], se=[1.0, 2.0, 3.0]))
+    assert [row["x"] for row in rows] == [0.0, 1.0, 2.0]
+    assert [row["value"] for row in rows] == [10.0, 20.0, 30.0]
+    assert rows[1]["low"] == pytest.approx(20 - 1.96 * 2)
+    assert rows[1]["high"] == pytest.approx(20 + 1.96 * 2)
+    assert rows[1]["interval_text"] == "16.1 to 23.9"
+
+
+def test_curve_of_an_unsorted_grid_runs_from_left_to_right():
+    rows = curve_data(effect([2.0, 0.0, 1.0], [30.0, 10.0, 20.0], counts=np.array([3.0, 1.0, 2.0])))
+    assert [(row["x"], row["value"], row["rows_text"]) for row in rows] == [
+        (0.0, 10.0, "1 row"), (1.0, 20.0, "2 rows"), (2.0, 30.0, "3 rows"),
+    ]  # fmt: skip
+
+
+def test_every_output_has_its_curve():
+    rows = curve_data(effect(outputs=CLASSES))
+    assert [row["output"] for row in rows[::50]] == list(CLASSES)
+
+
+def test_ale_values_stand_at_the_edges_and_support_in_the_bins():
+    result = ale(
+        [0.0, 1.0, 5.0, 9.0], curve=[-1.0, 0.0, 2.0, 3.0], counts=np.array([100.0, 1.0, 100.0]), rug=[0.5]
+    )
+    rows = curve_data(result)
+    assert [row["x"] for row in rows] == [0.0, 1.0, 5.0, 9.0]
+    assert [row["few"] for row in rows] == [False, True, False, False]
+    assert [row["rows_text"] for row in rows] == ["100 rows", "101 rows", "101 rows", "100 rows"]
+
+
+def test_line_is_cut_at_gaps_and_where_support_changes():
+    values = [1.0, 2.0, np.nan, 4.0, 5.0, 6.0, np.nan, 8.0]
+    rows = curve_data(
+        effect(np.arange(8.0), values, counts=np.array([9, 9, 9, 9, 9, 0, 0, 9.0]), rug=[1.0])
+    )
+    pieces = line_data(rows)
+    runs = {
+        run: [row["x"] for row in pieces if row["run"] == run] for run in {row["run"] for row in pieces}
+    }
+    assert sorted(runs.values()) == [[0.0, 1.0], [3.0, 4.0, 5.0]]
+    assert [row["x"] for row in isolated(rows)] == [7.0]
+    sparse = curve_data(
+        effect(np.arange(5.0), np.arange(5.0), counts=np.array([90, 90, 0, 0, 90.0]), rug=[1.0])
+    )
+    assert [(row["x"], row["few"]) for row in line_data(sparse)] == [
+        (0.0, False), (1.0, False), (2.0, False), (2.0, True), (3.0, True), (3.0, False), (4.0, False),
+    ]  # fmt: skip
+
+
+def test_band_stops_where_the_error_is_unknown():
+    rows = curve_data(effect(np.arange(4.0), np.arange(4.0), se=[1.0, np.nan, 1.0, 1.0], rug=[1.0]))
+    assert [(row["x"], row["run"]) for row in band_data(rows)] == [(0.0, 0), (2.0, 1), (3.0, 1)]
+    assert rows[1]["interval_text"] == "unknown"
+
+
+def test_dates_are_milliseconds_and_read_as_dates():
+    days = np.array(["2011-01-01", "2011-01-02"], dtype="datetime64[D]")
+    rows = curve_data(effect(days, [1.0, 2.0], kind="date", rug=days))
+    assert rows[1]["x"] - rows[0]["x"] == 86_400_000
+    assert rows[0]["x_text"] == "2011-01-01"
+
+
+def test_missing_is_told_per_output():
+    result = effect(outputs=("a", "b"), missing=at_missing([1.0, 2.0], [0.1, np.nan], 0.25))
+    first, second = missing_data(result)
+    assert first["label"] == "missing (25%)"
+    assert (first["value"], first["low"]) == (1.0, pytest.approx(1 - 0.196))
+    assert second["low"] is None
+    assert missing_data(effect()) == []
+
+
+def test_probabilities_are_percentages_and_changes_have_signs():
+    chance = curve_data(effect([0.0, 1.0], [0.25, 0.5], scale="probability", rug=[0.5]))
+    change = curve_data(ale([0.0, 1.0], curve=[-0.05, 0.00001], scale="probability", rug=[0.5]))
+    assert chance[0]["value_text"] == "25%"
+    assert [row["value_text"] for row in change] == ["-5 percentage points", "+0.001 percentage points"]
+
+
+def test_limits_hold_the_band_missing_and_zero():
+    low, high = curve_limits(
+        effect([0.0, 1.0], [10.0, 20.0], se=[0.0, 1.0], rug=[0.5], missing=at_missing(40.0, 0.0))
+    )
+    assert low < 10
+    assert high > 40
+    assert curve_limits(ale([0.0, 1.0], curve=[5.0, 6.0], rug=[0.5]))[0] < 0
+
+
+@pytest.mark.parametrize("values", [[0.3, 0.3], [0.0], [1e-7], [-5.0, -5.0], [], [np.nan]])
+def test_limits_never_have_zero_width(values):
+    low, high = limits_of(values)
+    assert low < high
+    assert all(low < value < high for value in values if np.isfinite(value))
+
+
+def test_histogram_shares_add_up_to_one():
+    rows = histogram_data(effect(), (-8.0, 35.0))
+    assert sum(row["share"] for row in rows) == pytest.approx(1)
+    assert rows[0]["from"] == -8.0
+    assert len(rug_data(effect(rug=[1.0, 1.0, 2.0, 99.0]), (-8.0, 35.0))) == 2
+
+
+def test_histogram_of_few_integers_has_a_bar_for_each():
+    result = effect([0, 1, 2, 3], [1.0, 2, 3, 4], kind="integer", rug=[0, 1, 1, 3])
+    rows = histogram_data(result, (-0.5, 3.5))
+    assert [(row["from"], row["to"], row["share"]) for row in rows] == [
+        (-0.5, 0.5, 0.25),
+        (0.5, 1.5, 0.5),
+        (2.5, 3.5, 0.25),
+    ]
+
+
+def test_levels_keep_their_order_and_put_missing_last():
+    result = levels(["b", "a"], [1.0, 2.0], counts=np.array([3.0, 1.0]), missing=at_missing(9.0, 1.0, 0.2))
+    assert level_labels(result) == ["b", "a", "missing (20%)"]
+    assert [row["value"] for row in level_data(result)] == [1.0, 2.0, 9.0]
+    np.testing.assert_allclose(level_shares(result), [0.6, 0.2, 0.2])
+    assert level_data(result)[0]["rows_text"] == "3 rows"
+
+
+def test_levels_that_look_alike_stay_apart():
+    names = np.array([1, "1", "a\nb", "a b", "", None, 2.0], dtype=object)
+    labels = level_labels(levels(names, np.arange(7.0)))
+    assert len(set(labels)) == 7
+    assert labels[4:] == ["(empty)", "missing", "2"]
+
+
+def test_individual_curves_are_thinned_evenly():
+    result = individual(300)
+    shown = lines_shown(result, 4)
+    assert shown.tolist() == [0, 100, 199, 299]
+    rows = individual_data(result, "prediction", EffectOptions(max_lines=4))
+    assert len(rows) == 4 * 40
+    assert {row["row"] for row in rows} == {"row 0", "row 100", "row 199", "row 299"}
+    assert rows[0]["value"] == result.values[0, 0]
+    assert rows[0]["colour"] == pytest.approx(result.colouring.values[0])
+
+
+def test_colouring_can_be_switched_off_and_tolerates_unknown_values():
+    unknown = Colouring("humidity", np.array([1.0, np.nan, 3.0]), 0.5)
+    colours = row_colours(individual(3, colouring=unknown), OPTIONS)
+    assert [row.get("colour") for row in colours] == [1.0, None, 3.0]
+    assert row_colours(individual(3), EffectOptions(colour=None)) == [{}, {}, {}]
+
+
+def test_rare_categories_share_a_colour():
+    names = np.array(["common"] * 50 + [f"level {i}" for i in range(50)], dtype=object)
+    kept = categories(Colouring("city", names, 0.5))
+    assert len(kept) == 8
+    assert kept[-1] == OTHER
+    assert "common" in kept
+
+
+def test_spread_of_slopes_follows_the_grid():
+    result = individual(50, derivative=True)
+    rows = spread_data(result, result.output_names)
+    np.testing.assert_allclose([row["value"] for row in rows], result.spread)
+
+
+def test_pdp_cells_carry_the_value_of_their_point():
+    result = surface(np.array([0.0, 1.0, 3.0]), np.array([0.0, 10.0]))
+    rows = cell_data(result, "prediction")
+    assert len(rows) == 6
+    assert [(row["x_from"], row["x_to"]) for row in rows[::2]] == [(0.0, 0.5), (0.5, 2.0), (2.0, 3.0)]
+    np.testing.assert_allclose([row["value"] for row in rows], result.values.ravel())
+
+
+def test_ale_cells_carry_the_mean_of_their_corners_and_their_rows():
+    result = surface(
+        np.array([0.0, 1.0, 3.0]), np.array([0.0, 10.0]), method="ale", counts=np.array([[4.0], [0.0]])
+    )
+    first, second = cell_data(result, "prediction")
+    assert first["value"] == pytest.approx(result.values[:2].mean())
+    assert (first["x_text"], first["rows_text"], first["empty"]) == ("0 to 1", "4 rows", False)
+    assert second["empty"] is True
+
+
+def test_unsorted_surface_is_drawn_in_order_with_its_counts():
+    sorted_one = surface(np.array([0.0, 1.0]), np.array([0.0, 1.0]), function=lambda a, b: a + 2 * b)
+    turned = surface(
+        np.array([1.0, 0.0]),
+        np.array([0.0, 1.0]),
+        function=lambda a, b: a + 2 * b,
+        counts=sorted_one.counts[::-1],
+    )
+    assert cell_data(turned, "prediction") == cell_data(sorted_one, "prediction")
+
+
+def test_levels_of_a_surface_are_cells_of_their_own():
+    seasons = np.array(["spring", "summer"], dtype=object)
+    rows = cell_data(
+        surface(seasons, np.array([0.0, 1.0, 2.0]), method="ale", kinds=("categorical", "numeric")),
+        "prediction",
+    )
+    assert [row["x_level"] for row in rows] == ["spring", "spring", "summer", "summer"]
+    assert len(point_data(surface(seasons, kinds=("categorical", "numeric")))) == 300
+
+
+def test_contours_of_a_plane_are_straight_and_levels_round():
+    rows = contour_data(surface(function=lambda a, b: a), "prediction")
+    at = {
+        row["level_text"]: {round(r["x"], 6) for r in rows if r["level_text"] == row["level_text"]}
+        for row in rows
+    }
+    assert set(at) == {"200", "400", "600", "800"}
+    assert at["400"] == {round(-8 + 0.4 * 43, 6)}
+    assert contour_data(surface(function=lambda a, b: 0 * a), "prediction") == []
+
+
+def test_importance_is_sorted_with_intervals():
+    result = importance(("a", "b", "c"), values=np.array([1.0, 3.0, np.nan]))
+    rows = importance_data(result)
+    assert [row["feature"] for row in rows] == ["b", "a", "c"]
+    assert rows[2]["value"] is None
+    assert [row["feature"] for row in importance_data(result, 1)] == ["b"]
+    assert len(repeat_data(result, "train", ["a", "b"])) == 20
+
+
+def test_importance_of_several_outputs_has_rows_for_each():
+    rows = importance_data(importance(outputs=CLASSES[:3]))
+    assert [row["output"] for row in rows[::6]] == list(CLASSES[:3])
+    assert {row["neutral"] for row in importance_data(importance(compare="ratio"))} == {1.0}
+
+
+def test_dependence_clusters_put_friends_side_by_side():
+    association = np.array([[1, 0.1, 0.9, 0.1], [0.1, 1, 0.1, 0.9], [0.9, 0.1, 1, 0.1], [0.1, 0.9, 0.1, 1]])
+    order = feature_order(association, "cluster").tolist()
+    assert {frozenset(order[:2]), frozenset(order[2:])} == {frozenset({0, 2}), frozenset({1, 3})}
+    assert feature_order(association, "given").tolist() == [0, 1, 2, 3]
+    assert len(dependence_data(dependence(5))) == 25
+
+
+def test_overlay_centres_every_curve_at_its_mean_over_the_data():
+    rug = np.array([0.0, 1.0, 1.0, 2.0])
+    grid = [0.0, 1.0, 2.0]
+    shifted = [effect(grid, np.array([1.0, 2.0, 5.0]) + shift, rug=rug) for shift in (0.0, 100.0)]
+    np.testing.assert_allclose(centred(shifted[0])[:, 0], np.array([1.0, 2.0, 5.0]) - 2.5)
+    first, second = (overlay_data([one], ["curve"]) for one in shifted)
+    np.testing.assert_allclose([row["value"] for row in first], [row["value"] for row in second])
+
+
+def test_panel_limits_hold_all_effects():
+    low, high = common_limits(
+        [effect([0.0, 1.0], [1.0, 2.0], rug=[0.5]), effect([0.0, 1.0], [8.0, 9.0], rug=[0.5])],
+        PanelOptions(),
+    )
+    assert low < 1
+    assert high > 9
+
+
+def test_chart_data_are_plain_json():
+    nasty = levels(np.array([NASTY, True, 3], dtype=object), [1.0, np.nan, np.inf])
+    json.dumps(
+        [level_data(nasty), curve_data(effect()), cell_data(surface(), "prediction")], allow_nan=False
+    )

@@ -1,0 +1,214 @@
+"""Every kind of result gets a valid specification, whatever the names and numbers are."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+from chart_examples import (
+    CLASSES,
+    NASTY,
+    ale,
+    at_missing,
+    caveat,
+    dependence,
+    effect,
+    importance,
+    individual,
+    levels,
+    surface,
+)
+
+from pellucid.charts import Chart, draw, panel, teaching
+from pellucid.charts.text import value_title
+from pellucid.errors import InputError
+
+SEASONS = np.array(["spring", "summer", "autumn", "winter"], dtype=object)
+WEATHER = np.array(["good", "bad"], dtype=object)
+MIXED = ("categorical", "numeric")
+BOTH = ("categorical", "categorical")
+DAYS = np.datetime64("2011-01-01") + 30 * np.arange(12).astype("timedelta64[D]")
+LONG = [f"level {i} " + "with quite a long name " * 2 for i in range(41)]
+
+CASES = {
+    "pdp": lambda: draw(effect(caveats=(caveat(),))),
+    "rug": lambda: draw(effect(), distribution="rug"),
+    "bare": lambda: draw(effect(), distribution=None),
+    "five classes at missing": lambda: draw(
+        effect(outputs=CLASSES, missing=at_missing(np.arange(5.0), np.ones(5)))
+    ),
+    "ale": lambda: draw(ale()),
+    "date": lambda: draw(effect(DAYS, kind="date", rug=DAYS)),
+    "infinite": lambda: draw(ale(curve=np.r_[-np.inf, np.arange(19.0), np.inf], scale="log-odds")),
+    "infinite surface": lambda: draw(
+        surface(
+            method="ale", function=lambda a, b: np.where(a == 0, -np.inf, np.where(b == 1, np.inf, a - b))
+        )
+    ),
+    "tiny": lambda: draw(effect(curve=1e-7 * np.arange(50.0))),
+    "huge": lambda: draw(effect(curve=-1e12 * np.arange(50.0))),
+    "constant": lambda: draw(effect(curve=np.full(50, 0.3), se=np.zeros(50))),
+    "one point": lambda: draw(effect([5.0], [3.0])),
+    "unknown": lambda: draw(effect(curve=np.full(50, np.nan))),
+    "nasty names": lambda: draw(effect(name=NASTY, outputs=(NASTY, "b"), scale="probability")),
+    "levels": lambda: draw(levels(missing=at_missing())),
+    "many levels": lambda: draw(levels(LONG)),
+    "ale levels": lambda: draw(levels(method="ale", outputs=CLASSES)),
+    "nasty levels": lambda: draw(levels([NASTY, "", None, 1, "1"], method="ale")),
+    "boolean": lambda: draw(levels(np.array([False, True]), kind="boolean")),
+    "ice": lambda: draw(individual(20)),
+    "ice without colour": lambda: draw(individual(20), colour=None),
+    "centred ice": lambda: draw(individual(20, center="min", colouring="nominal")),
+    "slopes": lambda: draw(individual(20, derivative=True, outputs=CLASSES[:2])),
+    "average slope": lambda: draw(effect(derivative=True, outputs=CLASSES[:2])),
+    "ice of levels": lambda: draw(individual(20, SEASONS, missing=at_missing())),
+    "ice at one point": lambda: draw(individual(20, [4.0])),
+    "surface": lambda: draw(surface()),
+    "individual surfaces": lambda: draw(surface(individual=True, values=np.zeros((3, 25, 25)))),
+    "own colour": lambda: draw(effect(), colour="teal"),
+    "twelve classes": lambda: draw(effect(outputs=tuple("abcdefghijkl"))),
+    "surface without data": lambda: draw(surface(), show_data=False),
+    "surface of classes": lambda: draw(surface(outputs=CLASSES[:3])),
+    "ale surface": lambda: draw(surface(method="ale")),
+    "all cells empty": lambda: draw(surface(method="ale", counts=np.zeros((24, 24)))),
+    "constant surface": lambda: draw(surface(function=lambda a, b: 0 * a)),
+    "mixed surface": lambda: draw(surface(SEASONS, method="ale", kinds=MIXED)),
+    "nominal surface": lambda: draw(surface(SEASONS, WEATHER, kinds=BOTH)),
+    "date surface": lambda: draw(surface(DAYS, kinds=("date", "numeric"))),
+    "importance": lambda: draw(importance()),
+    "importance ratio": lambda: draw(importance(compare="ratio")),
+    "importance classes": lambda: draw(importance(outputs=CLASSES)),
+    "importance train test": lambda: draw(importance(), against=importance(seed=1)),
+    "importance unknown": lambda: draw(importance((NASTY, "b"), low=np.full(2, np.nan))),
+    "dependence": lambda: draw(dependence()),
+    "dependence clusters": lambda: draw(dependence(20), order="cluster"),
+    "dependence of one": lambda: draw(dependence(1)),
+    "panel": lambda: panel([effect(), levels(), ale()]),
+    "panel of many levels": lambda: panel([effect(), levels(LONG)], columns=2),
+    "panel of ice": lambda: panel([individual(9), individual(9, colouring="nominal")]),
+    "overlay": lambda: panel([effect(), effect(method="mplot"), ale()], overlay=True),
+    "overlay of levels": lambda: panel(
+        [levels(), levels(method="ale")], overlay=True, labels=("one", "two")
+    ),
+    "overlay of classes": lambda: panel([effect(outputs=CLASSES), effect(outputs=CLASSES)], overlay=True),
+    "densities": teaching.densities,
+    "arrows": teaching.interval_arrows,
+    "corners": teaching.cell_corners,
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_specification_is_valid_and_names_no_user_text_as_field(name):
+    chart = CASES[name]()
+    assert isinstance(chart, Chart)
+    spec = chart.spec  # Altair checks it against the schema
+    json.dumps(spec, allow_nan=False)
+    assert all(re.fullmatch(r"\w+", field) for field in _found(spec, "field"))
+
+
+def _found(node, key):
+    """All values of a key anywhere in a specification except its data."""
+    if isinstance(node, dict):
+        own = [node[key]] if isinstance(node.get(key), str) else []
+        return own + [hit for name, part in node.items() if name != "datasets" for hit in _found(part, key)]
+    return [hit for part in node for hit in _found(part, key)] if isinstance(node, list) else []
+
+
+def test_the_same_result_gives_the_same_specification():
+    assert draw(individual(20)).spec == draw(individual(20)).spec
+
+
+def test_titles_say_what_and_on_which_scale():
+    assert (
+        value_title(effect(outputs=("Cancer",), scale="probability"))
+        == "average prediction (probability of Cancer)"
+    )
+    assert value_title(effect()) == "average prediction"
+    assert value_title(effect(outputs=CLASSES, scale="log-odds")) == "average prediction (log-odds)"
+    assert value_title(ale()) == "effect on the prediction"
+    assert value_title(surface(method="ale")) == "joint effect on the prediction"
+    assert value_title(individual(5, center="12.5")) == "change of the prediction from temperature at 12.5"
+    assert value_title(individual(5, derivative=True)) == "slope of the prediction"
+
+
+def test_subtitle_counts_caveats_and_says_what_is_left_out():
+    assert "1 caveat: see .caveats" in _subtitle(draw(effect(caveats=(caveat(),))))
+    assert "4 more features not shown" in _subtitle(draw(importance(), max_display=2))
+    assert "200 of 300 rows" in _subtitle(draw(individual(300)))
+    assert "grey cells: no rows of data there" in _subtitle(draw(surface(method="ale")))
+
+
+def _subtitle(chart):
+    return " ".join(chart.spec["title"].get("subtitle", []))
+
+
+def test_title_width_and_height_are_as_asked():
+    spec = draw(effect(), title="My title", width=123, height=77, distribution=None).spec
+    assert (spec["title"]["text"], spec["width"], spec["height"]) == (["My title"], 123, 77)
+
+
+def test_changes_have_a_zero_line_and_predictions_do_not():
+    def rules(chart):
+        return [layer for layer in chart.spec["layer"] if layer["encoding"].get("y") == {"datum": 0}]
+
+    assert len(rules(draw(ale(), distribution=None))) == 1
+    assert rules(draw(effect(), distribution=None)) == []
+
+
+def test_joint_effects_diverge_round_zero():
+    def scale(chart):
+        return chart.spec["layer"][0]["encoding"]["color"]["scale"]
+
+    low, high = scale(draw(surface(method="ale")))["domain"]
+    assert low == -high
+    assert scale(draw(surface()))["scheme"] == "viridis"
+
+
+def test_side_by_side_effects_have_common_limits():
+    spec = panel(
+        [effect([0.0, 1.0], [1.0, 2.0], rug=[0.5]), effect([0.0, 1.0], [8.0, 9.0], rug=[0.5])]
+    ).spec
+    domains = {tuple(d) for part in spec["concat"] for d in _y_domains(part["concat"][0])}
+    assert len(domains) == 1
+
+
+def _y_domains(view):
+    encodings = [layer["encoding"]["y"] for layer in view["layer"]]
+    return [y["scale"]["domain"] for y in encodings if "scale" in y]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: draw(effect(), hieght=3),
+            "'hieght' is not an option of this chart; did you mean 'height'?",
+        ),
+        (lambda: draw(effect(), max_display=3), "'max_display' is not an option of this chart"),
+        (
+            lambda: draw(effect(), distribution="histogramm"),
+            "did you mean 'histogram'.*None switches it off",
+        ),
+        (lambda: draw(effect(), width=-1), "width=-1 is no size"),
+        (lambda: draw(effect(), title=3), "title=3 is no text"),
+        (lambda: draw(effect(), max_lines=0), "max_lines=0: give a whole number"),
+        (lambda: draw(effect(), colour=3), "colour=3 is no colour"),
+        (lambda: draw(dependence(), order="clusters"), "did you mean 'cluster'"),
+        (lambda: draw(importance(), against=effect()), "against= takes the result of another importance"),
+        (lambda: draw(importance(), against=importance(compare="ratio")), "compare like with like"),
+        (lambda: draw(importance(), labels=("a", "a")), "two different names"),
+        (lambda: draw("no result"), "no chart of a str"),
+        (lambda: panel([]), "takes a list of effects"),
+        (lambda: panel([effect()], columns=0), "columns=0"),
+        (lambda: panel([surface()]), "is a surface"),
+        (lambda: panel([effect(), effect(scale="probability")]), "different scales"),
+        (lambda: panel([effect(), effect(name="other")], overlay=True), "not of 'temperature' and 'other'"),
+        (lambda: panel([effect(), effect(derivative=True)], overlay=True), "do not share an axis"),
+        (lambda: panel([effect(), effect()], overlay=True, labels=("a",)), "give 2 different names"),
+    ],
+)
+def test_errors_name_the_remedy(make, message):
+    with pytest.raises(InputError, match=message):
+        make()

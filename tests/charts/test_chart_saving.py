@@ -1,0 +1,123 @@
+"""Charts save, show and compose without a network."""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from chart_examples import NASTY, dependence, effect, individual, levels
+
+from pellucid.charts import Chart, draw
+from pellucid.errors import InputError
+
+
+class Tags(HTMLParser):
+    """The elements of a page; what stands inside a script is no element."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[str, list]] = []
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, attrs))
+
+
+@pytest.fixture(scope="module")
+def chart() -> Chart:
+    return draw(effect(name=NASTY), width=120, height=60)
+
+
+@pytest.mark.parametrize(
+    ("ending", "start"), [(".png", b"\x89PNG"), (".svg", b"<svg"), (".pdf", b"%PDF"), (".PNG", b"\x89PNG")]
+)
+def test_pictures_are_saved_by_ending(chart, tmp_path, ending, start):
+    path = chart.save(tmp_path / f"chart{ending}")
+    assert path.read_bytes().startswith(start)
+    assert path.stat().st_size > 1000
+
+
+def test_json_is_the_specification(chart, tmp_path):
+    assert json.loads(chart.save(tmp_path / "chart.json").read_text("utf-8")) == chart.spec
+
+
+def test_scale_makes_more_pixels(chart, tmp_path):
+    small = chart.save(tmp_path / "small.png", scale=1).read_bytes()
+    large = chart.save(tmp_path / "large.png", scale=3).read_bytes()
+    width = [int.from_bytes(picture[16:20], "big") for picture in (small, large)]
+    assert width[1] == pytest.approx(3 * width[0], abs=3)
+
+
+def test_html_is_self_contained_and_inert(tmp_path):
+    attack = "</script><script>window.hacked = 1</script>"
+    page = (
+        draw(levels(np.array([attack, "b"], dtype=object))).save(tmp_path / "chart.html").read_text("utf-8")
+    )
+    tags = Tags()
+    tags.feed(page)
+    assert [name for name, _ in tags.found].count("script") == 2
+    assert not any(key in ("src", "href") for _, attributes in tags.found for key, _ in attributes)
+    assert "window.hacked = 1\\u003c/script" in page
+    assert "vegaEmbed" in page
+
+
+def test_unknown_ending_names_the_known_ones(chart, tmp_path):
+    with pytest.raises(InputError, match=r"must end in \.png, \.svg, \.pdf, \.html, \.json"):
+        chart.save(tmp_path / "chart.gif")
+    with pytest.raises(InputError, match="scale=0 gives no picture"):
+        chart.save(tmp_path / "chart.png", scale=0)
+
+
+def test_notebooks_get_the_specification_and_a_picture(chart):
+    bundle = chart._repr_mimebundle_()
+    (drawn,) = [kind for kind in bundle if kind.startswith("application/vnd.vegalite.v")]
+    assert bundle[drawn] == chart.spec
+    assert base64.b64decode(bundle["image/png"]).startswith(b"\x89PNG")
+    assert "Chart" in bundle["text/plain"]
+
+
+def test_results_plot_themselves():
+    assert effect().plot(width=100).spec == draw(effect(), width=100).spec
+
+
+def test_charts_compose_beside_below_and_on_top(chart, tmp_path):
+    bare = draw(effect(), distribution=None)
+    assert len((chart | draw(dependence())).spec["hconcat"]) == 2
+    assert len((chart & bare).spec["vconcat"]) == 2
+    assert "layer" in (bare + bare).spec
+    numeric, nominal = individual(5), individual(5, colouring="nominal")
+    joined = draw(numeric) | draw(nominal)
+    assert joined.spec["resolve"]["scale"]["color"] == "independent"
+    assert joined.save(tmp_path / "joined.svg").stat().st_size > 1000
+
+
+def test_charts_compose_with_altair(chart):
+    import altair as alt
+
+    own = alt.Chart(alt.InlineData(values=[{"a": 1}])).mark_point().encode(x="a:Q")
+    assert len((chart | own).spec["hconcat"]) == 2
+
+
+def test_what_cannot_be_composed_says_so(chart):
+    with pytest.raises(InputError, match="cannot be laid over another"):
+        chart + chart
+    with pytest.raises(InputError, match="composes with a chart, not with a int"):
+        chart | 3
+
+
+def test_settings_of_other_charts_do_not_matter(chart):
+    import altair as alt
+
+    before = chart.spec
+    with alt.data_transformers.enable("default", consolidate_datasets=False):
+        assert chart.spec == before
+
+
+def test_importing_charts_loads_no_chart_library():
+    code = "import sys, pellucid.charts; print([m for m in ('altair', 'vl_convert', 'matplotlib') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,143 @@
+"""Association against textbook formulas, and what weights, constants and missing values do to it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats.contingency import association as scipy_association
+
+from pellucid.data import Data
+from pellucid.data.association import association_matrix, correlation_ratio, cramers_v
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=200)
+    return pd.DataFrame(
+        {
+            "a": a,
+            "b": a + rng.normal(size=200) + 1e6,
+            "i": rng.integers(0, 9, 200),
+            "word": np.where(a + rng.normal(size=200) > 0, "up", rng.choice(["down", "flat"], 200)),
+            "flag": a > 0.5,
+            "other": rng.choice(list("xyz"), 200),
+        }
+    )
+
+
+def slow_ratio(numbers, labels):
+    """The correlation ratio by its definition."""
+    mean = np.mean(numbers)
+    groups = [numbers[labels == label] for label in set(labels)]
+    between = sum(len(group) * (np.mean(group) - mean) ** 2 for group in groups)
+    return np.sqrt(between / np.sum((numbers - mean) ** 2))
+
+
+def slow_matrix(table):
+    names = list(table.columns)
+    matrix = np.eye(len(names))
+    for j, p in enumerate(names):
+        for k, q in enumerate(names[:j]):
+            nominal = [name in ("word", "flag", "other") for name in (p, q)]
+            x, y = table[p].to_numpy(), table[q].to_numpy()
+            if all(nominal):
+                value = scipy_association(pd.crosstab(x, y).to_numpy(), method="cramer")
+            elif any(nominal):
+                value = slow_ratio(y, x) if nominal[0] else slow_ratio(x, y)
+            else:
+                value = abs(np.corrcoef(x, y)[0, 1])
+            matrix[j, k] = matrix[k, j] = value
+    return matrix
+
+
+def test_against_the_textbook(table):
+    np.testing.assert_allclose(association_matrix(Data.of(table)), slow_matrix(table), rtol=1e-6)
+
+
+def test_integer_weights_are_duplicated_rows(table):
+    weights = np.random.default_rng(1).integers(0, 4, len(table))
+    repeated = table.loc[table.index.repeat(weights)]
+    np.testing.assert_allclose(
+        association_matrix(Data.of(table, sample_weight=weights)),
+        association_matrix(Data.of(repeated)),
+        rtol=1e-6,
+    )
+
+
+def test_weights_of_two_change_nothing(table):
+    twice = Data.of(table, sample_weight=np.full(len(table), 2.0))
+    np.testing.assert_allclose(association_matrix(twice), association_matrix(Data.of(table)), rtol=1e-9)
+
+
+def test_pairs_with_gaps_use_the_rows_where_both_numbers_are_present(table):
+    gappy = table[["a", "b", "i"]].astype(float)
+    rng = np.random.default_rng(2)
+    gappy = gappy.mask(rng.random(gappy.shape) < 0.3)
+    np.testing.assert_allclose(association_matrix(Data.of(gappy)), gappy.corr().abs(), rtol=1e-6)
+
+
+def test_missing_categories_are_a_category_and_missing_numbers_are_left_out(table):
+    gappy = table[["a", "word", "other"]].copy()
+    gappy.loc[:50, "word"] = None
+    gappy.loc[40:80, "a"] = np.nan
+    filled = gappy.fillna({"word": "none"})
+    matrix = association_matrix(Data.of(gappy))
+    present = filled.dropna()
+    assert matrix[0, 1] == pytest.approx(slow_ratio(present["a"].to_numpy(), present["word"].to_numpy()))
+    crosstab = pd.crosstab(filled["word"], filled["other"]).to_numpy()
+    assert matrix[1, 2] == pytest.approx(scipy_association(crosstab, method="cramer"))
+
+
+@pytest.mark.parametrize("constant", [0.1, 1e9 / 3, -7, "same", True])
+def test_a_constant_goes_with_nothing(table, constant):
+    """Also two constants: the rounding error of a mean is not a correlation."""
+    data = Data.of(table.assign(constant=constant, third=0.1, again=constant))
+    matrix = association_matrix(data)
+    off_diagonal = matrix[:, -3:][~np.eye(len(matrix), dtype=bool)[:, -3:]]
+    assert off_diagonal.tolist() == [0.0] * len(off_diagonal)
+
+
+def test_a_column_that_is_constant_where_the_other_is_present_goes_with_nothing():
+    rng = np.random.default_rng(3)
+    a = rng.normal(size=100) * 1e3
+    a[:50] = 1 / 3
+    b = np.where(np.arange(100) < 50, rng.normal(size=100), np.nan)
+    assert association_matrix(Data.of(np.stack([a, b], axis=1)))[0, 1] == 0.0
+
+
+def test_all_missing_and_single_rows_give_zero():
+    table = pd.DataFrame({"a": [1.0, 2.0], "gone": [np.nan, np.nan], "word": ["x", "y"]})
+    matrix = association_matrix(Data.of(table))
+    assert matrix[1].tolist() == [0, 1, 0]
+    assert association_matrix(Data.of(table.iloc[:1])).tolist() == np.eye(3).tolist()
+
+
+def test_rows_without_weight_do_not_count():
+    table = pd.DataFrame({"a": [1.0, 1.0, 9.0], "b": [1.0, 2.0, 3.0], "w": ["x", "y", "z"]})
+    weights = [1, 1, 0]
+    expected = association_matrix(Data.of(table.iloc[:2]))
+    assert association_matrix(Data.of(table, sample_weight=weights)).tolist() == expected.tolist()
+
+
+def test_a_large_table_is_judged_by_evenly_spaced_rows(table):
+    few = table.iloc[Data.of(table).spread(50)]
+    np.testing.assert_allclose(
+        association_matrix(Data.of(table), rows=50), association_matrix(Data.of(few))
+    )
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(-5, 5)), min_size=2, max_size=30)
+)
+def test_measures_lie_between_zero_and_one_and_are_symmetric(rows):
+    a, b, x = np.array(rows, dtype=float).T
+    ones = np.ones(len(a))
+    assert 0 <= cramers_v(a, b, ones) <= 1
+    assert cramers_v(a, b, ones) == pytest.approx(cramers_v(b, a, ones))
+    assert 0 <= correlation_ratio(x, a, ones) <= 1
+    if len(set(a)) > 1:
+        assert cramers_v(a, a, ones) == pytest.approx(1)
+        assert correlation_ratio(a, a, ones) == pytest.approx(1)

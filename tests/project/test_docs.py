@@ -1,0 +1,38 @@
+"""The examples in docstrings and in the README run."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+import pellucid
+
+MODULES = [module.name for module in pkgutil.walk_packages(pellucid.__path__, "pellucid.") if "_frame" not in module.name]
+OPTIONAL = ("pellucid.models.",)
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if not name.startswith(OPTIONAL)])
+def test_docstring_examples(name):
+    failures, _ = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    assert failures == 0
+
+
+def test_readme_examples(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.S)
+    assert blocks
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), names)
+    assert (tmp_path / "report.html").stat().st_size > 100_000
+
+
+@pytest.mark.parametrize("path", [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"], ids=lambda path: path.name)
+def test_links_lead_somewhere(path):
+    for link in re.findall(r"\]\(([^)#]+)\)", path.read_text(encoding="utf-8")):
+        if not link.startswith("http"):
+            assert (path.parent / link).exists(), link

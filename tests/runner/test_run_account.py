@@ -1,0 +1,211 @@
+"""Cost, progress, interruption and failure: what a run tells of itself."""
+
+import _thread
+import time
+
+import numpy as np
+import pytest
+
+from pellucid.errors import ModelError
+from pellucid.models import Predictor
+from pellucid.runner import Run, Sweep
+from runner.asking import multiply, numbers
+
+ROW = 3 * 8  # bytes
+
+
+def five_variants(data, rows=None):
+    index = np.random.default_rng(0).integers(0, len(data), size=(5, 1))
+    return Sweep((1,), (data.frame.native_column(1),), index, rows)
+
+
+class Stops:
+    """A model that raises at its k-th call (the calls that a predictor makes to know it do not count)."""
+
+    def __init__(self, error, k):
+        self.error, self.k, self.calls = error, k, -2
+
+    def __call__(self, X):
+        self.calls += 1
+        if self.calls == self.k:
+            raise self.error
+        return multiply(X)
+
+
+def test_cost_counts_rows_and_calls_exactly():
+    X, data, _ = numbers()
+    calls = []
+    predictor = Predictor(lambda X: calls.append(len(X)) or multiply(X), X)
+    calls.clear()
+    run = Run(memory=50 * ROW)
+    run.predict(predictor, data)
+    assert (run.cost().model_rows, run.cost().model_calls) == (40, 1)
+    run.collect(predictor, data, five_variants(data))
+    assert (run.cost().model_rows, run.cost().model_calls) == (40 + 5 * 40, 1 + 5)
+    run.collect(predictor, data, five_variants(data, np.array([1, 2, 3])))
+    assert run.cost().model_rows == sum(calls) == 40 + 200 + 15
+    assert run.cost().model_calls == len(calls) == 1 + 5 + 1
+
+
+@pytest.mark.parametrize("memory", [1, 10 * ROW, 60 * ROW, 2**26])
+def test_no_batch_is_larger_than_the_memory_allows(memory):
+    X, data, _ = numbers()
+    sizes = []
+    predictor = Predictor(lambda X: sizes.append(len(X)) or multiply(X), X)
+    sizes.clear()
+    Run(memory=memory).collect(predictor, data, five_variants(data))
+    assert max(sizes) <= max(memory // ROW, 1)
+    assert sum(sizes) == 200
+
+
+def test_seconds_in_the_model_are_part_of_all_seconds():
+    X, data, _ = numbers()
+    run = Run()
+    run.predict(Predictor(lambda X: time.sleep(0.02) or multiply(X), X), data)
+    cost = run.cost()
+    assert 0.02 <= cost.model_seconds <= cost.total_seconds
+
+
+def test_checks_are_counted_apart():
+    _, data, predictor = numbers()
+    run = Run()
+    with run.checking():
+        run.predict(predictor, data)
+    run.predict(predictor, data)
+    assert (run.cost().model_rows, run.cost().check_rows) == (40, 40)
+
+
+# -- progress ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_progress_rises_to_the_total(n_jobs):
+    _, data, predictor = numbers()
+    seen = []
+    run = Run(memory=10 * ROW, n_jobs=n_jobs, progress=lambda done, total: seen.append((done, total)))
+    run.collect(predictor, data, five_variants(data))
+    done = [done for done, _ in seen]
+    assert done == sorted(set(done))
+    assert {total for _, total in seen} == {200}
+    assert done[-1] == 200
+
+
+def test_a_second_stream_adds_to_the_total():
+    _, data, predictor = numbers()
+    seen = []
+    run = Run(progress=lambda done, total: seen.append((done, total)))
+    run.predict(predictor, data)
+    run.collect(predictor, data, five_variants(data))
+    assert seen == [(40, 40), (240, 240)]
+
+
+def test_a_bar_is_drawn_when_asked_for_and_only_then(capsys):
+    _, data, predictor = numbers()
+    Run(progress=True, what="looking").predict(predictor, data)
+    drawn = capsys.readouterr()
+    assert "looking" in drawn.err
+    assert drawn.out == ""
+    Run(progress=None).predict(predictor, data)
+    Run(progress=False).predict(predictor, data)
+    assert capsys.readouterr().err == ""
+
+
+# -- interruption and failure -------------------------------------------------------------------------------
+
+
+def test_an_interruption_ends_a_partial_stream():
+    X, data, plain = numbers()
+    predictor = Predictor(Stops(KeyboardInterrupt(), 3), X)
+    seen = []
+    run = Run(memory=40 * ROW, progress=lambda done, total: seen.append((done, total)))
+    batches = list(run.stream(predictor, data, [five_variants(data)], partial=True))
+    assert run.interrupted
+    assert [batch.variants for batch in batches] == [slice(0, 1), slice(1, 2)]
+    whole = Run().collect(plain, data, five_variants(data))
+    np.testing.assert_array_equal(np.concatenate([batch.predictions for batch in batches]), whole[:2])
+    assert run.cost().model_rows == 80
+    assert seen[-1] == (80, 200)
+
+
+def test_an_interruption_before_anything_is_known_is_raised():
+    X, data, _ = numbers()
+    run = Run(memory=40 * ROW)
+    with pytest.raises(KeyboardInterrupt):
+        list(
+            run.stream(
+                Predictor(Stops(KeyboardInterrupt(), 1), X), data, [five_variants(data)], partial=True
+            )
+        )
+    assert not run.interrupted
+
+
+def test_an_interruption_is_raised_when_a_part_is_of_no_use():
+    X, data, _ = numbers()
+    run = Run(memory=40 * ROW)
+    with pytest.raises(KeyboardInterrupt):
+        run.collect(Predictor(Stops(KeyboardInterrupt(), 3), X), data, five_variants(data))
+    assert not run.interrupted
+
+
+def test_ctrl_c_while_threads_work_ends_a_partial_stream():
+    X, data, _ = numbers()
+    calls = []
+
+    def slow(X):
+        time.sleep(0.01)
+        calls.append(len(X))
+        if len(calls) == 20:
+            _thread.interrupt_main()  # as Ctrl-C does: the main thread is waiting for a batch
+        return multiply(X)
+
+    predictor = Predictor(slow, X)
+    run = Run(memory=ROW, n_jobs=2)
+    batches = list(run.stream(predictor, data, [five_variants(data)], partial=True))
+    assert run.interrupted
+    assert 1 <= len(batches) < 200
+    assert run.cost().model_rows == len(batches)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_after_a_failure_the_run_can_go_on(n_jobs):
+    X, data, plain = numbers()
+    predictor = Predictor(Stops(ValueError("no such row"), 3), X)
+    seen = []
+    run = Run(memory=40 * ROW, n_jobs=n_jobs, progress=lambda done, total: seen.append((done, total)))
+    with pytest.raises(ModelError, match=r"failed on a batch of 40 rows: ValueError: no such row"):
+        run.collect(predictor, data, five_variants(data))
+    done = run.cost().model_rows
+    assert done <= 160
+    found = run.collect(plain, data, five_variants(data))
+    np.testing.assert_array_equal(found, Run().collect(plain, data, five_variants(data)))
+    assert run.cost().model_rows == done + 200
+    assert seen[-1] == (done + 200, done + 200)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_stream_that_is_left_early_is_cleaned_up(n_jobs):
+    _, data, predictor = numbers()
+    seen = []
+    run = Run(memory=40 * ROW, n_jobs=n_jobs, progress=lambda done, total: seen.append((done, total)))
+    stream = run.stream(predictor, data, [five_variants(data)])
+    next(stream)
+    stream.close()
+    run.predict(predictor, data)
+    assert seen == [(40, 200), (80, 80)]
+
+
+def test_generators_depend_on_seed_and_key_alone():
+    draw = [
+        Run(seed=seed).generator(*key).random()
+        for seed, key in [(0, (1,)), (0, (1,)), (0, (2,)), (1, (1,)), (0, (1, 0))]
+    ]
+    assert draw[0] == draw[1]
+    assert len(set(draw)) == 4
+
+
+def test_nothing_to_ask():
+    _, data, predictor = numbers()
+    sweep = Sweep((1,), (data.frame.native_column(1),), np.zeros((0, 1), dtype=np.intp))
+    run = Run()
+    assert run.collect(predictor, data, sweep).shape == (0, 40, 1)
+    assert run.cost().model_calls == 0
