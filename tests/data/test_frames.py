@@ -3,10 +3,14 @@
 import copy
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from data.every_dtype import every_table, fingerprint, own_exchange, own_select, own_take
 from pellucid.data.doorway import as_frame
+from pellucid.errors import InputError
 
 TABLES = every_table()
 COLUMNS = [
@@ -131,3 +135,117 @@ def test_writing_into_a_numpy_scratch_leaves_the_table_alone(repeats):
     X = np.arange(6.0).reshape(3, 2)
     as_frame(X).scratch(repeats).fill({}, 3)[:] = -1
     assert X.tolist() == [[0, 1], [2, 3], [4, 5]]
+
+
+# -- at the edges of what plain values can hold -----------------------------------------------------------
+
+EXTREMES = {"int64": [2**63 - 1, -(2**63), 2**53 + 1], "uint64": [2**64 - 1, 0, 2**53 + 1]}
+
+
+@pytest.mark.parametrize("dtype", EXTREMES)
+@pytest.mark.parametrize("make", ["numpy", "pandas", "nullable", "polars", "arrow"])
+def test_integers_beyond_the_exact_ones_are_close_and_do_not_overflow(make, dtype):
+    cells = EXTREMES[dtype]
+    column = {
+        "numpy": lambda: np.array(cells, dtype=dtype)[:, None],
+        "pandas": lambda: pd.DataFrame({"x": pd.Series(cells, dtype=dtype)}),
+        "nullable": lambda: pd.DataFrame(
+            {"x": pd.Series(cells, dtype=dtype.replace("i", "I").replace("u", "U"))}
+        ),
+        "polars": lambda: pl.DataFrame(
+            {"x": pl.Series(cells, dtype=pl.UInt64 if dtype[0] == "u" else pl.Int64)}
+        ),
+        "arrow": lambda: pa.table({"x": pa.array(cells, type=getattr(pa, dtype)())}),
+    }[make]()
+    frame = as_frame(column)
+    found = frame.replace({0: frame.column(0, frame.values(0))})
+    assert fingerprint(found.head(0).native) == fingerprint(frame.head(0).native)
+    assert [
+        abs(int(new) - old) <= 2048 for new, old in zip(found.values(0).tolist(), cells, strict=True)
+    ] == [True] * 3
+
+
+@pytest.mark.parametrize("make", ["numpy", "pandas", "zoned", "polars", "arrow"])
+def test_nanoseconds_are_cut_to_microseconds_and_far_dates_are_refused(make):
+    stamps = np.array(["2024-01-01T00:00:00.123456789", "NaT"], dtype="M8[ns]")
+    table = {
+        "numpy": lambda: stamps[:, None],
+        "pandas": lambda: pd.DataFrame({"x": stamps}),
+        "zoned": lambda: pd.DataFrame({"x": pd.Series(stamps).dt.tz_localize("UTC")}),
+        "polars": lambda: pl.DataFrame({"x": pl.Series(stamps)}),
+        "arrow": lambda: pa.table({"x": pa.array(stamps)}),
+    }[make]()
+    frame = as_frame(table)
+    cut = stamps.astype("M8[us]")
+    np.testing.assert_array_equal(frame.values(0), cut)
+    np.testing.assert_array_equal(frame.replace({0: frame.column(0, cut)}).values(0), cut)
+    far = np.array(["3000-01-01"], dtype="M8[us]")
+    with pytest.raises(InputError, match=r"cannot take '3000-01-01.*give dates from 1678 to 2261"):
+        frame.column(0, far)
+
+
+@pytest.mark.parametrize(
+    ("table", "values", "message"),
+    [
+        (
+            np.array([["a"]]),
+            [None],
+            "column 'x0' holds <U1 and cannot take None; leave the missing value out",
+        ),
+        (
+            np.array([[1]], dtype="i1"),
+            [200.0],
+            r"column 'x0' holds int8 and cannot take 200.0; give whole numbers from -128 to 127",
+        ),
+        (
+            np.array([[True]]),
+            [2.0],
+            "column 'x0' holds bool and cannot take 2.0; give whole numbers from 0 to 1",
+        ),
+        (
+            np.array([[1]]),
+            [np.nan],
+            "column 'x0' holds int64 and cannot take nan; leave the missing value out",
+        ),
+        (np.array([[1]]), [np.inf], "column 'x0' holds int64 and cannot take inf"),
+        ([{"x0": 1}], [1.5], "column 'x0' holds int and cannot take 1.5"),
+        ([{"x0": True}], [2.0], "column 'x0' holds bool and cannot take 2.0"),
+        (
+            pd.DataFrame({"x0": pd.array([1], dtype="UInt8")}),
+            [-1.0],
+            "cannot take -1.0; give whole numbers from 0 to 255",
+        ),
+        (pd.DataFrame({"x0": pd.Categorical(["a"])}), ["b"], "'b' is not a category of feature 'x0'"),
+        (
+            pl.DataFrame({"x0": pl.Series([1], dtype=pl.Int8)}),
+            [200.0],
+            "column 'x0' holds int8 and cannot take 200.0",
+        ),
+        (
+            pl.DataFrame({"x0": pl.Series(["a"], dtype=pl.Enum(["a"]))}),
+            ["b"],
+            "column 'x0' holds Enum.* and cannot take 'b'",
+        ),
+        (
+            pl.DataFrame({"x0": pl.Series(["a"], dtype=pl.Categorical)}),
+            [5],
+            "column 'x0' holds Categorical.* and cannot take 5",
+        ),
+        (
+            pa.table({"x0": pa.array([1], type=pa.uint8())}),
+            [-1.0],
+            "column 'x0' holds uint8 and cannot take -1.0",
+        ),
+        (pa.table({"x0": pa.array(["a"])}), [5], "column 'x0' holds string and cannot take 5"),
+        (
+            pa.table({"x0": pa.array(["a"]).dictionary_encode()}),
+            ["b"],
+            "'b' is not a category of feature 'x0'",
+        ),
+    ],
+)
+def test_values_that_a_column_cannot_hold_are_refused(table, values, message):
+    frame = as_frame(table)
+    dtype = object if not isinstance(values[0], float) else float
+    with pytest.raises(InputError, match=message):
+        frame.column(0, np.array(values, dtype=dtype))

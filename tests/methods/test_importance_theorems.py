@@ -62,7 +62,7 @@ def test_an_unused_feature_has_no_importance(sample, scheme):
     assert difference[0] > 0.1
     assert ratio[0] > 1.05
     spread = explainer.importance(method="pdp").values
-    assert spread[1:].tolist() == [0.0, 0.0]
+    assert spread[1:].max() <= 1e-12
 
 
 @given(tables(category=True, most=10, weighted=False), st.integers(1, 5), st.integers(-9, 9), st.sampled_from(SCHEMES))

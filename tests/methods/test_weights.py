@@ -32,14 +32,12 @@ def test_effects_of_whole_weights(table, bins):
         lambda ex: ex.ale("b", bins=bins),
         lambda ex: ex.ale("b", bins=bins, total=True),
         lambda ex: ex.ale("a", order=order),
-        lambda ex: ex.ale("a"),
-        lambda ex: ex.ale(("a", "b"), bins=bins),
+        lambda ex: ex.ale(("a", "b"), bins=bins, order=order),
         lambda ex: ex.mplot("a"),
         lambda ex: ex.mplot("b", bins=bins),
     ]
     for call in calls:
         one, other = call(weighted), call(repeated)
-        assert [axis.tolist() for axis in one.grids] == [axis.tolist() for axis in other.grids]
         assert_close(one.values, other.values)
         assert_close(one.counts, other.counts)
 
@@ -84,7 +82,7 @@ def test_rows_of_weight_zero_count_like_rows_that_are_not_there(table, data):
 @given(tables(category=True, most=10, missing=(1,)), st.integers(2, 9))
 @QUICK
 def test_only_the_ratio_of_weights_matters_to_effects(table, factor):
-    assume(varied(table, 2))
+    assume(varied(table, 1) and varied(table, 2))
     one = table.explainer(bent)
     other = Table(table.rows, [w * factor for w in table.mass]).explainer(bent)
     for call in (lambda ex: ex.pdp("b"), lambda ex: ex.ale("c", bins=3), lambda ex: ex.ale("a"), lambda ex: ex.mplot("c")):
@@ -105,27 +103,34 @@ def wavy(X):
     return X[:, 0] * X[:, 1] + np.sin(X[:, 2]) + X[:, 1]
 
 
-def replicate(call, times=400, n=150):
-    """Estimates and reported errors over fresh samples."""
-    rng = np.random.default_rng(0)
-    results = [call(Explainer(wavy, draw(rng, n), checks=False)) for _ in range(times)]
-    return np.stack([r.values for r in results]), np.stack([r.se for r in results])
+def check_errors(call, samples):
+    """The reported errors are the spread of the estimates over the samples."""
+    results = [call(Explainer(wavy, X, checks=False)) for X in samples]
+    values, errors = np.stack([r.values for r in results]), np.stack([r.se for r in results])
+    ratio = np.sqrt(np.square(errors).mean(axis=0)) / values.std(axis=0, ddof=1)
+    np.testing.assert_allclose(ratio, 1.0, atol=0.2)
 
 
 @pytest.mark.parametrize(
     "call",
-    [
-        lambda ex: ex.pdp(0, at=[-1.0, 0.0, 2.0]),
-        lambda ex: ex.pdp((0, 2), at=[[-1.0, 1.0], [0.5, 2.0]]),
-        lambda ex: ex.ale(0, bins=[-6.0, -1.0, 0.0, 1.0, 6.0]),
-        lambda ex: ex.ale(1, bins=[-6.0, -0.5, 0.5, 6.0]),
-    ],
-    ids=["pdp", "pdp pair", "ale", "ale of another feature"],
+    [lambda ex: ex.pdp(0, at=[-1.5, 0.0, 2.0]), lambda ex: ex.pdp((0, 2), at=[[-1.5, 1.0], [0.5, 2.0]])],
+    ids=["one", "pair"],
 )
-def test_standard_errors_are_the_spread_over_repeated_samples(call):
-    values, errors = replicate(call)
-    ratio = np.sqrt(np.square(errors).mean(axis=0)) / values.std(axis=0, ddof=1)
-    np.testing.assert_allclose(ratio, 1.0, atol=0.2)
+def test_errors_of_pdp_are_the_spread_over_repeated_samples(call):
+    rng = np.random.default_rng(0)
+    check_errors(call, [draw(rng, 150) for _ in range(400)])
+
+
+@pytest.mark.parametrize("bins", [6, [-4.0, -1.0, -0.3, 0.3, 1.0, 4.0]], ids=["quantiles", "edges"])
+def test_errors_of_ale_are_the_spread_over_repeated_samples_of_the_other_features(bins):
+    # The rows' values of the feature itself, and with them bins and counts, are taken as given.
+    rng = np.random.default_rng(3)
+    X = draw(rng, 150)
+    samples = []
+    for _ in range(400):
+        others = np.column_stack([0.6 * X[:, 0] + 0.8 * rng.normal(size=150), rng.exponential(size=150)])
+        samples.append(np.column_stack([X[:, 0], others]))
+    check_errors(lambda ex: ex.ale(0, bins=bins), samples)
 
 
 def test_error_of_a_weighted_pdp_is_that_of_the_effective_sample():

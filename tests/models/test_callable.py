@@ -13,6 +13,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from models.asking import CHANGES, as_columns, assert_faithful, predictions, second
 from pellucid.errors import InputError
 from pellucid.models import Predictor
+from pellucid.models.adapter import Adapter
 
 KNOWN = {**CHANGES, "temp": 5.0}  # models that cannot take a missing number
 
@@ -208,6 +209,22 @@ def test_gradient_of_a_function():
     f.gradient = lambda t: np.full((len(t) - 1, 2), 1.0)
     with pytest.raises(Exception, match="expected a finite number per row, feature and output"):
         Predictor(f, table).gradient(table, 10)
+
+
+def test_an_adapter_of_ones_own():
+    """The model's columns are found by name, and its gradient comes back in the caller's order."""
+    adapter = Adapter(
+        library="mine",
+        name="difference",
+        predict=lambda t: 5 * t["b"] - 2 * t["a"],
+        feature_names=("b", "a"),
+        n_features=2,
+        gradient=lambda t: np.tile([5.0, -2.0], (len(t), 1)),
+    )
+    table = pd.DataFrame({"a": [1.0, 2.0], "unused": [9.0, 9.0], "b": [0.0, 1.0]})
+    predictor = Predictor(adapter, table)
+    np.testing.assert_array_equal(predictor(table, 2)[:, 0], [-2.0, 1.0])
+    np.testing.assert_array_equal(predictor.gradient(table, 2)[:, :, 0], [[-2.0, 0.0, 5.0]] * 2)
 
 
 @pytest.mark.parametrize("model", [LinearRegression, Thermometer], ids=["sklearn", "own"])

@@ -128,8 +128,32 @@ def test_matrix_for_an_estimator_with_names(X, amount):
     numbers = X[["temp", "day"]]
     model = lightgbm.LGBMRegressor(**SMALL).fit(numbers, amount)
     matrix = numbers.to_numpy()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")  # as in a user's session, where a warning stops nothing
+        got = predictions(Predictor(model, matrix), matrix)[:, 0]
+    assert not caught
+    np.testing.assert_array_equal(got, model.predict(numbers))
+
+
+# LightGBM's own remark about a matrix without names, which is the only form that category codes have.
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_matrix_of_codes_for_an_estimator_with_names(X, amount):
+    """Codes are no levels, even where the levels are numbers of the same range."""
+    trained = X.assign(sky=X["day"].clip(1).astype("category"))
+    model = lightgbm.LGBMRegressor(**SMALL).fit(trained, amount)
+    codes = trained.assign(sky=trained["sky"].cat.codes).to_numpy(dtype=float)
+    rows = codes[codes[:, 3] > 0]
+    got = predictions(Predictor(model, rows), rows)[:, 0]
+    np.testing.assert_array_equal(got, model.predict(trained)[codes[:, 3] > 0])
+
+
+def test_text_category_that_never_mattered(X, amount):
+    """LightGBM keeps the levels of a constant column, but not that it was one."""
+    trained = X.assign(land=pd.Categorical(["CH"] * len(X)))
+    booster = train(trained, amount, "regression")
+    read = X.assign(sky=X["sky"].astype(str), land="CH")
     np.testing.assert_array_equal(
-        predictions(Predictor(model, matrix), matrix)[:, 0], model.predict(numbers)
+        predictions(Predictor(booster, read), read)[:, 0], booster.predict(trained)
     )
 
 

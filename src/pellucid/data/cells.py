@@ -98,13 +98,15 @@ def values_to_objects(values: AnyArray, like: AnyArray, name: str) -> AnyArray:
     gaps = missing_mask(like)
     present, absent = like[~gaps], like[gaps]
     restore = _restorer(object_type(like, name).kind, present)
+
+    def cell(value: Any) -> object:
+        try:
+            return restore(value)
+        except (TypeError, ValueError, OverflowError):
+            raise cannot_take(name, type(present[0]).__name__, value, "give values of that type") from None
+
     out, missing = objects(values), missing_mask(values)
-    try:
-        out[~missing] = objects([restore(value) for value in values[~missing]])
-    except (TypeError, ValueError, OverflowError):
-        raise cannot_take(
-            name, type(present[0]).__name__, values[~missing][0], "give values of that type"
-        ) from None
+    out[~missing] = objects([cell(value) for value in values[~missing]])
     out[missing] = absent[0] if len(absent) else None
     return out
 

@@ -151,7 +151,8 @@ def cannot_vary(name: str, dtype: object) -> InputError:
 
 def cannot_take(name: str, dtype: object, value: object, remedy: str) -> InputError:
     """The error for a value that a column's type cannot hold."""
-    return InputError(f"column {name!r} holds {dtype} and cannot take {value!r}; {remedy}.")
+    shown = value.item() if isinstance(value, np.generic) else value
+    return InputError(f"column {name!r} holds {dtype} and cannot take {shown!r}; {remedy}.")
 
 
 def whole(values: AnyArray, name: str, dtype: np.dtype[Any], *, nullable: bool = False) -> FloatArray:

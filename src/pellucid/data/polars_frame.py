@@ -73,9 +73,7 @@ class PolarsFrame(Frame):
         try:
             return _restored(series, self.column_type(j).kind, name, values)
         except (pl.exceptions.InvalidOperationError, TypeError) as error:
-            raise cannot_take(
-                name, series.dtype, values[0], "give values that the column can hold"
-            ) from error
+            raise cannot_take(name, series.dtype, values[0], f"give other values ({error})") from error
 
     def native_column(self, j: int) -> Any:
         # Without its name: polars reads one like "^a.*$" as a pattern, even on a column alone.

@@ -57,7 +57,7 @@ class Feature:
 
     def _refusal(self, values: AnyArray, convert: Callable[[AnyArray], FloatArray]) -> InputError:
         """The error that names the first value which is not of this kind."""
-        for value in values:
+        for value in values.tolist():
             try:
                 convert(objects([value]))
             except (TypeError, ValueError):

@@ -75,6 +75,8 @@ def match_columns(adapter: Adapter, X: Any, feature_names: Sequence[str] | None)
         for k, name in enumerate(wanted)
         if name in adapter.categories and _needs_cast(frame, order[k], adapter.categories[name])
     }
+    if frame.kind == "numpy" and frame.native.dtype.kind != "O":
+        levels = {}  # a matrix of numbers holds the codes of categories, as the libraries read it
     same = order == tuple(range(len(frame.names)))
     return frame, Columns(len(frame.names), None if same else order, None if named else wanted, levels)
 

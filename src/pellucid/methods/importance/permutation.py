@@ -115,7 +115,13 @@ class _Setting:
         else:
             y, chosen = outcome_for(predictor, data), find_loss(loss, predictor.task)
         row_loss = None if chosen.rows is None else chosen.rows(y, prediction)
-        return cls(y, chosen, prediction, row_loss, chosen(y, prediction, data.weights), data.weights)
+        baseline = chosen(y, prediction, data.weights) if row_loss is None else _mean_loss(row_loss, data.weights)
+        return cls(y, chosen, prediction, row_loss, baseline, data.weights)
+
+
+def _mean_loss(of_rows: FloatArray, weights: FloatArray) -> float:
+    """One formula before and after permuting: a feature the model does not use has exactly no importance."""
+    return float(of_rows @ weights / weights.sum())
 
 
 def _share_of_variance(prediction: FloatArray, weights: FloatArray) -> Loss:
@@ -139,8 +145,8 @@ class _Permuted:
 
     def compared(self, setting: _Setting, compare: Compare) -> tuple[float, FloatArray, float]:
         """Importance, importance of each repeat, and standard error (over rows where known, else over repeats)."""
-        value = _relative(self.mean, setting.baseline, compare)
         repeats = np.array([_relative(float(r), setting.baseline, compare) for r in self.repeats])
+        value = float(np.nanmean(repeats)) if np.isfinite(repeats).any() else np.nan
         if self.rows is not None and setting.row_loss is not None:
             ratio = self.mean / setting.baseline if compare == "ratio" else 1.0
             change = self.rows - ratio * setting.row_loss
@@ -183,7 +189,7 @@ def _losses(setting: _Setting, predictions: Iterable[FloatArray]) -> _Permuted:
         if setting.loss.rows is not None and reached:
             of_rows = setting.loss.rows(setting.y, prediction)
             rows += of_rows
-            repeats.append(float(of_rows @ setting.weights / setting.weights.sum()))
+            repeats.append(_mean_loss(of_rows, setting.weights))
         else:
             repeats.append(setting.loss(setting.y, prediction, setting.weights) if reached else np.nan)
         known += reached

@@ -1,0 +1,5 @@
+"""``python -m pellucid.cli``: the same as the command ``pellucid``."""
+
+from pellucid.cli import main
+
+main()

@@ -1,0 +1,93 @@
+"""Explainers and documents that several test files look at; built once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pellucid import Explainer
+from pellucid.cli.demo import TITLE, demo_explainer
+from pellucid.report import build
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "</script><img src=x onerror=alert(2)>",
+    "\"quoted\" & 'single'",
+    "{{ jinja }} {% raw %}",
+    "größe 身長 \u2028 <!-- line",
+    "date",
+    "town",
+)
+LABELS = np.array(["<i>one</i>", "</script>two", "drei"])
+
+
+class HostileModel:
+    """Three classes; every name that comes from the data would do harm if it were not escaped."""
+
+    classes_ = LABELS
+
+    def fit(self, X: Any, y: Any = None) -> HostileModel:
+        return self
+
+    def predict_proba(self, X: pd.DataFrame) -> Any:
+        a, b = X[HOSTILE[0]].to_numpy(), X[HOSTILE[2]].fillna(-3).to_numpy()
+        here = (X["town"].astype(str) == "Zürich").to_numpy().astype(float)
+        days = (X["date"] - pd.Timestamp("2024-01-01")).dt.days.to_numpy()
+        z = np.stack(
+            [a + 2 * np.sin(days / 130), b * here + here, -0.5 * a * X[HOSTILE[1]].to_numpy()], axis=1
+        )
+        e = np.exp(z - z.max(axis=1, keepdims=True))
+        return e / e.sum(axis=1, keepdims=True)
+
+    def predict(self, X: pd.DataFrame) -> Any:
+        return LABELS[self.predict_proba(X).argmax(axis=1)]
+
+
+def _hostile(n: int = 240) -> tuple[pd.DataFrame, Any]:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({name: rng.normal(size=n) for name in HOSTILE[:5]})
+    X.loc[::9, HOSTILE[2]] = np.nan
+    X["date"] = pd.date_range("2024-01-01", periods=n)
+    X["town"] = pd.Categorical(rng.choice(["<b>bold</b>", "</script>", "Zürich", "{{7*7}}"], n))
+    shares = HostileModel().predict_proba(X)
+    return X, LABELS[[rng.choice(3, p=row) for row in shares]]
+
+
+@pytest.fixture(scope="session")
+def bike() -> Explainer:
+    return demo_explainer(False)
+
+
+@pytest.fixture(scope="session")
+def demo_document(bike: Explainer) -> dict[str, Any]:
+    return build(bike, title=TITLE)
+
+
+@pytest.fixture(scope="session")
+def hostile_document() -> dict[str, Any]:
+    X, y = _hostile()
+    return build(Explainer(HostileModel(), X, y, progress=False), title="<script>alert('title')</script>")
+
+
+@pytest.fixture
+def linear() -> Callable[..., Explainer]:
+    """An Explainer of a weighted sum of independent features."""
+
+    def make(
+        weights: list[float], *, n: int = 80, with_y: bool = True, noise: float = 0.1, **options: Any
+    ) -> Explainer:
+        rng = np.random.default_rng(1)
+        w = np.array(weights)
+        X = pd.DataFrame(rng.normal(size=(n, len(w))), columns=[f"x{j}" for j in range(len(w))])
+        y = X.to_numpy() @ w + noise * rng.normal(size=n) if with_y else None
+
+        def model(rows: Any) -> Any:
+            return np.asarray(rows, dtype=float) @ w
+
+        return Explainer(model, X, y, progress=False, **options)
+
+    return make

@@ -1,0 +1,106 @@
+"""The score against a constant, checked against scikit-learn's metrics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score, log_loss, mean_absolute_error, r2_score, roc_auc_score
+from sklearn.svm import LinearSVC
+
+from pellucid import Explainer
+from pellucid.explanations.words import number, percent
+from pellucid.report.score import Score, importance_loss, scores
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(120, 3))
+
+
+def by_name(explainer: Explainer) -> dict[str, Score]:
+    return {score.measure: score for score in scores(explainer)}
+
+
+def test_regression() -> None:
+    weights = RNG.uniform(0.5, 2, size=120)
+    y = X @ [1.0, 2.0, 0.0] + RNG.normal(size=120)
+    prediction = X @ [1.0, 2.0, 0.0]
+    found = by_name(
+        Explainer(lambda rows: rows @ [1.0, 2.0, 0.0], X, y, sample_weight=weights, progress=False)
+    )
+    r2 = r2_score(y, prediction, sample_weight=weights)
+    assert found["R²"] == Score(
+        "R²", number(r2), "0", f"explains {percent(r2)} of the variance of the outcome"
+    )
+    mae = mean_absolute_error(y, prediction, sample_weight=weights)
+    assert found["Mean absolute error"].model == number(mae)
+    mean = np.full(120, np.average(y, weights=weights))
+    assert found["Mean absolute error"].constant == number(
+        mean_absolute_error(y, mean, sample_weight=weights)
+    )
+
+
+def test_a_model_worse_than_the_mean_explains_nothing() -> None:
+    found = by_name(Explainer(lambda rows: -5 * rows[:, 0], X, X[:, 0], progress=False))
+    assert (
+        found["R²"].words
+        == "explains none of the variance of the outcome: the mean of all rows predicts it better"
+    )
+
+
+def test_a_constant_outcome_has_no_variance_to_explain() -> None:
+    assert "R²" not in by_name(Explainer(lambda rows: rows[:, 0], X, np.ones(120), progress=False))
+
+
+def test_two_classes() -> None:
+    y = np.where(X[:, 0] + RNG.normal(size=120) > 0.3, "yes", "no")
+    model = LogisticRegression().fit(X, y)
+    found = by_name(Explainer(model, X, y, progress=False))
+    shares = model.predict_proba(X)
+    error = 1 - accuracy_score(y, model.predict(X))
+    assert (found["Wrong classes"].model, found["Wrong classes"].constant) == (
+        percent(error),
+        percent((y == "yes").mean()),
+    )
+    assert found["AUC"].model == number(roc_auc_score(y, shares[:, 1]))
+    assert found["AUC"].constant == "0.5"
+    assert found["Log loss"].model == number(log_loss(y, shares))
+
+
+def test_three_classes() -> None:
+    data = load_iris()
+    model = LogisticRegression(C=0.01, max_iter=500).fit(data.data, data.target)
+    found = by_name(Explainer(model, data.data, data.target, progress=False))
+    assert found["AUC"].model == number(
+        roc_auc_score(data.target, model.predict_proba(data.data), multi_class="ovr")
+    )
+    assert found["Log loss"].constant == number(float(np.log(3)))
+
+
+def test_scores_that_are_no_probabilities_have_no_log_loss() -> None:
+    y = (X[:, 0] > 0).astype(int)
+    explainer = Explainer(LinearSVC().fit(X, y), X, y, progress=False)
+    assert list(by_name(explainer)) == ["Wrong classes", "AUC"]
+    assert importance_loss(explainer) == "error"
+
+
+def test_one_class_only() -> None:
+    y = (X[:, 0] > 0).astype(int)
+    model = LogisticRegression().fit(X, y)
+    found = by_name(Explainer(model, X[y == 1], y[y == 1], progress=False))
+    assert list(found) == ["Wrong classes", "Log loss"]
+    assert "all rows are of one class" in found["Log loss"].words
+
+
+@pytest.mark.parametrize("y", [None, X[:, 0]])
+def test_several_outputs_are_scored_only_against_as_many_outcomes(y: Any) -> None:
+    explainer = Explainer(lambda rows: rows[:, :2], X, y, progress=False)
+    assert scores(explainer) == []
+    assert importance_loss(explainer) == "variance"
+
+
+def test_several_outcomes() -> None:
+    explainer = Explainer(lambda rows: rows[:, :2], X, X[:, :2], progress=False)
+    assert by_name(explainer)["R²"].model == "1"
