@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from data.every_dtype import every_table, fingerprint, own_take
+from data.every_dtype import every_table
+from data.own_operations import fingerprint, own_take
 from pellucid.data import Data
 from pellucid.errors import InputError
 

@@ -8,7 +8,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from data.every_dtype import every_table, fingerprint, own_exchange, own_select, own_take
+from data.every_dtype import every_table
+from data.own_operations import fingerprint, own_exchange, own_select, own_take
 from pellucid.data.doorway import as_frame
 from pellucid.errors import InputError
 

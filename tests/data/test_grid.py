@@ -158,6 +158,14 @@ def test_edges_are_the_quantiles_in_exact_arithmetic(cells, bins, data):
     assert edges.tolist() == slow_edges(cells, bins, weights)
 
 
+@pytest.mark.parametrize("bins", range(1, 41))
+def test_a_quantile_that_falls_on_a_row_is_that_row(bins):
+    """Although 0.3 * 10 is 3.0000000000000004 in floating point."""
+    for n in {bins, 2 * bins, 30}:
+        codes = np.arange(float(n))
+        assert quantile_edges(codes, bins, np.ones(n)).tolist() == slow_edges(codes.tolist(), bins, [1] * n)
+
+
 @settings(deadline=None, max_examples=40)
 @given(NUMBERS, st.sampled_from([1, 2, 4, 8, 16]))
 def test_edges_are_those_of_numpy(cells, bins):

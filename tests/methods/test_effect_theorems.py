@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
-from strategies import QUICK, Table, additive, assert_close, bent, tables
 
 from pellucid import Explainer
+from strategies import QUICK, Table, additive, assert_close, bent, tables
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,9 @@ def correlated():
     """Three features, the first two with correlation 0.9."""
     rng = np.random.default_rng(0)
     shared = rng.normal(size=400)
-    return np.column_stack([shared, 0.9 * shared + math.sqrt(0.19) * rng.normal(size=400), rng.normal(size=400)])
+    return np.column_stack(
+        [shared, 0.9 * shared + math.sqrt(0.19) * rng.normal(size=400), rng.normal(size=400)]
+    )
 
 
 def test_pdp_of_a_linear_model_is_a_line_with_its_coefficient(correlated):
@@ -29,7 +31,9 @@ def test_pdp_of_a_linear_model_is_a_line_with_its_coefficient(correlated):
         effect = explainer.pdp(j)
         assert_close(np.diff(effect.values) / np.diff(effect.grid), np.full(len(effect.grid) - 1, slope))
         assert effect.shape == ("linear",)
-        assert explainer.pdp(j, at=[correlated[:, j].mean()]).values[0] == pytest.approx(model.predict(correlated).mean())
+        assert explainer.pdp(j, at=[correlated[:, j].mean()]).values[0] == pytest.approx(
+            model.predict(correlated).mean()
+        )
 
 
 @given(tables(missing=(1,)))
@@ -67,7 +71,10 @@ def test_with_interaction_derivatives_differ_by_the_interacting_feature():
 @QUICK
 def test_pure_effect_of_an_additive_model_is_zero_and_of_a_pair_its_own_mean(table):
     explainer = table.explainer(additive)
-    assert_close(explainer.pdp(("a", "b"), grid=4, pure=True).values, np.zeros((4, 4))[: _size(table, 0), : _size(table, 1)])
+    assert_close(
+        explainer.pdp(("a", "b"), grid=4, pure=True).values,
+        np.zeros((4, 4))[: _size(table, 0), : _size(table, 1)],
+    )
     both = explainer.pdp(("a", "b"), grid=4)
     one, other = explainer.pdp("a", grid=4), explainer.pdp("b", grid=4)
     mean = np.average([additive(row) for row in table.rows], weights=table.mass)
@@ -84,7 +91,10 @@ def test_effects_follow_a_scaled_and_shifted_model(table, scale, shift):
     plain, scaled = table.explainer(bent), table.explainer(lambda row: scale * bent(row) + shift)
     assert_close(scaled.pdp("b").values, scale * plain.pdp("b").values + shift)
     assert_close(scaled.pdp("b").se, abs(scale) * plain.pdp("b").se, 1e-8)
-    assert_close(scaled.ice("b", derivative=len(plain.pdp("b").grid) > 1).values.shape, (len(table.rows), _distinct(table)))
+    assert_close(
+        scaled.ice("b", derivative=len(plain.pdp("b").grid) > 1).values.shape,
+        (len(table.rows), _distinct(table)),
+    )
     assert_close(scaled.pdp("b", center="min").values, scale * plain.pdp("b", center="min").values)
     assert_close(scaled.mplot("a").values, scale * plain.mplot("a").values + shift)
     for features in ("a", "b", ("a", "b"), ("b", "c")):
@@ -118,7 +128,7 @@ def test_centring_sets_the_curve_to_zero_where_asked(table):
         (lambda x: -np.exp(2 * x), "decreasing"),
         (lambda x: (x > 0.2) * 1.0, "increasing"),
         (lambda x: np.sin(6 * x), "complex"),
-        (lambda x: np.square(x), "complex"),
+        (np.square, "complex"),
     ],
 )
 def test_shapes_of_known_curves(curve, shape):

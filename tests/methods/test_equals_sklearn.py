@@ -7,8 +7,8 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestRegressor
 from sklearn.inspection import partial_dependence, permutation_importance
 from sklearn.svm import SVR
 
-import pellucid.methods.importance.permutation as permutation
 from pellucid import Explainer
+from pellucid.methods.importance import permutation
 
 TOLERANCE = 1e-12
 
@@ -32,7 +32,9 @@ def machine(regression):
 
 @pytest.fixture(scope="module")
 def classifier():
-    X, labels = make_classification(150, 4, n_informative=3, n_redundant=0, n_classes=3, n_clusters_per_class=1, random_state=1)
+    X, labels = make_classification(
+        150, 4, n_informative=3, n_redundant=0, n_classes=3, n_clusters_per_class=1, random_state=1
+    )
     return GradientBoostingClassifier(n_estimators=8, random_state=0).fit(X, labels), X
 
 
@@ -87,7 +89,14 @@ def test_weighted_pdp(regression, forest, features):
 def test_pdp_of_every_class(classifier):
     model, X = classifier
     theirs = partial_dependence(
-        model, X, [1], method="brute", response_method="predict_proba", grid_resolution=9, percentiles=(0, 1), kind="both"
+        model,
+        X,
+        [1],
+        method="brute",
+        response_method="predict_proba",
+        grid_resolution=9,
+        percentiles=(0, 1),
+        kind="both",
     )
     explainer = Explainer(model, X)
     effect = explainer.pdp(1, grid=9)
@@ -109,13 +118,17 @@ def sklearn_donors(random_state, n, repeats):
     return np.stack(donors)
 
 
-@pytest.mark.parametrize(("loss", "scoring"), [("mse", "neg_mean_squared_error"), ("mae", "neg_mean_absolute_error")])
+@pytest.mark.parametrize(
+    ("loss", "scoring"), [("mse", "neg_mean_squared_error"), ("mae", "neg_mean_absolute_error")]
+)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_permutation_importance(monkeypatch, regression, forest, loss, scoring, weighted):
     X, y = regression
     X = X.copy()
     mass = np.random.default_rng(1).uniform(0.5, 2, len(X)) if weighted else None
-    theirs = permutation_importance(forest, X, y, n_repeats=6, random_state=7, scoring=scoring, sample_weight=mass)
+    theirs = permutation_importance(
+        forest, X, y, n_repeats=6, random_state=7, scoring=scoring, sample_weight=mass
+    )
     monkeypatch.setattr(permutation, "donor_rows", lambda *_: sklearn_donors(7, len(X), 6))
     ours = Explainer(forest, X, y, sample_weight=mass, checks=False).importance(loss=loss, repeats=6)
     same(ours.repeats, theirs.importances)

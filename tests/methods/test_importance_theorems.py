@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
-from strategies import QUICK, assert_close, bent, tables
 
 from pellucid import Explainer
+from strategies import QUICK, assert_close, bent, tables
 
 SCHEMES = ("shuffle", "halves", "pairs")
 
@@ -65,7 +65,12 @@ def test_an_unused_feature_has_no_importance(sample, scheme):
     assert spread[1:].max() <= 1e-12
 
 
-@given(tables(category=True, most=10, weighted=False), st.integers(1, 5), st.integers(-9, 9), st.sampled_from(SCHEMES))
+@given(
+    tables(category=True, most=10, weighted=False),
+    st.integers(1, 5),
+    st.integers(-9, 9),
+    st.sampled_from(SCHEMES),
+)
 @QUICK
 def test_importance_follows_the_scale_of_model_and_outcome(table, scale, shift, scheme):
     y = np.array([bent(row) + (-1) ** i for i, row in enumerate(table.rows)])
@@ -74,7 +79,9 @@ def test_importance_follows_the_scale_of_model_and_outcome(table, scale, shift, 
     for loss, power in (("mse", 2), ("mae", 1), ("rmse", 1)):
         one, other = (ex.importance(scheme=scheme, loss=loss, repeats=2) for ex in (plain, scaled))
         assert_close(other.values, scale**power * one.values, 1e-9)
-        one, other = (ex.importance(scheme=scheme, loss=loss, repeats=2, compare="ratio") for ex in (plain, scaled))
+        one, other = (
+            ex.importance(scheme=scheme, loss=loss, repeats=2, compare="ratio") for ex in (plain, scaled)
+        )
         assert_close(other.values, one.values, 1e-9)
     spreads = [ex.importance(method="pdp") for ex in (plain, scaled)]
     assert_close(spreads[1].values, scale * spreads[0].values, 1e-9)
@@ -94,7 +101,9 @@ def test_interactions_count_for_every_feature_in_them():
 
 def test_without_interaction_or_correlation_the_sum_is_the_joint_importance():
     X = np.random.default_rng(4).normal(size=(3000, 3))
-    result = Explainer(lambda X: X @ [1.0, 2.0, 3.0], X, X @ [1.0, 2.0, 3.0], checks=False).importance(loss="mse", repeats=20)
+    result = Explainer(lambda X: X @ [1.0, 2.0, 3.0], X, X @ [1.0, 2.0, 3.0], checks=False).importance(
+        loss="mse", repeats=20
+    )
     assert result.values.sum() == pytest.approx(result.joint, rel=0.05)
 
 

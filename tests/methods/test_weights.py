@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from strategies import QUICK, Table, assert_close, bent, tables, varied
 
 from pellucid import Explainer
+from strategies import QUICK, Table, assert_close, bent, tables, varied
 
 WHOLE = tables(category=True, missing=(2,), most=10, whole=True)
 
@@ -85,7 +85,12 @@ def test_only_the_ratio_of_weights_matters_to_effects(table, factor):
     assume(varied(table, 1) and varied(table, 2))
     one = table.explainer(bent)
     other = Table(table.rows, [w * factor for w in table.mass]).explainer(bent)
-    for call in (lambda ex: ex.pdp("b"), lambda ex: ex.ale("c", bins=3), lambda ex: ex.ale("a"), lambda ex: ex.mplot("c")):
+    for call in (
+        lambda ex: ex.pdp("b"),
+        lambda ex: ex.ale("c", bins=3),
+        lambda ex: ex.ale("a"),
+        lambda ex: ex.mplot("c"),
+    ):
         a, b = call(one), call(other)
         assert_close(a.values, b.values)
         assert_close(np.nan_to_num(a.se), np.nan_to_num(b.se), 1e-7)
@@ -154,5 +159,5 @@ def test_error_of_permutation_importance_is_the_spread_over_repeated_samples():
         values.append(result.values)
         errors.append(result.se)
     ratio = np.sqrt(np.square(errors).mean(axis=0)) / np.std(values, axis=0, ddof=1)
-    assert (ratio > 0.5).all()  # rows are treated as independent, although they lend each other values
-    assert (ratio < 1.3).all()
+    assert (ratio > 0.7).all()  # rows are treated as independent, although they lend each other values
+    assert (ratio < 1.2).all()

@@ -139,12 +139,12 @@ def test_matrix_for_an_estimator_with_names(X, amount):
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 def test_matrix_of_codes_for_an_estimator_with_names(X, amount):
     """Codes are no levels, even where the levels are numbers of the same range."""
-    trained = X.assign(sky=X["day"].clip(1).astype("category"))
+    trained = pd.DataFrame({"temp": X["temp"], "day": X["day"].clip(1).astype("category")})
     model = lightgbm.LGBMRegressor(**SMALL).fit(trained, amount)
-    codes = trained.assign(sky=trained["sky"].cat.codes).to_numpy(dtype=float)
-    rows = codes[codes[:, 3] > 0]
-    got = predictions(Predictor(model, rows), rows)[:, 0]
-    np.testing.assert_array_equal(got, model.predict(trained)[codes[:, 3] > 0])
+    codes = trained.assign(day=trained["day"].cat.codes).to_numpy(dtype=float)
+    later = codes[:, 1] > 0  # codes 1, 2, ... could be taken for the levels 1, 2, ...
+    got = predictions(Predictor(model, codes[later]), codes[later])[:, 0]
+    np.testing.assert_array_equal(got, model.predict(trained)[later])
 
 
 def test_text_category_that_never_mattered(X, amount):

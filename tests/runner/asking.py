@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 from scipy import sparse
 
-from data.every_dtype import own_exchange, own_take
+from data.own_operations import own_exchange, own_take
 from pellucid.data import Data
 from pellucid.models import Predictor
 

@@ -6,7 +6,8 @@ import joblib
 import numpy as np
 import pytest
 
-from data.every_dtype import every_table, fingerprint
+from data.every_dtype import every_table
+from data.own_operations import fingerprint
 from pellucid.data import Data
 from pellucid.errors import InputError, ModelError
 from pellucid.models import Predictor
@@ -75,11 +76,13 @@ def test_several_sweeps_in_one_stream(asked):
     """Features after one another, with and without rows of their own: untouched columns are restored."""
     table, data, predictor = asked
     rng = np.random.default_rng(0)
-    wanted = [((j,), rng.integers(0, N, size=(2, N, 1)), None) for j in range(3)]
+    wanted = [
+        ((j,), rng.integers(0, N, size=(variants, N, 1)), None) for j, variants in enumerate((2, 5, 1))
+    ]
     wanted.append(((1,), rng.integers(0, N, size=(2, 2, 1)), np.array([5, 1])))
     sweeps = [sweep_of(data, *one) for one in wanted]
     for memory in (1, 300, 2**26):
-        out = [np.full((2, sweep.n_rows(data), 2), np.nan) for sweep in sweeps]
+        out = [np.full((sweep.variants, sweep.n_rows(data), 2), np.nan) for sweep in sweeps]
         for batch in Run(memory=memory).stream(predictor, data, sweeps):
             out[batch.sweep][batch.variants, batch.rows] = batch.predictions
         for found, (features, index, rows) in zip(out, wanted, strict=True):

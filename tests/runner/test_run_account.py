@@ -183,15 +183,22 @@ def test_after_a_failure_the_run_can_go_on(n_jobs):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_stream_that_is_left_early_is_cleaned_up(n_jobs):
-    _, data, predictor = numbers()
-    seen = []
-    run = Run(memory=40 * ROW, n_jobs=n_jobs, progress=lambda done, total: seen.append((done, total)))
+def test_a_stream_that_is_left_early_stops_asking(n_jobs):
+    X, data, _ = numbers()
+    calls, seen = [], []
+    predictor = Predictor(lambda X: time.sleep(0.005) or calls.append(len(X)) or multiply(X), X)
+    run = Run(memory=ROW, n_jobs=n_jobs, progress=lambda done, total: seen.append((done, total)))
     stream = run.stream(predictor, data, [five_variants(data)])
     next(stream)
     stream.close()
+    time.sleep(0.05)  # what was under way may end
+    asked = len(calls)
+    assert asked < 50
+    time.sleep(0.05)
+    assert len(calls) == asked
+    assert seen == [(1, 200)]
     run.predict(predictor, data)
-    assert seen == [(40, 200), (80, 80)]
+    assert seen[-1] == (41, 41)
 
 
 def test_generators_depend_on_seed_and_key_alone():

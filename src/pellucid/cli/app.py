@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -81,10 +82,8 @@ def report(
         adapter, table = load(model, data, trust=trust)
         table = sampled(table, rows, seed)
         X, y, notes = split_target(adapter, table, target)
-        for note in notes:
-            warn(note)
         explainer = _explainer(adapter, X, y, output=output or None, progress=bar.rows, random_state=seed)
-        _report(explainer, path, bar, title=title, top=top)
+        _report(explainer, path, bar, title=title, top=top, notes=notes)
 
 
 def _explainer(*args: Any, **options: Any) -> Explainer:
@@ -93,7 +92,9 @@ def _explainer(*args: Any, **options: Any) -> Explainer:
     return Explainer(*args, **options)
 
 
-def _report(explainer: Explainer, path: Path, bar: Bar, *, title: str | None, top: int) -> None:
+def _report(
+    explainer: Explainer, path: Path, bar: Bar, *, title: str | None, top: int, notes: Sequence[str] = ()
+) -> None:
     """Build, write, and say what was found and where it is."""
     from pellucid.report import build, write
 
@@ -101,6 +102,8 @@ def _report(explainer: Explainer, path: Path, bar: Bar, *, title: str | None, to
     bar.say("writing the report")
     written = write(document, path).resolve()
     bar.stop()
+    for note in notes:
+        warn(note)
     for line in document["findings"]:
         say(f"- {line}")
     say(f"Report: {written}")

@@ -54,7 +54,8 @@ class Bar:
     def __init__(self) -> None:
         self._bar: Any = None
         self._task: Any = None
-        self._done, self._total = 0.0, 1.0
+        self._done, self._total = 0, 1
+        self.share = 0.0
 
     @property
     def rows(self) -> Callable[[int, int], None] | bool:
@@ -65,8 +66,11 @@ class Bar:
         if sys.stderr.isatty():
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+            from rich.table import Column
 
-            columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+            words = Column(width=46, no_wrap=True, overflow="ellipsis")
+            step = TextColumn("{task.description}", markup=False, table_column=words)
+            columns = (step, BarColumn(), TimeElapsedColumn())
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
             self._bar.start()
             self._task = self._bar.add_task("", total=None)
@@ -90,12 +94,15 @@ class Bar:
 
     def step(self, what: str, done: int, total: int) -> None:
         """The next of a known number of steps."""
-        self._done, self._total = float(done), float(total)
-        if self._bar is not None:
-            self._bar.update(self._task, description=what, completed=done, total=total)
+        self._done, self._total = done, total
+        self.say(what)
+        self._advance(float(done))
 
     def _rows(self, done: int, total: int) -> None:
         """Model rows done of those of this step."""
+        self._advance(min(self._done + done / max(total, 1), self._total))
+
+    def _advance(self, steps: float) -> None:
+        self.share = steps / self._total
         if self._bar is not None:
-            share = min(done / max(total, 1), 1.0)
-            self._bar.update(self._task, completed=min(self._done + share, self._total))
+            self._bar.update(self._task, completed=steps, total=self._total)

@@ -116,35 +116,33 @@ def split_target(
     adapter: Adapter, table: pd.DataFrame, target: str | None
 ) -> tuple[pd.DataFrame, Any, list[str]]:
     """Features, outcome (None without a target), and notes on what was left out."""
-    names = [str(name) for name in table.columns]
+    notes = []
     if target is None:
-        y, notes = (
-            None,
-            [
-                "no --target: the model is not scored, and importance is measured by how much predictions change."
-            ],
-        )
-    elif target not in names:
-        raise InputError(f"the data have no column {target!r} for --target{nearest(target, names)}")
+        X, y = table, None
+        notes.append("no --target: the model is not scored, and importance is how much predictions change.")
     else:
-        y, notes = _outcome(table, target), []
-    X = table if target is None else table.drop(columns=target)
+        X, y = table.drop(columns=target, errors="ignore"), _outcome(adapter, table, target)
     extra = _unknown(adapter, X)
-    if extra:
-        from pellucid.explanations.words import listed
-
-        notes.append(
-            f"left out, because the model does not know {'it' if len(extra) == 1 else 'them'}: {listed(extra)}."
-        )
-        X = X.drop(columns=extra)
-    if X.shape[1] == 0:
+    if len(extra) == X.shape[1]:
         raise InputError(
             "the data have no column that the model knows; check that they belong to this model."
         )
-    return X, y, notes
+    if extra:
+        from pellucid.explanations.words import listed
+
+        them = "it" if len(extra) == 1 else "them"
+        notes.append(f"left out, because the model does not know {them}: {listed(extra)}.")
+    return X.drop(columns=extra), y, notes
 
 
-def _outcome(table: pd.DataFrame, target: str) -> Any:
+def _outcome(adapter: Adapter, table: pd.DataFrame, target: str) -> Any:
+    if target not in table.columns:
+        names = [str(name) for name in table.columns]
+        raise InputError(f"the data have no column {target!r} for --target{nearest(target, names)}")
+    if target in (adapter.feature_names or ()):
+        raise InputError(
+            f"the model was trained with {target!r} as a feature; give --target the column of the outcome."
+        )
     y = table[target]
     missing = y.isna()
     if missing.any():

@@ -48,7 +48,7 @@ class SparseFrame(Frame):
     def _columns(self) -> Any:
         """A private copy by columns, without stored zeros and with duplicate entries added up."""
         if self._by_column is None:
-            by_column = self._rows.tocsc(copy=True)
+            by_column = self._rows.tocsc()
             by_column.sum_duplicates()
             by_column.eliminate_zeros()
             self._by_column = by_column

@@ -44,7 +44,7 @@ def _about_model(predictor: Predictor, data: Data, run: Run) -> Iterator[Caveat]
     if predictor.instability > 0:
         yield Caveat(
             code="unsteady-model",
-            message=f"The model gave different predictions when asked twice for the same rows (by up to {percent(predictor.instability)} of their size).",
+            message=f"The model gave different predictions when asked twice for the same rows (by up to {percent(predictor.instability)} of their range).",
             value=predictor.instability,
             threshold=0.0,
             advice="Fix its random state, or switch off dropout and other sampling, before explaining it.",
@@ -62,7 +62,7 @@ def _about_model(predictor: Predictor, data: Data, run: Run) -> Iterator[Caveat]
 
 def _clipping(predictor: Predictor, raw: FloatArray) -> Iterator[Caveat]:
     limit = np.log(1 - LOGIT_FLOOR) - np.log(LOGIT_FLOOR)
-    share = float((np.abs(predictor.restrict(raw)) >= limit * (1 - 1e-12)).mean())
+    share = float((np.abs(predictor.restrict(raw)) >= limit * (1 - 1e-9)).mean())
     if share > _CLIPPED:
         yield Caveat(
             code="logit-clipped",

@@ -18,8 +18,9 @@ def adapt(path: str | Path) -> Adapter:
     """A model given by the name of its file."""
     from pellucid.models.registry import adapt as adapt_any
 
-    model = load_model(path)
-    return onnx.adapt(model) if isinstance(model, Path) else adapt_any(model)
+    if Path(path).suffix.lower() == ".onnx":
+        return onnx.adapt(path)
+    return adapt_any(load_model(path))
 
 
 def load_model(path: str | Path, *, trust: bool = False) -> Any:

@@ -77,8 +77,8 @@ class Predictor:
         self._adapter = adapt(model)
         frame, self._columns = match_columns(self._adapter, X, feature_names)
         self.names = frame.names
-        self.mutates = False
-        self._width: int | None = None
+        self._width: int | None
+        self.mutates: bool
         self.container, raw, self.instability = self._settle(frame)
         outputs = read_outputs(self._adapter, raw, self._learn_classes(frame), labels)
         if link == "logit" and not outputs.could_be_probability:
@@ -203,6 +203,7 @@ class Predictor:
         """The first kind of table that the model can read, with its first predictions."""
         first: PellucidError | None = None
         for kind in _kinds(self._adapter, frame):
+            self._width, self.mutates = None, False
             try:
                 probe = convert(frame.take(_spread(frame, _PROBE_ROWS)), kind)
                 return kind, *self._probe(probe)

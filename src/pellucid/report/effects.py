@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _CURVES = 40  # individual curves below an average
 _LEVELS = 25  # categories that a chart has room for
+_ROUNDING = 1e-9  # importances below this share of the greatest are noise of the arithmetic
 _SEEN = {"heterogeneous": "The individual rows in this chart show it."}
 
 
@@ -34,9 +35,10 @@ def top_features(explainer: Explainer, importance: Importance, top: int) -> list
     schema = explainer.data.schema
     members = importance.members or tuple((name,) for name in importance.feature_names)
     values = importance.values if importance.values.ndim == 1 else importance.values.max(axis=-1)
+    least = importance.neutral + _ROUNDING * max(float(np.nanmax(values)) - importance.neutral, 0.0)
     ranked = [(schema.index(name), values[j]) for j in importance.ranking for name in members[j]]
     changing = [(j, value) for j, value in ranked if schema.features[j].distinct > 1]
-    useful = [j for j, value in changing if value > importance.neutral]
+    useful = [j for j, value in changing if value > least]
     return (useful or [j for j, _ in changing[:1]])[:top]
 
 

@@ -43,9 +43,11 @@ def can_compare(explainer: Explainer) -> bool:
     y = explainer.data.y
     if y is None or len(y) < 2:
         return False
-    if explainer.predictor.task != "scores":
+    if explainer.predictor.classes is not None:
         return True
-    return (y.shape[1] if y.ndim == 2 else 1) == explainer.predictor.width and y.dtype.kind in "iuf"
+    if explainer.predictor.task == "scores" and y.dtype.kind not in "iuf":
+        return False
+    return (y.shape[1] if y.ndim == 2 else 1) == explainer.predictor.width
 
 
 def importance_loss(explainer: Explainer) -> str | None:

@@ -166,7 +166,7 @@ class Run:
         left = sum(job.n for job in jobs)
         self._reporter.plan(left)
         ask = predictor.timed_full if full else predictor.timed
-        answers = self._answers(jobs, data, ask, predictor.mutates)
+        answers = self._answers(jobs, data, ask)
         done = 0
         try:
             for job, (predictions, seconds) in zip(jobs, answers, strict=True):
@@ -205,9 +205,9 @@ class Run:
                     for variants in blocks(sweep.variants, max(1, size // (rows.stop - rows.start))):
                         yield _Job(s, sweep, sweep.rows[rows], variants, rows)
 
-    def _answers(self, jobs: list[_Job], data: Data, ask: Ask, mutates: bool) -> Answers:
+    def _answers(self, jobs: list[_Job], data: Data, ask: Ask) -> Answers:
         workers = 1 if len(jobs) < 2 else _effective_jobs(self._n_jobs)
-        desks = _Desks(data.frame, reuse=not mutates)
+        desks = _Desks(data.frame)
         if workers == 1:
             return (desks.answer(job, ask) for job in jobs)
         from joblib import Parallel, delayed
@@ -254,16 +254,18 @@ def _effective_jobs(n_jobs: int | None) -> int:
 
 
 class _Desks:
-    """Workspaces lent to one worker at a time and handed on, so that stacked copies are made rarely."""
+    """Workspaces lent to one worker at a time and handed on, so that stacked copies are made rarely.
 
-    def __init__(self, frame: Frame, *, reuse: bool) -> None:
+    A model that writes into its input is no danger to them: the predictor gives it a copy.
+    """
+
+    def __init__(self, frame: Frame) -> None:
         self._frame = frame
-        self._reuse = reuse
         self._free: list[tuple[slice, int, Scratch]] = []
 
     def answer(self, job: _Job, ask: Ask) -> tuple[FloatArray, float]:
         """The model's answer to a job, in a borrowed workspace where one can be shared."""
-        if not (self._reuse and isinstance(job.base, slice)):
+        if not isinstance(job.base, slice):
             return _answer(*self.parcel(job), ask)
         repeats = job.variants.stop - job.variants.start
         scratch, capacity = self._borrow(job.base, repeats)

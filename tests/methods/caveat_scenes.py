@@ -1,0 +1,351 @@
+"""Scenes in which each caveat fires, with the number one expects, and scenes in which it is silent."""
+
+import numpy as np
+import pandas as pd
+from sklearn.linear_model import LinearRegression
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.tree import DecisionTreeRegressor
+
+from pellucid import Explainer
+
+FIRES, SILENT = {}, {}
+
+
+def fires(code):
+    """Register a scene that gives the explanation and the value its caveat should have (a number or a range)."""
+    return lambda scene: FIRES.setdefault(code, []).append(scene) or scene
+
+
+def silent(code):
+    return lambda scene: SILENT.setdefault(code, []).append(scene) or scene
+
+
+def sample(n=400, seed=0):
+    """Two independent features."""
+    return np.random.default_rng(seed).normal(size=(n, 2))
+
+
+def together(n=400, noise=0.05):
+    """Two features that go together."""
+    x = np.random.default_rng(1).normal(size=n)
+    return np.column_stack([x, x + noise * np.random.default_rng(2).normal(size=n)])
+
+
+def plus(X):
+    return X[:, 0] + X[:, 1]
+
+
+def times(X):
+    return X[:, 0] * X[:, 1]
+
+
+# -- off-data ----------------------------------------------------------------------------------------
+
+
+@fires("off-data")
+def shuffling_two_features_that_go_together():
+    return Explainer(plus, together()).pdp(0), (0.6, 1.0)
+
+
+@fires("off-data")
+def permuting_two_features_that_go_together():
+    X = together()
+    return Explainer(plus, X, plus(X) + sample()[:, 0]).importance(), (0.6, 1.0)
+
+
+@silent("off-data")
+def shuffling_independent_features():
+    return Explainer(plus, sample()).pdp(0)
+
+
+@silent("off-data")
+def a_weak_association():
+    X = sample()
+    X[:, 1] += 0.2 * X[:, 0]
+    return Explainer(plus, X).ice(0)
+
+
+# -- heterogeneous -----------------------------------------------------------------------------------
+
+
+@fires("heterogeneous")
+def opposite_slopes():
+    # f = x0 * x1 with mean(x1) = 0: the average is flat, all of the effect is interaction.
+    return Explainer(times, sample()).pdp(0), (0.98, 1.0)
+
+
+@fires("heterogeneous")
+def a_known_share_of_interaction():
+    # Lines with slopes 0 and 2: mean slope 1, mean squared slope 2, so 1 - 1/2 of the effect is interaction.
+    X = np.column_stack([np.linspace(-1, 1, 200), np.tile([0.0, 2.0], 100)])
+    return Explainer(times, X).pdp(0), 0.5
+
+
+@silent("heterogeneous")
+def parallel_curves():
+    return Explainer(plus, sample()).pdp(0)
+
+
+# -- few-data ----------------------------------------------------------------------------------------
+
+
+@fires("few-data")
+def a_long_tail():
+    # All rows but one at 0..9: of the 50 grid points 0, 10, ..., 490 only the first two have rows near them.
+    X = np.column_stack([np.append(np.arange(100) % 10, 490.0), np.zeros(101)])
+    return Explainer(plus, X).pdp(0, at=np.arange(0, 500, 10)), 48 / 50
+
+
+@fires("few-data")
+def thin_bins():
+    X = sample(60)
+    return Explainer(plus, X).ale(0, bins=30), 1.0
+
+
+@silent("few-data")
+def well_filled_grid():
+    X = np.column_stack([np.tile(np.arange(10.0), 20), np.zeros(200)])
+    return Explainer(plus, X).pdp(0)
+
+
+@silent("few-data")
+def thick_bins():
+    return Explainer(plus, sample()).ale(0, bins=10)
+
+
+# -- mixed-effects -----------------------------------------------------------------------------------
+
+
+@fires("mixed-effects")
+def marginal_plot_of_correlated_features():
+    X = together(noise=0.75)
+    return Explainer(plus, X).mplot(0), abs(np.corrcoef(X.T)[0, 1])
+
+
+@silent("mixed-effects")
+def marginal_plot_of_independent_features():
+    return Explainer(plus, sample()).mplot(0)
+
+
+# -- ale: bins, cells, order, edges --------------------------------------------------------------------
+
+
+@fires("bins")
+def a_curve_finer_than_its_bins():
+    return Explainer(lambda X: np.sin(60 * X[:, 0]), sample()).ale(0, bins=8), (0.3, 20.0)
+
+
+@silent("bins")
+def a_straight_line():
+    return Explainer(plus, sample()).ale(0, bins=8)
+
+
+@fires("empty-cells")
+def pairs_along_the_diagonal():
+    # Ten bins each and the same feature twice: 10 of 100 cells hold rows.
+    X = np.column_stack([np.arange(500.0), np.arange(500.0)])
+    return Explainer(times, X).ale((0, 1), bins=10), 0.9
+
+
+@silent("empty-cells")
+def pairs_everywhere():
+    return Explainer(times, sample()).ale((0, 1), bins=5)
+
+
+def zigzag():
+    """Four levels along a line; only the extreme ones have rows where the second feature counts."""
+    rng = np.random.default_rng(3)
+    level = rng.integers(0, 4, 300)
+    X = pd.DataFrame(
+        {
+            "k": np.array(list("abcd"))[level],
+            "x": level + rng.normal(0, 0.3, 300),
+            "z": rng.normal(size=300),
+        }
+    )
+    X["z"] += np.array([0.0, 3.0, 3.0, 0.0])[level]
+    return X
+
+
+@fires("category-order")
+def levels_that_interact():
+    def model(X):
+        place = X["k"].map({"a": 0.0, "b": 1.0, "c": 2.0, "d": 3.0}).astype(float)
+        return place * X["z"]
+
+    return Explainer(model, zigzag()).ale("k"), (0.25, 5.0)
+
+
+def levels_that_add(X):
+    return X["k"].map({"a": 0.0, "b": 4.0, "c": -1.0, "d": 3.0}).astype(float) + 100.0 + X["z"]
+
+
+@silent("category-order")
+def additive_levels():
+    return Explainer(levels_that_add, zigzag()).ale("k")
+
+
+@silent("category-order")
+def additive_levels_on_top_of_the_mean_prediction():
+    return Explainer(levels_that_add, zigzag()).ale("k", total=True)
+
+
+@fires("outside-bins")
+def edges_inside_the_data():
+    X = np.column_stack([np.arange(100.0), np.zeros(100)])
+    return Explainer(plus, X).ale(0, bins=[10.0, 50.0, 89.0]), 0.2
+
+
+@silent("outside-bins")
+def edges_around_the_data():
+    return Explainer(plus, sample()).ale(0, bins=[-9.0, 0.0, 9.0])
+
+
+@silent("outside-bins")
+def rows_that_do_not_count():
+    X = np.column_stack([np.arange(100.0), np.zeros(100)])
+    return Explainer(plus, X, sample_weight=(X[:, 0] < 90) * 1.0).ale(0, bins=5)
+
+
+# -- importance --------------------------------------------------------------------------------------
+
+
+def noisy(n=300, seed=5):
+    X = sample(n, seed)
+    return X, plus(X) + np.random.default_rng(seed).normal(size=n)
+
+
+@fires("training-data")
+def a_memorised_outcome():
+    X, y = noisy()
+    return Explainer(DecisionTreeRegressor(random_state=0).fit(X, y), X, y).importance(), 0.0
+
+
+@silent("training-data")
+def an_honest_fit():
+    X, y = noisy()
+    return Explainer(LinearRegression().fit(X, y), X, y).importance()
+
+
+@fires("overfitted")
+def worse_on_the_held_out_rows():
+    X, y = noisy()
+    model = KNeighborsRegressor(2).fit(X, y)
+    other, truth = noisy(seed=6)
+    own, outside = (np.square(model.predict(a) - b).mean() for a, b in ((X, y), (other, truth)))
+    return Explainer(model, X, y).importance(holdout=(other, truth)), outside / own
+
+
+@silent("overfitted")
+def as_good_on_the_held_out_rows():
+    X, y = noisy()
+    return Explainer(LinearRegression().fit(X, y), X, y).importance(holdout=noisy(seed=6))
+
+
+@fires("shared-importance")
+def the_same_feature_twice():
+    # f = x + x' with x' = x: alone each gives 2 var(x), both together E(2x - 2x_k)^2 = 8 var(x).
+    x = sample()[:, 0]
+    X = np.column_stack([x, x])
+    result = Explainer(plus, X, plus(X) + sample(seed=9)[:, 1]).importance(scheme="pairs", loss="mse")
+    return result, 8 * x.var(ddof=1) + 4 * np.cov(sample(seed=9)[:, 1], x)[0, 1]
+
+
+@silent("shared-importance")
+def features_of_their_own():
+    X, y = noisy()
+    return Explainer(plus, X, y).importance()
+
+
+@fires("hidden-interaction")
+def a_pure_interaction():
+    # A feature that adds and two that only interact: f = x0 + 3 x1 x2. Root mean squared changes are
+    # sqrt(2) : 3 sqrt(2) : 3 sqrt(2), so x1 makes 3/7 of the movement.
+    X = np.random.default_rng(8).choice([-1.0, 1.0], size=(500, 3))
+    return Explainer(lambda X: X[:, 0] + 3 * X[:, 1] * X[:, 2], X).importance(method="pdp"), (
+        3 / 7 - 0.03,
+        3 / 7 + 0.03,
+    )
+
+
+@silent("hidden-interaction")
+def no_interaction():
+    return Explainer(plus, sample()).importance(method="pdp")
+
+
+# -- any method --------------------------------------------------------------------------------------
+
+
+@fires("poor-model")
+def a_model_of_something_else():
+    X, y = sample(), sample(seed=4)[:, 0]
+    return Explainer(plus, X, y).pdp(0), np.square(plus(X) - y).mean() / y.var()
+
+
+@silent("poor-model")
+def a_fair_model():
+    X, y = noisy()
+    return Explainer(plus, X, y).pdp(0)
+
+
+@fires("unsteady-model")
+def noise_at_every_call():
+    rng = np.random.default_rng(0)
+    return Explainer(lambda X: plus(X) + 0.1 * rng.normal(size=len(X)), sample()).ale(0), (0.005, 0.5)
+
+
+@silent("unsteady-model")
+def the_same_answer_twice():
+    return Explainer(plus, sample()).ale(0)
+
+
+@fires("logit-clipped")
+def predictions_of_one():
+    X = sample()
+    return Explainer(lambda X: np.where(X[:, 0] > 1, 1.0, 0.5), X, link="logit").pdp(1), (
+        X[:, 0] > 1
+    ).mean()
+
+
+@fires("logit-clipped")
+def predictions_of_zero():
+    X = sample()
+    return Explainer(lambda X: np.where(X[:, 0] > 0, 0.0, 0.5), X, link="logit").ale(1), (
+        X[:, 0] > 0
+    ).mean()
+
+
+@silent("logit-clipped")
+def uncertain_predictions():
+    return Explainer(lambda X: 0.2 + 0.6 * (X[:, 0] > 1), sample(), link="logit").pdp(1)
+
+
+@fires("partial")
+def an_interruption():
+    calls = []
+
+    def model(X):
+        calls.append(len(X))
+        if len(X) > 100 and len([n for n in calls if n > 100]) > 1:
+            raise KeyboardInterrupt
+        return plus(X)
+
+    result = Explainer(model, sample(4000)).pdp(0, grid=50)
+    assert np.isnan(result.values).any()
+    return result, 1.0
+
+
+@silent("partial")
+def a_run_to_the_end():
+    return Explainer(plus, sample(4000)).pdp(0, grid=50)
+
+
+@fires("dependent-features")
+def two_features_that_go_together():
+    X = together()
+    return Explainer(plus, X).dependence(), abs(np.corrcoef(X.T)[0, 1])
+
+
+@silent("dependent-features")
+def two_independent_features():
+    return Explainer(plus, sample()).dependence()
