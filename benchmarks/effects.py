@@ -17,14 +17,27 @@ ONE, PAIR = "x0", ("x0", "x2")
 
 def effect_lines(workload: Workload) -> Iterator[Line]:
     """Every method, against every peer that offers it for this kind of table."""
-    for method, make in (("PDP 1-D", _pdp_peers), ("PDP 2-D", _pair_peers), ("ICE", _ice_peers), ("ALE 1-D", _ale_peers)):
+    for method, make in (
+        ("PDP 1-D", _pdp_peers),
+        ("PDP 2-D", _pair_peers),
+        ("ICE", _ice_peers),
+        ("ALE 1-D", _ale_peers),
+    ):
         for name, peer, tolerance, note in make(workload):
             yield Line(method, workload, name, _OURS[method], peer, tolerance, note)
     if available("PyALE"):
         yield Line("ALE 2-D", workload, "PyALE", _OURS["ALE 2-D"], lambda: _pyale_pair(workload), *_EXACT)
     if workload.categorical:
         for name, peer, tolerance, note in _category_peers(workload):
-            yield Line("PDP, categories", workload, name, lambda ex: ex.pdp(workload.categorical), peer, tolerance, note)
+            yield Line(
+                "PDP, categories",
+                workload,
+                name,
+                lambda ex: ex.pdp(workload.categorical),
+                peer,
+                tolerance,
+                note,
+            )
 
 
 _OURS = {
@@ -66,9 +79,19 @@ def _pair_peers(w: Workload) -> Iterator[tuple[str, Any, float | None, str]]:
 def _ice_peers(w: Workload) -> Iterator[tuple[str, Any, float | None, str]]:
     grid, rows = w.grid(ONE, GRID), w.X[:CURVES]
     some = Workload(w.name, w.model, rows, w.y[:CURVES])
-    yield "scikit-learn", lambda: _sklearn(some, [w.column(ONE)], {w.column(ONE): grid}, kind="individual"), *_EXACT
+    yield (
+        "scikit-learn",
+        lambda: _sklearn(some, [w.column(ONE)], {w.column(ONE): grid}, kind="individual"),
+        *_EXACT,
+    )
     if w.is_numpy and available("alibi"):
-        yield "alibi", lambda: _alibi(some, [w.column(ONE)], {w.column(ONE): grid}, kind="individual").ice_values[0][0], *_EXACT
+        yield (
+            "alibi",
+            lambda: _alibi(some, [w.column(ONE)], {w.column(ONE): grid}, kind="individual").ice_values[0][
+                0
+            ],
+            *_EXACT,
+        )
     if available("PDPbox"):
         frame = _own_frame(some)
         yield "PDPbox", lambda: _pdpbox(some, frame, grid).results[0].ice_lines.to_numpy(), *_EXACT
@@ -84,10 +107,14 @@ def _category_peers(w: Workload) -> Iterator[tuple[str, Any, float | None, str]]
         yield "dalex", lambda: _dalex_profile(w, name, levels, "partial", "categorical"), *_EXACT
 
 
-def _sklearn(w: Workload, features: list[Any], grids: dict[Any, Any], kind: str = "average", **options: Any) -> np.ndarray:
+def _sklearn(
+    w: Workload, features: list[Any], grids: dict[Any, Any], kind: str = "average", **options: Any
+) -> np.ndarray:
     from sklearn.inspection import partial_dependence
 
-    found = partial_dependence(w.model, w.X, features, custom_values=grids, kind=kind, method="brute", **options)
+    found = partial_dependence(
+        w.model, w.X, features, custom_values=grids, kind=kind, method="brute", **options
+    )
     return found[kind][0]
 
 
@@ -119,7 +146,11 @@ class MatrixModel:
         return self.model.predict(frame.to_numpy())
 
 
-_PDPBOX: dict[str, Any] = {"n_classes": 0, "n_jobs": 1, "pred_func": lambda model, rows: model.predict(rows)}
+_PDPBOX: dict[str, Any] = {
+    "n_classes": 0,
+    "n_jobs": 1,
+    "pred_func": lambda model, rows: model.predict(rows),
+}
 
 
 def _own_frame(w: Workload) -> pd.DataFrame:
@@ -137,7 +168,9 @@ def _pdpbox_pair(w: Workload, frame: pd.DataFrame) -> np.ndarray:
     from pdpbox.pdp import PDPInteract
 
     grids = [w.grid(name, GRID_2D) for name in PAIR]
-    found = PDPInteract(_model(w), frame, _names(w), list(PAIR), list(PAIR), cust_grid_points=grids, **_PDPBOX)
+    found = PDPInteract(
+        _model(w), frame, _names(w), list(PAIR), list(PAIR), cust_grid_points=grids, **_PDPBOX
+    )
     return found.results[0].pdp.reshape(GRID_2D, GRID_2D)
 
 
@@ -148,10 +181,14 @@ def _names(w: Workload) -> list[str]:
 def _dalex(w: Workload) -> Any:
     import dalex
 
-    return dalex.Explainer(_model(w), _frame(w), w.y, verbose=False, precalculate=False, model_type="regression")
+    return dalex.Explainer(
+        _model(w), _frame(w), w.y, verbose=False, precalculate=False, model_type="regression"
+    )
 
 
-def _dalex_profile(w: Workload, feature: str, grid: np.ndarray, kind: str, variable_type: str = "numerical") -> np.ndarray:
+def _dalex_profile(
+    w: Workload, feature: str, grid: np.ndarray, kind: str, variable_type: str = "numerical"
+) -> np.ndarray:
     found = _dalex(w).model_profile(
         type=kind, N=None, variables=[feature], variable_type=variable_type, variable_splits={feature: grid},
         center=False, verbose=False,
@@ -161,7 +198,11 @@ def _dalex_profile(w: Workload, feature: str, grid: np.ndarray, kind: str, varia
 
 def _dalex_curves(w: Workload, grid: np.ndarray) -> np.ndarray:
     found = _dalex(w).predict_profile(
-        _frame(w), variables=[ONE], variable_splits={ONE: grid}, variable_splits_with_obs=False, verbose=False
+        _frame(w),
+        variables=[ONE],
+        variable_splits={ONE: grid},
+        variable_splits_with_obs=False,
+        verbose=False,
     )
     return found.result["_yhat_"].to_numpy().reshape(len(w.X), -1)
 
@@ -176,7 +217,12 @@ def _ale_peers(w: Workload) -> Iterator[tuple[str, Any, float | None, str]]:
         yield "PyALE", lambda: _pyale(w), *_EXACT
     if available("dalex"):
         grid = w.edges(ONE, BINS)
-        yield "dalex", lambda: _dalex_profile(w, ONE, grid, "accumulated"), None, "dalex weighs rows by a kernel instead of bins"
+        yield (
+            "dalex",
+            lambda: _dalex_profile(w, ONE, grid, "accumulated"),
+            None,
+            "dalex weighs rows by a kernel instead of bins",
+        )
 
 
 def _alibi_ale(w: Workload) -> np.ndarray:
@@ -191,7 +237,9 @@ def _alibi_ale(w: Workload) -> np.ndarray:
 def _pyale(w: Workload) -> np.ndarray:
     from PyALE import ale
 
-    found = ale(_frame(w), _model(w), [ONE], feature_type="continuous", grid_size=BINS, include_CI=False, plot=False)
+    found = ale(
+        _frame(w), _model(w), [ONE], feature_type="continuous", grid_size=BINS, include_CI=False, plot=False
+    )
     return found["eff"].to_numpy()
 
 

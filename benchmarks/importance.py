@@ -22,20 +22,31 @@ def importance_lines(workload: Workload) -> Iterator[Line]:
     if available("dalex"):
         peers["dalex"] = _dalex_parts
     for name, ask in peers.items():
-        yield Line("importance", workload, name, lambda ex: ex.importance(repeats=REPEATS), lambda ask=ask: ask(workload), *_RANDOM)
+        yield Line(
+            "importance",
+            workload,
+            name,
+            lambda ex: ex.importance(repeats=REPEATS),
+            lambda ask=ask: ask(workload),
+            *_RANDOM,
+        )
 
 
 def _sklearn(w: Workload) -> np.ndarray:
     from sklearn.inspection import permutation_importance
 
-    found = permutation_importance(w.model, w.X, w.y, scoring="neg_mean_squared_error", n_repeats=REPEATS, random_state=0)
+    found = permutation_importance(
+        w.model, w.X, w.y, scoring="neg_mean_squared_error", n_repeats=REPEATS, random_state=0
+    )
     return found.importances_mean
 
 
 def _alibi(w: Workload) -> np.ndarray:
     from alibi.explainers import PermutationImportance
 
-    explainer = PermutationImportance(w.model.predict, loss_fns="mean_squared_error", feature_names=list(NUMERIC), verbose=False)
+    explainer = PermutationImportance(
+        w.model.predict, loss_fns="mean_squared_error", feature_names=list(NUMERIC), verbose=False
+    )
     found = explainer.explain(w.X, w.y, kind="difference", n_repeats=REPEATS)
     return np.array([one["mean"] for one in found.data["feature_importance"][0]])
 

@@ -41,7 +41,11 @@ def lines(only: str, on: str, peer: str) -> Iterator[Line]:
 
 def row(result: Result) -> str:
     line, peer = result.line, result.cpu["peer"]
-    difference = f"{result.difference:.1e}" + (f" ({line.note})" if line.note else "") + ("" if result.agrees else " DISAGREES")
+    difference = (
+        f"{result.difference:.1e}"
+        + (f" ({line.note})" if line.note else "")
+        + ("" if result.agrees else " DISAGREES")
+    )
     ratios = (f"{result.cpu[who] / peer:.3f}" for who in ("ours", "no checks", "from scratch"))
     overheads = (f"{result.overhead[who]:.2f}" for who in ("ours", "no checks"))
     cells = (
@@ -69,7 +73,9 @@ def main() -> int:
         result = measure(line, chosen.repeats)
         print(row(result), flush=True)
         if result.ratio >= 1 or not result.agrees:
-            behind.append(f"{line.method} on {line.workload.name} against {line.peer_name}: {result.ratio:.2f}")
+            behind.append(
+                f"{line.method} on {line.workload.name} against {line.peer_name}: {result.ratio:.2f}"
+            )
     print("\n" + ("behind: " + "; ".join(behind) if behind else "ahead on every line"))
     return 1 if behind else 0
 

@@ -73,7 +73,9 @@ def linear_pandas() -> Workload:
 
 def boosting_numpy() -> Workload:
     X, y = _table(5_000)
-    return Workload("boosting, numpy", HistGradientBoostingRegressor(max_iter=50, random_state=0).fit(X, y), X, y)
+    return Workload(
+        "boosting, numpy", HistGradientBoostingRegressor(max_iter=50, random_state=0).fit(X, y), X, y
+    )
 
 
 def mixed_pipeline() -> Workload:
@@ -84,7 +86,18 @@ def mixed_pipeline() -> Workload:
     frame["shape"] = generator.choice(np.array(SHAPES, dtype=object), len(frame))
     y = y + 2.0 * (frame["colour"] == "red").to_numpy() + (frame["shape"] == "long").to_numpy()
     encode = make_column_transformer((OneHotEncoder(), ["colour", "shape"]), remainder="passthrough")
-    return Workload("mixed pipeline, pandas", make_pipeline(encode, Ridge()).fit(frame, y), frame, y, categorical="colour")
+    return Workload(
+        "mixed pipeline, pandas",
+        make_pipeline(encode, Ridge()).fit(frame, y),
+        frame,
+        y,
+        categorical="colour",
+    )
 
 
-WORKLOADS = {"linear-numpy": linear_numpy, "linear-pandas": linear_pandas, "boosting": boosting_numpy, "mixed": mixed_pipeline}
+WORKLOADS = {
+    "linear-numpy": linear_numpy,
+    "linear-pandas": linear_pandas,
+    "boosting": boosting_numpy,
+    "mixed": mixed_pipeline,
+}

@@ -30,7 +30,9 @@ def nearest(name: str, known: Iterable[str]) -> str:
     folded = {candidate.casefold(): candidate for candidate in names}
     given = name.casefold()
     close = difflib.get_close_matches(given, folded, n=1, cutoff=0.6)
-    close = close or [known for known in folded if len(given) > 2 and (known.startswith(given) or given.startswith(known))]
+    close = close or [
+        known for known in folded if len(given) > 2 and (known.startswith(given) or given.startswith(known))
+    ]
     if close:
         return f"; did you mean {folded[close[0]]!r}?"
     shown = ", ".join(repr(candidate) for candidate in names[:8])

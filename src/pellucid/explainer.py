@@ -93,7 +93,9 @@ class Explainer:
         checks: bool = True,
     ) -> None:
         labels = None if y is None else plain_array(y)
-        self.predictor = Predictor(model, X, output=output, link=link, labels=labels, feature_names=feature_names)
+        self.predictor = Predictor(
+            model, X, output=output, link=link, labels=labels, feature_names=feature_names
+        )
         self.data = Data.of(
             as_frame(X, feature_names or self.predictor.names),
             y,
@@ -142,7 +144,18 @@ class Explainer:
         result's `caveats` say whether they do.
         """
         run = self._run("partial dependence")
-        return pdp(self.predictor, self.data, features, grid=grid, at=at, kind=kind, center=center, pure=pure, rows=rows, run=run)
+        return pdp(
+            self.predictor,
+            self.data,
+            features,
+            grid=grid,
+            at=at,
+            kind=kind,
+            center=center,
+            pure=pure,
+            rows=rows,
+            run=run,
+        )
 
     def ice(
         self,
@@ -162,7 +175,16 @@ class Explainer:
         """
         run = self._run("individual curves")
         return ice(
-            self.predictor, self.data, feature, rows=rows, sample=sample, grid=grid, at=at, center=center, derivative=derivative, run=run
+            self.predictor,
+            self.data,
+            feature,
+            rows=rows,
+            sample=sample,
+            grid=grid,
+            at=at,
+            center=center,
+            derivative=derivative,
+            run=run,
         )
 
     def ale(
@@ -181,7 +203,16 @@ class Explainer:
         the model's own derivatives.
         """
         run = self._run("accumulated local effects")
-        return ale(self.predictor, self.data, features, bins=bins, total=total, order=order, gradient=gradient, run=run)
+        return ale(
+            self.predictor,
+            self.data,
+            features,
+            bins=bins,
+            total=total,
+            order=order,
+            gradient=gradient,
+            run=run,
+        )
 
     def mplot(self, feature: Any, *, bins: int = 20) -> Effect:
         """Average prediction of the rows that have a value: the marginal plot, to compare with `pdp` and `ale`."""

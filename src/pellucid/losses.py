@@ -106,23 +106,41 @@ _CLASSIFICATION = {
     "error": _mean_of("error", _wrong),
     "1-auc": Loss("1-auc", _one_minus_auc),
 }
-_ALIASES = {"auc": "1-auc", "r2": "1-r2", "accuracy": "error", "ce": "error", "logloss": "log_loss", "cross_entropy": "log_loss"}
+_NEED_PROBABILITIES = {"log_loss", "brier"}
+_ALIASES = {
+    "auc": "1-auc",
+    "r2": "1-r2",
+    "accuracy": "error",
+    "ce": "error",
+    "logloss": "log_loss",
+    "cross_entropy": "log_loss",
+}
 
 
-def find_loss(loss: Any, task: str) -> Loss:
-    """The loss of a name, or a function ``loss(y, prediction)`` wrapped as one; None: mse or log loss."""
+def find_loss(loss: Any, task: str, scale: str = "probability") -> Loss:
+    """The loss of a name, or a function ``loss(y, prediction)`` wrapped as one.
+
+    None: mse, or log loss; the error rate for a classifier that gives scores instead of probabilities.
+    """
     if isinstance(loss, Loss):
         return loss
     known = _CLASSIFICATION if task == "classification" else _REGRESSION
+    scores = task == "classification" and scale != "probability"
     if loss is None:
-        return known["log_loss" if task == "classification" else "mse"]
+        return known["mse" if task != "classification" else "error" if scores else "log_loss"]
     if isinstance(loss, str):
         name = _ALIASES.get(loss.lower(), loss.lower())
+        if scores and name in _NEED_PROBABILITIES:
+            raise InputError(
+                f"loss={loss!r} needs probabilities, but the model gives scores; use 'error' or '1-auc'."
+            )
         if name in known:
             return known[name]
         other = "classification" if task != "classification" else "regression"
         if name in _CLASSIFICATION | _REGRESSION:
-            raise InputError(f"loss={loss!r} is a {other} loss, but the model does {task}; use one of {', '.join(known)}.")
+            raise InputError(
+                f"loss={loss!r} is a {other} loss, but the model does {task}; use one of {', '.join(known)}."
+            )
         raise InputError(f"loss={loss!r} is not known{nearest(loss, known)}")
     if callable(loss):
         return _wrap(loss)

@@ -38,7 +38,9 @@ METHODS = {
     "pdp centred": Method(Explainer.pdp, ("temp",), options={"grid": 6, "center": "mean"}),
     "ice": Method(Explainer.ice, ("temp",), weighable=False, options={"grid": 6}),
     "ice centred": Method(Explainer.ice, ("temp",), weighable=False, options={"grid": 6, "center": 10.0}),
-    "ice derivative": Method(Explainer.ice, ("hum",), weighable=False, options={"grid": 6, "derivative": True}),
+    "ice derivative": Method(
+        Explainer.ice, ("hum",), weighable=False, options={"grid": 6, "derivative": True}
+    ),
     "ale": Method(Explainer.ale, ("temp",), options={"bins": 8}),
     "ale category": Method(Explainer.ale, ("season",)),
     "ale boolean": Method(Explainer.ale, ("work",)),
@@ -46,8 +48,12 @@ METHODS = {
     "ale mixed pair": Method(Explainer.ale, ("season", "hum"), options={"bins": 3, "total": True}),
     "mplot": Method(Explainer.mplot, ("temp",), options={"bins": 6}),
     "importance": Method(Explainer.importance, weighable=False, needs_y=True, options={"repeats": 3}),
-    "importance halves": Method(Explainer.importance, weighable=False, needs_y=True, options={"scheme": "halves"}),
-    "importance pairs": Method(Explainer.importance, needs_y=True, options={"scheme": "pairs", "loss": "mae"}),
+    "importance halves": Method(
+        Explainer.importance, weighable=False, needs_y=True, options={"scheme": "halves"}
+    ),
+    "importance pairs": Method(
+        Explainer.importance, needs_y=True, options={"scheme": "pairs", "loss": "mae"}
+    ),
     "importance without y": Method(Explainer.importance, options={"scheme": "pairs", "loss": "variance"}),
     "importance pdp": Method(Explainer.importance, options={"method": "pdp", "grid": 6}),
     "dependence": Method(Explainer.dependence),

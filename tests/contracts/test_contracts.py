@@ -5,10 +5,10 @@ import json
 
 import numpy as np
 import pytest
-from contracts.methods import METHODS
-from contracts.tables import KINDS, NAMES, as_pandas, columns, model, outcome
 
 import pellucid
+from contracts.methods import METHODS
+from contracts.tables import KINDS, NAMES, as_pandas, columns, model, outcome
 from pellucid import Explainer
 from pellucid.explanations.store import encode
 from pellucid.runner import run as runner
@@ -18,7 +18,9 @@ every_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS.k
 
 def explainer(table, *, y=True, **options):
     names = NAMES if isinstance(table, np.ndarray) and table.dtype.names is None else None
-    return Explainer(model, table, outcome(table) if y else None, feature_names=names, progress=False, **options)
+    return Explainer(
+        model, table, outcome(table) if y else None, feature_names=names, progress=False, **options
+    )
 
 
 def content(result) -> str:
@@ -82,7 +84,9 @@ def test_asking_again_gives_the_same(method):
 @every_method
 def test_weights_of_one_are_no_weights(method):
     table = as_pandas(columns())
-    assert content(method(explainer(table))) == content(method(explainer(table, sample_weight=np.ones(len(table)))))
+    assert content(method(explainer(table))) == content(
+        method(explainer(table, sample_weight=np.ones(len(table))))
+    )
 
 
 @every_method
@@ -178,5 +182,8 @@ def test_a_model_that_fails_halfway_is_a_clear_error(method):
     if "dependence" in str(method.call):
         assert method(ex).values.shape == (5, 5)
         return
-    with pytest.raises(pellucid.ModelError, match="failed on a batch of .* rows: RuntimeError: out of memory on the device"):
+    with pytest.raises(
+        pellucid.ModelError,
+        match=r"failed on a batch of .* rows: RuntimeError: out of memory on the device",
+    ):
         method(ex)

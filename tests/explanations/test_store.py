@@ -41,7 +41,11 @@ def test_other_arrays(array):
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner) | st.lists(inner).map(tuple) | st.dictionaries(st.text().filter(lambda s: not s.startswith("__")), inner),
+    lambda inner: (
+        st.lists(inner)
+        | st.lists(inner).map(tuple)
+        | st.dictionaries(st.text().filter(lambda s: not s.startswith("__")), inner)
+    ),
     max_leaves=10,
 )
 

@@ -38,7 +38,7 @@ def classifier():
     return GradientBoostingClassifier(n_estimators=8, random_state=0).fit(X, labels), X
 
 
-def same(actual, expected):
+def assert_same(actual, expected):
     np.testing.assert_allclose(actual, expected, rtol=TOLERANCE, atol=TOLERANCE)
 
 
@@ -51,9 +51,9 @@ def test_pdp_and_ice_of_one_feature(request, regression, model, feature):
     theirs = partial_dependence(estimator, X, [feature], **options)
     explainer = Explainer(estimator, X)
     effect = explainer.pdp(feature, grid=20)
-    same(effect.grid, theirs["grid_values"][0])
-    same(effect.values, theirs["average"][0])
-    same(explainer.ice(feature, grid=20).values, theirs["individual"][0])
+    assert_same(effect.grid, theirs["grid_values"][0])
+    assert_same(effect.values, theirs["average"][0])
+    assert_same(explainer.ice(feature, grid=20).values, theirs["individual"][0])
 
 
 def test_pdp_of_a_pair(regression, forest):
@@ -63,9 +63,9 @@ def test_pdp_of_a_pair(regression, forest):
     explainer = Explainer(forest, X)
     effect = explainer.pdp((0, 3), grid=6)
     for ours, grid in zip(effect.grid, theirs["grid_values"], strict=True):
-        same(ours, grid)
-    same(effect.values, theirs["average"][0])
-    same(explainer.pdp((0, 3), grid=6, kind="individual").values, theirs["individual"][0])
+        assert_same(ours, grid)
+    assert_same(effect.values, theirs["average"][0])
+    assert_same(explainer.pdp((0, 3), grid=6, kind="individual").values, theirs["individual"][0])
 
 
 def test_pdp_at_custom_values(regression, machine):
@@ -73,7 +73,7 @@ def test_pdp_at_custom_values(regression, machine):
     at = [-1.5, 0.25, 0.75, 3.0]
     theirs = partial_dependence(machine, X, [1], method="brute", kind="average", custom_values={1: at})
     effect = Explainer(machine, X).pdp(1, at=at)
-    same(effect.values, theirs["average"][0])
+    assert_same(effect.values, theirs["average"][0])
 
 
 @pytest.mark.parametrize("features", [[0], [0, 1]])
@@ -83,7 +83,7 @@ def test_weighted_pdp(regression, forest, features):
     options = {"method": "brute", "grid_resolution": 5, "percentiles": (0, 1), "kind": "average"}
     theirs = partial_dependence(forest, X, features, sample_weight=mass, **options)
     effect = Explainer(forest, X, sample_weight=mass).pdp(features, grid=5)
-    same(effect.values, theirs["average"][0])
+    assert_same(effect.values, theirs["average"][0])
 
 
 def test_pdp_of_every_class(classifier):
@@ -101,8 +101,8 @@ def test_pdp_of_every_class(classifier):
     explainer = Explainer(model, X)
     effect = explainer.pdp(1, grid=9)
     assert effect.values.shape == (9, 3)
-    same(effect.values.T, theirs["average"])
-    same(np.moveaxis(explainer.ice(1, grid=9).values, -1, 0), theirs["individual"])
+    assert_same(effect.values.T, theirs["average"])
+    assert_same(np.moveaxis(explainer.ice(1, grid=9).values, -1, 0), theirs["individual"])
     assert effect.scale == "probability"
 
 
@@ -131,8 +131,8 @@ def test_permutation_importance(monkeypatch, regression, forest, loss, scoring, 
     )
     monkeypatch.setattr(permutation, "donor_rows", lambda *_: sklearn_donors(7, len(X), 6))
     ours = Explainer(forest, X, y, sample_weight=mass, checks=False).importance(loss=loss, repeats=6)
-    same(ours.repeats, theirs.importances)
-    same(ours.values, theirs.importances_mean)
+    assert_same(ours.repeats, theirs.importances)
+    assert_same(ours.values, theirs.importances_mean)
 
 
 def test_permutation_importance_of_a_classifier(monkeypatch, classifier):
@@ -143,4 +143,4 @@ def test_permutation_importance_of_a_classifier(monkeypatch, classifier):
     explainer = Explainer(model, X, labels, checks=False)
     for loss, scoring in {"log_loss": "neg_log_loss", "error": "accuracy", "1-auc": "roc_auc_ovr"}.items():
         theirs = permutation_importance(model, X, labels, n_repeats=4, random_state=3, scoring=scoring)
-        same(explainer.importance(loss=loss, repeats=4).repeats, theirs.importances)
+        assert_same(explainer.importance(loss=loss, repeats=4).repeats, theirs.importances)

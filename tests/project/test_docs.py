@@ -10,20 +10,28 @@ import pytest
 
 import pellucid
 
-MODULES = [module.name for module in pkgutil.walk_packages(pellucid.__path__, "pellucid.") if "_frame" not in module.name]
+MODULES = [
+    module.name
+    for module in pkgutil.walk_packages(pellucid.__path__, "pellucid.")
+    if "_frame" not in module.name and "__main__" not in module.name
+]
 OPTIONAL = ("pellucid.models.",)
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("name", [name for name in MODULES if not name.startswith(OPTIONAL)])
 def test_docstring_examples(name):
-    failures, _ = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    failures, _ = doctest.testmod(
+        importlib.import_module(name), optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    )
     assert failures == 0
 
 
 def test_readme_examples(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.S)
+    blocks = re.findall(
+        r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.S
+    )
     assert blocks
     names: dict[str, object] = {}
     for block in blocks:
@@ -31,7 +39,11 @@ def test_readme_examples(tmp_path, monkeypatch):
     assert (tmp_path / "report.html").stat().st_size > 100_000
 
 
-@pytest.mark.parametrize("path", [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"], ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path",
+    [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"],
+    ids=lambda path: path.name,
+)
 def test_links_lead_somewhere(path):
     for link in re.findall(r"\]\(([^)#]+)\)", path.read_text(encoding="utf-8")):
         if not link.startswith("http"):

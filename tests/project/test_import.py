@@ -4,7 +4,23 @@ import json
 import subprocess
 import sys
 
-HEAVY = ("pandas", "polars", "pyarrow", "narwhals", "sklearn", "scipy", "altair", "vl_convert", "matplotlib", "numba", "torch", "joblib", "rich", "typer", "jinja2")
+HEAVY = (
+    "pandas",
+    "polars",
+    "pyarrow",
+    "narwhals",
+    "sklearn",
+    "scipy",
+    "altair",
+    "vl_convert",
+    "matplotlib",
+    "numba",
+    "torch",
+    "joblib",
+    "rich",
+    "typer",
+    "jinja2",
+)
 
 
 def _loaded_after(statement: str) -> set[str]:
@@ -22,10 +38,15 @@ def test_datasets_load_no_dataframe_library_until_asked():
 
 
 def test_command_line_help_loads_no_dataframe_library():
-    assert _loaded_after("import pellucid.cli") & {"pandas", "polars", "sklearn", "altair", "scipy"} == set()
+    assert (
+        _loaded_after("import pellucid.cli") & {"pandas", "polars", "sklearn", "altair", "scipy"} == set()
+    )
 
 
 def test_explainer_loads_no_plotting_library():
     loaded = _loaded_after("from pellucid import Explainer")
-    assert loaded & {"altair", "vl_convert", "matplotlib", "rich", "typer", "polars", "pyarrow", "torch"} == set()
+    assert (
+        loaded & {"altair", "vl_convert", "matplotlib", "rich", "typer", "polars", "pyarrow", "torch"}
+        == set()
+    )
     assert "numpy" in loaded

@@ -44,13 +44,20 @@ def imports() -> list[tuple[Path, str, str]]:
                 assert node.level == 0, f"{relative}: relative import; write the whole name"
                 found.append((relative, part, node.module or ""))
             elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "import_module":
-                if node.args and isinstance(node.args[0], ast.Constant):
-                    found.append((relative, part, str(node.args[0].value)))
+                found += [
+                    (relative, part, str(name.value))
+                    for name in node.args[:1]
+                    if isinstance(name, ast.Constant)
+                ]
     return found
 
 
 def test_every_part_has_a_layer():
-    parts = {path.name.removesuffix(".py") for path in ROOT.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    parts = {
+        path.name.removesuffix(".py")
+        for path in ROOT.iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
     assert parts - {"__init__"} == set().union(*LAYERS)
 
 
@@ -66,15 +73,27 @@ def test_lower_layers_do_not_import_higher_ones():
 
 
 def test_only_the_model_doorway_knows_model_libraries():
-    wrong = [f"{path}: {module}" for path, part, module in imports() if module.split(".")[0] in LIBRARIES_OF_MODELS and part != "models"]
+    wrong = [
+        f"{path}: {module}"
+        for path, part, module in imports()
+        if module.split(".")[0] in LIBRARIES_OF_MODELS and part != "models"
+    ]
     assert wrong == []
 
 
 def test_nothing_is_pickled():
-    assert [str(path) for path, _, module in imports() if module.split(".")[0] in {"pickle", "dill", "cloudpickle"}] == []
+    assert [
+        str(path)
+        for path, _, module in imports()
+        if module.split(".")[0] in {"pickle", "dill", "cloudpickle"}
+    ] == []
 
 
 def test_methods_do_not_print_plot_or_check_containers():
     banned = {"pandas", "polars", "pyarrow", "altair", "rich", "typer", "joblib"}
-    wrong = [f"{path}: {module}" for path, part, module in imports() if part in {"methods", "diagnostics"} and module.split(".")[0] in banned]
+    wrong = [
+        f"{path}: {module}"
+        for path, part, module in imports()
+        if part in {"methods", "diagnostics"} and module.split(".")[0] in banned
+    ]
     assert wrong == []

@@ -154,7 +154,7 @@ def test_ctrl_c_while_threads_work_ends_a_partial_stream():
     def slow(X):
         time.sleep(0.01)
         calls.append(len(X))
-        if len(calls) == 20:
+        if len(calls) == 100:
             _thread.interrupt_main()  # as Ctrl-C does: the main thread is waiting for a batch
         return multiply(X)
 
@@ -216,3 +216,11 @@ def test_nothing_to_ask():
     run = Run()
     assert run.collect(predictor, data, sweep).shape == (0, 40, 1)
     assert run.cost().model_calls == 0
+
+
+def test_runs_that_share_a_memory_work_a_thing_out_once():
+    shared, calls = {}, []
+    for _ in range(2):
+        assert Run(memory_of=shared).remember("answer", lambda: calls.append(1) or 42) == 42
+    assert calls == [1]
+    assert Run().remember("answer", lambda: 43) == 43

@@ -100,7 +100,10 @@ class Scratch(ABC):
 
     @abstractmethod
     def fill(self, columns: Mapping[int, tuple[Any, IntArray]], n: int) -> Any:
-        """The first ``n`` rows with ``columns[j] = (native column, index)`` put in place of column j."""
+        """The first ``n`` rows with ``columns[j] = (native column, index)`` put in place of column j.
+
+        ``index`` has one entry per row, or the shape (variants, rows); one column stands for all rows.
+        """
 
 
 class StackedScratch(Scratch):
@@ -111,9 +114,12 @@ class StackedScratch(Scratch):
 
     def fill(self, columns: Mapping[int, tuple[Any, IntArray]], n: int) -> Any:
         stack = self._stack if n == len(self._stack) else self._stack.head(n)
-        return stack.replace(
-            {j: stack.gather(column, index) for j, (column, index) in columns.items()}
-        ).native
+        per_row = {j: (column, _per_row(index, n)) for j, (column, index) in columns.items()}
+        return stack.replace({j: stack.gather(column, index) for j, (column, index) in per_row.items()}).native
+
+
+def _per_row(index: IntArray, n: int) -> IntArray:
+    return index if index.ndim == 1 else np.broadcast_to(index, (len(index), n // len(index))).ravel()
 
 
 def unique_names(labels: Sequence[object]) -> tuple[str, ...]:

@@ -147,6 +147,8 @@ class MatrixScratch(Scratch):
         for j in self._dirty - columns.keys():
             self._stack[:, j] = np.tile(self._array[:, j], self._repeats)
         for j, (column, index) in columns.items():
-            self._stack[:n, j] = column[index]
+            target = self._stack[:n, j]
+            target = target if index.ndim == 1 else target.reshape(len(index), -1)  # a view: writes go through
+            target[:] = column[index]
         self._dirty = set(columns)
         return self._stack[:n]

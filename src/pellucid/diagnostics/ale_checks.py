@@ -93,10 +93,17 @@ def _bin_stability(data: Data, j: int, used: int, bins: Any, recompute: Recomput
     some = data.take(data.spread(_ROWS))
     curves = [recompute(some, {"bins": count}) for count in (max(2, used // 2), used, used * 2)]
     axis = curves[1][0]
-    values = [np.stack([np.interp(axis, points, v[:, k]) for k in range(v.shape[1])], axis=1) for points, v in curves]
+    values = [
+        np.stack([np.interp(axis, points, v[:, k]) for k in range(v.shape[1])], axis=1)
+        for points, v in curves
+    ]
     centred = [v - v.mean(axis=0) for v in values]
     span = np.maximum(np.ptp(centred[1], axis=0), 1e-300)
-    change = float((np.maximum(np.abs(centred[0] - centred[1]), np.abs(centred[2] - centred[1])).max(axis=0) / span).max())
+    change = float(
+        (
+            np.maximum(np.abs(centred[0] - centred[1]), np.abs(centred[2] - centred[1])).max(axis=0) / span
+        ).max()
+    )
     if change > _UNSTABLE and np.ptp(values[1]) > 1e-12 * max(1.0, float(np.abs(values[1]).max())):
         name = data.schema.names[j]
         yield Caveat(

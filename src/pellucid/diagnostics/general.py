@@ -12,7 +12,7 @@ from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.words import number, percent
 from pellucid.losses import find_loss
 from pellucid.models import Predictor
-from pellucid.models.outcome import both_classes, constant_prediction, outcome_for
+from pellucid.models.outcome import constant_prediction, outcome_for
 from pellucid.models.predictor import LOGIT_FLOOR
 from pellucid.runner import Run
 
@@ -25,7 +25,9 @@ def general_caveats(predictor: Predictor, data: Data, run: Run) -> tuple[Caveat,
     """Caveats that hold for every method; the model is asked once per Explainer."""
     if not run.checks:
         return ()
-    about_model: tuple[Caveat, ...] = run.remember("general", lambda: tuple(_about_model(predictor, data, run)))
+    about_model: tuple[Caveat, ...] = run.remember(
+        "general", lambda: tuple(_about_model(predictor, data, run))
+    )
     return (*about_model, *_about_run(run))
 
 
@@ -75,10 +77,8 @@ def _clipping(predictor: Predictor, raw: FloatArray) -> Iterator[Caveat]:
 
 def _poor(predictor: Predictor, some: Data, raw: FloatArray) -> Iterator[Caveat]:
     y = outcome_for(predictor, some)
-    if predictor.scale == "score" and predictor.task == "classification":
-        return
-    loss = find_loss(None, predictor.task)
-    own = loss(y, both_classes(predictor, raw), some.weights)
+    loss = find_loss(None, predictor.task, predictor.raw_scale)
+    own = loss(y, raw, some.weights)
     constant = loss(y, constant_prediction(predictor, y, some.weights), some.weights)
     if constant > 0 and own > _POOR * constant:
         yield Caveat(
@@ -88,4 +88,3 @@ def _poor(predictor: Predictor, some: Data, raw: FloatArray) -> Iterator[Caveat]
             threshold=_POOR,
             advice="Do not explain a model that does not predict; improve it or check that y belongs to X.",
         )
-

@@ -53,7 +53,9 @@ def measure(curves: FloatArray) -> Heterogeneity:
     return Heterogeneity(float(np.clip(interaction[worst], 0.0, 1.0)), float((agreement < 0).mean()))
 
 
-def heterogeneity_caveat(data: Data, chosen: tuple[int, ...], curves: FloatArray, rows: IntArray) -> Iterator[Caveat]:
+def heterogeneity_caveat(
+    data: Data, chosen: tuple[int, ...], curves: FloatArray, rows: IntArray
+) -> Iterator[Caveat]:
     """The average of one feature hides interactions."""
     found = measure(curves)
     if found.interaction < _SHARE and found.opposed < _OPPOSED:
@@ -86,7 +88,11 @@ def best_splitter(data: Data, chosen: tuple[int, ...], curves: FloatArray) -> Co
     total = float(np.square(rest).sum())
     if total <= 1e-18 * float(np.square(flat).sum()) or total == 0:
         return None
-    scores = {k: _explained(rest, total, data.codes(k)) for k in range(len(data.schema.features)) if k not in chosen}
+    scores = {
+        k: _explained(rest, total, data.codes(k))
+        for k in range(len(data.schema.features))
+        if k not in chosen
+    }
     if not scores:
         return None
     best = max(scores, key=lambda k: scores[k])

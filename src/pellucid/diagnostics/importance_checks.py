@@ -14,7 +14,7 @@ from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.words import listed, number, percent
 from pellucid.losses import Loss
 from pellucid.models import Predictor
-from pellucid.models.outcome import both_classes, constant_prediction, outcome_for
+from pellucid.models.outcome import constant_prediction, outcome_for
 from pellucid.runner import Run, Sweep
 
 _TOGETHER = 0.7
@@ -60,7 +60,9 @@ def permutation_caveats(
     return tuple(caveats)
 
 
-def _training_data(predictor: Predictor, data: Data, loss: Loss, baseline: float, y: FloatArray) -> Iterator[Caveat]:
+def _training_data(
+    predictor: Predictor, data: Data, loss: Loss, baseline: float, y: FloatArray
+) -> Iterator[Caveat]:
     """A loss near zero looks like the data the model was fitted to."""
     if loss.name == "share of prediction variance" or len(data) < 20:
         return
@@ -68,15 +70,17 @@ def _training_data(predictor: Predictor, data: Data, loss: Loss, baseline: float
     if constant > 0 and baseline < _MEMORISED * constant:
         yield Caveat(
             code="training-data",
-            message=f"The model is almost perfect here: its {loss.name} is {percent(baseline / constant)} of that of a constant, as on data it was fitted to.",
+            message=f"The model is almost perfect here: its {loss.name} is {number(baseline)}, that of a constant {number(constant)}, as on data it was fitted to.",
             value=baseline / constant,
             threshold=_MEMORISED,
             advice="Pass held-out data: on training data overfitted features look important.",
         )
 
 
-def _overfitting(predictor: Predictor, holdout: Data, run: Run, loss: Loss, baseline: float) -> Iterator[Caveat]:
-    raw = both_classes(predictor, run.predict(predictor, holdout, full=True))
+def _overfitting(
+    predictor: Predictor, holdout: Data, run: Run, loss: Loss, baseline: float
+) -> Iterator[Caveat]:
+    raw = run.predict(predictor, holdout, full=True)
     outside = loss(outcome_for(predictor, holdout), raw, holdout.weights)
     if outside > _OVERFIT * baseline:
         yield Caveat(
@@ -89,12 +93,20 @@ def _overfitting(predictor: Predictor, holdout: Data, run: Run, loss: Loss, base
 
 
 def _shared_importance(
-    data: Data, run: Run, players: dict[str, tuple[int, ...]], values: FloatArray, compare: str, joint: Joint
+    data: Data,
+    run: Run,
+    players: dict[str, tuple[int, ...]],
+    values: FloatArray,
+    compare: str,
+    joint: Joint,
 ) -> Iterator[Caveat]:
     """Features that go together hold the same information: their importance is larger than each one's."""
-    single = {player[0]: value for player, value in zip(players.values(), values, strict=True) if len(player) == 1}
+    single = {
+        player[0]: value for player, value in zip(players.values(), values, strict=True) if len(player) == 1
+    }
     neutral = 1.0 if compare == "ratio" else 0.0
-    for cluster in _clusters(associations(data, run), set(single)):
+    strengths = associations(data, run)
+    for cluster in [] if strengths is None else _clusters(strengths, set(single)):
         together = joint(cluster)
         largest = max(single[j] for j in cluster)
         if together - neutral > (1 + _SHARED) * max(largest - neutral, 0.0) + 1e-12:
@@ -125,7 +137,9 @@ def _clusters(strength: FloatArray, allowed: set[int]) -> list[tuple[int, ...]]:
     return clusters
 
 
-def pdp_importance_caveats(predictor: Predictor, data: Data, run: Run, values: FloatArray) -> tuple[Caveat, ...]:
+def pdp_importance_caveats(
+    predictor: Predictor, data: Data, run: Run, values: FloatArray
+) -> tuple[Caveat, ...]:
     """Features that change predictions in single rows but not on average."""
     if not run.checks or run.interrupted:
         return general_caveats(predictor, data, run)

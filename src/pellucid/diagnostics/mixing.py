@@ -17,9 +17,10 @@ _ASSOCIATED = 0.3
 
 def mixing_caveat(data: Data, j: int, run: Run) -> Iterator[Caveat]:
     """Another feature is associated with this one, so their effects mix."""
-    if not run.checks or len(data.schema.features) < 2:
+    strengths = associations(data, run) if run.checks and len(data.schema.features) > 1 else None
+    if strengths is None:
         return
-    strength = associations(data, run)[j].copy()
+    strength = strengths[j].copy()
     strength[j] = -1.0
     other = int(np.argmax(strength))
     if strength[other] < _ASSOCIATED:

@@ -26,6 +26,7 @@ _USUAL = 0.95
 _SHARE = 0.15
 _ASSOCIATED = 0.3
 _FEWEST = 20
+_WIDEST = 2000
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,10 @@ class OffData:
     association: float
 
 
-def associations(data: Data, run: Run) -> FloatArray:
-    """The association matrix, worked out once."""
+def associations(data: Data, run: Run) -> FloatArray | None:
+    """The association matrix, worked out once; None for tables too wide for it."""
+    if len(data.schema.features) > _WIDEST:
+        return None
     matrix: FloatArray = run.remember("association", lambda: association_matrix(data, 5000))
     return matrix
 
@@ -47,7 +50,10 @@ def off_data(data: Data, j: int, run: Run) -> OffData | None:
     """Measure how far shuffling feature ``j`` leaves the data; None with one feature or too few rows."""
     if len(data.schema.features) < 2 or len(data) < _FEWEST:
         return None
-    strength = associations(data, run)[j].copy()
+    strengths = associations(data, run)
+    if strengths is None:
+        return None
+    strength = strengths[j].copy()
     strength[j] = -1.0
     partners = np.argsort(-strength, kind="stable")[: min(_PARTNERS, len(strength) - 1)]
     rows = data.spread(_ROWS)

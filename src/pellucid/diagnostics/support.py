@@ -15,7 +15,9 @@ _ROWS = 5
 _SHARE = 0.1
 
 
-def support_caveat(data: Data, chosen: tuple[int, ...], points: tuple[FloatArray, ...], counts: FloatArray) -> Iterator[Caveat]:
+def support_caveat(
+    data: Data, chosen: tuple[int, ...], points: tuple[FloatArray, ...], counts: FloatArray
+) -> Iterator[Caveat]:
     """Grid points, bins or cells with fewer than five rows."""
     rows = counts / data.weights.sum() * len(data)
     thin = rows < _ROWS - 1e-9

@@ -167,7 +167,7 @@ class Effect(Explanation):
             return "Nothing is known: no prediction was made."
         top, bottom = known[np.argmax(curve[known])], known[np.argmin(curve[known])]
         if shape == "flat":
-            return f"{noun} stays at {number(float(curve[top]))} whatever the value of {self.feature_names[0]}."
+            return f"{noun[0].upper()}{noun[1:]} stays at {number(float(curve[top]))} whatever the value of {self.feature_names[0]}."
         signed = self.method == "ale" or self.center is not None
         high, low = number(float(curve[top]), sign=signed), number(float(curve[bottom]), sign=signed)
         extremes = (

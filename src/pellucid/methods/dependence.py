@@ -7,20 +7,26 @@ dependence plot can be trusted for either. The model is not asked.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from pellucid.data import Data
 from pellucid.data.association import association_matrix
+from pellucid.errors import InputError
 from pellucid.explanations import Caveat, Dependence
 from pellucid.explanations.words import number
 from pellucid.models import Predictor
 from pellucid.runner import Run
 
 _RISKY = 0.7
+_WIDEST = 2000
 
 
 def dependence(predictor: Predictor, data: Data, *, run: Run) -> Dependence:
     """Association of every pair of features."""
+    if len(data.schema.features) > _WIDEST:
+        raise InputError(f"X has {len(data.schema.features)} features; a map of all pairs is drawn for at most {_WIDEST}: give fewer columns.")
     matrix = association_matrix(data)
     result = Dependence(
         values=matrix,
@@ -36,15 +42,17 @@ def dependence(predictor: Predictor, data: Data, *, run: Run) -> Dependence:
     risky = [pair for pair in result.strongest(len(matrix) ** 2) if pair[2] >= _RISKY] if run.checks else []
     if not risky:
         return result
-    from dataclasses import replace
-
     a, b, value = risky[0]
     caveat = Caveat(
         code="dependent-features",
-        message=f"{len(risky)} pairs of features go together strongly, first of all {a} and {b} ({number(value)}).",
+        message=f"{_pairs(len(risky))} strongly, first of all {a} and {b} ({number(value)}).",
         value=value,
         threshold=_RISKY,
         advice="Partial dependence, permutation importance and marginal Shapley values of these features ask the model about unlikely points; prefer ale, or group the features.",
         feature=a,
     )
     return replace(result, caveats=(caveat,))
+
+
+def _pairs(count: int) -> str:
+    return "One pair of features goes together" if count == 1 else f"{count} pairs of features go together"

@@ -21,7 +21,12 @@ def outcome_for(predictor: Predictor, data: Data) -> FloatArray:
             raise InputError(
                 f"y holds {data.y.ravel()[0]!r}, but the model predicts numbers; give a numeric y."
             ) from None
-        return y[:, None] if y.ndim == 1 else y
+        y = y[:, None] if y.ndim == 1 else y
+        if y.shape[1] != predictor.width:
+            raise InputError(
+                f"y has {y.shape[1]} columns but the model predicts {predictor.width}; give one outcome per prediction."
+            )
+        return y
     return _positions(predictor, data)
 
 
@@ -39,14 +44,6 @@ def _positions(predictor: Predictor, data: Data) -> FloatArray:
     return np.array(
         [known[label] if label in known else known[str(label)] for label in labels], dtype=np.float64
     )
-
-
-def both_classes(predictor: Predictor, raw: FloatArray) -> FloatArray:
-    """A binary model that returns one column, as two columns of probabilities (or scores)."""
-    if predictor.classes is None or raw.shape[-1] != 1 or len(predictor.classes) != 2:
-        return raw
-    other = 1.0 - raw if predictor.raw_scale == "probability" else -raw
-    return np.concatenate([other, raw], axis=-1)
 
 
 def constant_prediction(predictor: Predictor, y: FloatArray, weights: FloatArray) -> FloatArray:

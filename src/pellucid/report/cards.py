@@ -40,12 +40,14 @@ def card(
     why: str = "",
     advice: Mapping[str, str] | None = None,
     fits: bool = True,
+    full: bool = False,
     **options: Any,
 ) -> Plain:
     """The chart of an explanation with its sentences and caveats.
 
     ``why`` says why this chart was chosen, ``advice`` replaces that of caveats by their code, ``fits`` says
-    whether the chart may be made narrower, ``options`` are those of the chart.
+    whether the chart may be made narrower and ``full`` whether it needs the whole width, with its caveats
+    below; ``options`` are those of the chart.
     """
     spec, note = chart(explanation, **options)
     own = [item for item in explanation.caveats if item.code not in GENERAL]
@@ -56,6 +58,7 @@ def card(
         "sentences": list(sentences),
         "chart": spec,
         "fits": fits,
+        "full": full,
         "note": note,
         "why": why,
         "caveats": caveats(own, advice or {}),

@@ -12,6 +12,7 @@ from pellucid.report.cards import Plain, card, caveats, section
 
 _BARS = 20  # features of the importance chart
 _PAIRED = 30  # features of the dependence map
+_BESIDE = 12  # features of a dependence map that leaves room for its caveats beside it
 _TOGETHER = {
     "off-data": "These importances rest on rows that do not occur; read features that go together as one (groups=)."
 }
@@ -57,7 +58,13 @@ def dependence_section(dependence: Dependence) -> Plain:
         sentences.append(f"Shown are the {_PAIRED} of {n:,} features with the strongest associations.")
     intro = "Features that go together share importance, and the effect of one alone may rest on rows that do not occur."
     made = card(
-        "dependence", "Dependence between features", shown, sentences=sentences, fits=False, order="cluster"
+        "dependence",
+        "Dependence between features",
+        shown,
+        sentences=sentences,
+        fits=False,
+        full=n > _BESIDE,
+        order="cluster",
     )
     return section("together", title, [intro], cards=[made])
 

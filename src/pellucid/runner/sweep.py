@@ -39,14 +39,11 @@ class Sweep:
         return len(data) if self.rows is None else len(self.rows)
 
     def columns(self, variants: slice, rows: slice) -> dict[int, tuple[Any, IntArray]]:
-        """What to put where, for a block of variants over a block of rows stacked below each other."""
+        """What to put where: for each feature its pool and an index (variants, rows), or (variants, 1)."""
         index = self.index[variants]
-        if index.ndim == 2:
-            stacked = np.repeat(index, rows.stop - rows.start, axis=0)
-        else:
-            stacked = index[:, rows].reshape(-1, index.shape[2])
+        index = index[:, None] if index.ndim == 2 else index[:, rows]
         return {
-            j: (pool, stacked[:, f])
+            j: (pool, index[:, :, f])
             for f, (j, pool) in enumerate(zip(self.features, self.pools, strict=True))
         }
 

@@ -54,9 +54,17 @@ def ale(
     """ALE of one feature, or the second-order (``total=True``: total) ALE of a pair."""
     chosen = data.schema.indices(features)
     axes = make_axes(data, chosen, bins, order)
-    local = _gradients(run, predictor, data, chosen, axes) if gradient else local_effects(run, predictor, data, chosen, axes)
+    local = (
+        _gradients(run, predictor, data, chosen, axes)
+        if gradient
+        else local_effects(run, predictor, data, chosen, axes)
+    )
     centred, variance = accumulate(axes, local)
-    level, values = _total(run, predictor, data, chosen, axes, centred) if total else (np.full(centred.shape[-1], np.nan), centred)
+    level, values = (
+        _total(run, predictor, data, chosen, axes, centred)
+        if total
+        else (np.full(centred.shape[-1], np.nan), centred)
+    )
 
     def recompute(some: Data, what: dict[str, Any]) -> tuple[FloatArray, FloatArray]:
         again = make_axes(some, chosen, what.get("bins", bins), what.get("order", order))
@@ -94,9 +102,15 @@ class LocalEffects:
     counts: FloatArray
 
 
-def make_axes(data: Data, chosen: tuple[int, ...], bins: Any, order: Sequence[Any] | None = None) -> tuple[Axis, ...]:
+def make_axes(
+    data: Data, chosen: tuple[int, ...], bins: Any, order: Sequence[Any] | None = None
+) -> tuple[Axis, ...]:
     """One axis per feature: quantile bins, the given edges, or categories in order."""
-    per_feature = list(bins) if len(chosen) == 2 and isinstance(bins, tuple | list) and len(bins) == 2 else [bins] * len(chosen)
+    per_feature = (
+        list(bins)
+        if len(chosen) == 2 and isinstance(bins, tuple | list) and len(bins) == 2
+        else [bins] * len(chosen)
+    )
     axes = tuple(_axis(data, j, b, order) for j, b in zip(chosen, per_feature, strict=True))
     if not data.weights[np.all([axis.cell >= 0 for axis in axes], axis=0)].any():
         names = " and ".join(repr(data.schema.names[j]) for j in chosen)
@@ -107,7 +121,9 @@ def make_axes(data: Data, chosen: tuple[int, ...], bins: Any, order: Sequence[An
 def _axis(data: Data, j: int, bins: Any, order: Sequence[Any] | None) -> Axis:
     feature, codes = data.schema.features[j], data.codes(j)
     if feature.distinct == 0:
-        raise InputError(f"feature {feature.name!r} is missing in every row; there is no value to show an effect at.")
+        raise InputError(
+            f"feature {feature.name!r} is missing in every row; there is no value to show an effect at."
+        )
     if feature.nominal:
         levels, _ = level_orders(data, j, order)
         position = np.full(int(levels.max()) + 1, -1)
@@ -125,12 +141,19 @@ def _axis(data: Data, j: int, bins: Any, order: Sequence[Any] | None) -> Axis:
     return Axis(edges, bin_index(codes, edges), False)
 
 
-def local_effects(run: Run, predictor: Predictor, data: Data, chosen: tuple[int, ...], axes: tuple[Axis, ...]) -> LocalEffects:
+def local_effects(
+    run: Run, predictor: Predictor, data: Data, chosen: tuple[int, ...], axes: tuple[Axis, ...]
+) -> LocalEffects:
     """Differences of predictions between neighbouring points, averaged over the rows between them."""
     inside = np.flatnonzero(np.all([axis.cell >= 0 for axis in axes], axis=0))
     stops = [axis.stops()[:, inside] for axis in axes]
     shape = tuple(len(s) for s in stops)
-    index = np.stack([np.stack([s[v] for s, v in zip(stops, np.unravel_index(k, shape), strict=True)], axis=-1) for k in range(int(np.prod(shape)))])
+    index = np.stack(
+        [
+            np.stack([s[v] for s, v in zip(stops, np.unravel_index(k, shape), strict=True)], axis=-1)
+            for k in range(int(np.prod(shape)))
+        ]
+    )
     pools = tuple(data.pool(j, axis.points) for j, axis in zip(chosen, axes, strict=True))
     sweep = Sweep(chosen, pools, index, None if len(inside) == len(data) else inside)
     predictions = run.collect(predictor, data, sweep).reshape(*shape, len(inside), -1)
@@ -161,7 +184,11 @@ def _differences(
 
 
 def _summarise(
-    axes: tuple[Axis, ...], steps: IntArray, differences: FloatArray, weights: FloatArray, row_weights: FloatArray
+    axes: tuple[Axis, ...],
+    steps: IntArray,
+    differences: FloatArray,
+    weights: FloatArray,
+    row_weights: FloatArray,
 ) -> LocalEffects:
     """Weighted mean, standard deviation and effective size per step."""
     shape = tuple(axis.n_steps for axis in axes)
@@ -173,11 +200,17 @@ def _summarise(
         mean = group_sums(steps, n, weights[:, None] * differences) / mass[:, None]
         size = np.square(mass) / squares
         centred = differences - mean[steps]
-        variance = group_sums(steps, n, weights[:, None] * np.square(centred)) / mass[:, None] * (size / (size - 1))[:, None]
+        variance = (
+            group_sums(steps, n, weights[:, None] * np.square(centred))
+            / mass[:, None]
+            * (size / (size - 1))[:, None]
+        )
     sd = np.where((size > 1 + 1e-9)[:, None], np.sqrt(np.maximum(variance, 0.0)), np.nan)
     counts = _cell_counts(axes, row_weights)
     size = np.where(mass > 0, size, 0.0)
-    return LocalEffects(mean.reshape(*shape, outputs), sd.reshape(*shape, outputs), size.reshape(shape), counts)
+    return LocalEffects(
+        mean.reshape(*shape, outputs), sd.reshape(*shape, outputs), size.reshape(shape), counts
+    )
 
 
 def _cell_counts(axes: tuple[Axis, ...], weights: FloatArray) -> FloatArray:
@@ -255,17 +288,27 @@ def _pooled_variance(local: LocalEffects) -> FloatArray:
 
 
 def _total(
-    run: Run, predictor: Predictor, data: Data, chosen: tuple[int, ...], axes: tuple[Axis, ...], values: FloatArray
+    run: Run,
+    predictor: Predictor,
+    data: Data,
+    chosen: tuple[int, ...],
+    axes: tuple[Axis, ...],
+    values: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
     """Mean prediction, and the effect with all lower orders added back: f0 (+ f1 + f2) + the effect."""
     level = np.average(run.predict(predictor, data), axis=0, weights=data.weights)
     if len(axes) == 1:
         return level, values + level
-    mains = [accumulate((axis,), local_effects(run, predictor, data, (j,), (axis,)))[0] for j, axis in zip(chosen, axes, strict=True)]
+    mains = [
+        accumulate((axis,), local_effects(run, predictor, data, (j,), (axis,)))[0]
+        for j, axis in zip(chosen, axes, strict=True)
+    ]
     return level, values + mains[0][:, None] + mains[1][None, :] + level
 
 
-def _gradients(run: Run, predictor: Predictor, data: Data, chosen: tuple[int, ...], axes: tuple[Axis, ...]) -> LocalEffects:
+def _gradients(
+    run: Run, predictor: Predictor, data: Data, chosen: tuple[int, ...], axes: tuple[Axis, ...]
+) -> LocalEffects:
     """The model's own derivative at each row, times the width of the row's bin."""
     (axis, *more), (j, *_) = axes, chosen
     if more or axis.nominal:
@@ -277,7 +320,9 @@ def _gradients(run: Run, predictor: Predictor, data: Data, chosen: tuple[int, ..
     return _summarise(axes, step, change, data.weights[inside], data.weights)
 
 
-def _at_missing(run: Run, predictor: Predictor, data: Data, chosen: tuple[int, ...], axes: tuple[Axis, ...]) -> AtMissing | None:
+def _at_missing(
+    run: Run, predictor: Predictor, data: Data, chosen: tuple[int, ...], axes: tuple[Axis, ...]
+) -> AtMissing | None:
     """How the rows without the value differ from themselves with a value drawn from the others.
 
     For every row where the feature is missing: its prediction minus its mean prediction over twenty
@@ -300,4 +345,6 @@ def _at_missing(run: Run, predictor: Predictor, data: Data, chosen: tuple[int, .
     difference = itself - np.tensordot(mass / mass.sum(), others, axes=(0, 0))
     share = float(data.weights[~present].sum() / data.weights.sum())
     mean = squeeze_outputs(weighted_mean(difference, some.weights))
-    return AtMissing(np.asarray(mean), np.asarray(squeeze_outputs(standard_error(difference, some.weights))), share)
+    return AtMissing(
+        np.asarray(mean), np.asarray(squeeze_outputs(standard_error(difference, some.weights))), share
+    )

@@ -18,7 +18,9 @@ from pellucid.data import Data
 from pellucid.errors import InputError
 
 
-def level_orders(data: Data, j: int, given: Sequence[Any] | None = None) -> tuple[IntArray, IntArray | None]:
+def level_orders(
+    data: Data, j: int, given: Sequence[Any] | None = None
+) -> tuple[IntArray, IntArray | None]:
     """Codes of the levels of feature ``j`` in order, and the second-best order where the order was ours."""
     feature = data.schema.features[j]
     if given is not None:
@@ -42,7 +44,9 @@ def _given_order(data: Data, j: int, given: Sequence[Any]) -> IntArray:
     absent = set(np.unique(data.codes(j)[~np.isnan(data.codes(j))]).astype(int)) - set(codes.tolist())
     if absent:
         level = feature.decode(np.array([float(min(absent))]))[0]
-        raise InputError(f"order= leaves out the category {level!r} of feature {feature.name!r}; name every category once.")
+        raise InputError(
+            f"order= leaves out the category {level!r} of feature {feature.name!r}; name every category once."
+        )
     if len(set(codes.tolist())) != len(codes):
         raise InputError(f"order= names a category of feature {feature.name!r} twice.")
     return codes
@@ -71,14 +75,18 @@ def level_distances(data: Data, j: int, levels: IntArray) -> FloatArray:
     return distances
 
 
-def _distances_over(column: FloatArray, groups: IntArray, weights: FloatArray, n_levels: int, nominal: bool) -> FloatArray:
+def _distances_over(
+    column: FloatArray, groups: IntArray, weights: FloatArray, n_levels: int, nominal: bool
+) -> FloatArray:
     """Distances between the distributions of one feature in each level."""
     known = ~np.isnan(column)
     values, index = np.unique(column[known], return_inverse=True)
     if len(values) < 2:
         return np.zeros((n_levels, n_levels))
     flat = groups[known] * len(values) + index
-    table = np.bincount(flat, weights=weights[known], minlength=n_levels * len(values)).reshape(n_levels, len(values))
+    table = np.bincount(flat, weights=weights[known], minlength=n_levels * len(values)).reshape(
+        n_levels, len(values)
+    )
     total = table.sum(axis=1, keepdims=True)
     shares = np.divide(table, total, out=np.zeros_like(table), where=total > 0)
     if nominal:

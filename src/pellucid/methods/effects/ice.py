@@ -45,7 +45,18 @@ def ice(
             raise InputError("give rows= or sample=, not both.")
         if sample < 1:
             raise InputError(f"sample={sample} leaves no rows; ask for at least one.")
-        rows = np.sort(run.generator(0).permutation(len(data))[:sample])
+        rows = np.sort(run.generator(0).permutation(len(data))[:sample]).tolist()
     if len(data.schema.indices(feature)) != 1:
         raise InputError("ice takes one feature; use pdp for the average effect of a pair.")
-    return pdp(predictor, data, feature, grid=grid, at=at, kind="individual", center=center, derivative=derivative, rows=rows, run=run)
+    return pdp(
+        predictor,
+        data,
+        feature,
+        grid=grid,
+        at=at,
+        kind="individual",
+        center=center,
+        derivative=derivative,
+        rows=rows,
+        run=run,
+    )

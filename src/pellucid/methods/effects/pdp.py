@@ -103,9 +103,15 @@ class Curves:
 
     def of_rows(self, rows: FloatArray) -> Curves:
         """The same rows with transformed curves."""
-        size = len(rows) if self.weights.size == 0 else float(self.weights.sum()) ** 2 / float(np.square(self.weights).sum())
+        size = (
+            len(rows)
+            if self.weights.size == 0
+            else float(self.weights.sum()) ** 2 / float(np.square(self.weights).sum())
+        )
         se = standard_error(rows, self.weights)
-        return replace(self, rows=rows, mean=weighted_mean(rows, self.weights), se=se, sd=se * np.sqrt(size))
+        return replace(
+            self, rows=rows, mean=weighted_mean(rows, self.weights), se=se, sd=se * np.sqrt(size)
+        )
 
 
 Points = tuple[FloatArray, ...]
@@ -136,7 +142,9 @@ def _individual(run: Run, predictor: Predictor, data: Data, chosen: Chosen, poin
     return Curves(empty, empty, empty, rows, np.arange(len(data)), data.weights).of_rows(rows)
 
 
-def _pure(run: Run, predictor: Predictor, data: Data, chosen: Chosen, points: Points, curves: Curves) -> Curves:
+def _pure(
+    run: Run, predictor: Predictor, data: Data, chosen: Chosen, points: Points, curves: Curves
+) -> Curves:
     """Row by row f(x1,x2) - f(x1,x2_i) - f(x1_i,x2) + f(x_i), whose mean is PD_12 - PD_1 - PD_2 + f0."""
     first = _individual(run, predictor, data, chosen[:1], points[:1]).rows
     second = _individual(run, predictor, data, chosen[1:], points[1:]).rows
@@ -167,7 +175,9 @@ def _anchor(data: Data, chosen: Chosen, points: Points, center: Any) -> Points:
     given = [center] if len(chosen) == 1 else list(center)
     if len(given) != len(chosen):
         raise InputError(f"center= needs one value for each of the {len(chosen)} features.")
-    return tuple(given_codes(data.schema.features[j], [value]) for j, value in zip(chosen, given, strict=True))
+    return tuple(
+        given_codes(data.schema.features[j], [value]) for j, value in zip(chosen, given, strict=True)
+    )
 
 
 def _slopes(curves: Curves, points: FloatArray, kind: str) -> Curves:
@@ -186,7 +196,9 @@ def _at_missing(run: Run, predictor: Predictor, data: Data, chosen: Chosen) -> A
         return None
     curves = _individual(run, predictor, data, chosen, (np.array([np.nan]),))
     share = float(data.weights[np.isnan(data.codes(chosen[0]))].sum() / data.weights.sum())
-    return AtMissing(np.asarray(squeeze_outputs(curves.mean)[0]), np.asarray(squeeze_outputs(curves.se)[0]), share)
+    return AtMissing(
+        np.asarray(squeeze_outputs(curves.mean)[0]), np.asarray(squeeze_outputs(curves.se)[0]), share
+    )
 
 
 def pd_complement(predictor: Predictor, data: Data, feature: Any, *, run: Run) -> FloatArray:
@@ -205,9 +217,13 @@ def resolve_grid(data: Data, chosen: Chosen, grid: int, at: Any) -> Points:
     described = [data.schema.features[j] for j in chosen]
     for feature in described:
         if feature.distinct == 0:
-            raise InputError(f"feature {feature.name!r} is missing in every row; there is no value to show an effect at.")
+            raise InputError(
+                f"feature {feature.name!r} is missing in every row; there is no value to show an effect at."
+            )
     if at is None:
-        return tuple(grid_codes(feature, data.codes(j), grid) for feature, j in zip(described, chosen, strict=True))
+        return tuple(
+            grid_codes(feature, data.codes(j), grid) for feature, j in zip(described, chosen, strict=True)
+        )
     lists = [at] if len(chosen) == 1 else list(at)
     if len(lists) != len(chosen):
         raise InputError(f"at= needs one list of values for each of the {len(chosen)} features.")

@@ -43,7 +43,9 @@ def rug(data: Data, features: tuple[int, ...]) -> tuple[AnyArray, ...]:
     rows = data.spread(_RUG)
     codes = [data.codes(j)[rows] for j in features]
     present = ~np.any([np.isnan(column) for column in codes], axis=0)
-    return tuple(data.schema.features[j].decode(column[present]) for j, column in zip(features, codes, strict=True))
+    return tuple(
+        data.schema.features[j].decode(column[present]) for j, column in zip(features, codes, strict=True)
+    )
 
 
 def curve_shape(points: FloatArray, curve: FloatArray, counts: FloatArray, nominal: bool) -> str:
@@ -72,7 +74,9 @@ def curve_shape(points: FloatArray, curve: FloatArray, counts: FloatArray, nomin
     return "complex"
 
 
-def shapes(features: list[Feature], codes: tuple[FloatArray, ...], average: FloatArray, counts: FloatArray) -> tuple[str, ...]:
+def shapes(
+    features: list[Feature], codes: tuple[FloatArray, ...], average: FloatArray, counts: FloatArray
+) -> tuple[str, ...]:
     """Shape per output of a 1-D effect; surfaces have none."""
     outputs = average.shape[-1]
     if len(features) != 1:
@@ -117,7 +121,11 @@ def build_effect(
         scale=predictor.scale,
         caveats=caveats,
         cost=run.cost(),
-        settings={"method": method, **{key: plain_setting(value) for key, value in settings.items()}},
+        settings={
+            "method": method,
+            "random_state": run.seed,
+            **{key: plain_setting(value) for key, value in settings.items()},
+        },
         library=data.caller,
         **fields,
     )
@@ -127,7 +135,7 @@ def row_labels(rows: Any, n: int) -> IntArray:
     """Positions in X of the rows explained, or a running number for rows from outside."""
     if isinstance(rows, int | np.integer):
         return np.array([rows], dtype=np.intp)
-    positions = isinstance(rows, range | list | tuple | np.ndarray) and np.asarray(rows).dtype.kind in "iu"
+    positions = isinstance(rows, range | list | tuple) and np.asarray(rows).dtype.kind in "iu"
     return np.asarray(rows, dtype=np.intp) if positions and np.ndim(rows) == 1 else np.arange(n)
 
 

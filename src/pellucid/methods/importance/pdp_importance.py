@@ -27,7 +27,10 @@ from pellucid.runner import Moments, Run, constant_sweep
 def pdp_importance(predictor: Predictor, data: Data, *, grid: int = 50, run: Run) -> Importance:
     """Spread of each feature's partial dependence."""
     features = data.schema.features
-    points = [unique_points(data.codes(j), max(grid, feature.distinct) if feature.nominal else grid) for j, feature in enumerate(features)]
+    points = [
+        unique_points(data.codes(j), max(grid, feature.distinct) if feature.nominal else grid)
+        for j, feature in enumerate(features)
+    ]
     known = [j for j in range(len(features)) if len(points[j])]
     sweeps = [constant_sweep(data, (j,), (points[j],)) for j in known]
     moments = [Moments(sweep.variants, len(predictor.output_names)) for sweep in sweeps]
@@ -43,7 +46,7 @@ def pdp_importance(predictor: Predictor, data: Data, *, grid: int = 50, run: Run
         repeats=np.empty((len(features), 0)), feature_names=data.schema.names, output_names=predictor.output_names,
         scale=predictor.scale, members=tuple((name,) for name in data.schema.names),
         caveats=pdp_importance_caveats(predictor, data, run, values),
-        cost=run.cost(), settings={"method": "pdp", "grid": grid}, library=data.caller,
+        cost=run.cost(), settings={"method": "pdp", "random_state": run.seed, "grid": grid}, library=data.caller,
     )  # fmt: skip
 
 

@@ -39,7 +39,7 @@ from pellucid.explanations import Importance
 from pellucid.losses import Loss, find_loss
 from pellucid.methods.importance.donors import donor_rows, joint_codes, remapped
 from pellucid.models import Predictor
-from pellucid.models.outcome import both_classes, outcome_for
+from pellucid.models.outcome import outcome_for
 from pellucid.runner import Run, Sweep
 
 Compare = Literal["difference", "ratio"]
@@ -62,7 +62,9 @@ def permutation_importance(
     """Loss increase when each feature (or group) is given to other rows."""
     _check(compare, scheme, repeats)
     if len(data) < 2:
-        raise InputError("permutation importance needs at least two rows to exchange values between; X has one.")
+        raise InputError(
+            "permutation importance needs at least two rows to exchange values between; X has one."
+        )
     setting = _Setting.of(predictor, data, loss, run)
     players = data.schema.players()
     donors = _all_shifts(data) if scheme == "pairs" else donor_rows(run, data, scheme, repeats)
@@ -70,8 +72,14 @@ def permutation_importance(
         results = [_pairs(run, predictor, data, setting, player) for player in players.values()]
     else:
         results = _shuffled(run, predictor, data, setting, list(players.values()), donors)
-    values, repeated, errors = (np.stack(part) for part in zip(*(r.compared(setting, compare) for r in results), strict=True))
-    spread = float(stdtrit(max(repeats - 1, 1), 0.975)) if setting.loss.rows is None and scheme != "pairs" else 1.959963984540054
+    values, repeated, errors = (
+        np.stack(part) for part in zip(*(r.compared(setting, compare) for r in results), strict=True)
+    )
+    spread = (
+        float(stdtrit(max(repeats - 1, 1), 0.975))
+        if setting.loss.rows is None and scheme != "pairs"
+        else 1.959963984540054
+    )
 
     def joint_loss(columns: Player) -> float:
         if scheme == "pairs":
@@ -79,7 +87,11 @@ def permutation_importance(
         return float(_shuffled(run, predictor, data, setting, [columns], donors)[0].mean)
 
     # All features of another row: that row's own prediction, which is known.
-    joint = float(np.mean([setting.loss(setting.y, setting.prediction[d], setting.weights) for d in donors])) if len(donors) else np.nan
+    joint = (
+        float(np.mean([setting.loss(setting.y, setting.prediction[d], setting.weights) for d in donors]))
+        if len(donors)
+        else np.nan
+    )
     return Importance(
         method="permutation", measure=setting.loss.name, compare=compare,
         values=values, se=errors, low=values - spread * errors, high=values + spread * errors, repeats=repeated,
@@ -91,7 +103,7 @@ def permutation_importance(
             y=setting.y, joint=lambda columns: _relative(joint_loss(columns), setting.baseline, compare), holdout=holdout,
         ),
         cost=run.cost(),
-        settings={"method": "permutation", "loss": setting.loss.name, "compare": compare, "repeats": repeats, "scheme": scheme},
+        settings={"method": "permutation", "random_state": run.seed, "loss": setting.loss.name, "compare": compare, "repeats": repeats, "scheme": scheme},
         library=data.caller,
     )  # fmt: skip
 
@@ -109,13 +121,15 @@ class _Setting:
 
     @classmethod
     def of(cls, predictor: Predictor, data: Data, loss: Any, run: Run) -> _Setting:
-        prediction = both_classes(predictor, run.predict(predictor, data, full=True))
+        prediction = run.predict(predictor, data, full=True)
         if loss == "variance" or (loss is None and data.y is None):
             y, chosen = prediction, _share_of_variance(prediction, data.weights)
         else:
-            y, chosen = outcome_for(predictor, data), find_loss(loss, predictor.task)
+            y, chosen = outcome_for(predictor, data), find_loss(loss, predictor.task, predictor.raw_scale)
         row_loss = None if chosen.rows is None else chosen.rows(y, prediction)
-        baseline = chosen(y, prediction, data.weights) if row_loss is None else _mean_loss(row_loss, data.weights)
+        baseline = (
+            chosen(y, prediction, data.weights) if row_loss is None else _mean_loss(row_loss, data.weights)
+        )
         return cls(y, chosen, prediction, row_loss, baseline, data.weights)
 
 
@@ -130,9 +144,13 @@ def _share_of_variance(prediction: FloatArray, weights: FloatArray) -> Loss:
     variance = float(np.average(np.square(prediction - centre), axis=0, weights=weights).sum())
 
     def rows(y: FloatArray, p: FloatArray) -> FloatArray:
-        return np.asarray(np.square(y - p).sum(axis=-1) / (2 * variance)) if variance > 0 else np.zeros(len(p))
+        return (
+            np.asarray(np.square(y - p).sum(axis=-1) / (2 * variance)) if variance > 0 else np.zeros(len(p))
+        )
 
-    return Loss("share of prediction variance", lambda y, p, w: float(np.average(rows(y, p), weights=w)), rows)
+    return Loss(
+        "share of prediction variance", lambda y, p, w: float(np.average(rows(y, p), weights=w)), rows
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +170,9 @@ class _Permuted:
             change = self.rows - ratio * setting.row_loss
             scale = setting.baseline if compare == "ratio" else 1.0
             size = effective_size(setting.weights)
-            spread = np.average(np.square(change - np.average(change, weights=setting.weights)), weights=setting.weights)
+            spread = np.average(
+                np.square(change - np.average(change, weights=setting.weights)), weights=setting.weights
+            )
             return value, repeats, float(np.sqrt(spread / (size - 1)) / scale) if size > 1 else np.nan
         known = repeats[np.isfinite(repeats)]
         return value, repeats, float(known.std(ddof=1) / np.sqrt(known.size)) if known.size > 1 else np.nan
@@ -162,7 +182,9 @@ def _relative(after: float, before: float, compare: Compare) -> float:
     if compare == "difference":
         return after - before
     if before == 0:
-        raise InputError("compare='ratio' divides by the model's loss, which is zero here; use compare='difference'.")
+        raise InputError(
+            "compare='ratio' divides by the model's loss, which is zero here; use compare='difference'."
+        )
     return after / before
 
 
@@ -178,7 +200,10 @@ def _shuffled(
     answers = [np.full((sweep.variants, sweep.n_rows(data), predictor.width), np.nan) for sweep in sweeps]
     for batch in run.stream(predictor, data, sweeps, full=True, partial=True):
         answers[batch.sweep][batch.variants, batch.rows] = batch.predictions
-    return [_losses(setting, plan.repeats(both_classes(predictor, a), setting.prediction)) for plan, a in zip(plans, answers, strict=True)]
+    return [
+        _losses(setting, plan.repeats(a, setting.prediction))
+        for plan, a in zip(plans, answers, strict=True)
+    ]
 
 
 def _losses(setting: _Setting, predictions: Iterable[FloatArray]) -> _Permuted:
@@ -194,7 +219,9 @@ def _losses(setting: _Setting, predictions: Iterable[FloatArray]) -> _Permuted:
             repeats.append(setting.loss(setting.y, prediction, setting.weights) if reached else np.nan)
         known += reached
     mean = float(np.nanmean(repeats)) if known else np.nan
-    return _Permuted(mean, np.array(repeats), rows / known if known and setting.loss.rows is not None else None)
+    return _Permuted(
+        mean, np.array(repeats), rows / known if known and setting.loss.rows is not None else None
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +259,9 @@ def _plan(data: Data, player: Player, donors: IntArray) -> _Plan:
         # Variant s sets row i to the value s places after its own, round the circle of distinct values.
         index = examples[(codes[None, :] + np.arange(1, n_values)[:, None]) % n_values]
         steps = (codes[donors[repeat, row]] - codes[row]) % n_values
-        return _Plan(Sweep(player, pools, remapped(index, player)), len(donors), (repeat, row, (steps - 1) * n + row))
+        return _Plan(
+            Sweep(player, pools, remapped(index, player)), len(donors), (repeat, row, (steps - 1) * n + row)
+        )
     if changed.mean() < 0.75:
         sweep = Sweep(player, pools, remapped(donors[repeat, row][None, :], player), rows=row)
         return _Plan(sweep, len(donors), (repeat, row, np.arange(len(row))))
@@ -248,13 +277,17 @@ def _pairs(run: Run, predictor: Predictor, data: Data, setting: _Setting, player
     pools = tuple(data.frame.native_column(j) for j in player)
     sweep = Sweep(player, pools, remapped(examples[:, None], player)[:, 0])
     if setting.loss.rows is None:
-        return _by_shifts(setting, both_classes(predictor, run.collect(predictor, data, sweep, full=True)), codes)
+        return _by_shifts(setting, run.collect(predictor, data, sweep, full=True), codes)
     mass = np.bincount(codes, weights=data.weights)
     total = np.zeros(len(data))
     for batch in run.stream(predictor, data, [sweep], full=True):
-        for v, predictions in zip(range(batch.variants.start, batch.variants.stop), both_classes(predictor, batch.predictions), strict=True):
+        for v, predictions in zip(
+            range(batch.variants.start, batch.variants.stop), batch.predictions, strict=True
+        ):
             # Every row but itself holds this value: a row of weight w has w - 1 twins of itself.
-            twins = mass[v] - np.where(codes[batch.rows] == v, np.minimum(data.weights[batch.rows], 1.0), 0.0)
+            twins = mass[v] - np.where(
+                codes[batch.rows] == v, np.minimum(data.weights[batch.rows], 1.0), 0.0
+            )
             total[batch.rows] += twins * setting.loss.rows(setting.y[batch.rows], predictions)
     rows = total / (data.weights.sum() - np.minimum(data.weights, 1.0))
     mean = float(np.average(rows, weights=data.weights))
@@ -272,7 +305,10 @@ def _by_shifts(setting: _Setting, table: FloatArray, codes: IntArray) -> _Permut
     """Mean loss over the n - 1 cyclic shifts of x_j, read off the table of predictions (values, rows)."""
     n = len(codes)
     everyone = np.arange(n)
-    losses = [setting.loss(setting.y, table[codes[(everyone + s) % n], everyone], setting.weights) for s in range(1, n)]
+    losses = [
+        setting.loss(setting.y, table[codes[(everyone + s) % n], everyone], setting.weights)
+        for s in range(1, n)
+    ]
     return _Permuted(float(np.mean(losses)), np.array([float(np.mean(losses))]), None)
 
 
