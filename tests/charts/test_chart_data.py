@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from chart_examples import (
+from charts.chart_examples import (
     CLASSES,
     NASTY,
     ale,
@@ -289,6 +289,5 @@ def test_panel_limits_hold_all_effects():
 
 def test_chart_data_are_plain_json():
     nasty = levels(np.array([NASTY, True, 3], dtype=object), [1.0, np.nan, np.inf])
-    json.dumps(
-        [level_data(nasty), curve_data(effect()), cell_data(surface(), "prediction")], allow_nan=False
-    )
+    rows = [level_data(nasty), curve_data(effect()), cell_data(surface(), "prediction")]
+    assert json.loads(json.dumps(rows, allow_nan=False))

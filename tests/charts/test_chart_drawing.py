@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from chart_examples import (
+from charts.chart_examples import (
     CLASSES,
     NASTY,
     ale,

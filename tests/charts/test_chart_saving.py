@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from chart_examples import NASTY, dependence, effect, individual, levels
+from charts.chart_examples import NASTY, dependence, effect, individual, levels
 
 from pellucid.charts import Chart, draw
 from pellucid.errors import InputError

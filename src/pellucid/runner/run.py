@@ -24,7 +24,7 @@ from pellucid.runner.sweep import Batch, Sweep, blocks
 T = TypeVar("T")
 
 _MEMORY = 64 * 2**20  # bytes of table handed to the model at once
-_CACHE = 2**20  # bytes that a core keeps close
+_CACHE = 4 * 2**20  # bytes of table that stay in the caches of a core
 _WORTH_A_CALL = 8_192  # rows that outweigh the fixed cost of calling a forest
 _MOST_ROWS = 65_536  # beyond this a larger batch no longer pays
 
