@@ -65,6 +65,14 @@ def a_weak_association():
     return Explainer(plus, X).ice(0)
 
 
+@silent("off-data")
+def an_association_that_leaves_no_holes():
+    X = sample(1000)
+    X[:, 1] += 0.4 * X[:, 0]
+    assert np.corrcoef(X.T)[0, 1] > 0.3
+    return Explainer(plus, X).pdp(0)
+
+
 # -- heterogeneous -----------------------------------------------------------------------------------
 
 

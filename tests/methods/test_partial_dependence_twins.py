@@ -1,6 +1,7 @@
 """Partial dependence and ICE equal their slow twins."""
 
 import math
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -73,10 +74,11 @@ def test_pdp_where_the_feature_is_missing(table):
     assert effect.missing.share == pytest.approx(absent / sum(table.mass))
 
 
-@given(tables(weighted=False, least=3))
+@given(tables(weighted=False, least=3), st.sampled_from([1, 4, 1000]))
 @QUICK
-def test_standard_error_is_that_of_a_mean(table):
-    effect = table.explainer(bent).pdp("a", grid=5)
+def test_standard_error_is_that_of_a_mean_whatever_the_batches(table, batch):
+    with mock.patch("pellucid.runner.run._MOST_ROWS", batch):
+        effect = table.explainer(bent).pdp("a", grid=5)
     curves = np.array(slow.ice(bent, table.rows, 0, effect.grid.tolist()))
     assert_close(effect.se, curves.std(axis=0, ddof=1) / np.sqrt(len(curves)))
     assert_close(effect.spread, curves.std(axis=0, ddof=1))
@@ -98,6 +100,16 @@ def test_ice_of_some_rows(table, data):
     effect = table.explainer(bent).ice("c", rows=rows, grid=4)
     assert_close(effect.values, slow.ice(bent, [table.rows[i] for i in rows], 2, effect.grid.tolist()))
     assert effect.rows.tolist() == rows
+
+
+@given(tables(least=4), st.integers(1, 4), st.integers(0, 9))
+@QUICK
+def test_ice_of_a_random_sample(table, size, seed):
+    effect = table.explainer(bent, random_state=seed).ice("a", sample=size, grid=3)
+    rows = effect.rows.tolist()
+    assert len(set(rows)) == size
+    assert rows == sorted(rows)
+    assert_close(effect.values, slow.ice(bent, [table.rows[i] for i in rows], 0, effect.grid.tolist()))
 
 
 @given(tables(), st.floats(-6, 6).map(lambda x: round(x, 3)))
