@@ -115,7 +115,9 @@ class StackedScratch(Scratch):
     def fill(self, columns: Mapping[int, tuple[Any, IntArray]], n: int) -> Any:
         stack = self._stack if n == len(self._stack) else self._stack.head(n)
         per_row = {j: (column, _per_row(index, n)) for j, (column, index) in columns.items()}
-        return stack.replace({j: stack.gather(column, index) for j, (column, index) in per_row.items()}).native
+        return stack.replace(
+            {j: stack.gather(column, index) for j, (column, index) in per_row.items()}
+        ).native
 
 
 def _per_row(index: IntArray, n: int) -> IntArray:

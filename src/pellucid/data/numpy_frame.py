@@ -148,7 +148,9 @@ class MatrixScratch(Scratch):
             self._stack[:, j] = np.tile(self._array[:, j], self._repeats)
         for j, (column, index) in columns.items():
             target = self._stack[:n, j]
-            target = target if index.ndim == 1 else target.reshape(len(index), -1)  # a view: writes go through
+            target = (
+                target if index.ndim == 1 else target.reshape(len(index), -1)
+            )  # a view: writes go through
             target[:] = column[index]
         self._dirty = set(columns)
         return self._stack[:n]

@@ -26,7 +26,9 @@ _WIDEST = 2000
 def dependence(predictor: Predictor, data: Data, *, run: Run) -> Dependence:
     """Association of every pair of features."""
     if len(data.schema.features) > _WIDEST:
-        raise InputError(f"X has {len(data.schema.features)} features; a map of all pairs is drawn for at most {_WIDEST}: give fewer columns.")
+        raise InputError(
+            f"X has {len(data.schema.features)} features; a map of all pairs is drawn for at most {_WIDEST}: give fewer columns."
+        )
     matrix = association_matrix(data)
     result = Dependence(
         values=matrix,

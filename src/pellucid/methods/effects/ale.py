@@ -21,23 +21,24 @@ Cost. Two predictions per row (three for categories; four to nine for a pair), w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import BoolArray, FloatArray, IntArray, group_sums, standard_error, weighted_mean
+from pellucid.arrays import FloatArray, standard_error, weighted_mean
 from pellucid.data import Data
 from pellucid.data.grid import bin_index, given_codes, quantile_edges
 from pellucid.diagnostics.ale_checks import ale_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import AtMissing, Effect
 from pellucid.explanations.explanation import squeeze_outputs
-from pellucid.methods.effects.ale_axis import Axis, accumulate_1d, accumulate_2d
+from pellucid.methods.effects.ale_axis import Axis
+from pellucid.methods.effects.ale_local import gradient_effects, local_effects
+from pellucid.methods.effects.ale_sum import accumulate
 from pellucid.methods.effects.category_order import level_orders
 from pellucid.methods.effects.support import build_effect
 from pellucid.models import Predictor
-from pellucid.runner import Run, Sweep, constant_sweep
+from pellucid.runner import Run, constant_sweep
 
 
 def ale(
@@ -55,16 +56,14 @@ def ale(
     chosen = data.schema.indices(features)
     axes = make_axes(data, chosen, bins, order)
     local = (
-        _gradients(run, predictor, data, chosen, axes)
+        gradient_effects(run, predictor, data, chosen, axes)
         if gradient
         else local_effects(run, predictor, data, chosen, axes)
     )
     centred, variance = accumulate(axes, local)
-    level, values = (
-        _total(run, predictor, data, chosen, axes, centred)
-        if total
-        else (np.full(centred.shape[-1], np.nan), centred)
-    )
+    level, values, se = np.full(centred.shape[-1], np.nan), centred, np.sqrt(variance)
+    if total:
+        level, values, se = _total(run, predictor, data, chosen, axes, centred, se)
 
     def recompute(some: Data, what: dict[str, Any]) -> tuple[FloatArray, FloatArray]:
         again = make_axes(some, chosen, what.get("bins", bins), what.get("order", order))
@@ -79,7 +78,7 @@ def ale(
     return build_effect(
         "ale", predictor, data, run,
         features=chosen, codes=tuple(axis.points for axis in axes),
-        values=values, se=np.sqrt(variance), average=values, counts=local.counts, spread=local.sd, level=level, total=total,
+        values=values, se=se, average=values, counts=local.counts, spread=local.sd, level=level, total=total,
         missing=_at_missing(run, predictor, data, chosen, axes),
         caveats=caveats,
         settings={
@@ -87,19 +86,6 @@ def ale(
             "order": None if order is None else list(order),
         },
     )  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False)
-class LocalEffects:
-    """Mean, standard deviation and effective number of the differences in every step or pair of steps.
-
-    ``counts`` is the weight of the rows in each cell (bin, level or pair of them).
-    """
-
-    mean: FloatArray
-    sd: FloatArray
-    size: FloatArray
-    counts: FloatArray
 
 
 def make_axes(
@@ -141,183 +127,23 @@ def _axis(data: Data, j: int, bins: Any, order: Sequence[Any] | None) -> Axis:
     return Axis(edges, bin_index(codes, edges), False)
 
 
-def local_effects(
-    run: Run, predictor: Predictor, data: Data, chosen: tuple[int, ...], axes: tuple[Axis, ...]
-) -> LocalEffects:
-    """Differences of predictions between neighbouring points, averaged over the rows between them."""
-    inside = np.flatnonzero(np.all([axis.cell >= 0 for axis in axes], axis=0))
-    stops = [axis.stops()[:, inside] for axis in axes]
-    shape = tuple(len(s) for s in stops)
-    index = np.stack(
-        [
-            np.stack([s[v] for s, v in zip(stops, np.unravel_index(k, shape), strict=True)], axis=-1)
-            for k in range(int(np.prod(shape)))
-        ]
-    )
-    pools = tuple(data.pool(j, axis.points) for j, axis in zip(chosen, axes, strict=True))
-    sweep = Sweep(chosen, pools, index, None if len(inside) == len(data) else inside)
-    predictions = run.collect(predictor, data, sweep).reshape(*shape, len(inside), -1)
-    steps, differences, weights = _differences(axes, inside, predictions, data.weights)
-    return _summarise(axes, steps, differences, weights, data.weights)
-
-
-def _differences(
-    axes: tuple[Axis, ...], inside: IntArray, predictions: FloatArray, weights: FloatArray
-) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Every single or double difference with the (flat) step it belongs to and its weight."""
-    steps, differences, masses = [], [], []
-    last = axes[-1].moves()
-    for a in axes[0].moves():
-        for b in last if len(axes) == 2 else [None]:
-            part = a.taking_part[inside] if b is None else a.taking_part[inside] & b.taking_part[inside]
-            if b is None:
-                step = a.step[inside]
-                change = predictions[a.stop] - predictions[a.start]
-            else:
-                step = a.step[inside] * axes[1].n_steps + b.step[inside]
-                upper = predictions[a.stop, b.stop] - predictions[a.start, b.stop]
-                change = upper - (predictions[a.stop, b.start] - predictions[a.start, b.start])
-            steps.append(step[part])
-            differences.append(change[part])
-            masses.append(weights[inside][part])
-    return np.concatenate(steps), np.concatenate(differences), np.concatenate(masses)
-
-
-def _summarise(
-    axes: tuple[Axis, ...],
-    steps: IntArray,
-    differences: FloatArray,
-    weights: FloatArray,
-    row_weights: FloatArray,
-) -> LocalEffects:
-    """Weighted mean, standard deviation and effective size per step."""
-    shape = tuple(axis.n_steps for axis in axes)
-    n = int(np.prod(shape))
-    outputs = differences.shape[-1]
-    mass = np.bincount(steps, weights=weights, minlength=n)
-    squares = np.bincount(steps, weights=np.square(weights), minlength=n)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = group_sums(steps, n, weights[:, None] * differences) / mass[:, None]
-        size = np.square(mass) / squares
-        centred = differences - mean[steps]
-        variance = (
-            group_sums(steps, n, weights[:, None] * np.square(centred))
-            / mass[:, None]
-            * (size / (size - 1))[:, None]
-        )
-    sd = np.where((size > 1 + 1e-9)[:, None], np.sqrt(np.maximum(variance, 0.0)), np.nan)
-    counts = _cell_counts(axes, row_weights)
-    size = np.where(mass > 0, size, 0.0)
-    return LocalEffects(
-        mean.reshape(*shape, outputs), sd.reshape(*shape, outputs), size.reshape(shape), counts
-    )
-
-
-def _cell_counts(axes: tuple[Axis, ...], weights: FloatArray) -> FloatArray:
-    inside = np.all([axis.cell >= 0 for axis in axes], axis=0)
-    shape = tuple(axis.n_cells for axis in axes)
-    flat = np.ravel_multi_index([axis.cell[inside] for axis in axes], shape)
-    mass = np.bincount(flat, weights=weights[inside], minlength=int(np.prod(shape)))
-    return np.asarray(mass, dtype=np.float64).reshape(shape)
-
-
-def accumulate(axes: tuple[Axis, ...], local: LocalEffects) -> tuple[FloatArray, FloatArray]:
-    """Effect at the points and its sampling variance (steps independent, weights of cells fixed)."""
-    mean = fill_empty(axes, local)
-    if len(axes) == 1:
-        values = accumulate_1d(axes[0], local.counts, mean)
-    else:
-        values = accumulate_2d(axes[0], axes[1], local.counts, mean)
-    return values, _variance(axes, local)
-
-
-def fill_empty(axes: tuple[Axis, ...], local: LocalEffects) -> FloatArray:
-    """Steps without rows: no change in one dimension; the nearest cell with rows in two (as ALEPlot)."""
-    empty = local.size == 0
-    if not empty.any():
-        return local.mean
-    if len(axes) == 1:
-        return np.where(empty[..., None], 0.0, local.mean)
-    return np.asarray(local.mean[tuple(_nearest_filled(axes, empty))])
-
-
-def _nearest_filled(axes: tuple[Axis, ...], empty: BoolArray, block: int = 256) -> list[IntArray]:
-    """For every cell the position of the nearest cell that holds rows; of several at one distance the first."""
-    places = [axis.places() for axis in axes]
-    lacking, filled = np.argwhere(empty), np.argwhere(~empty)
-    source = np.indices(empty.shape)
-    for start in range(0, len(lacking), block):
-        cells = lacking[start : start + block]
-        gaps = [place[cells[:, d], None] - place[None, filled[:, d]] for d, place in enumerate(places)]
-        distance = np.square(gaps).sum(axis=0)
-        nearest = np.argmax(distance <= distance.min(axis=1, keepdims=True) * (1 + 1e-9), axis=1)
-        source[:, cells[:, 0], cells[:, 1]] = filled[nearest].T
-    return list(source)
-
-
-def _variance(axes: tuple[Axis, ...], local: LocalEffects, block: int = 256) -> FloatArray:
-    """Sum over steps of (derivative of the effect with respect to the step mean)^2 times its squared error."""
-    shape = local.size.shape
-    pooled = _pooled_variance(local)
-    filled = np.isnan(local.sd)
-    error = np.where(filled, pooled, np.square(local.sd)) / np.maximum(local.size, 1.0)[..., None]
-    flat_error = error.reshape(-1, error.shape[-1])
-    source = np.arange(flat_error.shape[0])
-    if len(axes) == 2 and (local.size == 0).any():
-        source = np.ravel_multi_index(_nearest_filled(axes, local.size == 0), shape).ravel()
-    out = np.zeros((*(len(axis.points) for axis in axes), flat_error.shape[-1]))
-    used = np.unique(source)
-    for start in range(0, len(used), block):
-        chunk = used[start : start + block]
-        unit = (source[:, None] == chunk[None, :]).astype(np.float64).reshape(*shape, len(chunk))
-        if len(axes) == 1:
-            weight = accumulate_1d(axes[0], local.counts, unit)
-        else:
-            weight = accumulate_2d(axes[0], axes[1], local.counts, unit)
-        out += np.square(weight) @ flat_error[chunk]
-    return out
-
-
-def _pooled_variance(local: LocalEffects) -> FloatArray:
-    """Variance within steps, over all steps that have more than one row; NaN when none has."""
-    known = np.isfinite(local.sd).all(axis=-1)
-    if not known.any():
-        return np.full(local.sd.shape[-1], np.nan)
-    weights = local.size[known] - 1
-    return np.asarray((weights[:, None] * np.square(local.sd[known])).sum(axis=0) / weights.sum())
-
-
 def _total(
-    run: Run,
-    predictor: Predictor,
-    data: Data,
-    chosen: tuple[int, ...],
-    axes: tuple[Axis, ...],
-    values: FloatArray,
-) -> tuple[FloatArray, FloatArray]:
-    """Mean prediction, and the effect with all lower orders added back: f0 (+ f1 + f2) + the effect."""
-    level = np.average(run.predict(predictor, data), axis=0, weights=data.weights)
-    if len(axes) == 1:
-        return level, values + level
-    mains = [
-        accumulate((axis,), local_effects(run, predictor, data, (j,), (axis,)))[0]
-        for j, axis in zip(chosen, axes, strict=True)
-    ]
-    return level, values + mains[0][:, None] + mains[1][None, :] + level
+    run: Run, predictor: Predictor, data: Data, chosen: tuple[int, ...], axes: tuple[Axis, ...],
+    values: FloatArray, se: FloatArray,
+) -> tuple[FloatArray, FloatArray, FloatArray]:  # fmt: skip
+    """Mean prediction, and the effect with all lower orders added back: f0 (+ f1 + f2) + the effect.
 
-
-def _gradients(
-    run: Run, predictor: Predictor, data: Data, chosen: tuple[int, ...], axes: tuple[Axis, ...]
-) -> LocalEffects:
-    """The model's own derivative at each row, times the width of the row's bin."""
-    (axis, *more), (j, *_) = axes, chosen
-    if more or axis.nominal:
-        raise InputError("gradient=True needs one numeric feature.")
-    derivative = run.gradient(predictor, data)[:, j]
-    inside = axis.cell >= 0
-    step = axis.cell[inside]
-    change = derivative[inside] * np.diff(axis.points)[step][:, None]
-    return _summarise(axes, step, change, data.weights[inside], data.weights)
+    The parts come from the same rows, so the sum of their standard errors bounds that of the total.
+    """
+    predictions = run.predict(predictor, data)
+    level = weighted_mean(predictions, data.weights)
+    values, se = values + level, se + standard_error(predictions, data.weights)
+    for position, (j, axis) in enumerate(zip(chosen, axes, strict=True)):
+        if len(axes) == 2:
+            main, variance = accumulate((axis,), local_effects(run, predictor, data, (j,), (axis,)))
+            other = 1 - position
+            values, se = values + np.expand_dims(main, other), se + np.expand_dims(np.sqrt(variance), other)
+    return level, values, se
 
 
 def _at_missing(

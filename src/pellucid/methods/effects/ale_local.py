@@ -1,0 +1,121 @@
+"""Local effects: how predictions change when each row is moved to a neighbouring point, averaged per step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pellucid.arrays import FloatArray, IntArray, group_sums
+from pellucid.data import Data
+from pellucid.errors import InputError
+from pellucid.methods.effects.ale_axis import Axis
+from pellucid.models import Predictor
+from pellucid.runner import Run, Sweep
+
+
+@dataclass(frozen=True, eq=False)
+class LocalEffects:
+    """Mean, standard deviation and effective number of the differences in every step or pair of steps.
+
+    ``counts`` is the weight of the rows in each cell (bin, level or pair of them).
+    """
+
+    mean: FloatArray
+    sd: FloatArray
+    size: FloatArray
+    counts: FloatArray
+
+
+def local_effects(
+    run: Run, predictor: Predictor, data: Data, chosen: tuple[int, ...], axes: tuple[Axis, ...]
+) -> LocalEffects:
+    """Differences of predictions between neighbouring points, averaged over the rows between them."""
+    inside = np.flatnonzero(np.all([axis.cell >= 0 for axis in axes], axis=0))
+    stops = [axis.stops()[:, inside] for axis in axes]
+    shape = tuple(len(s) for s in stops)
+    index = np.stack(
+        [
+            np.stack([s[v] for s, v in zip(stops, np.unravel_index(k, shape), strict=True)], axis=-1)
+            for k in range(int(np.prod(shape)))
+        ]
+    )
+    pools = tuple(data.pool(j, axis.points) for j, axis in zip(chosen, axes, strict=True))
+    sweep = Sweep(chosen, pools, index, None if len(inside) == len(data) else inside)
+    predictions = run.collect(predictor, data, sweep).reshape(*shape, len(inside), -1)
+    steps, differences, weights = _differences(axes, inside, predictions, data.weights)
+    return _summarise(axes, steps, differences, weights, data.weights)
+
+
+def gradient_effects(
+    run: Run, predictor: Predictor, data: Data, chosen: tuple[int, ...], axes: tuple[Axis, ...]
+) -> LocalEffects:
+    """The model's own derivative at each row, times the width of the row's bin."""
+    (axis, *more), (j, *_) = axes, chosen
+    if more or axis.nominal:
+        raise InputError("gradient=True needs one numeric feature.")
+    derivative = run.gradient(predictor, data)[:, j]
+    inside = axis.cell >= 0
+    step = axis.cell[inside]
+    change = derivative[inside] * np.diff(axis.points)[step][:, None]
+    return _summarise(axes, step, change, data.weights[inside], data.weights)
+
+
+def _differences(
+    axes: tuple[Axis, ...], inside: IntArray, predictions: FloatArray, weights: FloatArray
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Every single or double difference with the (flat) step it belongs to and its weight."""
+    steps, differences, masses = [], [], []
+    last = axes[-1].moves()
+    for a in axes[0].moves():
+        for b in last if len(axes) == 2 else [None]:
+            part = a.taking_part[inside] if b is None else a.taking_part[inside] & b.taking_part[inside]
+            if b is None:
+                step = a.step[inside]
+                change = predictions[a.stop] - predictions[a.start]
+            else:
+                step = a.step[inside] * axes[1].n_steps + b.step[inside]
+                upper = predictions[a.stop, b.stop] - predictions[a.start, b.stop]
+                change = upper - (predictions[a.stop, b.start] - predictions[a.start, b.start])
+            steps.append(step[part])
+            differences.append(change[part])
+            masses.append(weights[inside][part])
+    return np.concatenate(steps), np.concatenate(differences), np.concatenate(masses)
+
+
+def _summarise(
+    axes: tuple[Axis, ...],
+    steps: IntArray,
+    differences: FloatArray,
+    weights: FloatArray,
+    row_weights: FloatArray,
+) -> LocalEffects:
+    """Weighted mean, standard deviation and effective size per step."""
+    shape = tuple(axis.n_steps for axis in axes)
+    n = int(np.prod(shape))
+    outputs = differences.shape[-1]
+    mass = np.bincount(steps, weights=weights, minlength=n)
+    squares = np.bincount(steps, weights=np.square(weights), minlength=n)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = group_sums(steps, n, weights[:, None] * differences) / mass[:, None]
+        size = np.square(mass) / squares
+        centred = differences - mean[steps]
+        variance = (
+            group_sums(steps, n, weights[:, None] * np.square(centred))
+            / mass[:, None]
+            * (size / (size - 1))[:, None]
+        )
+    sd = np.where((size > 1 + 1e-9)[:, None], np.sqrt(np.maximum(variance, 0.0)), np.nan)
+    counts = _cell_counts(axes, row_weights)
+    size = np.where(mass > 0, size, 0.0)
+    return LocalEffects(
+        mean.reshape(*shape, outputs), sd.reshape(*shape, outputs), size.reshape(shape), counts
+    )
+
+
+def _cell_counts(axes: tuple[Axis, ...], weights: FloatArray) -> FloatArray:
+    inside = np.all([axis.cell >= 0 for axis in axes], axis=0)
+    shape = tuple(axis.n_cells for axis in axes)
+    flat = np.ravel_multi_index([axis.cell[inside] for axis in axes], shape)
+    mass = np.bincount(flat, weights=weights[inside], minlength=int(np.prod(shape)))
+    return np.asarray(mass, dtype=np.float64).reshape(shape)
