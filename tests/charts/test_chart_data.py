@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+
 from charts.chart_examples import (
     CLASSES,
     NASTY,
@@ -18,7 +19,6 @@ from charts.chart_examples import (
     levels,
     surface,
 )
-
 from pellucid.charts.cells import cell_data, contour_data, point_data
 from pellucid.charts.colouring import OTHER, categories, row_colours
 from pellucid.charts.curve import band_data, curve_data, curve_limits, isolated, line_data, missing_data

@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+
 from charts.chart_examples import (
     CLASSES,
     NASTY,
@@ -20,7 +21,6 @@ from charts.chart_examples import (
     levels,
     surface,
 )
-
 from pellucid.charts import Chart, draw, panel, teaching
 from pellucid.charts.text import value_title
 from pellucid.errors import InputError

@@ -10,8 +10,8 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from charts.chart_examples import NASTY, dependence, effect, individual, levels
 
+from charts.chart_examples import NASTY, dependence, effect, individual, levels
 from pellucid.charts import Chart, draw
 from pellucid.errors import InputError
 

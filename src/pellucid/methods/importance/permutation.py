@@ -23,9 +23,8 @@ are not asked again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -38,6 +37,7 @@ from pellucid.errors import InputError
 from pellucid.explanations import Importance
 from pellucid.losses import Loss, find_loss
 from pellucid.methods.importance.donors import donor_rows, joint_codes, remapped
+from pellucid.methods.importance.plan import plan_sweep
 from pellucid.models import Predictor
 from pellucid.models.outcome import outcome_for
 from pellucid.runner import Run, Sweep
@@ -195,7 +195,7 @@ def _shuffled(
     run: Run, predictor: Predictor, data: Data, setting: _Setting, players: list[Player], donors: IntArray
 ) -> list[_Permuted]:
     """Losses with x_j taken from the donor rows, for every player and repeat."""
-    plans = [_plan(data, player, donors) for player in players]
+    plans = [plan_sweep(data, player, donors) for player in players]
     sweeps = [plan.sweep for plan in plans]
     answers = [np.full((sweep.variants, sweep.n_rows(data), predictor.width), np.nan) for sweep in sweeps]
     for batch in run.stream(predictor, data, sweeps, full=True, partial=True):
@@ -222,50 +222,6 @@ def _losses(setting: _Setting, predictions: Iterable[FloatArray]) -> _Permuted:
     return _Permuted(
         mean, np.array(repeats), rows / known if known and setting.loss.rows is not None else None
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _Plan:
-    """A sweep that answers every repeat: directly, or at a position per changed cell (repeat, row)."""
-
-    sweep: Sweep
-    n_repeats: int
-    changed: tuple[IntArray, IntArray, IntArray] | None = None
-
-    def repeats(self, answers: FloatArray, unchanged: FloatArray) -> Iterator[FloatArray]:
-        """Predictions of each repeat; cells that kept their value keep their prediction."""
-        if self.changed is None:
-            yield from answers
-            return
-        repeat, row, position = self.changed
-        flat = answers.reshape(-1, answers.shape[-1])
-        bounds = np.searchsorted(repeat, np.arange(self.n_repeats + 1))
-        for start, stop in pairwise(bounds):
-            prediction = unchanged.copy()
-            prediction[row[start:stop]] = flat[position[start:stop]]
-            yield prediction
-
-
-def _plan(data: Data, player: Player, donors: IntArray) -> _Plan:
-    """Ask as little as possible: rows that keep their value are not asked; few values are asked once each."""
-    n, pools = len(data), tuple(data.frame.native_column(j) for j in player)
-    if max(data.schema.features[j].distinct for j in player) > n / 2:
-        return _Plan(Sweep(player, pools, remapped(donors, player)), len(donors))
-    codes, examples = joint_codes(data, player)
-    changed = codes[donors] != codes[None, :]
-    repeat, row = np.nonzero(changed)
-    n_values = len(examples)
-    if n_values - 1 < changed.sum() / n:
-        # Variant s sets row i to the value s places after its own, round the circle of distinct values.
-        index = examples[(codes[None, :] + np.arange(1, n_values)[:, None]) % n_values]
-        steps = (codes[donors[repeat, row]] - codes[row]) % n_values
-        return _Plan(
-            Sweep(player, pools, remapped(index, player)), len(donors), (repeat, row, (steps - 1) * n + row)
-        )
-    if changed.mean() < 0.75:
-        sweep = Sweep(player, pools, remapped(donors[repeat, row][None, :], player), rows=row)
-        return _Plan(sweep, len(donors), (repeat, row, np.arange(len(row))))
-    return _Plan(Sweep(player, pools, remapped(donors, player)), len(donors))
 
 
 # -- all pairs ---------------------------------------------------------------------------------------
