@@ -79,6 +79,15 @@ def test_rows_of_weight_zero_count_like_rows_that_are_not_there(table, data):
         assert_close(call(weighted).values, call(fewer).values)
 
 
+def test_rows_of_weight_zero_can_be_explained():
+    table = Table([[0.0, 1.0, 2.0], [1.0, -1.0, 0.5], [2.0, 0.0, 1.0]], [0.0, 0.0, 3.0])
+    explainer = table.explainer(bent)
+    curves = explainer.ice("a", rows=[0, 1])
+    assert_close(curves.values[1], [bent([g, -1.0, 0.5]) for g in (0.0, 1.0, 2.0)])
+    assert_close(curves.average, curves.values.mean(axis=0))
+    assert_close(explainer.pdp("a", rows=[0, 1]).values, curves.average)
+
+
 @given(tables(category=True, most=10, missing=(1,)), st.integers(2, 9))
 @QUICK
 def test_only_the_ratio_of_weights_matters_to_effects(table, factor):
@@ -136,6 +145,18 @@ def test_errors_of_ale_are_the_spread_over_repeated_samples_of_the_other_feature
         others = np.column_stack([0.6 * X[:, 0] + 0.8 * rng.normal(size=150), rng.exponential(size=150)])
         samples.append(np.column_stack([X[:, 0], others]))
     check_errors(lambda ex: ex.ale(0, bins=bins), samples)
+
+
+def test_error_of_a_total_effect_bounds_the_spread_over_repeated_samples():
+    rng = np.random.default_rng(4)
+    values, errors = [], []
+    for _ in range(200):
+        effect = Explainer(wavy, draw(rng, 150), checks=False).ale(
+            1, bins=[-4.0, -1.0, 0.0, 1.0, 4.0], total=True
+        )
+        values.append(effect.values)
+        errors.append(effect.se)
+    assert (np.mean(errors, axis=0) > 0.95 * np.std(values, axis=0, ddof=1)).all()
 
 
 def test_error_of_a_weighted_pdp_is_that_of_the_effective_sample():

@@ -73,7 +73,7 @@ def ale(
         predictor, data, run,
         chosen=chosen, points=tuple(axis.points for axis in axes), counts=local.counts, values=centred, bins=bins,
         inside=np.all([axis.cell >= 0 for axis in axes], axis=0), recompute=recompute,
-        second_order=level_orders(data, chosen[0], order)[1] if len(chosen) == 1 and axes[0].nominal else None,
+        second_order=level_orders(data, chosen[0], order)[1] if len(chosen) == 1 and data.schema.features[chosen[0]].nominal else None,
     )  # fmt: skip
     return build_effect(
         "ale", predictor, data, run,

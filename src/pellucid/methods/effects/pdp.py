@@ -58,6 +58,8 @@ def pdp(
     _check(data, chosen, kind, pure, derivative)
     points = resolve_grid(data, chosen, grid, at)
     over = data if rows is None else data.rows(rows)
+    if not over.weights.any():  # rows asked for that count nowhere else count alike here
+        over = replace(over, weights=np.ones(len(over)))
     counts = grid_counts(data, chosen, points)
     if kind == "average" and center is None and not (pure or derivative):
         curves = _average(run, predictor, over, chosen, points)
