@@ -248,7 +248,7 @@ class Explainer:
             compare=compare,
             repeats=repeats,
             scheme=scheme,
-            holdout=None if holdout is None else Data.of(*holdout, container=self.predictor.container),
+            holdout=None if holdout is None else self.data.like(*holdout),
             run=self._run("importance"),
         )
 

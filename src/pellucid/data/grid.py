@@ -56,16 +56,20 @@ def quantile_edges(codes: FloatArray, bins: int, weights: FloatArray) -> FloatAr
     """
     if bins < 1:
         raise InputError(f"bins={bins} leaves no bins; ask for at least one.")
+    return np.unique(weighted_quantiles(codes, np.linspace(0.0, 1.0, bins + 1), weights))
+
+
+def weighted_quantiles(codes: FloatArray, levels: FloatArray, weights: FloatArray) -> FloatArray:
+    """Observed values at the given levels of the empirical distribution; missing values are left out."""
     counted = (weights > 0) & ~np.isnan(codes)
     present, mass = codes[counted], weights[counted]
     if not present.size:
         raise InputError("the feature is missing in every row that counts; there is nothing to bin.")
-    levels = np.linspace(0.0, 1.0, bins + 1)
-    order = np.argsort(present, kind="stable")
+    order = np.argsort(present)
     cumulative = np.cumsum(mass[order])
     # The tolerance makes weights of two and duplicated rows fall on the same side of a quantile.
     positions = np.searchsorted(cumulative, levels * cumulative[-1] * (1 - 1e-12), side="left")
-    return np.unique(present[order][np.minimum(positions, present.size - 1)])
+    return present[order[np.minimum(positions, present.size - 1)]]
 
 
 def bin_index(codes: FloatArray, edges: FloatArray) -> IntArray:

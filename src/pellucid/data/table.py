@@ -111,6 +111,11 @@ class Data:
             raise InputError("the list of rows to explain is empty; give at least one row.")
         return np.asarray(rows, dtype=np.intp)
 
+    def like(self, table: Any, y: Any) -> Data:
+        """Another table with its outcome, in the columns and types of this one."""
+        other = self._foreign(table)
+        return replace(other, y=_outcome(y, len(other)))
+
     def _foreign(self, rows: Any) -> Data:
         """Rows from outside, cast column by column to the types of the reference data."""
         incoming = _one_table(rows, self.schema.names)

@@ -25,9 +25,9 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import FloatArray, standard_error, weighted_mean
+from pellucid.arrays import FloatArray, IntArray, standard_error, weighted_mean
 from pellucid.data import Data
-from pellucid.data.grid import bin_index, given_codes, quantile_edges
+from pellucid.data.grid import bin_index, given_codes, quantile_edges, weighted_quantiles
 from pellucid.diagnostics.ale_checks import ale_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import AtMissing, Effect
@@ -73,7 +73,7 @@ def ale(
         predictor, data, run,
         chosen=chosen, points=tuple(axis.points for axis in axes), counts=local.counts, values=centred, bins=bins,
         inside=np.all([axis.cell >= 0 for axis in axes], axis=0), recompute=recompute,
-        second_order=level_orders(data, chosen[0], order)[1] if len(chosen) == 1 and data.schema.features[chosen[0]].nominal else None,
+        second_order=_second_order(data, chosen, order) if run.checks else None,
     )  # fmt: skip
     return build_effect(
         "ale", predictor, data, run,
@@ -97,11 +97,28 @@ def make_axes(
         if len(chosen) == 2 and isinstance(bins, tuple | list) and len(bins) == 2
         else [bins] * len(chosen)
     )
-    axes = tuple(_axis(data, j, b, order) for j, b in zip(chosen, per_feature, strict=True))
+    orders = _orders(data, chosen, order)
+    axes = tuple(_axis(data, j, b, o) for j, b, o in zip(chosen, per_feature, orders, strict=True))
     if not data.weights[np.all([axis.cell >= 0 for axis in axes], axis=0)].any():
         names = " and ".join(repr(data.schema.names[j]) for j in chosen)
         raise InputError(f"no row has a value of {names} inside the bins; give edges that span the data.")
     return axes
+
+
+def _orders(data: Data, chosen: tuple[int, ...], order: Sequence[Any] | None) -> list[Sequence[Any] | None]:
+    """The order given for each feature: one list for the only categorical one, or a list for each of two."""
+    nominal = [data.schema.features[j].nominal for j in chosen]
+    if order is None:
+        return [None] * len(chosen)
+    if not any(nominal):
+        raise InputError(
+            f"order= is for categories, but {data.schema.names[chosen[0]]!r} has none; leave it out."
+        )
+    if sum(nominal) == 1:
+        return [order if is_nominal else None for is_nominal in nominal]
+    if len(order) != 2 or any(isinstance(part, str) or not isinstance(part, Sequence) for part in order):
+        raise InputError("order= for two categorical features is a pair of lists, one for each.")
+    return list(order)
 
 
 def _axis(data: Data, j: int, bins: Any, order: Sequence[Any] | None) -> Axis:
@@ -125,6 +142,13 @@ def _axis(data: Data, j: int, bins: Any, order: Sequence[Any] | None) -> Axis:
         if len(edges) < 2 or (np.diff(edges) <= 0).any():
             raise InputError(f"bins= for feature {feature.name!r} must be at least two increasing edges.")
     return Axis(edges, bin_index(codes, edges), False)
+
+
+def _second_order(data: Data, chosen: tuple[int, ...], order: Sequence[Any] | None) -> IntArray | None:
+    """The next best order of a category that was ordered by similarity."""
+    if len(chosen) != 1 or not data.schema.features[chosen[0]].nominal:
+        return None
+    return level_orders(data, chosen[0], order)[1]
 
 
 def _total(
@@ -163,8 +187,7 @@ def _at_missing(
     if axes[0].nominal:
         values, mass = axes[0].points, axes[0].mass(data.weights)
     else:
-        order = np.sort(codes[present])
-        values = order[np.linspace(0, len(order) - 1, 41).astype(int)[1::2]]
+        values = weighted_quantiles(codes, (np.arange(20) + 0.5) / 20, data.weights)
         mass = np.ones(len(values))
     itself = run.predict(predictor, some)
     others = run.collect(predictor, some, constant_sweep(data, chosen, (values,)))

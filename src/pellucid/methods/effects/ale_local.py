@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pellucid.arrays import FloatArray, IntArray, group_sums
+from pellucid.arrays import FloatArray, IntArray, effective_size, group_sums
 from pellucid.data import Data
 from pellucid.errors import InputError
 from pellucid.methods.effects.ale_axis import Axis
@@ -18,13 +18,14 @@ from pellucid.runner import Run, Sweep
 class LocalEffects:
     """Mean, standard deviation and effective number of the differences in every step or pair of steps.
 
-    ``counts`` is the weight of the rows in each cell (bin, level or pair of them).
+    ``counts`` is the weight of the rows in each cell (bin, level or pair of them), ``rows`` their effective number.
     """
 
     mean: FloatArray
     sd: FloatArray
     size: FloatArray
     counts: FloatArray
+    rows: float
 
 
 def local_effects(
@@ -108,8 +109,13 @@ def _summarise(
     sd = np.where((size > 1 + 1e-9)[:, None], np.sqrt(np.maximum(variance, 0.0)), np.nan)
     counts = _cell_counts(axes, row_weights)
     size = np.where(mass > 0, size, 0.0)
+    inside = np.all([axis.cell >= 0 for axis in axes], axis=0)
     return LocalEffects(
-        mean.reshape(*shape, outputs), sd.reshape(*shape, outputs), size.reshape(shape), counts
+        mean=mean.reshape(*shape, outputs),
+        sd=sd.reshape(*shape, outputs),
+        size=size.reshape(shape),
+        counts=counts,
+        rows=effective_size(row_weights[inside]),
     )
 
 

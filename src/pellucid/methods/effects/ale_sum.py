@@ -8,15 +8,39 @@ from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.methods.effects.ale_axis import Axis, accumulate_1d, accumulate_2d
 from pellucid.methods.effects.ale_local import LocalEffects
 
+_REDRAWN = 30
+
 
 def accumulate(axes: tuple[Axis, ...], local: LocalEffects) -> tuple[FloatArray, FloatArray]:
-    """Effect at the points and its sampling variance (steps independent, weights of cells fixed)."""
+    """Effect at the points and its sampling variance, given the points.
+
+    Two things vary from sample to sample: the mean change in every step, and how many rows fall into every
+    cell, which decides what is subtracted as main effect and mean.
+    """
     mean = fill_empty(axes, local)
+    values = _sum_up(axes, local.counts, mean)
+    return values, _variance(axes, local) + _centring_variance(axes, local, mean, values)
+
+
+def _sum_up(axes: tuple[Axis, ...], counts: FloatArray, mean: FloatArray) -> FloatArray:
     if len(axes) == 1:
-        values = accumulate_1d(axes[0], local.counts, mean)
-    else:
-        values = accumulate_2d(axes[0], axes[1], local.counts, mean)
-    return values, _variance(axes, local)
+        return accumulate_1d(axes[0], counts, mean)
+    return accumulate_2d(axes[0], axes[1], counts, mean)
+
+
+def _centring_variance(
+    axes: tuple[Axis, ...], local: LocalEffects, mean: FloatArray, values: FloatArray
+) -> FloatArray:
+    """Variance from the counts: in one dimension that of the mean subtracted, in two by redrawing the counts."""
+    share = local.counts / local.counts.sum()
+    if len(axes) == 1:
+        return np.broadcast_to(share @ np.square(axes[0].to_cells(values)) / local.rows, values.shape)
+    generator = np.random.default_rng(0)
+    draws = generator.multinomial(max(round(local.rows), 1), share.ravel(), size=_REDRAWN)
+    again = np.stack(
+        [_sum_up(axes, counts.reshape(share.shape).astype(np.float64), mean) for counts in draws]
+    )
+    return np.asarray(again.var(axis=0, ddof=1))
 
 
 def fill_empty(axes: tuple[Axis, ...], local: LocalEffects) -> FloatArray:
@@ -58,11 +82,7 @@ def _variance(axes: tuple[Axis, ...], local: LocalEffects, block: int = 256) -> 
     for start in range(0, len(used), block):
         chunk = used[start : start + block]
         unit = (source[:, None] == chunk[None, :]).astype(np.float64).reshape(*shape, len(chunk))
-        if len(axes) == 1:
-            weight = accumulate_1d(axes[0], local.counts, unit)
-        else:
-            weight = accumulate_2d(axes[0], axes[1], local.counts, unit)
-        out += np.square(weight) @ flat_error[chunk]
+        out += np.square(_sum_up(axes, local.counts, unit)) @ flat_error[chunk]
     return out
 
 

@@ -162,6 +162,10 @@ def _centred(
         return curves
     axes = tuple(range(1, curves.rows.ndim - 1))
     if isinstance(center, str) and center == "mean":
+        if not counts.any():
+            raise InputError(
+                "center='mean' needs rows in which both features are present; give an anchor value instead."
+            )
         share = counts / counts.sum()
         zero = np.tensordot(curves.rows, share, axes=(axes, tuple(range(share.ndim))))
     else:

@@ -18,6 +18,7 @@ import numpy as np
 from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.diagnostics.importance_checks import pdp_importance_caveats
+from pellucid.errors import InputError
 from pellucid.explanations import Importance
 from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.models import Predictor
@@ -27,6 +28,10 @@ from pellucid.runner import Moments, Run, constant_sweep
 def pdp_importance(predictor: Predictor, data: Data, *, grid: int = 50, run: Run) -> Importance:
     """Spread of each feature's partial dependence."""
     features = data.schema.features
+    if data.schema.groups:
+        raise InputError(
+            "method='pdp' has no importance for groups; use method='permutation', or an Explainer without groups=."
+        )
     points = [
         unique_points(data.codes(j), max(grid, feature.distinct) if feature.nominal else grid)
         for j, feature in enumerate(features)

@@ -17,6 +17,8 @@ When it misleads:
 2. on training data an overfitted feature looks important: use held-out data;
 3. interactions count for every feature in them, so the values do not add up.
 
+Weights count rows: in ``pairs`` a row of weight two has one twin that may give it its own value.
+
 Cost. Rows times repeats for each feature, less where a feature has few values: rows that kept their value
 are not asked again.
 """
@@ -232,6 +234,10 @@ def _pairs(run: Run, predictor: Predictor, data: Data, setting: _Setting, player
     codes, examples = joint_codes(data, player)
     pools = tuple(data.frame.native_column(j) for j in player)
     sweep = Sweep(player, pools, remapped(examples[:, None], player)[:, 0])
+    if setting.loss.rows is None and data.weighted:
+        raise InputError(
+            f"scheme='pairs' with loss={setting.loss.name!r} cannot weigh rows; use a loss that is a mean over rows, or scheme='shuffle'."
+        )
     if setting.loss.rows is None:
         return _by_shifts(setting, run.collect(predictor, data, sweep, full=True), codes)
     mass = np.bincount(codes, weights=data.weights)
