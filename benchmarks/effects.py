@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+
 from line import Line
 from peers import available
 from workloads import NUMERIC, Workload
@@ -94,7 +95,7 @@ def _ice_peers(w: Workload) -> Iterator[tuple[str, Any, float | None, str]]:
         )
     if available("PDPbox"):
         frame = _own_frame(some)
-        yield "PDPbox", lambda: _pdpbox(some, frame, grid).results[0].ice_lines.to_numpy(), *_EXACT
+        yield "PDPbox", lambda: _pdpbox_curves(some, frame, grid), *_EXACT
     if available("dalex"):
         yield "dalex", lambda: _dalex_curves(some, grid), *_EXACT
 
@@ -164,6 +165,10 @@ def _pdpbox(w: Workload, frame: pd.DataFrame, grid: np.ndarray) -> Any:
     return PDPIsolate(_model(w), frame, _names(w), ONE, ONE, cust_grid_points=grid, **_PDPBOX)
 
 
+def _pdpbox_curves(w: Workload, frame: pd.DataFrame, grid: np.ndarray) -> np.ndarray:
+    return _pdpbox(w, frame, grid).results[0].ice_lines.to_numpy()
+
+
 def _pdpbox_pair(w: Workload, frame: pd.DataFrame) -> np.ndarray:
     from pdpbox.pdp import PDPInteract
 
@@ -178,7 +183,7 @@ def _names(w: Workload) -> list[str]:
     return list(NUMERIC) if w.is_numpy else list(w.X.columns)
 
 
-def _dalex(w: Workload) -> Any:
+def dalex_explainer(w: Workload) -> Any:
     import dalex
 
     return dalex.Explainer(
@@ -189,7 +194,7 @@ def _dalex(w: Workload) -> Any:
 def _dalex_profile(
     w: Workload, feature: str, grid: np.ndarray, kind: str, variable_type: str = "numerical"
 ) -> np.ndarray:
-    found = _dalex(w).model_profile(
+    found = dalex_explainer(w).model_profile(
         type=kind, N=None, variables=[feature], variable_type=variable_type, variable_splits={feature: grid},
         center=False, verbose=False,
     )  # fmt: skip
@@ -197,7 +202,7 @@ def _dalex_profile(
 
 
 def _dalex_curves(w: Workload, grid: np.ndarray) -> np.ndarray:
-    found = _dalex(w).predict_profile(
+    found = dalex_explainer(w).predict_profile(
         _frame(w),
         variables=[ONE],
         variable_splits={ONE: grid},

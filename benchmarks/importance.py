@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from effects import _dalex
+
+from effects import dalex_explainer
 from line import Line
 from peers import available
 from workloads import NUMERIC, Workload
@@ -52,7 +53,9 @@ def _alibi(w: Workload) -> np.ndarray:
 
 
 def _dalex_parts(w: Workload) -> np.ndarray:
-    found = _dalex(w).model_parts(loss_function=_mse, type="difference", N=None, B=REPEATS, random_state=0)
+    found = dalex_explainer(w).model_parts(
+        loss_function=_mse, type="difference", N=None, B=REPEATS, random_state=0
+    )
     table = found.result.set_index("variable")["dropout_loss"]
     names = NUMERIC if w.is_numpy else tuple(w.X.columns)
     return table.loc[list(names)].to_numpy()

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from workloads import Workload
 
 import pellucid
+from workloads import Workload
 
 Ours = Callable[[pellucid.Explainer], Any]
 Peer = Callable[[], np.ndarray]

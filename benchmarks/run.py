@@ -5,14 +5,8 @@ Prints a Markdown table; exits with 1 when pellucid is behind a peer or disagree
 
 from __future__ import annotations
 
-import os
-
-# One thread each: CPU time then means the same for everyone. Set before numpy is imported.
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")
-os.environ.setdefault("TQDM_DISABLE", "1")
-
 import argparse
+import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -22,6 +16,9 @@ from importance import importance_lines
 from line import Line, Result, measure
 from peers import MODULES, reason, versions
 from workloads import WORKLOADS
+
+# One thread for everyone, so that CPU time means the same; read by the libraries when they are imported.
+_ALONE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "TQDM_DISABLE": "1"}
 
 _HEAD = (
     "| method | on | peer | ours ms | peer ms | ours/peer | again/peer | no checks/peer | from scratch/peer "
@@ -41,7 +38,11 @@ def lines(only: str, on: str, peer: str) -> Iterator[Line]:
 
 def row(result: Result) -> str:
     line = result.line
-    difference = f"{result.difference:.0e}" + (f" ({line.note})" if line.note else "") + ("" if result.agrees else " DISAGREES")
+    difference = (
+        f"{result.difference:.0e}"
+        + (f" ({line.note})" if line.note else "")
+        + ("" if result.agrees else " DISAGREES")
+    )
     cells = (
         line.method, line.workload.name, line.peer_name, f"{1e3 * result.cpu['ours']:.1f}", f"{1e3 * result.cpu['peer']:.1f}",
         *(f"{result.ratio(who):.2f}" for who in ("ours", "again", "no checks", "from scratch")),
@@ -77,4 +78,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    if any(os.environ.get(name) != value for name, value in _ALONE.items()):
+        os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | _ALONE)
     sys.exit(main())

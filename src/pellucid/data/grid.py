@@ -18,12 +18,11 @@ def grid_codes(feature: Feature, codes: FloatArray, size: int) -> FloatArray:
     """The distinct values if there are at most ``size``, else ``size`` equally spaced from least to greatest."""
     if size < 1:
         raise InputError(f"grid={size} leaves no points; ask for at least one.")
-    present = np.unique(codes[~np.isnan(codes)])
-    if not present.size:
+    if feature.distinct == 0:
         raise InputError(f"feature {feature.name!r} is missing in every row; there is nothing to vary.")
-    if present.size <= size or feature.nominal:
-        return present
-    return np.unique(snap(feature, np.linspace(present[0], present[-1], size)))
+    if feature.distinct <= size or feature.nominal:
+        return np.unique(codes[~np.isnan(codes)])
+    return np.unique(snap(feature, np.linspace(feature.low, feature.high, size)))
 
 
 def snap(feature: Feature, codes: FloatArray) -> FloatArray:
@@ -74,7 +73,6 @@ def weighted_quantiles(codes: FloatArray, levels: FloatArray, weights: FloatArra
 
 def bin_index(codes: FloatArray, edges: FloatArray) -> IntArray:
     """Bin of each code: 0 for [e0, e1], 1 for (e1, e2], ...; -1 for missing or outside."""
-    index = np.searchsorted(edges, codes, side="left") - 1
-    index[codes == edges[0]] = 0
+    index = np.searchsorted(edges[1:-1], codes, side="left")
     outside = np.isnan(codes) | (codes < edges[0]) | (codes > edges[-1])
     return np.where(outside, -1, index).astype(np.intp)

@@ -140,12 +140,12 @@ class MatrixScratch(Scratch):
     def __init__(self, array: AnyArray, repeats: int, order: Literal["C", "F"] = "C") -> None:
         self._array = array
         self._repeats = repeats
-        self._stack = np.asarray(np.tile(array, (repeats, 1)), order=order)
+        self._stack = np.tile(array.T, (1, repeats)).T if order == "F" else np.tile(array, (repeats, 1))
         self._dirty: set[int] = set()
 
     def fill(self, columns: Mapping[int, tuple[Any, IntArray]], n: int) -> Any:
         for j in self._dirty - columns.keys():
-            self._stack[:, j] = np.tile(self._array[:, j], self._repeats)
+            self._stack[:, j].reshape(self._repeats, -1)[:] = self._array[:, j]
         for j, (column, index) in columns.items():
             target = self._stack[:n, j]
             target = (

@@ -102,14 +102,15 @@ class Data:
         return self._foreign(rows)
 
     def _positions(self, rows: Sequence[int]) -> IntArray:
-        for row in rows:
-            if not 0 <= row < len(self):
-                raise InputError(
-                    f"row {row} is out of range: X has {len(self)} rows, 0 to {len(self) - 1}."
-                )
         if not len(rows):
             raise InputError("the list of rows to explain is empty; give at least one row.")
-        return np.asarray(rows, dtype=np.intp)
+        positions = np.asarray(rows, dtype=np.intp)
+        outside = positions[(positions < 0) | (positions >= len(self))]
+        if outside.size:
+            raise InputError(
+                f"row {outside[0]} is out of range: X has {len(self)} rows, 0 to {len(self) - 1}."
+            )
+        return positions
 
     def like(self, table: Any, y: Any) -> Data:
         """Another table with its outcome, in the columns and types of this one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,14 @@ from pellucid.explanations.words import listed, number, percent, value_name
 from pellucid.models import Predictor
 from pellucid.runner import Run
 
-_ROWS = 1000
+_ROWS = 600
 _UNSTABLE = 0.25
 _EMPTY = 0.1
 _OUTSIDE = 0.001
 
 # Recomputes the curve on some rows with other settings, {"bins": n} or {"order": levels}: (points, values).
 Recompute = Callable[[Data, dict[str, Any]], tuple[FloatArray, FloatArray]]
+WithBins = Callable[[Data, Sequence[int]], list[tuple[FloatArray, FloatArray]]]
 
 
 def ale_caveats(
@@ -37,6 +38,7 @@ def ale_caveats(
     values: FloatArray,
     bins: Any,
     recompute: Recompute,
+    with_bins: WithBins,
     second_order: IntArray | None,
 ) -> tuple[Caveat, ...]:
     """Everything known against this effect on these data."""
@@ -49,7 +51,7 @@ def ale_caveats(
     caveats.extend(support_caveat(data, chosen, points, counts))
     if len(chosen) == 1 and not data.schema.features[chosen[0]].nominal:
         with run.checking():
-            caveats.extend(_bin_stability(data, chosen[0], len(points[0]) - 1, bins, recompute))
+            caveats.extend(_bin_stability(data, chosen[0], len(points[0]) - 1, bins, with_bins))
     if second_order is not None:
         with run.checking():
             caveats.extend(_order_dependence(data, chosen[0], points[0], values, second_order, recompute))
@@ -86,12 +88,14 @@ def _empty_cells(data: Data, chosen: tuple[int, ...], counts: FloatArray) -> Ite
         )
 
 
-def _bin_stability(data: Data, j: int, used: int, bins: Any, recompute: Recompute) -> Iterator[Caveat]:
-    """The curve at half and at double the bins, on at most a thousand rows."""
+def _bin_stability(data: Data, j: int, used: int, bins: Any, with_bins: WithBins) -> Iterator[Caveat]:
+    """The curve at half and at double the bins, on a sample of rows."""
     if np.ndim(bins) != 0 or used < 4:
         return
     some = data.take(data.spread(_ROWS))
-    curves = [recompute(some, {"bins": count}) for count in (max(2, used // 2), used, used * 2)]
+    curves = with_bins(some, (max(2, used // 2), used, used * 2))
+    if not curves:
+        return
     axis = curves[1][0]
     values = [
         np.stack([np.interp(axis, points, v[:, k]) for k in range(v.shape[1])], axis=1)

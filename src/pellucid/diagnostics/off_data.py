@@ -19,8 +19,8 @@ from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.words import number, percent
 from pellucid.runner import Run
 
-_ROWS = 2000
-_POINTS = 500
+_ROWS = 1000
+_POINTS = 300
 _PARTNERS = 2
 _USUAL = 0.95
 _SHARE = 0.15
@@ -42,7 +42,7 @@ def associations(data: Data, run: Run) -> FloatArray | None:
     """The association matrix, worked out once; None for tables too wide for it."""
     if len(data.schema.features) > _WIDEST:
         return None
-    matrix: FloatArray = run.remember("association", lambda: association_matrix(data, 5000))
+    matrix: FloatArray = run.remember("association", lambda: association_matrix(data, 2000))
     return matrix
 
 

@@ -25,8 +25,9 @@ class Moments:
         mass = float(weights.sum())
         if mass <= 0:
             return
-        mean = np.einsum("r,vrk->vk", weights, predictions) / mass
-        m2 = np.einsum("r,vrk->vk", weights, np.square(predictions - mean[:, None, :]))
+        mean = weights @ predictions / mass
+        rest = predictions - mean[:, None, :]
+        m2 = weights @ np.square(rest, out=rest)
         old = self.mass[variants]
         new = old + mass
         delta = mean - np.where(old[:, None] > 0, self.mean[variants], 0.0)

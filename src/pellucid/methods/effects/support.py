@@ -22,10 +22,8 @@ def nearest_point(codes: FloatArray, points: FloatArray) -> AnyArray:
     """For each code the position of the nearest grid point; -1 for missing."""
     order = np.argsort(points)
     ascending = points[order]
-    right = np.clip(np.searchsorted(ascending, codes), 0, len(points) - 1)
-    left = np.maximum(right - 1, 0)
-    closer = np.where(np.abs(codes - ascending[left]) <= np.abs(ascending[right] - codes), left, right)
-    return np.where(np.isnan(codes), -1, order[closer])
+    middles = (ascending[1:] + ascending[:-1]) / 2
+    return np.where(np.isnan(codes), -1, order[np.searchsorted(middles, codes)])
 
 
 def grid_counts(data: Data, features: tuple[int, ...], codes: tuple[FloatArray, ...]) -> FloatArray:

@@ -55,4 +55,4 @@ def joint_codes(data: Data, player: tuple[int, ...]) -> tuple[IntArray, IntArray
 
 def remapped(rows: IntArray, player: tuple[int, ...]) -> IntArray:
     """Donor rows as the index of a sweep: every column of the player comes from the same donor."""
-    return np.repeat(rows[..., None], len(player), axis=-1)
+    return np.broadcast_to(rows[..., None], (*rows.shape, len(player)))
