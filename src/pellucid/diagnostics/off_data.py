@@ -83,6 +83,9 @@ def _ranks(data: Data, k: int, rows: np.ndarray) -> FloatArray:
 
 def off_data_caveat(data: Data, j: int, run: Run, *, method: str) -> Iterator[Caveat]:
     """The method asks the model about points that do not occur."""
+    strengths = associations(data, run)
+    if strengths is None or np.delete(strengths[j], j).max(initial=0.0) < _ASSOCIATED:
+        return
     found: OffData | None = run.remember(f"off-data {j}", lambda: off_data(data, j, run))
     if found is None or found.share < _SHARE or found.association < _ASSOCIATED:
         return
