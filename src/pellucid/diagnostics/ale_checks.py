@@ -16,7 +16,7 @@ from pellucid.explanations.words import listed, number, percent, value_name
 from pellucid.models import Predictor
 from pellucid.runner import Run
 
-_ROWS = 600
+_ROWS = 500
 _UNSTABLE = 0.25
 _EMPTY = 0.1
 _OUTSIDE = 0.001

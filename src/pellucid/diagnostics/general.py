@@ -16,7 +16,7 @@ from pellucid.models.outcome import constant_prediction, outcome_for
 from pellucid.models.predictor import LOGIT_FLOOR
 from pellucid.runner import Run
 
-_ROWS = 1000
+_ROWS = 500
 _CLIPPED = 0.01
 _POOR = 0.95
 
