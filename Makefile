@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint format setup clean
+.PHONY: demo test lint format bench setup clean
 
 demo: .venv/ready-demo
 	$(BIN)/pellucid demo
@@ -19,6 +19,9 @@ format: .venv/ready-test
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+bench: .bench/ready
+	.bench/bin/python benchmarks/run.py
+
 setup: .venv/ready-test
 
 .venv/bin/python:
@@ -34,5 +37,12 @@ setup: .venv/ready-test
 	$(BIN)/python -m pip install --quiet --editable ".[test,lint]"
 	touch $@
 
+# A virtual environment of its own: the peers hold back numpy and pandas.
+.bench/ready: pyproject.toml
+	$(PYTHON) -m venv .bench
+	.bench/bin/python -m pip install --quiet --editable ".[benchmark]"
+	.bench/bin/python -m pip install --quiet --no-deps "alibi>=0.9.6" "PDPbox>=0.3" "pqdm>=0.2"
+	touch $@
+
 clean:
-	rm -rf .venv build dist src/pellucid.egg-info
+	rm -rf .venv .bench build dist src/pellucid.egg-info
