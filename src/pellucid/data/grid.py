@@ -64,11 +64,14 @@ def weighted_quantiles(codes: FloatArray, levels: FloatArray, weights: FloatArra
     present, mass = codes[counted], weights[counted]
     if not present.size:
         raise InputError("the feature is missing in every row that counts; there is nothing to bin.")
-    order = np.argsort(present)
-    cumulative = np.cumsum(mass[order])
+    if (mass == mass[0]).all():  # a plain sort is several times faster than an order
+        ascending, cumulative = np.sort(present), np.arange(1.0, present.size + 1.0)
+    else:
+        order = np.argsort(present)
+        ascending, cumulative = present[order], np.cumsum(mass[order])
     # The tolerance makes weights of two and duplicated rows fall on the same side of a quantile.
     positions = np.searchsorted(cumulative, levels * cumulative[-1] * (1 - 1e-12), side="left")
-    return present[order[np.minimum(positions, present.size - 1)]]
+    return ascending[np.minimum(positions, present.size - 1)]
 
 
 def bin_index(codes: FloatArray, edges: FloatArray) -> IntArray:

@@ -238,10 +238,15 @@ def _learn_column(frame: Frame, j: int, *, forced: bool) -> tuple[Feature, Float
         low=float(present.min()) if present.size else np.nan,
         high=float(present.max()) if present.size else np.nan,
         missing=float(np.isnan(codes).mean()),
-        distinct=int(np.unique(present).size),
+        distinct=_count_distinct(present),
         whole_days=kind == "date" and bool((present % DAY == 0).all()),
     )
     return feature, codes
+
+
+def _count_distinct(present: FloatArray) -> int:
+    ascending = np.sort(present)  # faster than np.unique, which also returns the values
+    return int(present.size > 0) + int(np.count_nonzero(ascending[1:] != ascending[:-1]))
 
 
 def _learn_sparse(frame: SparseFrame, forced: set[int]) -> tuple[Feature, ...]:

@@ -16,10 +16,12 @@ from pellucid.explanations.words import listed, number, percent, value_name
 from pellucid.models import Predictor
 from pellucid.runner import Run
 
-_ROWS = 500
+_ROWS = 400
 _UNSTABLE = 0.25
 _EMPTY = 0.1
 _OUTSIDE = 0.001
+_MANY = 20
+_PRECISE = 0.02
 
 # Recomputes the curve on some rows with other settings, {"bins": n} or {"order": levels}: (points, values).
 Recompute = Callable[[Data, dict[str, Any]], tuple[FloatArray, FloatArray]]
@@ -36,6 +38,7 @@ def ale_caveats(
     counts: FloatArray,
     inside: BoolArray,
     values: FloatArray,
+    se: FloatArray,
     bins: Any,
     recompute: Recompute,
     with_bins: WithBins,
@@ -49,7 +52,7 @@ def ale_caveats(
     if len(chosen) == 2:
         caveats.extend(_empty_cells(data, chosen, counts))
     caveats.extend(support_caveat(data, chosen, points, counts))
-    if len(chosen) == 1 and not data.schema.features[chosen[0]].nominal:
+    if len(chosen) == 1 and not data.schema.features[chosen[0]].nominal and not _plainly_steady(values, se):
         with run.checking():
             caveats.extend(_bin_stability(data, chosen[0], len(points[0]) - 1, bins, with_bins))
     if second_order is not None:
@@ -86,6 +89,11 @@ def _empty_cells(data: Data, chosen: tuple[int, ...], counts: FloatArray) -> Ite
             advice=f"Look only at cells with rows, or use fewer bins (bins={fewer} gives about 20 rows a cell).",
             feature=name,
         )
+
+
+def _plainly_steady(values: FloatArray, se: FloatArray) -> bool:
+    """Many bins and errors far below the height of the curve: neither coarse nor shaky, no need to try others."""
+    return len(values) > _MANY and bool((np.nanmax(se, axis=0) < _PRECISE * np.ptp(values, axis=0)).all())
 
 
 def _bin_stability(data: Data, j: int, used: int, bins: Any, with_bins: WithBins) -> Iterator[Caveat]:

@@ -19,11 +19,11 @@ from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.words import number, percent
 from pellucid.runner import Run
 
-_ROWS = 1000
-_POINTS = 300
+_ROWS = 600
+_POINTS = 200
 _PARTNERS = 2
 _USUAL = 0.95
-_SHARE = 0.15
+_SHARE = 0.12
 _ASSOCIATED = 0.3
 _FEWEST = 20
 _WIDEST = 2000
@@ -42,7 +42,7 @@ def associations(data: Data, run: Run) -> FloatArray | None:
     """The association matrix, worked out once; None for tables too wide for it."""
     if len(data.schema.features) > _WIDEST:
         return None
-    matrix: FloatArray = run.remember("association", lambda: association_matrix(data, 2000))
+    matrix: FloatArray = run.remember("association", lambda: association_matrix(data, 1000))
     return matrix
 
 

@@ -126,7 +126,9 @@ class Effect(Explanation):
 
     def findings(self) -> list[str]:
         name = " and ".join(self.feature_names)
-        head = f"{TITLES[self.method]} of {name} ({self.scale})."
+        one_class = len(self.output_names) == 1 and self.scale in ("probability", "log-odds")
+        scale = f"{self.scale} of {self.output_names[0]}" if one_class else self.scale
+        head = f"{TITLES[self.method]} of {name} ({scale})."
         lines = [head]
         for k, output in enumerate(self.output_names):
             curve = self.stacked("average")[..., k]

@@ -74,7 +74,7 @@ def ale(
 
     caveats = ale_caveats(
         predictor, data, run,
-        chosen=chosen, points=tuple(axis.points for axis in axes), counts=local.counts, values=centred, bins=bins,
+        chosen=chosen, points=tuple(axis.points for axis in axes), counts=local.counts, values=centred, se=np.sqrt(variance), bins=bins,
         inside=np.all([axis.cell >= 0 for axis in axes], axis=0), recompute=recompute, with_bins=with_bins,
         second_order=_second_order(data, chosen, order) if run.checks else None,
     )  # fmt: skip

@@ -35,17 +35,20 @@ def local_effects(
     inside = np.flatnonzero(np.all([axis.cell >= 0 for axis in axes], axis=0))
     stops = [axis.stops()[:, inside] for axis in axes]
     shape = tuple(len(s) for s in stops)
-    index = np.stack(
-        [
-            np.stack([s[v] for s, v in zip(stops, np.unravel_index(k, shape), strict=True)], axis=-1)
-            for k in range(int(np.prod(shape)))
-        ]
-    )
+    index = np.stack(_combinations(stops), axis=-1)
     pools = tuple(data.pool(j, axis.points) for j, axis in zip(chosen, axes, strict=True))
     sweep = Sweep(chosen, pools, index, None if len(inside) == len(data) else inside)
     predictions = run.collect(predictor, data, sweep).reshape(*shape, len(inside), -1)
     steps, differences, weights = _differences(axes, inside, predictions, data.weights)
     return _summarise(axes, steps, differences, weights, data.weights)
+
+
+def _combinations(stops: list[IntArray]) -> list[IntArray]:
+    """Per feature the stop of each row in every combination of stops, ``(combinations, rows)``."""
+    if len(stops) == 1:
+        return stops
+    first, second = stops
+    return [np.repeat(first, len(second), axis=0), np.tile(second, (len(first), 1))]
 
 
 def gradient_effects(
@@ -120,6 +123,8 @@ def _summarise(
 
 
 def _cell_counts(axes: tuple[Axis, ...], weights: FloatArray) -> FloatArray:
+    if len(axes) == 1:
+        return axes[0].mass(weights)
     inside = np.all([axis.cell >= 0 for axis in axes], axis=0)
     shape = tuple(axis.n_cells for axis in axes)
     flat = np.ravel_multi_index([axis.cell[inside] for axis in axes], shape)
