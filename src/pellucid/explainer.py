@@ -142,6 +142,15 @@ class Explainer:
 
         It misleads when features go together (see `ale`) and when rows respond differently (see `ice`); the
         result's `caveats` say whether they do.
+
+        Examples
+        --------
+        >>> import numpy as np, pellucid
+        >>> X = np.random.default_rng(0).normal(size=(500, 2))
+        >>> ex = pellucid.Explainer(lambda X: 2 * X[:, 0] + X[:, 1] ** 2, X)
+        >>> effect = ex.pdp(0, at=[0, 1])
+        >>> round(float(effect.values[1] - effect.values[0]), 6)
+        2.0
         """
         run = self._run("partial dependence")
         return pdp(
@@ -172,6 +181,17 @@ class Explainer:
 
         ``rows`` picks rows (positions, or rows of your own), ``sample`` a random number of them, ``center`` an
         anchor value, ``derivative=True`` the slopes, whose spread shows where rows differ.
+
+        It misleads as `pdp` does when features go together, curve by curve.
+
+        Examples
+        --------
+        >>> import numpy as np, pellucid
+        >>> X = np.random.default_rng(0).normal(size=(500, 2))
+        >>> ex = pellucid.Explainer(lambda X: 2 * X[:, 0] + X[:, 1] ** 2, X)
+        >>> curves = ex.ice(0, at=[0, 1], center=0)
+        >>> curves.values.shape, round(float(curves.spread[1]), 6)
+        ((500, 2), 0.0)
         """
         run = self._run("individual curves")
         return ice(
@@ -201,6 +221,18 @@ class Explainer:
         ``bins`` is a number or the edges (for a pair: one for both, or a pair of them), ``order`` an order for
         categories; ``total=True`` adds the lower-order effects and the mean prediction; ``gradient=True`` uses
         the model's own derivatives.
+
+        It misleads in bins with few rows, across distant bins under strong dependence, and through the order of
+        categories; the result's `caveats` say where.
+
+        Examples
+        --------
+        >>> import numpy as np, pellucid
+        >>> X = np.random.default_rng(0).normal(size=(500, 2))
+        >>> ex = pellucid.Explainer(lambda X: 2 * X[:, 0] + X[:, 1] ** 2, X)
+        >>> effect = ex.ale(0)
+        >>> round(effect.value(1) - effect.value(0), 6)
+        2.0
         """
         run = self._run("accumulated local effects")
         return ale(
@@ -236,6 +268,17 @@ class Explainer:
         name (mse, mae, rmse, 1-r2; log_loss, brier, error, 1-auc), ``"variance"`` (needs no y) or a function
         ``loss(y, prediction)``. ``method="pdp"`` measures the spread of the partial dependence. ``holdout=(X, y)``
         lets the result say whether these rows flatter the model.
+
+        It misleads when features go together (they share their importance) and on data the model was fitted to.
+
+        Examples
+        --------
+        >>> import numpy as np, pellucid
+        >>> X = np.random.default_rng(0).normal(size=(500, 2))
+        >>> ex = pellucid.Explainer(lambda X: 2 * X[:, 0] + X[:, 1] ** 2, X)
+        >>> importance = ex.importance(loss="variance")
+        >>> importance.top(1)
+        ['x0']
         """
         if method == "pdp":
             return pdp_importance(self.predictor, self.data, grid=grid, run=self._run("importance"))
