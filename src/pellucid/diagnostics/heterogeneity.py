@@ -115,7 +115,8 @@ def _explained(rest: FloatArray, total: float, codes: FloatArray) -> float:
     n, g = len(rest), len(labels)
     if g < 2 or n <= g:
         return 0.0
-    counts = np.bincount(index).astype(np.float64)
-    means = np.stack([np.bincount(index, weights=column) for column in rest.T], axis=1) / counts[:, None]
+    members = (index[None, :] == np.arange(g)[:, None]).astype(np.float64)
+    counts = members.sum(axis=1)
+    means = members @ rest / counts[:, None]
     between = float((counts[:, None] * np.square(means)).sum())
     return 1.0 - (1.0 - between / total) * (n - 1) / (n - g)
