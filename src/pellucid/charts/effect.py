@@ -7,6 +7,7 @@ from altair.typing import ChartType
 from pellucid.charts import theme
 from pellucid.charts.curve import curve_notes, draw_curve
 from pellucid.charts.individual import draw_individual, individual_notes
+from pellucid.charts.isometric import draw_isometric, isometric_notes
 from pellucid.charts.layout import titled
 from pellucid.charts.levels import draw_levels
 from pellucid.charts.options import EffectOptions
@@ -32,6 +33,8 @@ def body(effect: Effect, options: EffectOptions) -> ChartType:
 
 def draw_effect(effect: Effect, options: EffectOptions, limits: Limits | None = None) -> ChartType:
     """The chart without its title, if wanted with given value limits."""
+    if options.kind == "surface":
+        return draw_isometric(effect, options)
     if len(effect.grids) == 3:
         return draw_slices(effect, options)
     if len(effect.grids) == 2:
@@ -45,7 +48,9 @@ def draw_effect(effect: Effect, options: EffectOptions, limits: Limits | None = 
 
 def effect_notes(effect: Effect, options: EffectOptions) -> list[str]:
     """The lines below the title."""
-    if len(effect.grids) == 3:
+    if options.kind == "surface":
+        notes = isometric_notes(effect)
+    elif len(effect.grids) == 3:
         notes = slice_notes(effect, options)
     elif len(effect.grids) == 2:
         notes = surface_notes(effect, options)
