@@ -211,19 +211,26 @@ class Explainer:
         self,
         features: Any,
         *,
-        bins: Any = 40,
+        bins: Any = None,
         total: bool = False,
         order: Sequence[Any] | None = None,
         gradient: bool = False,
     ) -> Effect:
-        """Effect of one feature or a pair when features go together: accumulated local effects.
+        """Effect of one, two or three features when features go together: accumulated local effects.
 
-        ``bins`` is a number or the edges (for a pair: one for both, or a pair of them), ``order`` an order for
-        categories; ``total=True`` adds the lower-order effects and the mean prediction; ``gradient=True`` uses
-        the model's own derivatives.
+        The effect of two or three is what they do together beyond their effects alone and (for three) in pairs:
+        the mixed difference of the prediction over the corners of a cell, averaged over the rows in the cell,
+        added up along all features, with the effects of fewer features taken out. ``total=True`` adds these and
+        the mean prediction back.
 
-        It misleads in bins with few rows, across distant bins under strong dependence, and through the order of
-        categories; the result's `caveats` say where.
+        ``bins`` is a number or the edges (for several features: one for all, or one for each). Without it there
+        are 40; for three features, where 40 would make 64,000 cells, as many as leave some twenty rows per cell,
+        but 3 to 10. ``order`` is an order for categories (a list of them if several features have categories);
+        ``gradient=True`` uses the model's own derivatives.
+
+        It misleads in bins with few rows, across distant bins under strong dependence, through the order of
+        categories, and for three features through noise and empty cells, because cells multiply; the result's
+        `caveats` say where.
 
         Examples
         --------
@@ -233,6 +240,13 @@ class Explainer:
         >>> effect = ex.ale(0)
         >>> round(effect.value(1) - effect.value(0), 6)
         2.0
+
+        Three features whose product is predicted, every combination of values once:
+
+        >>> X = np.array([[a, b, c] for a in range(4) for b in range(4) for c in range(4)], dtype=float)
+        >>> effect = pellucid.Explainer(lambda X: X.prod(axis=1), X).ale((0, 1, 2), bins=3)
+        >>> effect.values.shape, round(effect.value(3, 3, 3) - effect.value(3, 3, 0), 6)
+        ((4, 4, 4), 9.1875)
         """
         run = self._run("accumulated local effects")
         return ale(

@@ -160,6 +160,30 @@ def surface(
     return Effect(**{**fields, **more})
 
 
+def three(
+    third: Any = None, *, kind: str = "numeric", outputs: tuple[str, ...] = ("prediction",), **more: Any
+) -> Effect:
+    """An ALE effect of three features: bins of the first two, bins or levels of the third."""
+    first, second = np.linspace(0, 5, 6), np.linspace(20, 100, 5)
+    third = np.linspace(0, 9, 10) if third is None else np.asarray(third)
+    nominal = kind != "numeric"
+    at = [np.linspace(-1, 1, len(g)) for g in (first, second, third)]
+    values = outputs_last(np.einsum("i,j,k->ijk", *at) * 100, len(outputs))
+    generator = np.random.default_rng(7)
+    counts = generator.poisson(2.0, (5, 4, len(third) - (not nominal))).astype(float)
+    base = generator.uniform(size=(3, 200))
+    rug = (first[0] + 5 * base[0], second[0] + 80 * base[1],
+           third[(base[2] * len(third)).astype(int)] if nominal else 9 * base[2])  # fmt: skip
+    fields = {
+        "values": values, "se": np.full(values.shape, np.nan), "average": values, "scale": "response",
+        "feature_names": more.pop("names", ("temperature", "humidity", "wind")), "output_names": outputs,
+        "method": "ale", "kinds": ("numeric", "numeric", kind), "grids": (first, second, third),
+        "counts": counts, "spread": np.zeros(values.shape), "rug": rug, "shape": ("surface",) * len(outputs),
+        "level": np.full(len(outputs), np.nan), **COMMON,
+    }  # fmt: skip
+    return Effect(**{**fields, **more})
+
+
 def importance(
     names: Any = None,
     *,

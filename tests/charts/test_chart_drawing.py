@@ -20,6 +20,7 @@ from charts.chart_examples import (
     individual,
     levels,
     surface,
+    three,
 )
 from pellucid.charts import Chart, draw, panel, teaching
 from pellucid.charts.text import value_title
@@ -77,6 +78,24 @@ CASES = {
     "mixed surface": lambda: draw(surface(SEASONS, method="ale", kinds=MIXED)),
     "nominal surface": lambda: draw(surface(SEASONS, WEATHER, kinds=BOTH)),
     "date surface": lambda: draw(surface(DAYS, kinds=("date", "numeric"))),
+    "three features": lambda: draw(three()),
+    "three features with levels": lambda: draw(three(SEASONS, kind="categorical"), width=90, height=80),
+    "three features of classes": lambda: draw(three(SEASONS, kind="ordered", outputs=CLASSES[:2])),
+    "three nasty features": lambda: draw(
+        three([NASTY, "b"], kind="categorical", names=(NASTY, "b", NASTY))
+    ),
+    "three features, one constant": lambda: draw(
+        three([3.0], counts=np.ones((5, 4, 1)), rug=(np.zeros(3),) * 3)
+    ),
+    "three features without rows": lambda: draw(three(counts=np.zeros((5, 4, 9)))),
+    "isometric": lambda: draw(surface(), kind="surface"),
+    "isometric ale of classes": lambda: draw(surface(method="ale", outputs=CLASSES[:2]), kind="surface"),
+    "isometric constant": lambda: draw(surface(function=lambda a, b: 0 * a), kind="surface"),
+    "isometric with unknown values": lambda: draw(
+        surface(function=lambda a, b: np.where(a > 0.5, np.nan, b)), kind="surface"
+    ),
+    "isometric of nothing known": lambda: draw(surface(function=lambda a, b: a * np.nan), kind="surface"),
+    "isometric dates": lambda: draw(surface(DAYS, kinds=("date", "numeric")), kind="surface"),
     "importance": lambda: draw(importance()),
     "importance ratio": lambda: draw(importance(compare="ratio")),
     "importance classes": lambda: draw(importance(outputs=CLASSES)),
@@ -116,6 +135,14 @@ def _found(node, key):
     return [hit for part in node for hit in _found(part, key)] if isinstance(node, list) else []
 
 
+@pytest.mark.parametrize("result", [effect, three, lambda: surface(SEASONS, kinds=MIXED)])
+def test_a_surface_in_space_needs_two_numeric_features(result):
+    with pytest.raises(InputError, match="needs an effect of two numeric features"):
+        draw(result(), kind="surface")
+    with pytest.raises(InputError, match="kind='heat' is not known"):
+        draw(result(), kind="heat")
+
+
 def test_the_same_result_gives_the_same_specification():
     assert draw(individual(20)).spec == draw(individual(20)).spec
 
@@ -138,6 +165,7 @@ def test_subtitle_counts_caveats_and_says_what_is_left_out():
     assert "4 more features not shown" in _subtitle(draw(importance(), max_display=2))
     assert "200 of 300 rows" in _subtitle(draw(individual(300)))
     assert "grey cells: no rows of data there" in _subtitle(draw(surface(method="ale")))
+    assert "6 of 9 slices of wind" in _subtitle(draw(three()))
 
 
 def _subtitle(chart):

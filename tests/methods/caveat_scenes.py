@@ -160,6 +160,57 @@ def pairs_everywhere():
     return Explainer(times, sample()).ale((0, 1), bins=5)
 
 
+@fires("empty-cells")
+def triples_along_the_diagonal():
+    X = np.column_stack([np.arange(500.0)] * 3)
+    return Explainer(times, X).ale((0, 1, 2), bins=5), 1 - 5 / 125
+
+
+@fires("few-data")
+def cells_of_three_features():
+    # Every combination of ten values once; the first bin holds two of them, so only the first cell has 8 rows.
+    X = np.array([[a, b, c] for a in range(10) for b in range(10) for c in range(10)], dtype=float)
+    return Explainer(times, X).ale((0, 1, 2), bins=9), 1 - 1 / 729
+
+
+def three(n):
+    """Three features that act together, and one that blurs what they do."""
+    return np.random.default_rng(6).normal(size=(n, 4))
+
+
+@fires("noise")
+def three_features_and_much_that_blurs_them():
+    # The slope of the product is the blur, whose mean is zero: all of the joint effect is chance.
+    return Explainer(lambda X: X.prod(axis=1), three(300)).ale((0, 1, 2)), (0.7, 1.0)
+
+
+@fires("noise")
+def noise_in_the_second_output_only():
+    def model(X):
+        return np.column_stack([X[:, :3].prod(axis=1), X.prod(axis=1)])
+
+    return Explainer(model, three(300)).ale((0, 1, 2)), (0.7, 1.0)
+
+
+@silent("noise")
+def three_features_that_plainly_act_together():
+    return Explainer(lambda X: X[:, :3].prod(axis=1) * (5 + X[:, 3]), three(4000)).ale((0, 1, 2))
+
+
+@silent("noise")
+def no_joint_effect_at_all():
+    # What is left is rounding, which is smaller than its own error.
+    return Explainer(lambda X: np.sin(X[:, 0]) + X[:, 1] * X[:, 2] / 7 + 1e4 * X[:, 3], three(300)).ale(
+        (0, 1, 2)
+    )
+
+
+@silent("few-data")
+def three_features_with_the_usual_bins():
+    X = np.array([[a, b, c] for a in range(10) for b in range(10) for c in range(10)], dtype=float)
+    return Explainer(times, X).ale((0, 1, 2))
+
+
 def zigzag():
     """Four levels along a line; only the extreme ones have rows where the second feature counts."""
     rng = np.random.default_rng(3)

@@ -30,7 +30,7 @@ def draw(explanation: Explanation, **options: Any) -> Chart:
     """The chart of an explanation; the same as ``explanation.plot(**options)``.
 
     All take ``width``, ``height`` and ``title``. Effects: ``colour``, ``max_lines``, ``distribution``,
-    ``show_data``. Importance: ``max_display``, ``against``, ``labels``. Dependence: ``order``.
+    ``show_data``, ``kind``. Importance: ``max_display``, ``against``, ``labels``. Dependence: ``order``.
     """
     for kind, (module, known) in _CHARTS.items():
         if isinstance(explanation, kind):

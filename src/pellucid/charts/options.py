@@ -12,6 +12,7 @@ from pellucid.errors import InputError, nearest
 from pellucid.explanations import Importance
 
 DISTRIBUTIONS = ("histogram", "rug", None)
+KINDS = ("auto", "surface")
 ORDERS = ("given", "cluster")
 
 
@@ -39,16 +40,19 @@ class EffectOptions(SizeOptions):
     ``distribution`` shows the data below a curve ("histogram"), on its axis ("rug") or not (None).
     ``colour`` is "auto" (individual curves by the feature that explains them), None (off) or a colour.
     ``max_lines`` limits the individual curves drawn, ``show_data`` puts rows of data on a heat map.
+    ``kind`` is "auto" or, for two numeric features, "surface": seen in space instead of as a heat map.
     """
 
     colour: str | None = "auto"
     max_lines: int = 200
     distribution: str | None = "histogram"
     show_data: bool = True
+    kind: str = "auto"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _one_of("distribution", self.distribution, DISTRIBUTIONS)
+        _one_of("kind", self.kind, KINDS)
         _whole("max_lines", self.max_lines)
         if self.colour is not None and not isinstance(self.colour, str):
             raise InputError(
