@@ -94,8 +94,8 @@ class TreeEnsemble:
     roots
         Position of each tree's first node.
     output
-        For each tree the output to which the first column of its leaf values is added; the next columns go
-        to the next outputs.
+        For each tree whose leaves hold one number, the output it is added to; 0 where leaves hold one number
+        for every output.
     base
         One number per output, added to every prediction.
     n_features
@@ -113,6 +113,8 @@ class TreeEnsemble:
             fixed = np.atleast_1d(np.array(getattr(self, name), dtype=dtype))
             fixed.setflags(write=False)
             object.__setattr__(self, name, fixed)
+        if self.width > 1 and (self.width != len(self.base) or self.output.any()):
+            raise ValueError("leaves hold one number, or one for every output")
 
     @property
     def n_outputs(self) -> int:
@@ -153,7 +155,7 @@ class TreeEnsemble:
         """Whether each value goes left at its node."""
         nodes = self.nodes
         goes = np.where(np.isnan(x), nodes.missing_left[node], x <= nodes.threshold[node])
-        sets = np.flatnonzero((nodes.set_start[node] >= 0) & ~np.isnan(x))
+        sets = np.flatnonzero((nodes.set_words[node] > 0) & ~np.isnan(x))
         if len(sets):
             goes[sets] = self._in_set(node[sets], x[sets])
         return goes
@@ -168,8 +170,10 @@ class TreeEnsemble:
         return np.where(known, member.astype(np.bool_), nodes.other_left[node])
 
     def select(self, outputs: IntArray) -> Self:
-        """The same trees for some of the outputs, in the given order."""
+        """The same trees for some of the outputs, each named once, in the given order."""
         outputs = np.asarray(outputs, dtype=np.int64)
+        if len(np.unique(outputs)) < len(outputs):
+            raise ValueError("an output is named twice")
         if self.width > 1:
             value = self.nodes.value[:, outputs]
             return replace(
@@ -219,10 +223,11 @@ def at_most(threshold: FloatArray, precision: Precision) -> FloatArray:
 
 
 def less_than(threshold: FloatArray, precision: Precision) -> FloatArray:
-    """The double t' such that ``x <= t'`` exactly when ``round(x) < t``; NaN where nothing is below t."""
+    """The double t' such that ``x <= t'`` exactly when ``round(x) < round(t)``; NaN where nothing is below t."""
     dtype = np.float32 if precision == "float32" else np.float64
-    t = np.asarray(threshold, dtype=np.float64).astype(dtype)
-    before = np.nextafter(t, dtype(-np.inf)).astype(np.float64)
+    with np.errstate(over="ignore"):
+        t = np.asarray(threshold, dtype=np.float64).astype(dtype)
+        before = np.nextafter(t, dtype(-np.inf)).astype(np.float64)
     return np.where(t == -np.inf, np.nan, at_most(before, precision))
 
 

@@ -14,6 +14,7 @@ KNOWN: tuple[tuple[str, str], ...] = (
     ("lightgbm", "pellucid.trees.convert.lightgbm"),
     ("catboost", "pellucid.trees.convert.catboost"),
     ("onnx", "pellucid.trees.convert.onnx"),
+    ("onnxruntime", "pellucid.trees.convert.onnx"),
     ("sklearn", "pellucid.trees.convert.sklearn"),
 )
 

@@ -1,0 +1,142 @@
+"""Shapley values and other indices of the path-dependent game.
+
+In this game a split on an absent player sends the row both ways, weighted by the training weight that went
+each way. It needs no background data, but it is a game about the trees, not about the model as a function:
+two ensembles that predict the same everywhere can have different values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from pellucid.arrays import AnyArray, FloatArray, IntArray
+from pellucid.trees.ensemble import Nodes, TreeEnsemble
+from pellucid.trees.kernels import path_program
+from pellucid.trees.kernels.blocks import aligned, empty_blocks, from_blocks, into_blocks
+from pellucid.trees.kernels.path import path_shapley
+from pellucid.trees.quadrature import Index, Quadrature, quadrature
+from pellucid.trees.rows import Alone, Watch, dense, portions, share_out
+
+_PROGRAM_BYTES = 32 * 2**20  # of steps and constants held at once
+_UNROLLED = 4  # up to so many quadrature points are known to the compiler
+
+
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    """Trees of one output whose programs are held at once."""
+
+    roots: IntArray
+    output: int
+    column: int
+    depth: int
+    rule: Quadrature
+
+
+def path_values(
+    ensemble: TreeEnsemble,
+    X: AnyArray,
+    players: IntArray,
+    *,
+    index: Index = "shapley",
+    fill: float = 0.0,
+    watch: Watch | None = None,
+) -> FloatArray:
+    """``(rows, players, outputs)`` for every row."""
+    watch = Alone() if watch is None else watch
+    players = np.asarray(players, dtype=np.int64)
+    count = int(players.max(initial=-1)) + 1
+    batches = list(_batches(ensemble, players, count, index))
+    values = np.zeros((X.shape[0], count, ensemble.n_outputs))
+    for rows in portions(X.shape[0], len(players) + count * ensemble.n_outputs):
+        blocked = into_blocks(dense(X, rows, fill), spare=1)
+        n = rows.stop - rows.start
+        phi = [empty_blocks(n, count) for _ in range(ensemble.n_outputs)]
+        for batch in batches:
+            _add(ensemble.nodes, batch, players, blocked, phi[batch.output], watch)
+        for k, part in enumerate(phi):
+            values[rows, :, k] = from_blocks(part, n)
+    return values
+
+
+def path_base(ensemble: TreeEnsemble) -> FloatArray:
+    """The value of the game without players: every leaf weighted by the training weight that reached it."""
+    nodes = ensemble.nodes
+    mean = nodes.value.copy()
+    inner = np.flatnonzero(nodes.feature >= 0)[::-1]  # children come after their parents
+    for node in inner:
+        low, high = nodes.left[node], nodes.right[node]
+        total = nodes.cover[low] + nodes.cover[high]
+        share = nodes.cover[low] / total if total > 0 else 0.5
+        mean[node] = share * mean[low] + (1 - share) * mean[high]
+    base = ensemble.base.copy()
+    for v in range(ensemble.width):
+        np.add.at(base, ensemble.output + v, mean[ensemble.roots, v])
+    return base
+
+
+def _batches(ensemble: TreeEnsemble, players: IntArray, count: int, index: Index) -> Iterator[_Batch]:
+    nodes = ensemble.nodes
+    depths, most = path_program.measure(
+        nodes.feature, nodes.left, nodes.right, players, ensemble.roots, count
+    )
+    sizes = np.diff(np.append(ensemble.roots, len(nodes.feature)))
+    for output in range(ensemble.n_outputs):
+        column = output if ensemble.width > 1 else 0
+        mine = (
+            np.arange(len(ensemble.roots))
+            if ensemble.width > 1
+            else np.flatnonzero(ensemble.output == output)
+        )
+        points = np.array([len(quadrature(index, 1, int(d))) for d in most[mine]], dtype=np.int64)
+        for k in np.unique(points):
+            trees = mine[points == k]
+            rule = quadrature(index, 1, int(most[trees].max()))
+            per_node = 8 * (2 * path_program.STEP + path_program.POINTS // 8 + 6 * len(rule))
+            part = np.cumsum(np.abs(sizes[trees]) * per_node) // _PROGRAM_BYTES
+            for p in np.unique(part):
+                some = trees[part == p]
+                yield _Batch(ensemble.roots[some], output, column, int(depths[some].max()), rule)
+
+
+def _add(
+    nodes: Nodes, batch: _Batch, players: IntArray, X: FloatArray, phi: FloatArray, watch: Watch
+) -> None:
+    """Adds the values of some trees to those of a portion of rows."""
+    steps, constants, starts = _program(nodes, batch, players)
+    k = len(batch.rule)
+    size = path_program.workspace_bytes(batch.depth, k) // 8
+    points = tuple(range(k)) if k <= _UNROLLED else np.arange(k)
+
+    def work(first: int, end: int) -> None:
+        weights, workspace = batch.rule.weights, aligned(size)
+        path_shapley(
+            steps, starts, constants, nodes.sets, weights, X[first:end], phi[first:end], workspace, points
+        )
+
+    share_out(work, len(X), watch)
+
+
+def _program(nodes: Nodes, batch: _Batch, players: IntArray) -> tuple[IntArray, FloatArray, IntArray]:
+    inner, sets = path_program.count(nodes.feature, nodes.left, nodes.right, nodes.set_words, batch.roots)
+    steps = np.empty((2 * inner + sets, path_program.STEP), dtype=np.int64)
+    constants = aligned((path_program.POINTS // 8 + 6 * len(batch.rule)) * inner)
+    starts = np.empty(len(batch.roots) + 1, dtype=np.int64)
+    columns = (
+        nodes.feature,
+        nodes.threshold,
+        nodes.left,
+        nodes.right,
+        nodes.missing_left,
+        nodes.cover,
+        nodes.set_start,
+        nodes.set_words,
+        nodes.other_left,
+    )
+    value = np.ascontiguousarray(nodes.value[:, batch.column])
+    path_program.write(
+        columns, players, value, batch.roots, batch.rule.points, batch.depth, steps, constants, starts
+    )
+    return steps, constants, starts
