@@ -4,11 +4,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.indices import banzhaf, faithful_shapley, shapley, shapley_taylor
+from reference.indices import (
+    banzhaf,
+    banzhaf_interaction,
+    faithful_shapley,
+    shapley,
+    shapley_interaction,
+    shapley_taylor,
+)
 from reference.trees import path_game
 from trees.ensembles import chains, random_ensemble, random_rows, scenes
+from trees.watch import TwoThreads
 
 from pellucid.trees import rows
+from pellucid.trees.marginal_game import pair_columns
 from pellucid.trees.path_game import path_base, path_values
 
 
@@ -30,7 +39,9 @@ def assert_equal_to_enumeration(ensemble, X, players, index="shapley"):
     for row, values in zip(X, got, strict=True):
         game = path_game(ensemble, row, players)
         np.testing.assert_allclose(values, TWINS[index](game), rtol=0, atol=1e-9 * (1 + np.abs(game).max()))
-        np.testing.assert_allclose(path_base(ensemble), game[0], rtol=0, atol=1e-9 * (1 + np.abs(game).max()))
+        np.testing.assert_allclose(
+            path_base(ensemble), game[0], rtol=0, atol=1e-9 * (1 + np.abs(game).max())
+        )
 
 
 @settings(max_examples=40, deadline=None)
@@ -56,6 +67,49 @@ def test_other_indices_of_single_players(scene, index):
         assert_equal_to_enumeration(ensemble, X, np.arange(ensemble.n_features), index)
 
 
+PAIRS = {
+    "shapley": shapley_interaction,
+    "banzhaf": banzhaf_interaction,
+    "shapley-taylor": shapley_taylor,
+    "faithful-shapley": faithful_shapley,
+}
+
+
+def assert_pairs_equal_to_enumeration(ensemble, X, index="shapley"):
+    low, high = pair_columns(ensemble.n_features)
+    got = path_values(ensemble, X, np.arange(ensemble.n_features), index=index, order=2)
+    for row, values in zip(X, got, strict=True):
+        game = path_game(ensemble, row)
+        twin = PAIRS[index](game)
+        expected = np.array([twin[i, j] for i, j in zip(low.tolist(), high.tolist(), strict=True)])
+        np.testing.assert_allclose(values, expected, rtol=0, atol=1e-9 * (1 + np.abs(game).max()))
+
+
+@settings(max_examples=30, deadline=None)
+@given(scene=scenes(n_rows=3, n_features=5))
+def test_pairs_are_those_of_the_enumeration(scene):
+    ensemble, X = scene
+    if ensemble.n_features > 1:
+        assert_pairs_equal_to_enumeration(ensemble, X)
+
+
+@settings(max_examples=15, deadline=None)
+@given(scene=chains(n_rows=3, n_features=4))
+def test_pairs_of_deep_trees(scene):
+    ensemble, X = scene
+    if ensemble.n_features > 1:
+        assert_pairs_equal_to_enumeration(ensemble, X)
+
+
+@pytest.mark.parametrize("index", ["banzhaf", "shapley-taylor", "faithful-shapley"])
+@settings(max_examples=15, deadline=None)
+@given(scene=scenes(n_rows=3, n_features=4))
+def test_other_indices_of_pairs(scene, index):
+    ensemble, X = scene
+    if ensemble.n_features > 1:
+        assert_pairs_equal_to_enumeration(ensemble, X, index)
+
+
 @settings(max_examples=25, deadline=None)
 @given(scene=scenes(n_rows=3, n_features=6), seed=st.integers(0, 1000))
 def test_columns_that_act_as_one_player(scene, seed):
@@ -69,19 +123,6 @@ def big(seed=3):
     rng = np.random.default_rng(seed)
     ensemble = random_ensemble(rng, n_features=8, n_trees=30, depth=7, outputs=2)
     return ensemble, random_rows(rng, ensemble, 300)
-
-
-class TwoThreads:
-    threads = 2
-
-    def __init__(self):
-        self.planned, self.done = 0, 0
-
-    def plan(self, amount):
-        self.planned += amount
-
-    def advance(self, amount):
-        self.done += amount
 
 
 def test_values_and_base_add_up_to_the_prediction():

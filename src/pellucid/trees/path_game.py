@@ -14,9 +14,11 @@ import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.trees.ensemble import Nodes, TreeEnsemble
-from pellucid.trees.kernels import path_program
+from pellucid.trees.kernels import path_pairs, path_program
 from pellucid.trees.kernels.blocks import aligned, empty_blocks, from_blocks, into_blocks
 from pellucid.trees.kernels.path import path_shapley
+from pellucid.trees.kernels.predict import expectations
+from pellucid.trees.predict import columns_of
 from pellucid.trees.quadrature import Index, Quadrature, quadrature
 from pellucid.trees.rows import Alone, Watch, dense, portions, share_out
 
@@ -33,6 +35,7 @@ class _Batch:
     column: int
     depth: int
     rule: Quadrature
+    size: IntArray  # nodes, and pairs of a split and another player above it
 
 
 def path_values(
@@ -41,21 +44,24 @@ def path_values(
     players: IntArray,
     *,
     index: Index = "shapley",
+    order: int = 1,
     fill: float = 0.0,
     watch: Watch | None = None,
 ) -> FloatArray:
-    """``(rows, players, outputs)`` for every row."""
+    """``(rows, players, outputs)``; with ``order=2`` one column per pair of players instead of per player."""
     watch = Alone() if watch is None else watch
     players = np.asarray(players, dtype=np.int64)
     count = int(players.max(initial=-1)) + 1
-    batches = list(_batches(ensemble, players, count, index))
-    values = np.zeros((X.shape[0], count, ensemble.n_outputs))
-    for rows in portions(X.shape[0], len(players) + count * ensemble.n_outputs):
+    columns = count if order == 1 else count * (count - 1) // 2
+    batches = list(_batches(ensemble, players, count, index, order))
+    add = _add if order == 1 else _add_pairs
+    values = np.zeros((X.shape[0], columns, ensemble.n_outputs))
+    for rows in portions(X.shape[0], len(players) + columns * ensemble.n_outputs):
         blocked = into_blocks(dense(X, rows, fill), spare=1)
         n = rows.stop - rows.start
-        phi = [empty_blocks(n, count) for _ in range(ensemble.n_outputs)]
+        phi = [empty_blocks(n, columns) for _ in range(ensemble.n_outputs)]
         for batch in batches:
-            _add(ensemble.nodes, batch, players, blocked, phi[batch.output], watch)
+            add(ensemble.nodes, batch, players, blocked, phi[batch.output], watch)
         for k, part in enumerate(phi):
             values[rows, :, k] = from_blocks(part, n)
     return values
@@ -64,41 +70,44 @@ def path_values(
 def path_base(ensemble: TreeEnsemble) -> FloatArray:
     """The value of the game without players: every leaf weighted by the training weight that reached it."""
     nodes = ensemble.nodes
-    mean = nodes.value.copy()
-    inner = np.flatnonzero(nodes.feature >= 0)[::-1]  # children come after their parents
-    for node in inner:
-        low, high = nodes.left[node], nodes.right[node]
-        total = nodes.cover[low] + nodes.cover[high]
-        share = nodes.cover[low] / total if total > 0 else 0.5
-        mean[node] = share * mean[low] + (1 - share) * mean[high]
+    mean = expectations(nodes.feature, nodes.left, nodes.right, nodes.cover, nodes.value)
     base = ensemble.base.copy()
     for v in range(ensemble.width):
         np.add.at(base, ensemble.output + v, mean[ensemble.roots, v])
     return base
 
 
-def _batches(ensemble: TreeEnsemble, players: IntArray, count: int, index: Index) -> Iterator[_Batch]:
+def _batches(
+    ensemble: TreeEnsemble, players: IntArray, count: int, index: Index, order: int
+) -> Iterator[_Batch]:
+    """The trees by output and number of quadrature points, as many as fit the memory at once."""
     nodes = ensemble.nodes
     depths, most = path_program.measure(
         nodes.feature, nodes.left, nodes.right, players, ensemble.roots, count
     )
-    sizes = np.diff(np.append(ensemble.roots, len(nodes.feature)))
+    sizes = path_pairs.partners(nodes.feature, nodes.left, nodes.right, players, ensemble.roots, count)
     for output in range(ensemble.n_outputs):
         column = output if ensemble.width > 1 else 0
-        mine = (
-            np.arange(len(ensemble.roots))
-            if ensemble.width > 1
-            else np.flatnonzero(ensemble.output == output)
-        )
-        points = np.array([len(quadrature(index, 1, int(d))) for d in most[mine]], dtype=np.int64)
+        everywhere = ensemble.width > 1
+        mine = np.flatnonzero(everywhere | (ensemble.output == output))
+        points = np.array([len(quadrature(index, order, int(d))) for d in most[mine]], dtype=np.int64)
         for k in np.unique(points):
             trees = mine[points == k]
-            rule = quadrature(index, 1, int(most[trees].max()))
-            per_node = 8 * (2 * path_program.STEP + path_program.POINTS // 8 + 6 * len(rule))
-            part = np.cumsum(np.abs(sizes[trees]) * per_node) // _PROGRAM_BYTES
+            rule = quadrature(index, order, int(most[trees].max()))
+            program = 8 * sizes[trees, 0] * (path_pairs.STEP + 6 * k + 6) + 8 * sizes[trees, 1] * (
+                order == 2
+            ) * (3 + k)
+            part = np.cumsum(program) // _PROGRAM_BYTES
             for p in np.unique(part):
                 some = trees[part == p]
-                yield _Batch(ensemble.roots[some], output, column, int(depths[some].max()), rule)
+                yield _Batch(
+                    ensemble.roots[some],
+                    output,
+                    column,
+                    int(depths[some].max()),
+                    rule,
+                    sizes[some].sum(axis=0),
+                )
 
 
 def _add(
@@ -124,19 +133,61 @@ def _program(nodes: Nodes, batch: _Batch, players: IntArray) -> tuple[IntArray, 
     steps = np.empty((2 * inner + sets, path_program.STEP), dtype=np.int64)
     constants = aligned((path_program.POINTS // 8 + 6 * len(batch.rule)) * inner)
     starts = np.empty(len(batch.roots) + 1, dtype=np.int64)
-    columns = (
-        nodes.feature,
-        nodes.threshold,
-        nodes.left,
-        nodes.right,
-        nodes.missing_left,
-        nodes.cover,
-        nodes.set_start,
-        nodes.set_words,
-        nodes.other_left,
-    )
     value = np.ascontiguousarray(nodes.value[:, batch.column])
     path_program.write(
-        columns, players, value, batch.roots, batch.rule.points, batch.depth, steps, constants, starts
+        columns_of(nodes),
+        players,
+        value,
+        batch.roots,
+        batch.rule.points,
+        batch.depth,
+        steps,
+        constants,
+        starts,
     )
     return steps, constants, starts
+
+
+def _add_pairs(
+    nodes: Nodes, batch: _Batch, players: IntArray, X: FloatArray, out: FloatArray, watch: Watch
+) -> None:
+    """Adds the indices of all pairs, of some trees, to those of a portion of rows."""
+    k = len(batch.rule)
+    n_nodes, n_links = (int(size) for size in batch.size)
+    steps = np.zeros((3 * n_nodes, path_pairs.STEP), dtype=np.int64)
+    constants = aligned((2 + 4 * k) * n_nodes + k * n_links)
+    links = np.empty((n_links, path_pairs.PARTNER), dtype=np.int64)
+    starts = np.empty(len(batch.roots) + 1, dtype=np.int64)
+    value = np.ascontiguousarray(nodes.value[:, batch.column])
+    path_pairs.write(
+        columns_of(nodes),
+        players,
+        value,
+        batch.roots,
+        batch.rule.points,
+        batch.depth,
+        steps,
+        constants,
+        links,
+        starts,
+    )
+    size = path_pairs.workspace_bytes(batch.depth, k) // 8
+    outside = -1 / (1 - batch.rule.points)
+    weights, points = batch.rule.weights, np.arange(k)
+
+    def work(first: int, end: int) -> None:
+        path_pairs.path_pairs(
+            steps,
+            starts,
+            constants,
+            links,
+            outside,
+            nodes.sets,
+            weights,
+            X[first:end],
+            out[first:end],
+            aligned(size),
+            points,
+        )
+
+    share_out(work, len(X), watch)

@@ -32,7 +32,20 @@ _MEANING: dict[str, tuple[Link, Scale]] = {
     "MultiCrossEntropy": ("one-vs-rest", "log-odds"),
 }
 _RESPONSE = frozenset(
-    ["RMSE", "MultiRMSE", "MultiRMSEWithMissingValues", "MAE", "MAPE", "Quantile", "MultiQuantile", "GroupQuantile", "Expectile", "LogCosh", "Huber", "Lq"]
+    [
+        "RMSE",
+        "MultiRMSE",
+        "MultiRMSEWithMissingValues",
+        "MAE",
+        "MAPE",
+        "Quantile",
+        "MultiQuantile",
+        "GroupQuantile",
+        "Expectile",
+        "LogCosh",
+        "Huber",
+        "Lq",
+    ]
 )
 _LEAF = (-1, np.nan, False, -1)  # a leaf in the place of a split
 

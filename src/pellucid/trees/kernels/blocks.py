@@ -43,4 +43,4 @@ def empty_blocks(n: int, columns: int) -> FloatArray:
 def from_blocks(blocks: FloatArray, n: int) -> FloatArray:
     """``(blocks, columns, ROWS)`` as ``(n, columns)``."""
     columns = blocks.shape[1]
-    return blocks.transpose(0, 2, 1).reshape(-1, columns)[:n]
+    return blocks.transpose(0, 2, 1).reshape(len(blocks) * ROWS, columns)[:n]

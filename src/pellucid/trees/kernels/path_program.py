@@ -105,7 +105,7 @@ def _first_constants(c, h, k, t, z, jump, last):
 
 
 @kernel
-def _again_constants(c, h, k, t, z, before):
+def again_constants(c, h, k, t, z, before):
     """A later split: the ratio of the new factor to the old, and the change of (a - z) / factor, times it.
 
     ``before`` is the player's share z so far; the row has passed all earlier splits (if it has not, the ratio
@@ -178,7 +178,7 @@ def write(nodes, player, value, roots, t, depth, steps, constants, starts):
                 constants[c + 5] = jump
                 h = c + POINTS // 8
                 if again[d]:
-                    _again_constants(constants, h, k, t, z, before[d])
+                    again_constants(constants, h, k, t, z, before[d])
                 else:
                     _first_constants(constants, h, k, t, z, jump, last_value)
                 side = turn[d - 1] if d > 0 else 0

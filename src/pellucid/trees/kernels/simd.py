@@ -146,3 +146,26 @@ def _choice(unordered: bool) -> Any:
 # where(x <= threshold, yes, no); missing values (NaN) are no, or yes
 choose = _choice(unordered=False)
 choose_missing_yes = _choice(unordered=True)
+
+
+@intrinsic
+def gather(typing: Any, base: Any, index: Any) -> Any:  # noqa: ARG001
+    """The doubles at eight positions (whole numbers held as doubles) from an address on."""
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:  # noqa: ARG001
+        wide = ir.VectorType(ir.IntType(64), LANES)
+        scaled = builder.shl(builder.fptosi(args[1], wide), ir.Constant(wide, [3] * LANES))
+        start = ir.Constant(wide, ir.Undefined)
+        start = builder.insert_element(start, args[0], ir.Constant(ir.IntType(32), 0))
+        start = builder.shuffle_vector(
+            start, ir.Constant(wide, ir.Undefined), ir.Constant(_INDEX, [0] * LANES)
+        )
+        addresses = builder.add(start, scaled)
+        out = ir.Constant(_VECTOR, ir.Undefined)
+        for lane in range(LANES):
+            place = ir.Constant(ir.IntType(32), lane)
+            pointer = _pointer(builder, builder.extract_element(addresses, place), ir.DoubleType())
+            out = builder.insert_element(out, builder.load(pointer), place)
+        return out
+
+    return vec(types.int64, vec), code
