@@ -4,6 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from pellucid.trees import marginal_game as game_module
+from pellucid.trees import rows
+from pellucid.trees.marginal_game import fits, marginal_base, marginal_values, pair_columns
+from pellucid.trees.predict import predict
 from reference.indices import (
     banzhaf,
     banzhaf_interaction,
@@ -15,11 +20,6 @@ from reference.indices import (
 from reference.trees import marginal_game, model_of
 from trees.ensembles import chains, random_ensemble, random_rows, scenes
 from trees.watch import TwoThreads
-
-from pellucid.trees import marginal_game as game_module
-from pellucid.trees import rows
-from pellucid.trees.marginal_game import fits, marginal_base, marginal_values, pair_columns
-from pellucid.trees.predict import predict
 
 
 def singles(index):

@@ -4,6 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from pellucid.trees import rows
+from pellucid.trees.marginal_game import pair_columns
+from pellucid.trees.path_game import path_base, path_values
 from reference.indices import (
     banzhaf,
     banzhaf_interaction,
@@ -15,10 +19,6 @@ from reference.indices import (
 from reference.trees import path_game
 from trees.ensembles import chains, random_ensemble, random_rows, scenes
 from trees.watch import TwoThreads
-
-from pellucid.trees import rows
-from pellucid.trees.marginal_game import pair_columns
-from pellucid.trees.path_game import path_base, path_values
 
 
 def singles(index):

@@ -15,7 +15,7 @@ from pellucid.arrays import FloatArray
 from pellucid.trees.kernels.blocks import ROWS
 
 PORTION_BYTES = 64 * 2**20  # of blocked rows and results held at once
-SHARE_BLOCKS = 32  # blocks per call of a kernel: their rows and results stay in the cache
+SHARE_BLOCKS = 64  # at most so many per call of a kernel: their rows and results stay in the cache
 
 
 class Watch(Protocol):
@@ -60,7 +60,8 @@ def dense(X: Any, rows: slice, fill: float) -> FloatArray:
 
 def share_out(work: Callable[[int, int], None], blocks: int, watch: Watch) -> None:
     """Calls ``work(first, end)`` for shares of the blocks; Ctrl-C is heard between two shares."""
-    shares = [(first, min(first + SHARE_BLOCKS, blocks)) for first in range(0, blocks, SHARE_BLOCKS)]
+    size = min(SHARE_BLOCKS, -(-blocks // watch.threads))
+    shares = [(first, min(first + size, blocks)) for first in range(0, blocks, size)]
     watch.plan(blocks)
     if watch.threads == 1 or len(shares) == 1:
         for first, end in shares:

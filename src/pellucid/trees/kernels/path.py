@@ -177,17 +177,15 @@ def _bottom(x, missing_left, phi, p, s, c, points):
 
 
 @kernel
-def _group2(x0, phi0, base, top, one, two, p, s, points):
+def _group2(x0, phi0, base, steps, n, p, s, points):
     """A node and the two leaf pairs below it, without touching the workspace in between."""
-    x, c = x0 + top[COLUMN], base + top[CONSTANTS]
-    x1, c1 = x0 + one[COLUMN], base + one[CONSTANTS]
-    x2, c2 = x0 + two[COLUMN], base + two[CONSTANTS]
-    phi, phi1, phi2 = phi0 + top[PLAYER], phi0 + one[PLAYER], phi0 + two[PLAYER]
+    x, x1, x2 = x0 + steps[n, COLUMN], x0 + steps[n + 1, COLUMN], x0 + steps[n + 2, COLUMN]
+    c, c1, c2 = base + steps[n, CONSTANTS], base + steps[n + 1, CONSTANTS], base + steps[n + 2, CONSTANTS]
+    phi, phi1, phi2 = phi0 + steps[n, PLAYER], phi0 + steps[n + 1, PLAYER], phi0 + steps[n + 2, PLAYER]
+    m, m1, m2 = steps[n, MISSING_LEFT], steps[n + 1, MISSING_LEFT], steps[n + 2, MISSING_LEFT]
     k, h, h1, h2 = len(points), c + POINTS, c1 + POINTS, c2 + POINTS
     for r in range(0, COLUMN_BYTES, VECTOR_BYTES):
-        a = _goes(x + r, c, top[MISSING_LEFT])
-        a1 = _goes(x1 + r, c1, one[MISSING_LEFT])
-        a2 = _goes(x2 + r, c2, two[MISSING_LEFT])
+        a, a1, a2 = _goes(x + r, c, m), _goes(x1 + r, c1, m1), _goes(x2 + r, c2, m2)
         total, total1, total2 = splat(0.0), splat(0.0), splat(0.0)
         for i in range(k):
             j = i * COLUMN_BYTES + r
@@ -206,15 +204,15 @@ def _group2(x0, phi0, base, top, one, two, p, s, points):
 
 
 @kernel
-def _group1(x0, phi0, base, top, two, p, s, points):
+def _group1(x0, phi0, base, steps, n, p, s, points):
     """A node with a leaf and a leaf pair."""
-    x, c = x0 + top[COLUMN], base + top[CONSTANTS]
-    x2, c2 = x0 + two[COLUMN], base + two[CONSTANTS]
-    phi, phi2 = phi0 + top[PLAYER], phi0 + two[PLAYER]
+    x, x2 = x0 + steps[n, COLUMN], x0 + steps[n + 1, COLUMN]
+    c, c2 = base + steps[n, CONSTANTS], base + steps[n + 1, CONSTANTS]
+    phi, phi2 = phi0 + steps[n, PLAYER], phi0 + steps[n + 1, PLAYER]
+    m, m2 = steps[n, MISSING_LEFT], steps[n + 1, MISSING_LEFT]
     k, h, h2 = len(points), c + POINTS, c2 + POINTS
     for r in range(0, COLUMN_BYTES, VECTOR_BYTES):
-        a = _goes(x + r, c, top[MISSING_LEFT])
-        a2 = _goes(x2 + r, c2, two[MISSING_LEFT])
+        a, a2 = _goes(x + r, c, m), _goes(x2 + r, c2, m2)
         total, total2 = splat(0.0), splat(0.0)
         for i in range(k):
             j = i * COLUMN_BYTES + r
@@ -313,50 +311,50 @@ def decide_categories(step, sets, block):
 
 
 @kernel
-def _walk(steps, first, end, base, x0, block, sets, phi0, w, points):
+def _walk(steps, first, end, base, X, b, sets, phi0, w, points):
     """One tree, one block."""
+    x0 = X.ctypes.data + b * X.shape[1] * COLUMN_BYTES
     n = first
     while n < end:
-        step = steps[n]
-        kind = step[KIND]
-        c, x, missing_left, phi = (
-            base + step[CONSTANTS],
-            x0 + step[COLUMN],
-            step[MISSING_LEFT],
-            phi0 + step[PLAYER],
-        )
-        p, s, goes, before = w + step[PRODUCT], w + step[SUM], w + step[GOES], w + step[BEFORE]
-        left, right = w + step[LEFT], w + step[RIGHT]
-        sum_left, sum_right = w + step[SUM_LEFT], w + step[SUM_RIGHT]
-        mask, keep = w + step[MASK_RIGHT], step[KEEP_MASK]
+        kind = steps[n, KIND]
+        c, x, phi = base + steps[n, CONSTANTS], x0 + steps[n, COLUMN], phi0 + steps[n, PLAYER]
+        missing_left = steps[n, MISSING_LEFT]
+        p, s, goes = w + steps[n, PRODUCT], w + steps[n, SUM], w + steps[n, GOES]
         if kind == GROUP2:
-            _group2(x0, phi0, base, step, steps[n + 1], steps[n + 2], p, s, points)
+            _group2(x0, phi0, base, steps, n, p, s, points)
             n += 2
         elif kind == GROUP1:
-            _group1(x0, phi0, base, step, steps[n + 1], p, s, points)
+            _group1(x0, phi0, base, steps, n, p, s, points)
             n += 1
         elif kind == BOTTOM:
             _bottom(x, missing_left, phi, p, s, c, points)
         elif kind == DOWN2:
-            _down2(x, missing_left, goes, p, left, right, c, mask, keep, points)
-        elif kind == DOWN1:
-            _down1(x, missing_left, goes, p, right, c, mask, keep, points)
-        elif kind == UP2:
-            _up2(phi, p, s, sum_left, sum_right, goes, c, points)
-        elif kind == UP1:
-            _up1(phi, p, s, sum_right, goes, c, points)
-        elif kind == CATEGORY:
-            decide_categories(step, sets, block)
-        elif kind == AGAIN + BOTTOM:
-            _again_bottom(x, missing_left, phi, p, s, c, before, points)
-        elif kind == AGAIN + UP2:
-            _again_up2(phi, p, s, sum_left, sum_right, goes, c, before, points)
-        elif kind == AGAIN + UP1:
-            _again_up1(phi, p, s, sum_right, goes, c, before, points)
-        else:
-            _again_down(
-                x, missing_left, goes, p, left, right, c, before, mask, kind == AGAIN + DOWN2, points
+            left, mask = w + steps[n, LEFT], w + steps[n, MASK_RIGHT]
+            _down2(
+                x, missing_left, goes, p, left, w + steps[n, RIGHT], c, mask, steps[n, KEEP_MASK], points
             )
+        elif kind == DOWN1:
+            mask = w + steps[n, MASK_RIGHT]
+            _down1(x, missing_left, goes, p, w + steps[n, RIGHT], c, mask, steps[n, KEEP_MASK], points)
+        elif kind == UP2:
+            _up2(phi, p, s, w + steps[n, SUM_LEFT], w + steps[n, SUM_RIGHT], goes, c, points)
+        elif kind == UP1:
+            _up1(phi, p, s, w + steps[n, SUM_RIGHT], goes, c, points)
+        elif kind == CATEGORY:
+            decide_categories(steps[n], sets, X[b].reshape(-1))
+        else:
+            before = w + steps[n, BEFORE]
+            if kind == AGAIN + BOTTOM:
+                _again_bottom(x, missing_left, phi, p, s, c, before, points)
+            elif kind == AGAIN + UP2:
+                left, right = w + steps[n, SUM_LEFT], w + steps[n, SUM_RIGHT]
+                _again_up2(phi, p, s, left, right, goes, c, before, points)
+            elif kind == AGAIN + UP1:
+                _again_up1(phi, p, s, w + steps[n, SUM_RIGHT], goes, c, before, points)
+            else:
+                left, right, mask = w + steps[n, LEFT], w + steps[n, RIGHT], w + steps[n, MASK_RIGHT]
+                both = kind == AGAIN + DOWN2
+                _again_down(x, missing_left, goes, p, left, right, c, before, mask, both, points)
         n += 1
 
 
@@ -373,6 +371,5 @@ def path_shapley(steps, starts, constants, sets, weights, X, phi, workspace, poi
     base, w = constants.ctypes.data, workspace.ctypes.data
     for tree in range(len(starts) - 1):
         for b in range(len(X)):
-            x = X.ctypes.data + b * X.shape[1] * COLUMN_BYTES
             out = phi.ctypes.data + b * phi.shape[1] * COLUMN_BYTES
-            _walk(steps, starts[tree], starts[tree + 1], base, x, X[b].reshape(-1), sets, out, w, points)
+            _walk(steps, starts[tree], starts[tree + 1], base, X, b, sets, out, w, points)
