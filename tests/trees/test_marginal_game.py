@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from pellucid.trees import marginal_game as game_module
 from pellucid.trees import rows
-from pellucid.trees.marginal_game import fits, marginal_base, marginal_values, pair_columns
+from pellucid.trees.marginal_game import coalitions, fits, marginal_base, marginal_values
 from pellucid.trees.predict import predict
 from reference.indices import (
     banzhaf,
@@ -43,9 +43,9 @@ TWO = {
 def enumerated(game, index, order):
     if order == 1:
         return ONE[index](game)
-    twin = TWO[index](game)
-    low, high = pair_columns(int(np.log2(len(game))))
-    return np.array([twin[i, j] for i, j in zip(low.tolist(), high.tolist(), strict=True)])
+    twin = TWO[index](game) if order == 2 else TWO[index](game, order)
+    members = coalitions(int(np.log2(len(game))), order).tolist()
+    return np.array([twin[tuple(some)] for some in members])
 
 
 def assert_equal_to_enumeration(ensemble, X, weights=None, players=None, index="shapley", order=1):
@@ -60,7 +60,7 @@ def assert_equal_to_enumeration(ensemble, X, weights=None, players=None, index="
         np.testing.assert_allclose(marginal_base(ensemble, background, weights), game[0], **near)
 
 
-@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("order", [1, 2, 3])
 @settings(max_examples=30, deadline=None)
 @given(scene=scenes(n_rows=9, n_features=5), seed=st.integers(0, 1000))
 def test_values_and_pairs_are_those_of_the_enumeration(scene, seed, order):

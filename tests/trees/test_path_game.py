@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pellucid.errors import InputError
 from pellucid.trees import rows
-from pellucid.trees.marginal_game import pair_columns
+from pellucid.trees.marginal_game import coalitions
 from pellucid.trees.path_game import path_base, path_values
 from reference.indices import (
     banzhaf,
@@ -67,7 +68,7 @@ def test_other_indices_of_single_players(scene, index):
         assert_equal_to_enumeration(ensemble, X, np.arange(ensemble.n_features), index)
 
 
-PAIRS = {
+SETS = {
     "shapley": shapley_interaction,
     "banzhaf": banzhaf_interaction,
     "shapley-taylor": shapley_taylor,
@@ -75,13 +76,13 @@ PAIRS = {
 }
 
 
-def assert_pairs_equal_to_enumeration(ensemble, X, index="shapley"):
-    low, high = pair_columns(ensemble.n_features)
-    got = path_values(ensemble, X, np.arange(ensemble.n_features), index=index, order=2)
+def assert_coalitions_equal_to_enumeration(ensemble, X, index="shapley", order=2):
+    members = coalitions(ensemble.n_features, order).tolist()
+    got = path_values(ensemble, X, np.arange(ensemble.n_features), index=index, order=order)
     for row, values in zip(X, got, strict=True):
         game = path_game(ensemble, row)
-        twin = PAIRS[index](game)
-        expected = np.array([twin[i, j] for i, j in zip(low.tolist(), high.tolist(), strict=True)])
+        twin = SETS[index](game) if order == 2 else SETS[index](game, order)
+        expected = np.array([twin[tuple(some)] for some in members])
         np.testing.assert_allclose(values, expected, rtol=0, atol=1e-9 * (1 + np.abs(game).max()))
 
 
@@ -90,7 +91,7 @@ def assert_pairs_equal_to_enumeration(ensemble, X, index="shapley"):
 def test_pairs_are_those_of_the_enumeration(scene):
     ensemble, X = scene
     if ensemble.n_features > 1:
-        assert_pairs_equal_to_enumeration(ensemble, X)
+        assert_coalitions_equal_to_enumeration(ensemble, X)
 
 
 @settings(max_examples=15, deadline=None)
@@ -98,7 +99,7 @@ def test_pairs_are_those_of_the_enumeration(scene):
 def test_pairs_of_deep_trees(scene):
     ensemble, X = scene
     if ensemble.n_features > 1:
-        assert_pairs_equal_to_enumeration(ensemble, X)
+        assert_coalitions_equal_to_enumeration(ensemble, X)
 
 
 @pytest.mark.parametrize("index", ["banzhaf", "shapley-taylor", "faithful-shapley"])
@@ -107,7 +108,22 @@ def test_pairs_of_deep_trees(scene):
 def test_other_indices_of_pairs(scene, index):
     ensemble, X = scene
     if ensemble.n_features > 1:
-        assert_pairs_equal_to_enumeration(ensemble, X, index)
+        assert_coalitions_equal_to_enumeration(ensemble, X, index)
+
+
+@pytest.mark.parametrize("index", ["shapley", "banzhaf"])
+@settings(max_examples=15, deadline=None)
+@given(scene=scenes(n_rows=2, n_features=5))
+def test_triples_are_those_of_the_enumeration(scene, index):
+    ensemble, X = scene
+    if ensemble.n_features > 2:
+        assert_coalitions_equal_to_enumeration(ensemble, X, index, order=3)
+
+
+def test_an_index_that_is_not_known_for_triples_is_refused():
+    ensemble, X = big()
+    with pytest.raises(InputError, match="shapley-taylor"):
+        path_values(ensemble, X, np.arange(8), index="shapley-taylor", order=3)
 
 
 @settings(max_examples=25, deadline=None)

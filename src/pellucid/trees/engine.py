@@ -61,9 +61,10 @@ def attribute(
         ask.watch.close()
 
 
-def pairwise(
+def coalition_values(
     ensemble: TreeEnsemble,
     X: AnyArray,
+    order: int,
     *,
     index: Index = "shapley",
     game: Game,
@@ -72,16 +73,18 @@ def pairwise(
     players: IntArray | None = None,
     fill: float = 0.0,
     run: Watch | None = None,
-) -> tuple[FloatArray, FloatArray]:
-    """An index of order 2: of single players ``(rows, players, outputs)`` and of pairs ``(rows, players, players, outputs)``.
+) -> tuple[FloatArray, IntArray]:
+    """An index of all coalitions of one, two or three players: ``(rows, coalitions, outputs)``, and their members.
 
-    The pairs' matrix holds the whole index on both sides of an empty diagonal.
+    "shapley" is the Shapley value or the Shapley interaction index, "banzhaf" the Banzhaf value or interaction
+    index; "shapley-taylor" and "faithful-shapley" are the indices of order 2, of players (order 1) and pairs.
     """
+    from pellucid.trees.marginal_game import coalitions
+
     players = np.arange(ensemble.n_features) if players is None else np.asarray(players, dtype=np.int64)
     ask = _Game(ensemble, game, background, weights, players, fill, run or Alone())
     try:
-        singles = ask.indices(X, index, 1)
-        return singles, _symmetric(ask.indices(X, index, 2), singles.shape[1])
+        return ask.indices(X, index, order), coalitions(int(players.max()) + 1, order)
     finally:
         ask.watch.close()
 
@@ -134,8 +137,12 @@ class _Game:
 
     def _deep(self, ensemble: TreeEnsemble, X: AnyArray, index: Index, order: int) -> FloatArray:
         from pellucid.trees.marginal_deep import deep_marginal_interactions, deep_marginal_values
-        from pellucid.trees.marginal_game import pair_columns
+        from pellucid.trees.marginal_game import coalitions
 
+        if order > 2:
+            raise InputError(
+                "interactions of three players in the marginal game need leaves of at most 12 players; use game='path'."
+            )
         background = dense(self.background, slice(0, None), self.fill)
         X = dense(X, slice(0, None), self.fill)
         if order == 1:
@@ -145,7 +152,7 @@ class _Game:
         square = deep_marginal_interactions(
             ensemble, X, background, self.weights, self.players, index=index, watch=self.watch
         )
-        low, high = pair_columns(square.shape[1])
+        low, high = coalitions(square.shape[1], 2).T
         return square[:, low, high]
 
 
@@ -155,9 +162,9 @@ def _some(ensemble: TreeEnsemble, trees: AnyArray) -> TreeEnsemble:
 
 def _symmetric(pairs: FloatArray, count: int) -> FloatArray:
     """One column per pair as a matrix of players with an empty diagonal."""
-    from pellucid.trees.marginal_game import pair_columns
+    from pellucid.trees.marginal_game import coalitions
 
-    low, high = pair_columns(count)
+    low, high = coalitions(count, 2).T
     square = np.zeros((len(pairs), count, count, pairs.shape[2]))
     square[:, low, high] = square[:, high, low] = pairs
     return square

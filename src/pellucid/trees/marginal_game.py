@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
+from math import comb
 
 import numpy as np
 
@@ -66,14 +68,14 @@ def marginal_values(
     fill: float = 0.0,
     watch: Watch | None = None,
 ) -> FloatArray:
-    """``(rows, players, outputs)``; with ``order=2`` one column per pair (see `pair_columns`) instead of per player.
+    """``(rows, players, outputs)``; with ``order=2`` or 3 one column per pair or triple (see `coalitions`) instead.
 
     Every leaf may have at most `MOST_PLAYERS` players; `fits` tells which trees are like that.
     """
     watch = Alone() if watch is None else watch
     players = np.asarray(players, dtype=np.int64)
     count = int(players.max(initial=-1)) + 1
-    columns = count if order == 1 else count * (count - 1) // 2
+    columns = comb(count, order)
     against = Background.of(background, weights, fill)
     values = np.zeros((X.shape[0], columns, ensemble.n_outputs))
     for tables in _tables(ensemble, players, count, against, index, order, watch):
@@ -100,10 +102,10 @@ def fits(ensemble: TreeEnsemble, players: IntArray) -> BoolArray:
     return _sizes(ensemble, players, int(players.max(initial=-1)) + 1, 1)[:, 4] >= 0
 
 
-def pair_columns(count: int) -> tuple[IntArray, IntArray]:
-    """The two players of each column of second order."""
-    high, low = np.tril_indices(count, -1)
-    return low, high
+def coalitions(count: int, order: int) -> IntArray:
+    """The players of each column of a result of that order, ascending: ``(columns, order)``."""
+    sets = sorted(combinations(range(count), order), key=lambda members: members[::-1])
+    return np.array(sets, dtype=np.intp).reshape(-1, order)
 
 
 def _sizes(ensemble: TreeEnsemble, players: IntArray, count: int, order: int) -> IntArray:

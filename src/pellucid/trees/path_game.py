@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import comb
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from pellucid.trees.ensemble import Nodes, TreeEnsemble
 from pellucid.trees.kernels import path_pairs, path_program
 from pellucid.trees.kernels.blocks import aligned, empty_blocks, from_blocks, into_blocks
 from pellucid.trees.kernels.path import path_shapley
+from pellucid.trees.kernels.path_triples import path_triples
 from pellucid.trees.kernels.predict import expectations
 from pellucid.trees.predict import columns_of
 from pellucid.trees.quadrature import Index, Quadrature, quadrature
@@ -48,11 +50,13 @@ def path_values(
     fill: float = 0.0,
     watch: Watch | None = None,
 ) -> FloatArray:
-    """``(rows, players, outputs)``; with ``order=2`` one column per pair of players instead of per player."""
+    """``(rows, players, outputs)``; with ``order=2`` or 3 one column per pair or triple of players instead."""
     watch = Alone() if watch is None else watch
     players = np.asarray(players, dtype=np.int64)
     count = int(players.max(initial=-1)) + 1
-    columns = count if order == 1 else count * (count - 1) // 2
+    if order == 3:
+        return _triples(ensemble, X, players, count, index, fill, watch)
+    columns = comb(count, order)
     batches = list(_batches(ensemble, players, count, index, order))
     add = _add if order == 1 else _add_pairs
     values = np.zeros((X.shape[0], columns, ensemble.n_outputs))
@@ -191,3 +195,46 @@ def _add_pairs(
         )
 
     share_out(work, len(X), watch)
+
+
+def _triples(
+    ensemble: TreeEnsemble,
+    X: AnyArray,
+    players: IntArray,
+    count: int,
+    index: Index,
+    fill: float,
+    watch: Watch,
+) -> FloatArray:
+    values = np.zeros((X.shape[0], comb(count, 3), ensemble.n_outputs))
+    for batch in _batches(ensemble, players, count, index, 3):
+        for rows in portions(X.shape[0], len(players) + values.shape[1]):
+            part = np.ascontiguousarray(dense(X, rows, fill))
+            values[rows, :, batch.output] += _some_triples(
+                ensemble.nodes, batch, players, part, values.shape[1], watch
+            )
+    return values
+
+
+def _some_triples(
+    nodes: Nodes, batch: _Batch, players: IntArray, X: FloatArray, columns: int, watch: Watch
+) -> FloatArray:
+    value = np.ascontiguousarray(nodes.value[:, batch.column])
+    rule, out = batch.rule, np.zeros((len(X), columns))
+
+    def work(first: int, end: int) -> None:
+        path_triples(
+            columns_of(nodes),
+            nodes.sets,
+            value,
+            players,
+            batch.roots,
+            rule.points,
+            rule.weights,
+            batch.depth,
+            X[first:end],
+            out[first:end],
+        )
+
+    share_out(work, len(X), watch)
+    return out

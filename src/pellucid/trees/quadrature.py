@@ -21,6 +21,7 @@ from typing import Literal
 import numpy as np
 
 from pellucid.arrays import FloatArray
+from pellucid.errors import InputError
 
 Index = Literal["shapley", "banzhaf", "shapley-taylor", "faithful-shapley"]
 
@@ -39,6 +40,10 @@ class Quadrature:
 @lru_cache(maxsize=256)
 def quadrature(index: Index, order: int, players: int) -> Quadrature:
     """Points and weights that are exact for leaves with at most so many players."""
+    if order > 2 and index not in ("shapley", "banzhaf"):
+        raise InputError(
+            f"the {index} index is known for players and pairs here; use 'shapley' or 'banzhaf'."
+        )
     if index == "banzhaf":
         return Quadrature(np.array([0.5]), np.array([1.0]))
     if index == "shapley-taylor" and order == 1:

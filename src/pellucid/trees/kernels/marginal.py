@@ -195,12 +195,46 @@ def _fill_pairs(table, first, second, n_points, points, weights, counts, out, h,
             _join_pair(h, size >> 1, t, first, second)
         else:
             h *= first
-        for j in range(1, others):
-            slope[:] = 0.0
-            _derivative(h, 1 << j, t, 1.0, slope)
-            for i in range(j):
-                column = (j * (j - 1) // 2 + i) * size
-                _derivative(slope, 1 << i, t, w, out[column : column + size])
+        _derive_pairs(h, others, t, w, out, slope)
+
+
+@kernel
+def _fill_triples(table, first, second, n_points, points, weights, counts, out, h, slope, bend):
+    d, is_pair = table[PLAYERS], table[IS_PAIR]
+    size = 1 << d
+    others = d - 1 if is_pair else d
+    for k in range(n_points[d]):
+        t, w = points[d, k], weights[d, k]
+        _reach(counts, others, t, h)
+        if is_pair:
+            bend[:] = 0.0
+            _last_player(h, size >> 1, first - second, bend)
+            _derive_pairs(bend, others, t, w, out[_before(others) * size :], slope)
+            _join_pair(h, size >> 1, t, first, second)
+        else:
+            h *= first
+        for j in range(2, others):
+            bend[:] = 0.0
+            _derivative(h, 1 << j, t, 1.0, bend)
+            _derive_pairs(bend, j, t, w, out[_before(j) * size :], slope)
+
+
+@kernel
+def _before(j):
+    """Triples whose highest member is below j."""
+    return j * (j - 1) * (j - 2) // 6
+
+
+@kernel
+def _derive_pairs(h, players, t, w, out, slope):
+    """Adds the derivatives for all pairs of the first players."""
+    size = len(h)
+    for i in range(1, players):
+        slope[:] = 0.0
+        _derivative(h, 1 << i, t, 1.0, slope)
+        for m in range(i):
+            column = (i * (i - 1) // 2 + m) * size
+            _derivative(slope, 1 << m, t, w, out[column : column + size])
 
 
 @kernel
@@ -212,7 +246,7 @@ def fill_tables(
     most = 0
     for table in range(table_starts[first_tree], table_starts[end_tree]):
         most = max(most, tables[table, PLAYERS])
-    h, slope = np.empty(1 << most), np.empty(1 << most)
+    h, slope, bend = np.empty(1 << most), np.empty(1 << most), np.empty(1 << most)
     workspace[:ROWS] = 0.0
     for tree in range(first_tree, end_tree):
         for b in range(len(X)):
@@ -228,6 +262,20 @@ def fill_tables(
             out = values[table[VALUES] : table[VALUES] + table[COUNT] * size]
             if order == 1:
                 _fill_players(table, first, second, n_points, points, node_weights, counts, out, h[:size])
+            elif order == 3:
+                _fill_triples(
+                    table,
+                    first,
+                    second,
+                    n_points,
+                    points,
+                    node_weights,
+                    counts,
+                    out,
+                    h[:size],
+                    slope[:size],
+                    bend[:size],
+                )
             else:
                 _fill_pairs(
                     table,

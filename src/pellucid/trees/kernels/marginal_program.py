@@ -36,8 +36,8 @@ def workspace_bytes(depth):
 def sizes(feature, left, right, set_words, player, roots, n_players, order, most):
     """Of each tree: inner nodes, categorical nodes, tables, their columns, their patterns, and columns times patterns.
 
-    The last two are -1 where a leaf has too many players for a table. A table has a column per player, or (order
-    2) per pair of players.
+    The last two are -1 where a leaf has too many players for a table. A table has a column per coalition of
+    that order.
     """
     out = np.zeros((len(roots), 6), np.int64)
     seen = np.zeros(n_players, np.int64)
@@ -77,7 +77,12 @@ def sizes(feature, left, right, set_words, player, roots, n_players, order, most
 
 @kernel
 def _columns(players, order):
-    return players if order == 1 else players * (players - 1) // 2
+    """Coalitions of that order."""
+    if order == 1:
+        return players
+    if order == 2:
+        return players * (players - 1) // 2
+    return players * (players - 1) * (players - 2) // 6
 
 
 @kernel
@@ -97,6 +102,15 @@ def pair(i, j):
     """The number of a pair of players."""
     low, high = min(i, j), max(i, j)
     return high * (high - 1) // 2 + low
+
+
+@kernel
+def triple(i, j, m):
+    """The number of a triple of players."""
+    high = max(i, j, m)
+    low = min(i, j, m)
+    middle = i + j + m - high - low
+    return high * (high - 1) * (high - 2) // 6 + middle * (middle - 1) // 2 + low
 
 
 @kernel
@@ -232,8 +246,13 @@ def _add_table(
         if order == 1:
             names[n] = present[j]
             n += 1
-        else:
+        elif order == 2:
             for i in range(j):
                 names[n] = pair(present[i], present[j])
                 n += 1
+        else:
+            for i in range(j):
+                for m in range(i):
+                    names[n] = triple(present[m], present[i], present[j])
+                    n += 1
     return used + 1, histogram + (1 << players), values + (columns << players), n

@@ -8,23 +8,26 @@ from pellucid.trees.kernels.compiled import kernel
 
 
 @kernel
+def goes_left(nodes, sets, node, x):
+    """Whether a value goes left at a node."""
+    _, threshold, _, _, missing_left, _, set_start, set_words, other_left = nodes
+    if set_words[node] > 0:
+        if np.isnan(x):
+            return missing_left[node]
+        if x > -1 and x < 64 * set_words[node]:
+            code = np.int64(x)
+            return (sets[set_start[node] + code // 64] >> np.uint64(code % 64)) & np.uint64(1) != 0
+        return other_left[node]
+    return x <= threshold[node] or (missing_left[node] and np.isnan(x))
+
+
+@kernel
 def leaf_of(nodes, sets, root, row):
     """The leaf that a row reaches in one tree."""
-    feature, threshold, left, right, missing_left, _, set_start, set_words, other_left = nodes
+    feature, left, right = nodes[0], nodes[2], nodes[3]
     node = root
     while feature[node] >= 0:
-        x = row[feature[node]]
-        if set_words[node] > 0:
-            if np.isnan(x):
-                goes = missing_left[node]
-            elif x > -1 and x < 64 * set_words[node]:
-                code = np.int64(x)
-                goes = (sets[set_start[node] + code // 64] >> np.uint64(code % 64)) & np.uint64(1) != 0
-            else:
-                goes = other_left[node]
-        else:
-            goes = x <= threshold[node] or (missing_left[node] and np.isnan(x))
-        node = left[node] if goes else right[node]
+        node = left[node] if goes_left(nodes, sets, node, row[feature[node]]) else right[node]
     return node
 
 
