@@ -12,7 +12,8 @@ from pellucid.data import Data
 from pellucid.data.doorway import as_frame
 from pellucid.data.table import plain_array
 from pellucid.errors import InputError
-from pellucid.explanations import Dependence, Effect, Importance
+from pellucid.explanations import Attribution, Dependence, Effect, Importance
+from pellucid.methods.attribution.shap import Game, Method, Scale, shap
 from pellucid.methods.dependence import dependence
 from pellucid.methods.effects.ale import ale
 from pellucid.methods.effects.ice import ice
@@ -312,6 +313,57 @@ class Explainer:
     def dependence(self) -> Dependence:
         """How strongly the features go together, 0 to 1: where it is high, prefer `ale` to `pdp`."""
         return dependence(self.predictor, self.data, run=self._run("dependence"))
+
+    def shap(
+        self,
+        rows: Any,
+        *,
+        method: Method = "auto",
+        game: Game = "marginal",
+        budget: int | None = None,
+        tolerance: float | None = None,
+        interactions: bool = False,
+        scale: Scale = "auto",
+    ) -> Attribution:
+        """Why these predictions: Shapley values, the fair share of each feature (or group) in a prediction.
+
+        The contributions of a row add up to its prediction minus the average prediction (`base`). A feature's
+        contribution is its average gain when it becomes known after some of the others, over all orders. In the
+        ``"marginal"`` game unknown features take their values from the `background`; in the ``"path"`` game of trees
+        they follow the training rows down both branches.
+
+        ``method="auto"`` reads tree ensembles exactly and fast, whatever the size of the background, and asks any other
+        model for every coalition, exactly too (``"exact"``; at most ``budget`` model rows). ``interactions=True`` adds
+        `interaction_values`. The trees of a boosted classifier add up to log-odds, and ``scale="auto"`` explains those;
+        ``scale="probability"`` explains probabilities. ``tolerance`` is met by exact values in any case.
+
+        It misleads when features go together (the model is asked about rows that do not occur; see `caveats`), and when
+        read as what would happen if a feature were removed or changed: it compares with the average prediction.
+
+        Examples
+        --------
+        >>> import numpy as np, pellucid
+        >>> X = np.random.default_rng(0).normal(size=(100, 2))
+        >>> ex = pellucid.Explainer(lambda X: 2 * X[:, 0] + X[:, 1], X)
+        >>> why = ex.shap([0, 1, 2])
+        >>> why.values.shape, bool(np.allclose(why.values[:, 0], 2 * (X[:3, 0] - X[:, 0].mean())))
+        ((3, 2), True)
+        >>> bool(np.allclose(why.base + why.values.sum(axis=1), why.prediction))
+        True
+        """
+        return shap(
+            self.predictor,
+            self.data,
+            rows,
+            background=self.background,
+            method=method,
+            game=game,
+            budget=budget,
+            tolerance=tolerance,
+            interactions=interactions,
+            scale=scale,
+            run=self._run("Shapley values"),
+        )
 
     def report(self, path: str | Path, *, title: str | None = None, top: int = 6) -> Path:
         """Everything, to read: one HTML file that needs no network, with the caveats beside each chart."""

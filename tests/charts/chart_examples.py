@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.explanations import AtMissing, Caveat, Colouring, Dependence, Effect, Importance
+from pellucid.explanations import AtMissing, Attribution, Caveat, Colouring, Dependence, Effect, Importance
 from pellucid.runner import Cost
 
 CLASSES = ("setosa", "versicolor", "virginica", "unknown species", "other")
@@ -222,6 +222,39 @@ def dependence(n: int = 7, names: Any = None, **more: Any) -> Dependence:
         values=values, se=np.full((n, n), np.nan), feature_names=names, output_names=("prediction",),
         scale="association", **{**COMMON, **more},
     )  # fmt: skip
+
+
+def attribution(
+    n: int = 1,
+    names: Any = None,
+    *,
+    outputs: tuple[str, ...] = ("prediction",),
+    size: float = 300.0,
+    **more: Any,
+) -> Attribution:
+    """Contributions of numbers, a category and a date, some of them missing."""
+    names = ("temperature", "season", "wind speed", "day", "holiday") if names is None else tuple(names)
+    generator = np.random.default_rng(3)
+    shape = (n, len(names)) if len(outputs) == 1 else (n, len(names), len(outputs))
+    scales = np.linspace(1, 0.05, len(names)).reshape(-1, *[1] * (len(shape) - 2))
+    values = size * scales * generator.normal(size=shape)
+    base = np.asarray(4500.0) if len(outputs) == 1 else 0.1 * np.arange(1.0, len(outputs) + 1)
+    temperature = numbers(n)
+    temperature[::5] = np.nan
+    kinds: list[Any] = [
+        temperature,
+        generator.choice(np.array(["spring", "summer", None], dtype=object), n),
+        generator.gamma(2, 5, n),
+        np.datetime64("2011-01-01", "us") + np.arange(n).astype("timedelta64[D]"),
+        generator.random(n) < 0.5,
+    ]
+    fields = {
+        "values": values, "se": np.zeros(shape), "feature_names": names, "output_names": outputs,
+        "scale": "response" if len(outputs) == 1 else "probability", "method": "exact", "game": "marginal",
+        "base": base, "prediction": base + values.sum(axis=1),
+        "data": tuple(kinds[j % 5] for j in range(len(names))), "background": 100, **COMMON,
+    }  # fmt: skip
+    return Attribution(**{**fields, **more})
 
 
 def caveat() -> Caveat:

@@ -59,4 +59,9 @@ METHODS = {
     "importance without y": Method(Explainer.importance, options={"scheme": "pairs", "loss": "variance"}),
     "importance pdp": Method(Explainer.importance, options={"method": "pdp", "grid": 6}),
     "dependence": Method(Explainer.dependence),
+    "shap": Method(Explainer.shap, options={"rows": 0}),
+    "shap rows": Method(Explainer.shap, weighable=False, options={"rows": range(4)}),
+    "shap interactions": Method(
+        Explainer.shap, options={"rows": 0, "interactions": True, "method": "exact"}
+    ),
 }

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from sklearn.ensemble import AdaBoostRegressor, GradientBoostingRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeRegressor
@@ -408,3 +409,71 @@ def two_features_that_go_together():
 @silent("dependent-features")
 def two_independent_features():
     return Explainer(plus, sample()).dependence()
+
+
+# -- contributions -----------------------------------------------------------------------------------
+
+
+@fires("off-data")
+def contributions_of_two_features_that_go_together():
+    return Explainer(plus, together()).shap(0), (0.6, 1.0)
+
+
+@silent("off-data")
+def contributions_of_independent_features():
+    return Explainer(plus, sample()).shap([0, 1])
+
+
+@silent("off-data")
+def contributions_of_a_group_that_goes_together():
+    return Explainer(plus, together(), groups={"both": [0, 1]}).shap(0)
+
+
+@fires("not-trees")
+def a_vote_that_does_not_add_up():
+    X = sample()
+    return Explainer(AdaBoostRegressor(n_estimators=3, random_state=0).fit(X, plus(X)), X).shap(0), 1.0
+
+
+@silent("not-trees")
+def trees_that_can_be_read():
+    X = sample()
+    return Explainer(DecisionTreeRegressor(max_depth=3).fit(X, plus(X)), X).shap(0)
+
+
+@silent("not-trees")
+def a_function_that_never_had_trees():
+    return Explainer(plus, sample()).shap(0)
+
+
+@fires("not-additive")
+def contributions_of_a_model_with_moods():
+    rng = np.random.default_rng(0)
+    return Explainer(lambda X: plus(X) + rng.normal(size=len(X)), sample()).shap([0, 1, 2]), (0.01, 1.0)
+
+
+@silent("not-additive")
+def contributions_of_huge_numbers_in_single_precision():
+    return Explainer(lambda X: (1e10 + 1e5 * plus(X)).astype(np.float32), sample()).shap([0, 1, 2])
+
+
+@fires("path-game")
+def a_path_through_features_that_go_together():
+    X = together(noise=0.3)
+    return Explainer(DecisionTreeRegressor(max_depth=5).fit(X, plus(X)), X).shap(range(30), game="path"), (
+        0.2,
+        1.0,
+    )
+
+
+@silent("path-game")
+def a_path_through_stumps():
+    X = sample(200)
+    model = GradientBoostingRegressor(n_estimators=20, max_depth=1).fit(X, plus(X))
+    return Explainer(model, X).shap(range(30), game="path")
+
+
+@silent("path-game")
+def a_tree_in_the_marginal_game():
+    X = together(noise=0.3)
+    return Explainer(DecisionTreeRegressor(max_depth=5).fit(X, plus(X)), X).shap(range(30))

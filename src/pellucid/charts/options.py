@@ -14,6 +14,7 @@ from pellucid.explanations import Importance
 DISTRIBUTIONS = ("histogram", "rug", None)
 KINDS = ("auto", "surface")
 ORDERS = ("given", "cluster")
+ATTRIBUTION_KINDS = ("auto", "waterfall", "beeswarm", "bar")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +96,19 @@ class DependenceOptions(SizeOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         _one_of("order", self.order, ORDERS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttributionOptions(SizeOptions):
+    """Options of contributions: ``kind`` of chart ("auto": a waterfall for one row, else a beeswarm), features shown."""
+
+    kind: str = "auto"
+    max_display: int = 12
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _one_of("kind", self.kind, ATTRIBUTION_KINDS)
+        _whole("max_display", self.max_display)
 
 
 Kind = TypeVar("Kind", bound=SizeOptions)
