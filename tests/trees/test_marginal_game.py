@@ -156,8 +156,16 @@ def test_sparse_rows_and_background():
 def test_trees_whose_leaves_have_many_players_do_not_fit():
     rng = np.random.default_rng(0)
     deep = random_ensemble(rng, n_features=40, n_trees=3, depth=60, chain=True, categorical=0.0)
-    assert not fits(deep, np.arange(40)).any()
-    assert fits(deep, np.zeros(40, int)).all()
+    assert not fits(deep, np.arange(40), rows=10**6, background=10**6).any()
+    assert fits(deep, np.zeros(40, int), rows=1, background=1).all()
+
+
+def test_large_tables_are_not_made_for_a_handful_of_rows():
+    wide = random_ensemble(
+        np.random.default_rng(0), n_features=12, n_trees=2, depth=11, early=0.0, categorical=0.0
+    )
+    assert not fits(wide, np.arange(12), rows=1, background=1).any()
+    assert fits(wide, np.arange(12), rows=10_000, background=10_000).all()
 
 
 @settings(max_examples=30, deadline=None)

@@ -121,11 +121,11 @@ class _Game:
         from pellucid.trees.marginal_game import fits, marginal_values
         from pellucid.trees.path_game import path_values
 
-        if self.game == "path":
+        if self.game == "path" or self.background is None:
             return path_values(
                 self.ensemble, X, self.players, index=index, order=order, fill=self.fill, watch=self.watch
             )
-        few = fits(self.ensemble, self.players)
+        few = fits(self.ensemble, self.players, X.shape[0], self.background.shape[0], order)
         flat = self.ensemble if few.all() else _some(self.ensemble, few)
         values = marginal_values(
             flat, X, self.background, self.weights, self.players,

@@ -7,11 +7,12 @@ background rows, but not with two to the number of players of a leaf, as tables 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import AnyArray, FloatArray, IntArray
+from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from pellucid.trees.ensemble import TreeEnsemble
 from pellucid.trees.kernels.marginal_deep import deep_marginal
 from pellucid.trees.kernels.path_program import measure
@@ -20,6 +21,7 @@ from pellucid.trees.rows import SHARE_BLOCKS, Alone, Watch, dense, share_out
 
 _BACKGROUND_ROWS = 1024  # walked together: the lists and sums of a thread stay in the cache
 _OWN_BYTES = 16 * 2**20  # of the table that says for which background rows a player is own
+_LEAST_ROWS = 64
 _NODES = 1 << 18  # per call of the kernel: Ctrl-C is heard between two
 _SHARE_ROWS = 4
 
@@ -37,9 +39,9 @@ def deep_marginal_values(
 ) -> FloatArray:
     """``(rows, players, outputs)`` for every row."""
     count = int(np.max(players, initial=-1)) + 1
-    values = np.zeros((X.shape[0], count, ensemble.n_outputs))
-    _add(ensemble, X, background, weights, players, index, fill, watch, values)
-    return values
+    values = np.zeros((X.shape[0], count, 1, ensemble.n_outputs))
+    _add(ensemble, X, background, weights, players, index, 1, fill, watch, values)
+    return values[:, :, 0]
 
 
 def deep_marginal_interactions(
@@ -56,9 +58,9 @@ def deep_marginal_interactions(
     """``(rows, players, players, outputs)``: the index of each pair at both its places, zero on the diagonal."""
     count = int(np.max(players, initial=-1)) + 1
     values = np.zeros((X.shape[0], count, count, ensemble.n_outputs))
-    _add(ensemble, X, background, weights, players, index, fill, watch, values)
-    for row in values:  # a pair was added at one of its places
-        row += row.swapaxes(0, 1).copy()
+    _add(ensemble, X, background, weights, players, index, 2, fill, watch, values)
+    for k in range(len(values)):  # a pair was added at one of its places
+        values[k] = values[k] + values[k].swapaxes(0, 1)
     return values
 
 
@@ -69,16 +71,16 @@ def _add(
     weights: FloatArray | None,
     players: IntArray,
     index: Index,
+    order: int,
     fill: float,
     watch: Watch | None,
     phi: FloatArray,
 ) -> None:
-    watch = Alone() if watch is None else watch
+    """Adds the values of all trees to `phi`, see the kernel."""
     nodes = ensemble.nodes
     players = np.asarray(players, dtype=np.int64)
-    count = phi.shape[1]
-    depths, most = measure(nodes.feature, nodes.left, nodes.right, players, ensemble.roots, count)
-    coefficients = _coefficients(index, phi.ndim - 2, int(most.max(initial=0)))
+    depths, most = measure(nodes.feature, nodes.left, nodes.right, players, ensemble.roots, phi.shape[1])
+    coefficients = _coefficients(index, order, int(most.max(initial=0)))
     columns = (
         nodes.feature,
         nodes.threshold,
@@ -89,29 +91,25 @@ def _add(
         nodes.set_start,
         nodes.other_left,
     )
-    for some, share in _background(background, weights, count, fill):
+    for some, share in _background(background, weights, phi.shape[1], fill):
+        gaps: BoolArray = np.any(np.isnan(some), axis=1)
+        plain = (nodes.set_words == 0) & ~gaps[nodes.feature]
         for trees in _batches(ensemble):
-            roots, output, depth = ensemble.roots[trees], ensemble.output[trees], int(depths[trees].max())
+            which = (ensemble.roots[trees], ensemble.output[trees], players)
+            rest = (some, plain, share, coefficients, int(depths[trees].max()))
 
-            def work(first: int, end: int) -> None:
-                rows = slice(first // SHARE_BLOCKS * _SHARE_ROWS, end // SHARE_BLOCKS * _SHARE_ROWS)
-                deep_marginal(
-                    columns,
-                    nodes.sets,
-                    nodes.value,
-                    roots,
-                    output,
-                    players,
-                    dense(X, rows, fill),
-                    some,
-                    share,
-                    coefficients,
-                    count,
-                    depth,
-                    phi[rows],
-                )
+            def work(rows: slice, which: Any = which, rest: Any = rest) -> None:
+                part = dense(X, rows, fill)
+                deep_marginal(columns, nodes.sets, nodes.value, *which, part, *rest, phi[rows])
 
-            share_out(work, -(-X.shape[0] // _SHARE_ROWS) * SHARE_BLOCKS, watch)
+            _share_rows(work, X.shape[0], Alone() if watch is None else watch)
+
+
+def _share_rows(work: Callable[[slice], None], n: int, watch: Watch) -> None:
+    """Calls ``work(rows)`` for a few rows at a time; a row is far more work than a block of rows is elsewhere."""
+    steps = -(-n // _SHARE_ROWS) * SHARE_BLOCKS
+    if n > 0:
+        share_out(lambda first, end: work(slice(first * n // steps, end * n // steps)), steps, watch)
 
 
 def _coefficients(index: Index, order: int, players: int) -> FloatArray:
@@ -133,9 +131,11 @@ def _background(
     """The background in portions, columns first, with the rows' shares of the weight; without rows of no weight."""
     n = background.shape[0]
     share = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+    if not share.sum() > 0:
+        raise ValueError("the background has no weight")
     share = share / share.sum()
     counts = np.flatnonzero(share)
-    step = int(np.clip(_OWN_BYTES // max(players, 1), 64, _BACKGROUND_ROWS))
+    step = int(np.clip(_OWN_BYTES // max(players, 1), _LEAST_ROWS, _BACKGROUND_ROWS))
     for start in range(0, len(counts), step):
         some = counts[start : start + step]
         part = dense(background[some], slice(None), fill)

@@ -25,6 +25,9 @@ from pellucid.trees.rows import Alone, Watch, dense, portions, share_out
 
 MOST_PLAYERS = 12  # of a leaf, for tables: 2^12 patterns times 12 players
 _TABLE_BYTES = 64 * 2**20
+# Measured: nanoseconds to fill a cell of a table, to read one, and to walk a deep tree with one background row.
+_NS_CELL, _NS_READ, _NS_PAIR = 3.0, 1.0, 500.0
+_SMALL = 50_000  # cells of a tree's tables that are filled without counting
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,10 +99,15 @@ def marginal_base(
     return np.asarray(total / weights.sum())
 
 
-def fits(ensemble: TreeEnsemble, players: IntArray) -> BoolArray:
-    """For each tree, whether its leaves have few enough players for tables."""
+def fits(
+    ensemble: TreeEnsemble, players: IntArray, rows: int, background: int, order: int = 1
+) -> BoolArray:
+    """For each tree, whether tables are the cheaper way, by counting operations; never beyond `MOST_PLAYERS`."""
     players = np.asarray(players, dtype=np.int64)
-    return _sizes(ensemble, players, int(players.max(initial=-1)) + 1, 1)[:, 4] >= 0
+    sizes = _sizes(ensemble, players, int(players.max(initial=-1)) + 1, order)
+    tables = _NS_CELL * sizes[:, 5] + _NS_READ * rows * sizes[:, 3]
+    walks = _NS_PAIR * order * float(rows) * background
+    return (sizes[:, 4] >= 0) & ((tables <= walks) | (sizes[:, 5] <= _SMALL))
 
 
 def coalitions(count: int, order: int) -> IntArray:

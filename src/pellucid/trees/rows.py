@@ -60,7 +60,7 @@ def dense(X: Any, rows: slice, fill: float) -> FloatArray:
 
 def share_out(work: Callable[[int, int], None], blocks: int, watch: Watch) -> None:
     """Calls ``work(first, end)`` for shares of the blocks; Ctrl-C is heard between two shares."""
-    size = min(SHARE_BLOCKS, -(-blocks // watch.threads))
+    size = max(1, min(SHARE_BLOCKS, -(-blocks // watch.threads)))
     shares = [(first, min(first + size, blocks)) for first in range(0, blocks, size)]
     watch.plan(blocks)
     if watch.threads == 1 or len(shares) == 1:

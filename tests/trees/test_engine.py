@@ -1,0 +1,70 @@
+"""The engine as a whole: both games, any depth, one answer."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from pellucid.errors import InputError
+from pellucid.trees import marginal_game as tables
+from pellucid.trees.engine import attribute, coalition_values
+from reference.indices import interaction_matrix, shapley
+from reference.trees import marginal_game, model_of, path_game
+from trees.ensembles import random_ensemble, random_rows, scenes
+from trees.watch import TwoThreads
+
+
+@pytest.mark.parametrize("game", ["path", "marginal"])
+@settings(max_examples=15, deadline=None)
+@given(scene=scenes(n_rows=3, n_features=4))
+def test_interactions_are_half_the_index_and_rows_add_up_to_the_values(scene, game):
+    ensemble, X = scene
+    background = random_rows(np.random.default_rng(1), ensemble, 5)
+    found = attribute(ensemble, X, game=game, background=background, interactions=True)
+    for r, row in enumerate(X):
+        v = (
+            path_game(ensemble, row)
+            if game == "path"
+            else marginal_game(model_of(ensemble), row, background)
+        )
+        near = {"rtol": 0, "atol": 1e-9 * (1 + np.abs(v).max())}
+        np.testing.assert_allclose(found.values[r], shapley(v), **near)
+        np.testing.assert_allclose(found.interactions[r], interaction_matrix(v), **near)
+        np.testing.assert_allclose(found.base, v[0], **near)
+    np.testing.assert_allclose(found.interactions.sum(axis=2), found.values, atol=1e-9)
+
+
+def mixed(seed=0):
+    """Shallow trees and deep ones in one ensemble."""
+    rng = np.random.default_rng(seed)
+    ensemble = random_ensemble(rng, n_features=20, n_trees=6, depth=18, early=0.25)
+    return ensemble, random_rows(rng, ensemble, 8), random_rows(rng, ensemble, 12)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_tables_and_walks_share_an_ensemble(monkeypatch, order):
+    ensemble, X, background = mixed()
+    mask = tables.fits(ensemble, np.arange(20), 8, 12)
+    monkeypatch.setattr(tables, "fits", lambda *_: np.arange(6) % 2 == 0)
+    monkeypatch.setattr(tables, "MOST_PLAYERS", 18)
+    both, members = coalition_values(ensemble, X, order, game="marginal", background=background)
+    monkeypatch.setattr(tables, "fits", lambda *_: np.zeros(6, bool))
+    walks, _ = coalition_values(ensemble, X, order, game="marginal", background=background)
+    assert mask.shape == (6,)
+    assert members.shape == (both.shape[1], order)
+    np.testing.assert_allclose(both, walks, atol=1e-9)
+
+
+def test_progress_ends_even_when_nothing_comes_of_it():
+    ensemble, X, background = mixed()
+    watch = TwoThreads()
+    attribute(ensemble, X, game="marginal", background=background, run=watch)
+    assert watch.planned == watch.done > 0
+    assert watch.closed == 1
+
+
+def test_a_game_that_lacks_what_it_needs_says_so():
+    ensemble, X, _ = mixed()
+    with pytest.raises(InputError, match="background"):
+        attribute(ensemble, X, game="marginal")
+    with pytest.raises(InputError, match="background"):
+        attribute(ensemble, X, game="marginal", background=X[:0])
