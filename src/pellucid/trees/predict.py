@@ -1,16 +1,23 @@
-"""Raw predictions by the compiled walk; `TreeEnsemble.predict` is its plain twin."""
+"""Raw predictions: of a few rows by `TreeEnsemble.predict`, of many by its compiled twin."""
 
 from __future__ import annotations
+
+from importlib.util import find_spec
 
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray
 from pellucid.trees.ensemble import Nodes, TreeEnsemble
-from pellucid.trees.kernels.predict import add_predictions
+
+_FEW = 500_000  # (row, tree) pairs that plain numpy walks in a moment
 
 
 def predict(ensemble: TreeEnsemble, X: FloatArray) -> FloatArray:
     """``(rows, outputs)``."""
+    if len(X) * len(ensemble.roots) <= _FEW or find_spec("numba") is None:
+        return ensemble.predict(X)
+    from pellucid.trees.kernels.predict import add_predictions
+
     nodes = ensemble.nodes
     out = np.tile(ensemble.base, (len(X), 1))
     rows = np.ascontiguousarray(X, dtype=np.float64)

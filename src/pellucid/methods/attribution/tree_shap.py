@@ -32,9 +32,10 @@ from pellucid.methods.attribution.shapley_exact import Players
 from pellucid.methods.attribution.solved import Solved
 from pellucid.models import Predictor
 from pellucid.runner import Run
-from pellucid.trees.convert import TreeModel, Unsupported, convert
+from pellucid.trees.convert import NotTrees, TreeModel, Unsupported, convert
 from pellucid.trees.convert.combine import rescaled
 from pellucid.trees.convert.tree_model import Link
+from pellucid.trees.predict import predict
 
 _AGREE = 1e-5  # relative; libraries add up their trees in single precision
 _PROBABILITIES = ("logistic", "softmax", "one-vs-rest")
@@ -76,7 +77,7 @@ def explained_trees(predictor: Predictor, rows: Data, run: Run) -> ExplainedTree
         return model
     full = run.predict(predictor, rows, full=True)
     matrix = model.encode(predictor.dressed(rows.frame))
-    raw = model.ensemble.predict(matrix)
+    raw = predict(model.ensemble, matrix)
     link = _agreeing_link(model, raw, full, predictor.name)
     if isinstance(link, Refusal):
         return link
@@ -139,10 +140,10 @@ def tree_shap(
 def _read(predictor: Predictor) -> TreeModel | Refusal:
     try:
         return convert(predictor.model)
+    except NotTrees as error:
+        return Refusal("no trees", str(error))
     except Unsupported as error:
-        reason = str(error)
-        kind: Literal["no trees", "unread"] = "no trees" if "is not a tree model" in reason else "unread"
-        return Refusal(kind, reason)
+        return Refusal("unread", str(error))
 
 
 def _agreeing_link(model: TreeModel, raw: FloatArray, full: FloatArray, name: str) -> Link | Refusal:

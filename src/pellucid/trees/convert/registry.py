@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from pellucid.data.doorway import library_of
-from pellucid.trees.convert.tree_model import TreeModel, Unsupported
+from pellucid.trees.convert.tree_model import NotTrees, TreeModel
 
 # (library, module with `convert(model) -> TreeModel`), most specific first
 KNOWN: tuple[tuple[str, str], ...] = (
@@ -21,9 +22,13 @@ KNOWN: tuple[tuple[str, str], ...] = (
 
 def convert(model: Any) -> TreeModel:
     """The model as trees; raises `Unsupported`, naming the reason, where it is none or not all trees."""
-    libraries = library_of(model)
+    libraries = {"onnx"} if _is_onnx_file(model) else library_of(model)
     for library, module in KNOWN:
         if library in libraries:
             converted: TreeModel = import_module(module).convert(model)
             return converted
-    raise Unsupported(f"{type(model).__name__} is not a tree model that the tree engine reads")
+    raise NotTrees(f"{type(model).__name__} is not a tree model that the tree engine reads")
+
+
+def _is_onnx_file(model: Any) -> bool:
+    return isinstance(model, str | Path) and Path(model).suffix == ".onnx"

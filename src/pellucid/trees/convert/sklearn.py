@@ -10,7 +10,7 @@ from typing import Any
 
 from pellucid.models.adapter import unfitted
 from pellucid.trees.convert import hist, pipeline, sklearn_trees, wrappers
-from pellucid.trees.convert.tree_model import TreeModel, Unsupported
+from pellucid.trees.convert.tree_model import NotTrees, TreeModel, Unsupported
 
 _READERS: dict[str, Callable[[Any], TreeModel]] = {
     **dict.fromkeys(("DecisionTreeRegressor", "ExtraTreeRegressor"), sklearn_trees.tree),
@@ -60,7 +60,7 @@ def convert(model: Any) -> TreeModel:
             _refuse_own_verbs(model, parent)
             _refuse_unfitted(model)
             return _READERS[parent.__name__](model)
-    raise Unsupported(f"{name} is not a tree model that the tree engine reads")
+    raise NotTrees(f"{name} is not a tree model that the tree engine reads")
 
 
 def _refuse_own_verbs(model: Any, parent: type) -> None:

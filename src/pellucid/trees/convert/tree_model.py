@@ -20,6 +20,10 @@ class Unsupported(PellucidError):
     """A construct that the tree engine does not read; the message names it."""
 
 
+class NotTrees(Unsupported):
+    """A model that has no trees at all."""
+
+
 @dataclass(frozen=True, eq=False)
 class TreeModel:
     """A model as trees.
