@@ -8,9 +8,6 @@ import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.trees import model_of
-from reference.trees import partial_dependence as twin
-from trees.ensembles import chains, random_ensemble, random_rows, scenes
 
 from pellucid.trees import dependence, rows
 from pellucid.trees.dependence import (
@@ -20,6 +17,9 @@ from pellucid.trees.dependence import (
     partial_dependence_without,
 )
 from pellucid.trees.ensemble import concatenate
+from reference.trees import model_of
+from reference.trees import partial_dependence as twin
+from trees.ensembles import chains, random_ensemble, random_rows, scenes
 
 
 def some_columns(rng, ensemble):
@@ -293,6 +293,15 @@ def test_no_rows_and_no_points():
     assert individual_curves(ensemble, 1, X[:0, 1], X[:4]).shape == (4, 0, 2)
     assert partial_dependence(ensemble, 1, X[:0, 1], X).shape == (0, 2)
     assert partial_dependence(ensemble, [1, 2], X[:0, [1, 2]], X).shape == (0, 2)
+
+
+def test_an_output_without_trees_is_its_base():
+    ensemble, X, _ = big(n_trees=2)
+    bare = replace(ensemble, roots=ensemble.roots[:0], output=ensemble.output[:0])
+    for columns in ([1], [1, 2]):
+        points = X[:3, columns]
+        assert_close(partial_dependence(bare, columns, points, X), np.tile(bare.base, (3, 1)))
+        assert_close(individual_curves(bare, columns, points, X[:4]), np.tile(bare.base, (4, 3, 1)))
 
 
 def test_wrong_requests_are_refused():

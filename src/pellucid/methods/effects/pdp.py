@@ -34,6 +34,7 @@ from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.methods.effects.support import build_effect, grid_counts, row_labels
 from pellucid.models import Predictor
 from pellucid.runner import Moments, Run, constant_sweep
+from pellucid.trees.sweeps import answer
 
 Kind = Literal["average", "individual", "both"]
 _SAMPLE = 300  # curves that are kept of an average, to see what it hides
@@ -81,6 +82,7 @@ def pdp(
         settings={
             "features": [data.schema.names[j] for j in chosen], "grid": grid, "at": at, "kind": kind,
             "center": center, "pure": pure, "derivative": derivative, "rows": len(over),
+            "engine": curves.engine,
         },
         missing=_at_missing(run, predictor, over, chosen) if center is None and not (pure or derivative) else None,
         center=None if center is None else str(center),
@@ -102,6 +104,7 @@ class Curves:
     rows: FloatArray
     kept: IntArray
     weights: FloatArray
+    engine: str
 
     def of_rows(self, rows: FloatArray) -> Curves:
         """The same rows with transformed curves."""
@@ -126,22 +129,24 @@ def _average(run: Run, predictor: Predictor, data: Data, chosen: Chosen, points:
     kept = data.spread(_SAMPLE)
     moments = Moments(sweep.variants, len(predictor.output_names))
     curves = np.full((sweep.variants, len(kept), len(predictor.output_names)), np.nan)
-    for batch in run.stream(predictor, data, [sweep], partial=True):
+    asked = answer(run, predictor, data, sweep)
+    for batch in asked.stream(partial=True):
         moments.add(batch.variants, batch.predictions, data.weights[batch.rows])
         start, stop = np.searchsorted(kept, [batch.rows.start, batch.rows.stop])
         curves[batch.variants, start:stop] = batch.predictions[:, kept[start:stop] - batch.rows.start]
     shape = (*(len(p) for p in points), len(predictor.output_names))
     rows = np.moveaxis(curves, 1, 0).reshape(len(kept), *shape)
     mean, se, sd = (part.reshape(shape) for part in (moments.mean, moments.se, moments.sd))
-    return Curves(mean, se, sd, rows, kept, data.weights[kept])
+    return Curves(mean, se, sd, rows, kept, data.weights[kept], asked.engine)
 
 
 def _individual(run: Run, predictor: Predictor, data: Data, chosen: Chosen, points: Points) -> Curves:
     """All ICE curves f(g, x_C^(i)), rows first."""
-    predictions = run.collect(predictor, data, constant_sweep(data, chosen, points))
-    rows = np.moveaxis(predictions, 1, 0).reshape(len(data), *(len(p) for p in points), -1)
+    asked = answer(run, predictor, data, constant_sweep(data, chosen, points))
+    rows = np.moveaxis(asked.collect(), 1, 0).reshape(len(data), *(len(p) for p in points), -1)
     empty = np.empty(0)
-    return Curves(empty, empty, empty, rows, np.arange(len(data)), data.weights).of_rows(rows)
+    curves = Curves(empty, empty, empty, rows, np.arange(len(data)), data.weights, asked.engine)
+    return curves.of_rows(rows)
 
 
 def _pure(
@@ -213,7 +218,7 @@ def pd_complement(predictor: Predictor, data: Data, feature: Any, *, run: Run) -
     points, inverse = np.unique(data.codes(j), return_inverse=True)
     mass = np.bincount(inverse, weights=data.weights)
     total = np.zeros((len(data), len(predictor.output_names)))
-    for batch in run.stream(predictor, data, [constant_sweep(data, (j,), (points,))]):
+    for batch in answer(run, predictor, data, constant_sweep(data, (j,), (points,))).stream():
         total[batch.rows] += np.einsum("v,vrk->rk", mass[batch.variants], batch.predictions)
     return total / mass.sum()
 

@@ -1,0 +1,191 @@
+"""Who answers a sweep: the model, asked row by row, or its trees, read.
+
+A big sweep that sets features to the same values in all rows is a family of individual curves. Where the model is
+made of trees that are read exactly, these come from `pellucid.trees.dependence`; what the model makes of the sum of
+its trees (a probability, say) is applied curve by curve. The numbers are the same, up to rounding. The trees answer
+only after they have given the model's own predictions for a sample of the sweep, which counts as a check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
+
+import numpy as np
+
+from pellucid.arrays import BoolArray, FloatArray
+from pellucid.data import Data
+from pellucid.data.doorway import as_frame
+from pellucid.errors import PellucidError
+from pellucid.models import Predictor
+from pellucid.runner import Batch, Run, Sweep
+from pellucid.trees.convert import TreeModel, Unsupported, convert
+from pellucid.trees.plain.choice import can_compile
+
+Engine = Literal["model", "trees"]
+
+_WORTH = 1e8  # rows times variants times trees: from a few seconds on, loading the kernels is worth it
+_AGREE = 1e-5  # relative; libraries add up their trees in single precision
+_CHECKED = (64, 8)  # variants and rows of the sample
+
+
+class Answer(Protocol):
+    """The predictions that a sweep asks for, and who makes them."""
+
+    @property
+    def engine(self) -> Engine: ...
+    def stream(self, *, partial: bool = False) -> Iterator[Batch]: ...
+    def collect(self) -> FloatArray: ...
+
+
+def answer(run: Run, predictor: Predictor, data: Data, sweep: Sweep) -> Answer:
+    """Whoever is quicker; both give the same numbers."""
+    asked = _Model(run, predictor, data, sweep)
+    if sweep.index.ndim != 2 or sweep.rows is not None or data.frame.kind == "sparse":
+        return asked
+    model = run.remember("trees of sweeps", lambda: _read(predictor))
+    if (
+        model is None
+        or sweep.variants * len(data) * len(model.ensemble.roots) < _WORTH
+        or not can_compile()
+    ):
+        return asked
+    read = _Trees(run, predictor, data, sweep, model)
+    return read if _agrees(read) else asked
+
+
+def _read(predictor: Predictor) -> TreeModel | None:
+    try:
+        model = convert(predictor.model)
+    except Unsupported:
+        return None
+    return model if model.link in _LINKS else None
+
+
+def _agrees(read: _Trees) -> bool:
+    """Whether the trees give the model's predictions for some rows of some variants."""
+    variants, rows = _CHECKED
+    some = np.unique(np.linspace(0, read.sweep.variants - 1, variants).astype(np.intp))
+    data = read.data.take(read.data.spread(rows))
+    sample = replace(read, data=data, sweep=replace(read.sweep, index=read.sweep.index[some]))
+    with read.run.checking():
+        want = read.run.collect(read.predictor, data, sample.sweep)
+    try:
+        got = sample.collect()
+    except PellucidError:
+        return False
+    size = max(1.0, float(np.abs(want).max(initial=0.0)))
+    return got.shape == want.shape and float(np.abs(got - want).max(initial=0.0)) <= _AGREE * size
+
+
+@dataclass(frozen=True, eq=False)
+class _Model:
+    run: Run
+    predictor: Predictor
+    data: Data
+    sweep: Sweep
+    engine: Engine = "model"
+
+    def stream(self, *, partial: bool = False) -> Iterator[Batch]:
+        return self.run.stream(self.predictor, self.data, [self.sweep], partial=partial)
+
+    def collect(self) -> FloatArray:
+        return self.run.collect(self.predictor, self.data, self.sweep)
+
+
+@dataclass(frozen=True, eq=False)
+class _Trees:
+    run: Run
+    predictor: Predictor
+    data: Data
+    sweep: Sweep
+    model: TreeModel
+    engine: Engine = "trees"
+
+    def stream(self, *, partial: bool = False) -> Iterator[Batch]:
+        """Batches of rows; an interruption is noted where something is known already and that is enough."""
+        done = False
+        try:
+            for rows, raw in self._curves():
+                yield Batch(0, slice(0, self.sweep.variants), rows, self._predictions(raw))
+                done = True
+        except KeyboardInterrupt:
+            if not (partial and done):
+                raise
+            self.run.interrupted = True
+        finally:
+            self.run.close()
+
+    def collect(self) -> FloatArray:
+        out = np.empty((self.sweep.variants, len(self.data), len(self.predictor.output_names)))
+        for batch in self.stream():
+            out[:, batch.rows] = batch.predictions
+        return out
+
+    def _curves(self) -> Iterator[tuple[slice, FloatArray]]:
+        from pellucid.trees.dependence import curve_blocks  # on use: it loads a compiler
+
+        columns = np.flatnonzero(self._swept())
+        points = self._points()[:, columns]
+        return curve_blocks(self.model.ensemble, columns, points, _Rows(self), watch=self.run)
+
+    def _swept(self) -> BoolArray:
+        """Which of the columns that the trees compare are made from the features of the sweep."""
+        own = np.asarray(self.predictor.columns, dtype=np.intp)[self.model.source]
+        return np.isin(own, self.sweep.features)
+
+    def _points(self) -> FloatArray:
+        """Any one row, in every variant, as the trees see it."""
+        n = self.sweep.variants
+        row = self.data.frame.take(np.zeros(1, dtype=np.intp))
+        table = row.scratch(n).fill(self.sweep.columns(slice(0, n), slice(0, 1)), n)
+        return self.model.encode(self.predictor.dressed(as_frame(table, self.data.frame.names)))
+
+    def encoded(self, rows: slice) -> FloatArray:
+        """Some rows as the trees see them."""
+        return self.model.encode(
+            self.predictor.dressed(self.data.frame.take(np.arange(len(self.data))[rows]))
+        )
+
+    def _predictions(self, raw: FloatArray) -> FloatArray:
+        """The explained outputs from the sums of the trees ``(variants, rows, sums)``."""
+        full = _LINKS[self.model.link](raw.reshape(-1, raw.shape[2]))
+        if full.shape[1] == 1 and self.predictor.width == 2:
+            first = -full if self.predictor.raw_scale != "probability" else 1 - full
+            full = np.hstack([first, full])
+        return self.predictor.restrict(full).reshape(*raw.shape[:2], -1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The rows as a matrix of the trees' columns, of which a portion is made when it is needed."""
+
+    trees: _Trees
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.trees.data), self.trees.model.ensemble.n_features
+
+    def __getitem__(self, rows: slice) -> FloatArray:
+        return self.trees.encoded(rows)
+
+
+def _logistic(raw: FloatArray) -> FloatArray:
+    from scipy.special import expit
+
+    return np.asarray(expit(raw))
+
+
+def _softmax(raw: FloatArray) -> FloatArray:
+    from scipy.special import softmax
+
+    return np.asarray(softmax(raw, axis=1))
+
+
+_LINKS: dict[str, Callable[[FloatArray], FloatArray]] = {
+    "identity": lambda raw: raw,
+    "logistic": _logistic,
+    "softmax": _softmax,
+    "exp": np.exp,
+}
