@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from pellucid.trees import marginal_game as game_module
 from pellucid.trees import predict as predicting
 from pellucid.trees import rows
-from pellucid.trees.marginal_game import coalitions, fits, marginal_base, marginal_values
+from pellucid.trees.marginal_game import fits, marginal_base, marginal_values
+from pellucid.trees.plain import coalitions
 from reference.indices import (
     banzhaf,
     banzhaf_interaction,

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from pellucid.errors import InputError
 from pellucid.trees import rows
-from pellucid.trees.marginal_game import coalitions
 from pellucid.trees.path_game import path_base, path_values
+from pellucid.trees.plain import coalitions
 from reference.indices import (
     banzhaf,
     banzhaf_interaction,

@@ -9,6 +9,7 @@ import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.errors import InputError
+from pellucid.trees import plain
 from pellucid.trees.ensemble import TreeEnsemble
 from pellucid.trees.quadrature import Index
 from pellucid.trees.rows import Alone, Watch, dense
@@ -52,7 +53,8 @@ def attribute(
     for that a sparse matrix does not store.
     """
     players = np.arange(ensemble.n_features) if players is None else np.asarray(players, dtype=np.int64)
-    ask = _Game(ensemble, game, background, weights, players, fill, run or Alone())
+    compiled = _compiled(ensemble, X, game, background, 2 if interactions else 1)
+    ask = _Game(ensemble, game, background, weights, players, fill, run or Alone(), compiled)
     try:
         values = ask.indices(X, "shapley", 1)
         pairs = _square(ask.indices(X, "shapley", 2), values) if interactions else None
@@ -79,12 +81,11 @@ def coalition_values(
     "shapley" is the Shapley value or the Shapley interaction index, "banzhaf" the Banzhaf value or interaction
     index; "shapley-taylor" and "faithful-shapley" are the indices of order 2, of players (order 1) and pairs.
     """
-    from pellucid.trees.marginal_game import coalitions
-
     players = np.arange(ensemble.n_features) if players is None else np.asarray(players, dtype=np.int64)
-    ask = _Game(ensemble, game, background, weights, players, fill, run or Alone())
+    compiled = _compiled(ensemble, X, game, background, order)
+    ask = _Game(ensemble, game, background, weights, players, fill, run or Alone(), compiled)
     try:
-        return ask.indices(X, index, order), coalitions(int(players.max()) + 1, order)
+        return ask.indices(X, index, order), plain.coalitions(int(players.max()) + 1, order)
     finally:
         ask.watch.close()
 
@@ -98,6 +99,7 @@ class _Game:
     players: IntArray
     fill: float
     watch: Watch
+    compiled: bool
 
     def __post_init__(self) -> None:
         if self.game == "path" and np.isnan(self.ensemble.nodes.cover).any():
@@ -109,15 +111,18 @@ class _Game:
 
     def base(self) -> FloatArray:
         """The value of the game without players."""
-        from pellucid.trees.marginal_game import marginal_base
-        from pellucid.trees.path_game import path_base
-
         if self.game == "path" or self.background is None:
-            return path_base(self.ensemble)
+            return plain.path_base(self.ensemble)
+        if not self.compiled:
+            return plain.marginal_base(self.ensemble, self.background, self.weights, fill=self.fill)
+        from pellucid.trees.marginal_game import marginal_base
+
         return marginal_base(self.ensemble, self.background, self.weights, fill=self.fill)
 
     def indices(self, X: AnyArray, index: Index, order: int) -> FloatArray:
         """``(rows, players or pairs, outputs)``."""
+        if not self.compiled:
+            return self._plain(self.ensemble, X, index, order)
         from pellucid.trees.marginal_game import fits, marginal_values
         from pellucid.trees.path_game import path_values
 
@@ -135,14 +140,21 @@ class _Game:
             values += self._deep(_some(self.ensemble, ~few), X, index, order)
         return values
 
+    def _plain(self, ensemble: TreeEnsemble, X: AnyArray, index: Index, order: int) -> FloatArray:
+        if self.game == "path" or self.background is None:
+            return plain.path_values(
+                ensemble, X, self.players, index=index, order=order, fill=self.fill, watch=self.watch
+            )
+        return plain.marginal_values(
+            ensemble, X, self.background, self.weights, self.players,
+            index=index, order=order, fill=self.fill, watch=self.watch,
+        )  # fmt: skip
+
     def _deep(self, ensemble: TreeEnsemble, X: AnyArray, index: Index, order: int) -> FloatArray:
         from pellucid.trees.marginal_deep import deep_marginal_interactions, deep_marginal_values
-        from pellucid.trees.marginal_game import coalitions
 
         if order > 2:
-            raise InputError(
-                "interactions of three players in the marginal game need leaves of at most 12 players; use game='path'."
-            )
+            return self._plain(ensemble, X, index, order)
         background = dense(self.background, slice(0, None), self.fill)
         X = dense(X, slice(0, None), self.fill)
         if order == 1:
@@ -152,8 +164,15 @@ class _Game:
         square = deep_marginal_interactions(
             ensemble, X, background, self.weights, self.players, index=index, watch=self.watch
         )
-        low, high = coalitions(square.shape[1], 2).T
+        low, high = plain.coalitions(square.shape[1], 2).T
         return square[:, low, high]
+
+
+def _compiled(
+    ensemble: TreeEnsemble, X: AnyArray, game: Game, background: AnyArray | None, order: int
+) -> bool:
+    against = 0 if game == "path" or background is None else background.shape[0]
+    return plain.worth_compiling(ensemble, X.shape[0], against, order)
 
 
 def _some(ensemble: TreeEnsemble, trees: AnyArray) -> TreeEnsemble:
@@ -162,9 +181,7 @@ def _some(ensemble: TreeEnsemble, trees: AnyArray) -> TreeEnsemble:
 
 def _symmetric(pairs: FloatArray, count: int) -> FloatArray:
     """One column per pair as a matrix of players with an empty diagonal."""
-    from pellucid.trees.marginal_game import coalitions
-
-    low, high = coalitions(count, 2).T
+    low, high = plain.coalitions(count, 2).T
     square = np.zeros((len(pairs), count, count, pairs.shape[2]))
     square[:, low, high] = square[:, high, low] = pairs
     return square

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
 from math import comb
 
 import numpy as np
@@ -108,12 +107,6 @@ def fits(
     tables = _NS_CELL * sizes[:, 5] + _NS_READ * rows * sizes[:, 3]
     walks = _NS_PAIR * order * float(rows) * background
     return (sizes[:, 4] >= 0) & ((tables <= walks) | (sizes[:, 5] <= _SMALL))
-
-
-def coalitions(count: int, order: int) -> IntArray:
-    """The players of each column of a result of that order, ascending: ``(columns, order)``."""
-    sets = sorted(combinations(range(count), order), key=lambda members: members[::-1])
-    return np.array(sets, dtype=np.intp).reshape(-1, order)
 
 
 def _sizes(ensemble: TreeEnsemble, players: IntArray, count: int, order: int) -> IntArray:

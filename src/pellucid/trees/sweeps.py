@@ -8,7 +8,7 @@ only after they have given the model's own predictions for a sample of the sweep
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
@@ -20,8 +20,10 @@ from pellucid.data.doorway import as_frame
 from pellucid.errors import PellucidError
 from pellucid.models import Predictor
 from pellucid.runner import Batch, Run, Sweep
-from pellucid.trees.convert import TreeModel, Unsupported, convert
+from pellucid.trees.convert import TreeModel, Unsupported
+from pellucid.trees.links import predictions
 from pellucid.trees.plain.choice import can_compile
+from pellucid.trees.reading import read
 
 Engine = Literal["model", "trees"]
 
@@ -44,33 +46,26 @@ def answer(run: Run, predictor: Predictor, data: Data, sweep: Sweep) -> Answer:
     asked = _Model(run, predictor, data, sweep)
     if sweep.index.ndim != 2 or sweep.rows is not None or data.frame.kind == "sparse":
         return asked
-    model = run.remember("trees of sweeps", lambda: _read(predictor))
+    model = read(run, predictor)
     if (
-        model is None
+        isinstance(model, Unsupported)
+        or model.link == "other"
         or sweep.variants * len(data) * len(model.ensemble.roots) < _WORTH
         or not can_compile()
     ):
         return asked
-    read = _Trees(run, predictor, data, sweep, model)
-    return read if _agrees(read) else asked
+    trees = _Trees(run, predictor, data, sweep, model)
+    return trees if _agrees(trees) else asked
 
 
-def _read(predictor: Predictor) -> TreeModel | None:
-    try:
-        model = convert(predictor.model)
-    except Unsupported:
-        return None
-    return model if model.link in _LINKS else None
-
-
-def _agrees(read: _Trees) -> bool:
+def _agrees(trees: _Trees) -> bool:
     """Whether the trees give the model's predictions for some rows of some variants."""
     variants, rows = _CHECKED
-    some = np.unique(np.linspace(0, read.sweep.variants - 1, variants).astype(np.intp))
-    data = read.data.take(read.data.spread(rows))
-    sample = replace(read, data=data, sweep=replace(read.sweep, index=read.sweep.index[some]))
-    with read.run.checking():
-        want = read.run.collect(read.predictor, data, sample.sweep)
+    some = np.unique(np.linspace(0, trees.sweep.variants - 1, variants).astype(np.intp))
+    data = trees.data.take(trees.data.spread(rows))
+    sample = replace(trees, data=data, sweep=replace(trees.sweep, index=trees.sweep.index[some]))
+    with trees.run.checking():
+        want = trees.run.collect(trees.predictor, data, sample.sweep)
     try:
         got = sample.collect()
     except PellucidError:
@@ -150,10 +145,9 @@ class _Trees:
 
     def _predictions(self, raw: FloatArray) -> FloatArray:
         """The explained outputs from the sums of the trees ``(variants, rows, sums)``."""
-        full = _LINKS[self.model.link](raw.reshape(-1, raw.shape[2]))
-        if full.shape[1] == 1 and self.predictor.width == 2:
-            first = -full if self.predictor.raw_scale != "probability" else 1 - full
-            full = np.hstack([first, full])
+        flat = raw.reshape(-1, raw.shape[2])
+        full = predictions(flat, self.model.link, self.predictor.width, self.predictor.raw_scale)
+        assert full is not None, "other links are left to the model"
         return self.predictor.restrict(full).reshape(*raw.shape[:2], -1)
 
 
@@ -169,23 +163,3 @@ class _Rows:
 
     def __getitem__(self, rows: slice) -> FloatArray:
         return self.trees.encoded(rows)
-
-
-def _logistic(raw: FloatArray) -> FloatArray:
-    from scipy.special import expit
-
-    return np.asarray(expit(raw))
-
-
-def _softmax(raw: FloatArray) -> FloatArray:
-    from scipy.special import softmax
-
-    return np.asarray(softmax(raw, axis=1))
-
-
-_LINKS: dict[str, Callable[[FloatArray], FloatArray]] = {
-    "identity": lambda raw: raw,
-    "logistic": _logistic,
-    "softmax": _softmax,
-    "exp": np.exp,
-}

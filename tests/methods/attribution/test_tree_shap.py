@@ -8,8 +8,8 @@ from sklearn.ensemble import HistGradientBoostingRegressor, IsolationForest, Ran
 import pellucid
 from methods.attribution.scenes import MODELS, SMALL, coded, one_hot, outcome, scene, table
 from pellucid import Explainer
-from pellucid.methods.attribution import tree_shap as module
 from pellucid.methods.attribution.shapley_exact import interaction_values, shapley_values
+from pellucid.trees import reading
 from pellucid.trees.convert import convert
 from reference.trees import path_game
 
@@ -150,7 +150,7 @@ def test_trees_that_miss_the_model_are_refused(monkeypatch):
         read = convert(given)
         return type(read)(**{**vars(read), "ensemble": read.ensemble.scaled(1.1)})
 
-    monkeypatch.setattr(module, "convert", wrong)
+    monkeypatch.setattr(reading, "convert", wrong)
     ex = Explainer(model, frame, progress=False)
     with pytest.raises(
         pellucid.InputError, match=r"miss its own predictions by up to \d.*; use method='auto'"

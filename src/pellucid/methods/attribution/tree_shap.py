@@ -32,13 +32,14 @@ from pellucid.methods.attribution.shapley_exact import Players
 from pellucid.methods.attribution.solved import Solved
 from pellucid.models import Predictor
 from pellucid.runner import Run
-from pellucid.trees.convert import NotTrees, TreeModel, Unsupported, convert
+from pellucid.trees.convert import NotTrees, TreeModel, Unsupported
 from pellucid.trees.convert.combine import rescaled
 from pellucid.trees.convert.tree_model import Link
+from pellucid.trees.links import predictions
 from pellucid.trees.predict import predict
+from pellucid.trees.reading import read
 
 _AGREE = 1e-5  # relative; libraries add up their trees in single precision
-_PROBABILITIES = ("logistic", "softmax", "one-vs-rest")
 
 
 @dataclass(frozen=True)
@@ -72,9 +73,9 @@ class ExplainedTrees:
 
 def explained_trees(predictor: Predictor, rows: Data, run: Run) -> ExplainedTrees | Refusal:
     """The model's trees for the explained outputs, if they reproduce its predictions of these rows."""
-    model = run.remember("trees", lambda: _read(predictor))
-    if isinstance(model, Refusal):
-        return model
+    model = read(run, predictor)
+    if isinstance(model, Unsupported):
+        return Refusal("no trees" if isinstance(model, NotTrees) else "unread", str(model))
     full = run.predict(predictor, rows, full=True)
     matrix = model.encode(predictor.dressed(rows.frame))
     raw = predict(model.ensemble, matrix)
@@ -137,20 +138,11 @@ def tree_shap(
 # -- the trees ---------------------------------------------------------------------------------------
 
 
-def _read(predictor: Predictor) -> TreeModel | Refusal:
-    try:
-        return convert(predictor.model)
-    except NotTrees as error:
-        return Refusal("no trees", str(error))
-    except Unsupported as error:
-        return Refusal("unread", str(error))
-
-
 def _agreeing_link(model: TreeModel, raw: FloatArray, full: FloatArray, name: str) -> Link | Refusal:
     """How the trees' sums become the predictions: as the model says, or as they are (a decision function)."""
     width = full.shape[1]
     candidates: list[Link] = [model.link, "identity"] if model.link != "identity" else ["identity"]
-    differences = [_difference(_predictions(raw, link, width, model.scale), full) for link in candidates]
+    differences = [_difference(predictions(raw, link, width, model.scale), full) for link in candidates]
     tolerance = _AGREE * max(1.0, float(np.abs(full).max(initial=0.0)))
     best = int(np.argmin(differences))
     if differences[best] <= tolerance:
@@ -170,24 +162,6 @@ def _difference(predicted: FloatArray | None, full: FloatArray) -> float:
     if predicted is None or predicted.shape != full.shape:
         return np.inf
     return float(np.abs(predicted - full).max(initial=0.0))
-
-
-def _predictions(raw: FloatArray, link: Link, width: int, scale: str) -> FloatArray | None:
-    """Full predictions from the sums of the trees; one column for two classes is completed."""
-    from scipy.special import expit, softmax
-
-    if link == "other":
-        return None
-    if link == "identity":
-        made = raw
-    elif link == "exp":
-        made = np.exp(np.minimum(raw, 700.0))
-    else:
-        made = softmax(raw, axis=1) if link == "softmax" else expit(raw)
-    if made.shape[1] == 1 and width == 2:
-        mirrored = 1 - made if link in _PROBABILITIES or scale == "probability" else -made
-        made = np.hstack([mirrored, made])
-    return np.asarray(made, dtype=np.float64)
 
 
 def _outputs(

@@ -1,11 +1,127 @@
-"""How kernels are compiled: once per machine, kept on disk, without the interpreter's lock."""
+"""How kernels are compiled: once per machine, kept on disk, without the interpreter's lock.
+
+numba looks only at the file of a function to tell whether what it kept of it is out of date, not at the files of the
+functions and constants that are built into it. So each state of the kernels has a folder of its own in the user's cache.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-from numba import njit
+from numba import config, njit
+from numba.core import event
+
+from pellucid.datasets.fetch import cache_folder
+from pellucid.errors import InputError
+
+PATIENCE = 1.0  # seconds of compiling before anything is said
+NOTICE = "pellucid is compiling its tree engine for this machine; this happens once.\n"
+
+
+def _folder() -> str:
+    """Where this state of the kernels is kept; empty where the user has no folder for it (numba then looks itself)."""
+    state = hashlib.sha256()
+    for file in sorted(Path(__file__).parent.glob("*.py")):
+        state.update(file.read_bytes())
+    name = f"kernels-{state.hexdigest()[:16]}"
+    try:
+        folder = Path(config.CACHE_DIR) / name if config.CACHE_DIR else cache_folder().with_name(name)
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, InputError):
+        return ""
+    return str(folder)
+
+
+FOLDER = _folder()
+
+
+def _in_folder(compiler: Callable[[Any], Any], function: Any) -> Any:
+    before = config.CACHE_DIR
+    config.CACHE_DIR = FOLDER or before
+    try:
+        return compiler(function)
+    finally:
+        config.CACHE_DIR = before
+
+
+def _can_keep() -> bool:
+    """Whether there is a folder for compiled code."""
+    try:
+        _in_folder(njit(cache=True), _nothing)
+    except RuntimeError:  # "no locator available"
+        return False
+    return True
+
+
+def _nothing() -> None: ...
+
 
 # Division follows IEEE; sums keep their order, so that results never depend on the number of threads.
-OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
-kernel = njit(**OPTIONS)
+OPTIONS: dict[str, Any] = {"nogil": True, "cache": _can_keep(), "error_model": "numpy"}
+
+
+def kernel(function: Any) -> Any:
+    """A compiled function."""
+    return _in_folder(njit(**OPTIONS), function)
+
+
+class Notice(event.Listener):  # type: ignore[misc]
+    """Tells a person at a terminal, once, why the first call takes so long.
+
+    numba reports the beginning and the end of every compilation, also of those inside another; nothing is reported
+    when code is found on disk.
+    """
+
+    def __init__(
+        self,
+        timer: Callable[[float, Callable[[], None]], Any] = threading.Timer,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self._new_timer, self._clock = timer, clock
+        self._inside = 0
+        self._since, self._spent = 0.0, 0.0
+        self._timer: Any = None
+        self._said = False
+
+    def on_start(self, event: Any) -> None:
+        if not _is_ours(event):
+            return
+        self._inside += 1
+        if self._inside == 1 and not self._said and _at_a_terminal():
+            self._since = self._clock()
+            self._timer = self._new_timer(max(PATIENCE - self._spent, 0.0), self._say)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def on_end(self, event: Any) -> None:
+        if not _is_ours(event):
+            return
+        self._inside -= 1
+        if self._inside == 0 and self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+            self._spent += self._clock() - self._since
+
+    def _say(self) -> None:
+        if not self._said:
+            self._said = True
+            sys.stderr.write(NOTICE)
+            sys.stderr.flush()
+
+
+def _is_ours(event: Any) -> bool:
+    function = getattr((event.data or {}).get("dispatcher"), "py_func", None)
+    return str(getattr(function, "__module__", "")).startswith(f"{__name__.partition('.')[0]}.")
+
+
+def _at_a_terminal() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+event.register("numba:compile", Notice())

@@ -1,0 +1,28 @@
+"""From the sums of the trees to what the model predicts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pellucid.arrays import FloatArray
+from pellucid.trees.convert.tree_model import Link
+
+_PROBABILITIES = ("logistic", "softmax", "one-vs-rest")
+
+
+def predictions(raw: FloatArray, link: Link, width: int, scale: str) -> FloatArray | None:
+    """Full predictions ``(rows, width)``, or None where the link is not known; one column for two classes is completed."""
+    from scipy.special import expit, softmax
+
+    if link == "other":
+        return None
+    if link == "identity":
+        made = raw
+    elif link == "exp":
+        made = np.exp(np.minimum(raw, 700.0))
+    else:
+        made = softmax(raw, axis=1) if link == "softmax" else expit(raw)
+    if made.shape[1] == 1 and width == 2:
+        mirrored = 1 - made if link in _PROBABILITIES or scale == "probability" else -made
+        made = np.hstack([mirrored, made])
+    return np.asarray(made, dtype=np.float64)
