@@ -18,7 +18,7 @@ def grid_codes(feature: Feature, codes: FloatArray, size: int) -> FloatArray:
     """The distinct values if there are at most ``size``, else ``size`` equally spaced from least to greatest."""
     if size < 1:
         raise InputError(f"grid={size} leaves no points; ask for at least one.")
-    if feature.distinct == 0:
+    if feature.empty:
         raise InputError(f"feature {feature.name!r} is missing in every row; there is nothing to vary.")
     if feature.distinct <= size or feature.nominal:
         return np.unique(codes[~np.isnan(codes)])
