@@ -132,7 +132,9 @@ class PandasFrame(Frame):
         return column.take(index)
 
     def take(self, rows: IntArray) -> Self:
-        return type(self)(self.table.take(rows).reset_index(drop=True))
+        table = self.table.take(rows)
+        table.index = pd.RangeIndex(len(table))  # reset_index would copy the table once more
+        return type(self)(table)
 
     def head(self, n: int) -> Self:
         return type(self)(self.table.iloc[:n])

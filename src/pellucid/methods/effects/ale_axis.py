@@ -90,24 +90,32 @@ def accumulate_1d(axis: Axis, mass: FloatArray, delta: FloatArray) -> FloatArray
 
 
 def accumulate_2d(first: Axis, second: Axis, mass: FloatArray, delta: FloatArray) -> FloatArray:
-    """Second-order effect: sum in both directions, take out both main effects, centre (Apley and Zhu 2020)."""
+    """Second-order effect: sum in both directions, take out both main effects, centre (Apley and Zhu 2020).
+
+    Axes after the first two are carried along; those of ``mass`` and ``delta`` are broadcast together.
+    """
     rest = delta.shape[2:]
     surface = np.zeros((len(first.points), len(second.points), *rest))
     surface[1:, 1:] = np.cumsum(np.cumsum(delta, axis=0), axis=1)
-    surface = surface - _main_effect(first, second, mass, surface)[:, None]
     # The second main effect is that of the raw surface too; taking out the first does not change it,
     # because the first is constant along the second axis.
-    surface = surface - _main_effect(second, first, mass.T, np.swapaxes(surface, 0, 1))[None]
+    one = _main_effect(first, second, mass, surface)
+    two = _main_effect(second, first, np.swapaxes(mass, 0, 1), np.swapaxes(surface, 0, 1))
+    surface = surface - one[:, None] - two[None]
     cells = np.swapaxes(second.to_cells(np.swapaxes(first.to_cells(surface), 0, 1)), 0, 1)
-    return np.asarray(surface - np.tensordot(mass / mass.sum(), cells, axes=((0, 1), (0, 1))))
+    return np.asarray(surface - np.einsum("ij...,ij...->...", mass / mass.sum(axis=(0, 1)), cells))
 
 
 def _main_effect(axis: Axis, other: Axis, mass: FloatArray, surface: FloatArray) -> FloatArray:
     """Main effect of ``axis`` contained in a surface: accumulated mean change over the other axis' rows."""
     change = np.diff(surface, axis=0)
     in_cells = np.swapaxes(other.to_cells(np.swapaxes(change, 0, 1)), 0, 1)
-    step_mass = axis.to_steps(mass)
-    total = step_mass.sum(axis=1)
-    share = np.divide(step_mass, total[:, None], out=np.zeros_like(step_mass), where=total[:, None] > 0)
-    mean_change = np.einsum("sc,sc...->s...", share, in_cells)
+    mean_change = np.einsum("sc...,sc...->s...", step_shares(axis, mass), in_cells)
     return np.concatenate([np.zeros((1, *mean_change.shape[1:])), np.cumsum(mean_change, axis=0)])
+
+
+def step_shares(axis: Axis, mass: FloatArray) -> FloatArray:
+    """For each step of ``axis``, the shares of its rows in the cells of the other axis (zero without rows)."""
+    step_mass = axis.to_steps(mass)
+    total = step_mass.sum(axis=1, keepdims=True)
+    return np.divide(step_mass, total, out=np.zeros_like(step_mass), where=total > 0)
