@@ -132,9 +132,7 @@ class PandasFrame(Frame):
         return column.take(index)
 
     def take(self, rows: IntArray) -> Self:
-        table = self.table.take(rows)
-        table.index = pd.RangeIndex(len(table))  # reset_index would copy the table once more
-        return type(self)(table)
+        return type(self)(self.table.take(rows).reset_index(drop=True))
 
     def head(self, n: int) -> Self:
         return type(self)(self.table.iloc[:n])
