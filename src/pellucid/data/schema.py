@@ -242,12 +242,13 @@ def _learn_column(frame: Frame, j: int, *, forced: bool) -> tuple[Feature, Float
     )
     blank = Feature(frame.names[j], kind, np.nan, np.nan, categories, 0.0, int)
     codes = blank.encode(values)
-    present = codes[~np.isnan(codes)]
+    missing = np.isnan(codes)
+    present = codes[~missing] if missing.any() else codes
     feature = replace(
         blank,
         low=float(present.min()) if present.size else np.nan,
         high=float(present.max()) if present.size else np.nan,
-        missing=float(np.isnan(codes).mean()),
+        missing=float(missing.mean()),
         count=partial(_count_distinct, codes),
         whole_days=kind == "date" and bool((present % DAY == 0).all()),
     )
