@@ -33,6 +33,10 @@ def ex():
         (lambda ex: ex.pdp(1.5), "a feature is a name or a position"),
         (lambda ex: ex.pdp(("temp", "temp")), "'temp' is given twice"),
         (lambda ex: ex.pdp(("temp", "humidity", "season")), "one or two features, not 3"),
+        (lambda ex: ex.ale(("temp", "humidity", "season", "temp")), "one, two or three features, not 4"),
+        (lambda ex: ex.ale(("temp", "humidity", "humidity")), "'humidity' is given twice"),
+        (lambda ex: ex.ale(("temp", "humidity", "season"), gradient=True), "needs one numeric feature"),
+        (lambda ex: ex.mplot(("temp", "humidity", "season")), "one or two features, not 3"),
         (lambda ex: ex.pdp("season", at=["c"]), "'c' is not a category of feature 'season'"),
         (
             lambda ex: ex.pdp("temp", at=["warm"]),

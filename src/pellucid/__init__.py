@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pellucid.errors import ModelError as ModelError
     from pellucid.errors import PellucidError as PellucidError
     from pellucid.explainer import Explainer as Explainer
+    from pellucid.explanations import Attribution as Attribution
     from pellucid.explanations import Caveat as Caveat
     from pellucid.explanations import Dependence as Dependence
     from pellucid.explanations import Effect as Effect
@@ -29,6 +30,7 @@ __version__ = "0.1.0"
 
 # Public name -> module it is loaded from, on first use: importing pellucid loads no library.
 _HOME = {
+    "Attribution": "pellucid.explanations",
     "Caveat": "pellucid.explanations",
     "Dependence": "pellucid.explanations",
     "Effect": "pellucid.explanations",
@@ -46,6 +48,7 @@ _HOME = {
 }
 
 __all__ = [
+    "Attribution",
     "Caveat",
     "Dependence",
     "Effect",

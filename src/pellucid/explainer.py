@@ -13,7 +13,8 @@ from pellucid.data.doorway import as_frame
 from pellucid.data.table import plain_array
 from pellucid.diagnostics.general import SAMPLE_ROWS
 from pellucid.errors import InputError
-from pellucid.explanations import Dependence, Effect, Importance
+from pellucid.explanations import Attribution, Dependence, Effect, Importance
+from pellucid.methods.attribution.shap import Game, Method, Scale, shap
 from pellucid.methods.dependence import dependence
 from pellucid.methods.effects.ale import ale
 from pellucid.methods.effects.ice import ice
@@ -219,19 +220,26 @@ class Explainer:
         self,
         features: Any,
         *,
-        bins: Any = 40,
+        bins: Any = None,
         total: bool = False,
         order: Sequence[Any] | None = None,
         gradient: bool = False,
     ) -> Effect:
-        """Effect of one feature or a pair when features go together: accumulated local effects.
+        """Effect of one, two or three features when features go together: accumulated local effects.
 
-        ``bins`` is a number or the edges (for a pair: one for both, or a pair of them), ``order`` an order for
-        categories; ``total=True`` adds the lower-order effects and the mean prediction; ``gradient=True`` uses
-        the model's own derivatives.
+        The effect of two or three is what they do together beyond their effects alone and (for three) in pairs:
+        the mixed difference of the prediction over the corners of a cell, averaged over the rows in the cell,
+        added up along all features, with the effects of fewer features taken out. ``total=True`` adds these and
+        the mean prediction back.
 
-        It misleads in bins with few rows, across distant bins under strong dependence, and through the order of
-        categories; the result's `caveats` say where.
+        ``bins`` is a number or the edges (for several features: one for all, or one for each). Without it there
+        are 40; for three features, where 40 would make 64,000 cells, as many as leave some twenty rows per cell,
+        but 3 to 10. ``order`` is an order for categories (a list of them if several features have categories);
+        ``gradient=True`` uses the model's own derivatives.
+
+        It misleads in bins with few rows, across distant bins under strong dependence, through the order of
+        categories, and for three features through noise and empty cells, because cells multiply; the result's
+        `caveats` say where.
 
         Examples
         --------
@@ -241,6 +249,13 @@ class Explainer:
         >>> effect = ex.ale(0)
         >>> round(effect.value(1) - effect.value(0), 6)
         2.0
+
+        Three features whose product is predicted, every combination of values once:
+
+        >>> X = np.array([[a, b, c] for a in range(4) for b in range(4) for c in range(4)], dtype=float)
+        >>> effect = pellucid.Explainer(lambda X: X.prod(axis=1), X).ale((0, 1, 2), bins=3)
+        >>> effect.values.shape, round(effect.value(3, 3, 3) - effect.value(3, 3, 0), 6)
+        ((4, 4, 4), 9.1875)
         """
         run = self._run("accumulated local effects")
         return ale(
@@ -306,6 +321,57 @@ class Explainer:
     def dependence(self) -> Dependence:
         """How strongly the features go together, 0 to 1: where it is high, prefer `ale` to `pdp`."""
         return dependence(self.predictor, self.data, run=self._run("dependence"))
+
+    def shap(
+        self,
+        rows: Any,
+        *,
+        method: Method = "auto",
+        game: Game = "marginal",
+        budget: int | None = None,
+        tolerance: float | None = None,
+        interactions: bool = False,
+        scale: Scale = "auto",
+    ) -> Attribution:
+        """Why these predictions: Shapley values, the fair share of each feature (or group) in a prediction.
+
+        The contributions of a row add up to its prediction minus the average prediction (`base`). A feature's
+        contribution is its average gain when it becomes known after some of the others, over all orders. In the
+        ``"marginal"`` game unknown features take their values from the `background`; in the ``"path"`` game of trees
+        they follow the training rows down both branches.
+
+        ``method="auto"`` reads tree ensembles exactly and fast, whatever the size of the background, and asks any other
+        model for every coalition, exactly too (``"exact"``; at most ``budget`` model rows). ``interactions=True`` adds
+        `interaction_values`. The trees of a boosted classifier add up to log-odds, and ``scale="auto"`` explains those;
+        ``scale="probability"`` explains probabilities. ``tolerance`` is met by exact values in any case.
+
+        It misleads when features go together (the model is asked about rows that do not occur; see `caveats`), and when
+        read as what would happen if a feature were removed or changed: it compares with the average prediction.
+
+        Examples
+        --------
+        >>> import numpy as np, pellucid
+        >>> X = np.random.default_rng(0).normal(size=(100, 2))
+        >>> ex = pellucid.Explainer(lambda X: 2 * X[:, 0] + X[:, 1], X)
+        >>> why = ex.shap([0, 1, 2])
+        >>> why.values.shape, bool(np.allclose(why.values[:, 0], 2 * (X[:3, 0] - X[:, 0].mean())))
+        ((3, 2), True)
+        >>> bool(np.allclose(why.base + why.values.sum(axis=1), why.prediction))
+        True
+        """
+        return shap(
+            self.predictor,
+            self.data,
+            rows,
+            background=self.background,
+            method=method,
+            game=game,
+            budget=budget,
+            tolerance=tolerance,
+            interactions=interactions,
+            scale=scale,
+            run=self._run("Shapley values"),
+        )
 
     def report(self, path: str | Path, *, title: str | None = None, top: int = 6) -> Path:
         """Everything, to read: one HTML file that needs no network, with the caveats beside each chart."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.explanations import AtMissing, Caveat, Colouring, Dependence, Effect, Importance
+from pellucid.explanations import AtMissing, Attribution, Caveat, Colouring, Dependence, Effect, Importance
 from pellucid.runner import Cost
 
 CLASSES = ("setosa", "versicolor", "virginica", "unknown species", "other")
@@ -160,6 +160,30 @@ def surface(
     return Effect(**{**fields, **more})
 
 
+def three(
+    third: Any = None, *, kind: str = "numeric", outputs: tuple[str, ...] = ("prediction",), **more: Any
+) -> Effect:
+    """An ALE effect of three features: bins of the first two, bins or levels of the third."""
+    first, second = np.linspace(0, 5, 6), np.linspace(20, 100, 5)
+    third = np.linspace(0, 9, 10) if third is None else np.asarray(third)
+    nominal = kind != "numeric"
+    at = [np.linspace(-1, 1, len(g)) for g in (first, second, third)]
+    values = outputs_last(np.einsum("i,j,k->ijk", *at) * 100, len(outputs))
+    generator = np.random.default_rng(7)
+    counts = generator.poisson(2.0, (5, 4, len(third) - (not nominal))).astype(float)
+    base = generator.uniform(size=(3, 200))
+    rug = (first[0] + 5 * base[0], second[0] + 80 * base[1],
+           third[(base[2] * len(third)).astype(int)] if nominal else 9 * base[2])  # fmt: skip
+    fields = {
+        "values": values, "se": np.full(values.shape, np.nan), "average": values, "scale": "response",
+        "feature_names": more.pop("names", ("temperature", "humidity", "wind")), "output_names": outputs,
+        "method": "ale", "kinds": ("numeric", "numeric", kind), "grids": (first, second, third),
+        "counts": counts, "spread": np.zeros(values.shape), "rug": rug, "shape": ("surface",) * len(outputs),
+        "level": np.full(len(outputs), np.nan), **COMMON,
+    }  # fmt: skip
+    return Effect(**{**fields, **more})
+
+
 def importance(
     names: Any = None,
     *,
@@ -198,6 +222,39 @@ def dependence(n: int = 7, names: Any = None, **more: Any) -> Dependence:
         values=values, se=np.full((n, n), np.nan), feature_names=names, output_names=("prediction",),
         scale="association", **{**COMMON, **more},
     )  # fmt: skip
+
+
+def attribution(
+    n: int = 1,
+    names: Any = None,
+    *,
+    outputs: tuple[str, ...] = ("prediction",),
+    size: float = 300.0,
+    **more: Any,
+) -> Attribution:
+    """Contributions of numbers, a category and a date, some of them missing."""
+    names = ("temperature", "season", "wind speed", "day", "holiday") if names is None else tuple(names)
+    generator = np.random.default_rng(3)
+    shape = (n, len(names)) if len(outputs) == 1 else (n, len(names), len(outputs))
+    scales = np.linspace(1, 0.05, len(names)).reshape(-1, *[1] * (len(shape) - 2))
+    values = size * scales * generator.normal(size=shape)
+    base = np.asarray(4500.0) if len(outputs) == 1 else 0.1 * np.arange(1.0, len(outputs) + 1)
+    temperature = numbers(n)
+    temperature[::5] = np.nan
+    kinds: list[Any] = [
+        temperature,
+        generator.choice(np.array(["spring", "summer", None], dtype=object), n),
+        generator.gamma(2, 5, n),
+        np.datetime64("2011-01-01", "us") + np.arange(n).astype("timedelta64[D]"),
+        generator.random(n) < 0.5,
+    ]
+    fields = {
+        "values": values, "se": np.zeros(shape), "feature_names": names, "output_names": outputs,
+        "scale": "response" if len(outputs) == 1 else "probability", "method": "exact", "game": "marginal",
+        "base": base, "prediction": base + values.sum(axis=1),
+        "data": tuple(kinds[j % 5] for j in range(len(names))), "background": 100, **COMMON,
+    }  # fmt: skip
+    return Attribution(**{**fields, **more})
 
 
 def caveat() -> Caveat:

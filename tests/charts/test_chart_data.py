@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import numpy as np
@@ -18,20 +19,24 @@ from charts.chart_examples import (
     individual,
     levels,
     surface,
+    three,
 )
-from pellucid.charts.cells import cell_data, contour_data, point_data
+from pellucid.charts.cells import cell_data, cell_values, contour_data, point_data
 from pellucid.charts.colouring import OTHER, categories, row_colours
 from pellucid.charts.curve import band_data, curve_data, curve_limits, isolated, line_data, missing_data
 from pellucid.charts.dependence import dependence_data, feature_order
 from pellucid.charts.distribution import histogram_data, rug_data
 from pellucid.charts.importance import importance_data, repeat_data
 from pellucid.charts.individual import individual_data, lines_shown
+from pellucid.charts.isometric import edge_data, tile_data
 from pellucid.charts.levels import level_data, level_labels, level_shares
 from pellucid.charts.options import EffectOptions, PanelOptions
 from pellucid.charts.overlay import centred, overlay_data
 from pellucid.charts.scales import limits_of
 from pellucid.charts.side_by_side import common_limits
+from pellucid.charts.slices import slices
 from pellucid.charts.spread import spread_data
+from pellucid.charts.surface import value_range
 from pellucid.explanations import Colouring
 
 OPTIONS = EffectOptions()
@@ -244,6 +249,63 @@ def test_contours_of_a_plane_are_straight_and_levels_round():
     assert set(at) == {"200", "400", "600", "800"}
     assert at["400"] == {round(-8 + 0.4 * 43, 6)}
     assert contour_data(surface(function=lambda a, b: 0 * a), "prediction") == []
+
+
+def test_slices_are_bins_of_the_third_feature_with_their_rows():
+    whole = three()
+    parts = slices(whole)
+    drawn = [0, 2, 3, 5, 6, 8]  # six of nine bins, the first and the last among them
+    assert [name.split(" (")[0] for name, _ in parts] == [f"wind: {k} to {k + 1}" for k in drawn]
+    for k, (name, part) in zip(drawn, parts, strict=True):
+        np.testing.assert_array_equal(part.average, (whole.values[..., k] + whole.values[..., k + 1]) / 2)
+        np.testing.assert_array_equal(part.counts, whole.counts[..., k])
+        assert name.endswith(f"({whole.counts[..., k].sum():.0f} rows)")
+        inside = (whole.rug[2] > k) & (whole.rug[2] <= k + 1)
+        np.testing.assert_array_equal(part.rug[0], whole.rug[0][inside])
+
+
+def test_slices_of_many_levels_are_those_with_most_rows():
+    whole = three([f"level {k}" for k in range(8)], kind="categorical")
+    rows = whole.counts.sum(axis=(0, 1))
+    shown = [int(name.split()[2]) for name, _ in slices(whole)]
+    assert shown == sorted(shown)
+    assert rows[shown].min() >= np.delete(rows, shown).max()
+
+
+def test_slices_share_one_colour_scale_that_leaves_empty_cells_out():
+    counts = np.ones((5, 4, 9))
+    counts[-1, -1, -1] = counts[0, 0, -1] = counts[0, -1, 0] = counts[-1, 0, 0] = 0.0  # the largest values
+    whole = three(counts=counts)
+    values = [
+        row["value"]
+        for _, part in slices(whole)
+        for row in cell_data(part, "prediction")
+        if not row["empty"]
+    ]
+    low, high = value_range(whole)
+    assert low <= min(values)
+    assert max(values) <= high < cell_values(whole).max()
+
+
+def test_tiles_are_drawn_from_the_back_and_stand_as_high_as_their_values():
+    flat, hill = surface(function=lambda a, b: 0 * a), surface(function=lambda a, b: a * b)
+    tiles, raised = tile_data(flat, "prediction"), tile_data(hill, "prediction")
+    assert len(tiles) == 4 * 24 * 24
+    # Nearer tiles are lower on the page where the surface is flat, and come later.
+    heights = [np.mean([row["v"] for row in tiles[i : i + 4]]) for i in range(0, len(tiles), 4)]
+    assert all(a >= b - 1e-9 for a, b in itertools.pairwise(heights))
+    # The back corner is the lowest value, the front corner the highest.
+    assert (raised[0]["h"], raised[0]["v"]) == pytest.approx((0.0, 0.0))
+    assert (raised[-2]["h"], raised[-2]["v"]) == pytest.approx((0.0, 0.75 - 2 * 0.42))
+    assert raised[-2]["order"] == 2
+    assert {row["value"] for row in raised[:4]} == {raised[0]["value"]}
+
+
+def test_unknown_values_leave_holes_and_axes_name_their_ends():
+    holed = surface(function=lambda a, b: np.where(a > 0.5, np.nan, b))
+    assert 0 < len(tile_data(holed, "prediction")) < 4 * 24 * 24
+    words = {row["label"] for row in edge_data(surface())}
+    assert {"temperature", "humidity", "-8", "35", "20", "100"} <= words
 
 
 def test_importance_is_sorted_with_intervals():

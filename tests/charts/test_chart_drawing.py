@@ -13,6 +13,7 @@ from charts.chart_examples import (
     NASTY,
     ale,
     at_missing,
+    attribution,
     caveat,
     dependence,
     effect,
@@ -20,6 +21,7 @@ from charts.chart_examples import (
     individual,
     levels,
     surface,
+    three,
 )
 from pellucid.charts import Chart, draw, panel, teaching
 from pellucid.charts.text import value_title
@@ -77,6 +79,24 @@ CASES = {
     "mixed surface": lambda: draw(surface(SEASONS, method="ale", kinds=MIXED)),
     "nominal surface": lambda: draw(surface(SEASONS, WEATHER, kinds=BOTH)),
     "date surface": lambda: draw(surface(DAYS, kinds=("date", "numeric"))),
+    "three features": lambda: draw(three()),
+    "three features with levels": lambda: draw(three(SEASONS, kind="categorical"), width=90, height=80),
+    "three features of classes": lambda: draw(three(SEASONS, kind="ordered", outputs=CLASSES[:2])),
+    "three nasty features": lambda: draw(
+        three([NASTY, "b"], kind="categorical", names=(NASTY, "b", NASTY))
+    ),
+    "three features, one constant": lambda: draw(
+        three([3.0], counts=np.ones((5, 4, 1)), rug=(np.zeros(3),) * 3)
+    ),
+    "three features without rows": lambda: draw(three(counts=np.zeros((5, 4, 9)))),
+    "isometric": lambda: draw(surface(), kind="surface"),
+    "isometric ale of classes": lambda: draw(surface(method="ale", outputs=CLASSES[:2]), kind="surface"),
+    "isometric constant": lambda: draw(surface(function=lambda a, b: 0 * a), kind="surface"),
+    "isometric with unknown values": lambda: draw(
+        surface(function=lambda a, b: np.where(a > 0.5, np.nan, b)), kind="surface"
+    ),
+    "isometric of nothing known": lambda: draw(surface(function=lambda a, b: a * np.nan), kind="surface"),
+    "isometric dates": lambda: draw(surface(DAYS, kinds=("date", "numeric")), kind="surface"),
     "importance": lambda: draw(importance()),
     "importance ratio": lambda: draw(importance(compare="ratio")),
     "importance classes": lambda: draw(importance(outputs=CLASSES)),
@@ -85,6 +105,20 @@ CASES = {
     "dependence": lambda: draw(dependence()),
     "dependence clusters": lambda: draw(dependence(20), order="cluster"),
     "dependence of one": lambda: draw(dependence(1)),
+    "waterfall": lambda: draw(attribution(caveats=(caveat(),))),
+    "waterfall of many": lambda: draw(attribution(names=[f"feature {j}" for j in range(30)])),
+    "waterfall of classes": lambda: draw(attribution(outputs=CLASSES, size=0.1)),
+    "waterfall of nothing": lambda: draw(attribution(size=0.0)),
+    "waterfall of nasty names": lambda: draw(
+        attribution(names=(NASTY, "prediction", "average prediction"))
+    ),
+    "waterfall of some rows": lambda: draw(attribution(3), kind="waterfall"),
+    "beeswarm": lambda: draw(attribution(200)),
+    "beeswarm of nasty names": lambda: draw(attribution(9, (NASTY, "b"), outputs=(NASTY, "c"))),
+    "beeswarm of nothing": lambda: draw(attribution(20, size=0.0)),
+    "beeswarm of one row": lambda: draw(attribution(), kind="beeswarm"),
+    "bars of contributions": lambda: draw(attribution(50), kind="bar"),
+    "bars of classes": lambda: draw(attribution(50, outputs=CLASSES[:2]), kind="bar", max_display=3),
     "panel": lambda: panel([effect(), levels(), ale()]),
     "panel of many levels": lambda: panel([effect(), levels(LONG)], columns=2),
     "panel of ice": lambda: panel([individual(9), individual(9, colouring="nominal")]),
@@ -116,6 +150,14 @@ def _found(node, key):
     return [hit for part in node for hit in _found(part, key)] if isinstance(node, list) else []
 
 
+@pytest.mark.parametrize("result", [effect, three, lambda: surface(SEASONS, kinds=MIXED)])
+def test_a_surface_in_space_needs_two_numeric_features(result):
+    with pytest.raises(InputError, match="needs an effect of two numeric features"):
+        draw(result(), kind="surface")
+    with pytest.raises(InputError, match="kind='heat' is not known"):
+        draw(result(), kind="heat")
+
+
 def test_the_same_result_gives_the_same_specification():
     assert draw(individual(20)).spec == draw(individual(20)).spec
 
@@ -138,6 +180,7 @@ def test_subtitle_counts_caveats_and_says_what_is_left_out():
     assert "4 more features not shown" in _subtitle(draw(importance(), max_display=2))
     assert "200 of 300 rows" in _subtitle(draw(individual(300)))
     assert "grey cells: no rows of data there" in _subtitle(draw(surface(method="ale")))
+    assert "6 of 9 slices of wind" in _subtitle(draw(three()))
 
 
 def _subtitle(chart):

@@ -46,6 +46,8 @@ METHODS = {
     "ale boolean": Method(Explainer.ale, ("work",)),
     "ale pair": Method(Explainer.ale, ("temp", "hum"), options={"bins": 3}),
     "ale mixed pair": Method(Explainer.ale, ("season", "hum"), options={"bins": 3, "total": True}),
+    "ale three": Method(Explainer.ale, ("temp", "hum", "season"), options={"bins": 2}),
+    "ale three total": Method(Explainer.ale, ("season", "day", "work"), options={"bins": 2, "total": True}),
     "mplot": Method(Explainer.mplot, ("temp",), options={"bins": 6}),
     "importance": Method(Explainer.importance, weighable=False, needs_y=True, options={"repeats": 3}),
     "importance halves": Method(
@@ -57,4 +59,9 @@ METHODS = {
     "importance without y": Method(Explainer.importance, options={"scheme": "pairs", "loss": "variance"}),
     "importance pdp": Method(Explainer.importance, options={"method": "pdp", "grid": 6}),
     "dependence": Method(Explainer.dependence),
+    "shap": Method(Explainer.shap, options={"rows": 0}),
+    "shap rows": Method(Explainer.shap, weighable=False, options={"rows": range(4)}),
+    "shap interactions": Method(
+        Explainer.shap, options={"rows": 0, "interactions": True, "method": "exact"}
+    ),
 }

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from sklearn.ensemble import AdaBoostRegressor, GradientBoostingRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeRegressor
@@ -171,6 +172,57 @@ def pairs_along_the_diagonal():
 @silent("empty-cells")
 def pairs_everywhere():
     return Explainer(times, sample()).ale((0, 1), bins=5)
+
+
+@fires("empty-cells")
+def triples_along_the_diagonal():
+    X = np.column_stack([np.arange(500.0)] * 3)
+    return Explainer(times, X).ale((0, 1, 2), bins=5), 1 - 5 / 125
+
+
+@fires("few-data")
+def cells_of_three_features():
+    # Every combination of ten values once; the first bin holds two of them, so only the first cell has 8 rows.
+    X = np.array([[a, b, c] for a in range(10) for b in range(10) for c in range(10)], dtype=float)
+    return Explainer(times, X).ale((0, 1, 2), bins=9), 1 - 1 / 729
+
+
+def three(n):
+    """Three features that act together, and one that blurs what they do."""
+    return np.random.default_rng(6).normal(size=(n, 4))
+
+
+@fires("noise")
+def three_features_and_much_that_blurs_them():
+    # The slope of the product is the blur, whose mean is zero: all of the joint effect is chance.
+    return Explainer(lambda X: X.prod(axis=1), three(300)).ale((0, 1, 2)), (0.7, 1.0)
+
+
+@fires("noise")
+def noise_in_the_second_output_only():
+    def model(X):
+        return np.column_stack([X[:, :3].prod(axis=1), X.prod(axis=1)])
+
+    return Explainer(model, three(300)).ale((0, 1, 2)), (0.7, 1.0)
+
+
+@silent("noise")
+def three_features_that_plainly_act_together():
+    return Explainer(lambda X: X[:, :3].prod(axis=1) * (5 + X[:, 3]), three(4000)).ale((0, 1, 2))
+
+
+@silent("noise")
+def no_joint_effect_at_all():
+    # What is left is rounding, which is smaller than its own error.
+    return Explainer(lambda X: np.sin(X[:, 0]) + X[:, 1] * X[:, 2] / 7 + 1e4 * X[:, 3], three(300)).ale(
+        (0, 1, 2)
+    )
+
+
+@silent("few-data")
+def three_features_with_the_usual_bins():
+    X = np.array([[a, b, c] for a in range(10) for b in range(10) for c in range(10)], dtype=float)
+    return Explainer(times, X).ale((0, 1, 2))
 
 
 def zigzag():
@@ -370,3 +422,71 @@ def two_features_that_go_together():
 @silent("dependent-features")
 def two_independent_features():
     return Explainer(plus, sample()).dependence()
+
+
+# -- contributions -----------------------------------------------------------------------------------
+
+
+@fires("off-data")
+def contributions_of_two_features_that_go_together():
+    return Explainer(plus, together()).shap(0), (0.6, 1.0)
+
+
+@silent("off-data")
+def contributions_of_independent_features():
+    return Explainer(plus, sample()).shap([0, 1])
+
+
+@silent("off-data")
+def contributions_of_a_group_that_goes_together():
+    return Explainer(plus, together(), groups={"both": [0, 1]}).shap(0)
+
+
+@fires("not-trees")
+def a_vote_that_does_not_add_up():
+    X = sample()
+    return Explainer(AdaBoostRegressor(n_estimators=3, random_state=0).fit(X, plus(X)), X).shap(0), 1.0
+
+
+@silent("not-trees")
+def trees_that_can_be_read():
+    X = sample()
+    return Explainer(DecisionTreeRegressor(max_depth=3).fit(X, plus(X)), X).shap(0)
+
+
+@silent("not-trees")
+def a_function_that_never_had_trees():
+    return Explainer(plus, sample()).shap(0)
+
+
+@fires("not-additive")
+def contributions_of_a_model_with_moods():
+    rng = np.random.default_rng(0)
+    return Explainer(lambda X: plus(X) + rng.normal(size=len(X)), sample()).shap([0, 1, 2]), (0.01, 1.0)
+
+
+@silent("not-additive")
+def contributions_of_huge_numbers_in_single_precision():
+    return Explainer(lambda X: (1e10 + 1e5 * plus(X)).astype(np.float32), sample()).shap([0, 1, 2])
+
+
+@fires("path-game")
+def a_path_through_features_that_go_together():
+    X = together(noise=0.3)
+    return Explainer(DecisionTreeRegressor(max_depth=5).fit(X, plus(X)), X).shap(range(30), game="path"), (
+        0.2,
+        1.0,
+    )
+
+
+@silent("path-game")
+def a_path_through_stumps():
+    X = sample(200)
+    model = GradientBoostingRegressor(n_estimators=20, max_depth=1).fit(X, plus(X))
+    return Explainer(model, X).shap(range(30), game="path")
+
+
+@silent("path-game")
+def a_tree_in_the_marginal_game():
+    X = together(noise=0.3)
+    return Explainer(DecisionTreeRegressor(max_depth=5).fit(X, plus(X)), X).shap(range(30))

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
 
 from pellucid import Explainer
-from pellucid.methods.effects.ale_axis import Axis, accumulate_2d
+from pellucid.methods.effects.ale_axis import Axis
+from pellucid.methods.effects.ale_orders import added_up, highest_order, without_lower_orders
 from pellucid.methods.effects.ale_sum import _variance_2d
 from strategies import QUICK, Table, additive, assert_close, bent, tables, varied
 
@@ -271,7 +272,7 @@ def test_the_variance_of_a_pair_is_that_of_its_derivatives(points, others, nomin
     steps = (first.n_steps, second.n_steps)
     error = generator.uniform(size=(*steps, 2))
     unit = np.eye(steps[0] * steps[1]).reshape(*steps, -1)
-    derivative = accumulate_2d(first, second, mass, unit)
+    derivative = highest_order((first, second), mass, unit)
     expected = np.square(derivative) @ error.reshape(-1, 2)
     np.testing.assert_allclose(_variance_2d(first, second, mass, error), expected, rtol=1e-9, atol=1e-12)
 
@@ -280,9 +281,9 @@ def test_several_masses_at_once_are_the_same_as_one_by_one():
     generator = np.random.default_rng(0)
     first = Axis(np.arange(4.0), np.empty(0, dtype=np.intp), nominal=False)
     second = Axis(np.arange(3.0), np.empty(0, dtype=np.intp), nominal=True)
-    masses, delta = generator.uniform(size=(3, 3, 5)), generator.normal(size=(3, 2, 2))
-    together = accumulate_2d(first, second, masses[..., None], delta[:, :, None])
+    masses, surface = generator.uniform(size=(3, 3, 5)), added_up(generator.normal(size=(3, 2, 2)), 2)
+    masses[1, :, 2] = 0.0  # a bin without rows in one of them
+    together = without_lower_orders((first, second), masses[..., None], surface[:, :, None])
     for k in range(5):
-        np.testing.assert_allclose(
-            together[:, :, k], accumulate_2d(first, second, masses[..., k], delta), atol=1e-14
-        )
+        alone = without_lower_orders((first, second), masses[..., k], surface)
+        np.testing.assert_allclose(together[:, :, k], alone, atol=1e-14)

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 import pellucid
 from methods.caveat_scenes import FIRES, SILENT
 from pellucid import Explainer
-from pellucid.diagnostics import general_caveats
+from pellucid.diagnostics import general_caveats, off_data
 from pellucid.models import Predictor
 from pellucid.runner import Run
 
@@ -98,3 +98,25 @@ def test_a_model_that_reads_a_row_by_its_neighbours_is_unsteady():
     X = np.random.default_rng(0).normal(size=(300, 2))
     effect = Explainer(lambda Z: Z[:, 0] - Z[:, 0].mean(), X, X[:, 0]).pdp(0, at=[0.0])
     assert "unsteady-model" in {caveat.code for caveat in effect.caveats}
+
+
+@pytest.mark.parametrize(
+    ("correlation", "looked_at", "fires"),
+    [(0.9, [600], True), (0.6, [600, 3000], True), (0.5, [600, 3000], False)],
+)
+def test_a_share_off_the_data_that_is_not_plain_is_looked_at_again_with_more_rows(
+    correlation, looked_at, fires, monkeypatch
+):
+    X = np.random.default_rng(0).normal(size=(4000, 2))
+    X[:, 1] = correlation * X[:, 0] + np.sqrt(1 - correlation**2) * X[:, 1]
+    look, seen = off_data._share_off_data, {}
+    monkeypatch.setattr(
+        off_data,
+        "_share_off_data",
+        lambda data, columns, rows, points: seen.setdefault(rows, look(data, columns, rows, points)),
+    )
+    effect = Explainer(lambda Z: Z[:, 0], X).pdp(0, at=[0.0])
+    assert list(seen) == looked_at
+    assert seen[600] > 0.12  # the first look would fire in any case: the last one counts
+    found = [caveat.value for caveat in effect.caveats if caveat.code == "off-data"]
+    assert found == ([seen[looked_at[-1]]] if fires else [])

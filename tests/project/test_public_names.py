@@ -6,7 +6,7 @@ import pellucid
 from pellucid import Explainer
 
 NAMES = {
-    "Caveat", "Dependence", "Effect", "Explainer", "Explanation", "Importance", "InputError", "MissingExtra",
+    "Attribution", "Caveat", "Dependence", "Effect", "Explainer", "Explanation", "Importance", "InputError", "MissingExtra",
     "ModelError", "PellucidError", "Predictor", "__version__", "datasets", "load", "panel",
 }  # fmt: skip
 
@@ -18,6 +18,7 @@ SIGNATURES = {
     "mplot": "feature bins",
     "importance": "method loss compare repeats scheme grid holdout",
     "dependence": "",
+    "shap": "rows method game budget tolerance interactions scale",
     "report": "path title top",
 }
 

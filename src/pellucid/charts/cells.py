@@ -42,13 +42,18 @@ def cell_data(effect: Effect, output: str) -> list[Row]:
 def cell_values(effect: Effect) -> FloatArray:
     """Value per cell and output: of its grid point, or for ALE the mean over its edges along numeric features."""
     values = effect.stacked("average")
-    for axis in (0, 1):
-        order = _order(effect, axis)
-        values = np.take(values, order, axis=axis)
-        if _at_edges(effect, axis):
-            with np.errstate(invalid="ignore"):  # log-odds may be infinite
-                values = (np.delete(values, 0, axis=axis) + np.delete(values, -1, axis=axis)) / 2
+    for axis in range(len(effect.grids)):
+        values = cells_along(effect, axis, values)
     return values
+
+
+def cells_along(effect: Effect, axis: int, values: FloatArray) -> FloatArray:
+    """Values at the grid points as values of cells, along one feature."""
+    values = np.take(values, _order(effect, axis), axis=axis)
+    if not _at_edges(effect, axis):
+        return values
+    with np.errstate(invalid="ignore"):  # log-odds may be infinite
+        return np.asarray((np.delete(values, 0, axis=axis) + np.delete(values, -1, axis=axis)) / 2)
 
 
 def cell_counts(effect: Effect, shape: tuple[int, ...]) -> FloatArray:
@@ -56,7 +61,7 @@ def cell_counts(effect: Effect, shape: tuple[int, ...]) -> FloatArray:
     if effect.counts.shape != shape:
         return np.full(shape, np.nan)
     counts = np.asarray(effect.counts, dtype=np.float64)
-    for axis in (0, 1):
+    for axis in range(len(effect.grids)):
         if not _at_edges(effect, axis):
             counts = np.take(counts, _order(effect, axis), axis=axis)
     return counts

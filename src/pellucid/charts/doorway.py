@@ -8,6 +8,7 @@ from typing import Any
 
 from pellucid.charts.chart import Chart
 from pellucid.charts.options import (
+    AttributionOptions,
     DependenceOptions,
     EffectOptions,
     ImportanceOptions,
@@ -16,12 +17,13 @@ from pellucid.charts.options import (
     read_options,
 )
 from pellucid.errors import InputError
-from pellucid.explanations import Dependence, Effect, Explanation, Importance
+from pellucid.explanations import Attribution, Dependence, Effect, Explanation, Importance
 
 # Result, the module whose function `body` draws it (imported when needed: it loads Altair), and its options.
 _CHARTS: dict[type[Explanation], tuple[str, type[SizeOptions]]] = {
     Effect: ("pellucid.charts.effect", EffectOptions),
     Importance: ("pellucid.charts.importance", ImportanceOptions),
+    Attribution: ("pellucid.charts.attribution", AttributionOptions),
     Dependence: ("pellucid.charts.dependence", DependenceOptions),
 }
 
@@ -30,7 +32,8 @@ def draw(explanation: Explanation, **options: Any) -> Chart:
     """The chart of an explanation; the same as ``explanation.plot(**options)``.
 
     All take ``width``, ``height`` and ``title``. Effects: ``colour``, ``max_lines``, ``distribution``,
-    ``show_data``. Importance: ``max_display``, ``against``, ``labels``. Dependence: ``order``.
+    ``show_data``, ``kind``. Importance: ``max_display``, ``against``, ``labels``. Dependence: ``order``.
+    Contributions: ``kind`` ("waterfall", "beeswarm", "bar"), ``max_display``.
     """
     for kind, (module, known) in _CHARTS.items():
         if isinstance(explanation, kind):

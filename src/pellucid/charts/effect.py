@@ -1,4 +1,4 @@
-"""The chart of an effect: a curve, levels, individual curves or a surface, by what the effect is."""
+"""The chart of an effect: a curve, levels, individual curves, a surface or slices, by what the effect is."""
 
 from __future__ import annotations
 
@@ -7,29 +7,36 @@ from altair.typing import ChartType
 from pellucid.charts import theme
 from pellucid.charts.curve import curve_notes, draw_curve
 from pellucid.charts.individual import draw_individual, individual_notes
+from pellucid.charts.isometric import draw_isometric, isometric_notes
 from pellucid.charts.layout import titled
 from pellucid.charts.levels import draw_levels
 from pellucid.charts.options import EffectOptions
 from pellucid.charts.scales import Limits
+from pellucid.charts.slices import draw_slices, slice_notes
 from pellucid.charts.surface import draw_surface, surface_notes
 from pellucid.charts.text import caveat_note
 from pellucid.explanations import Effect
 from pellucid.explanations.effect import TITLES
+from pellucid.explanations.words import listed
 
 
 def body(effect: Effect, options: EffectOptions) -> ChartType:
     """The Altair chart of an effect."""
-    title = options.title or f"{TITLES[effect.method]} of {' and '.join(effect.feature_names)}"
+    title = options.title or f"{TITLES[effect.method]} of {listed(effect.feature_names)}"
     return titled(
         draw_effect(effect, options),
         title,
         effect_notes(effect, options),
-        (options.width or theme.WIDTH) + (100 if len(effect.grids) == 2 else 0),
+        (options.width or theme.WIDTH) + (0, 100, 300)[len(effect.grids) - 1],
     )
 
 
 def draw_effect(effect: Effect, options: EffectOptions, limits: Limits | None = None) -> ChartType:
     """The chart without its title, if wanted with given value limits."""
+    if options.kind == "surface":
+        return draw_isometric(effect, options)
+    if len(effect.grids) == 3:
+        return draw_slices(effect, options)
     if len(effect.grids) == 2:
         return draw_surface(effect, options)
     if effect.individual:
@@ -41,7 +48,11 @@ def draw_effect(effect: Effect, options: EffectOptions, limits: Limits | None = 
 
 def effect_notes(effect: Effect, options: EffectOptions) -> list[str]:
     """The lines below the title."""
-    if len(effect.grids) == 2:
+    if options.kind == "surface":
+        notes = isometric_notes(effect)
+    elif len(effect.grids) == 3:
+        notes = slice_notes(effect, options)
+    elif len(effect.grids) == 2:
         notes = surface_notes(effect, options)
     elif effect.individual:
         notes = individual_notes(effect, options)

@@ -12,7 +12,9 @@ from pellucid.errors import InputError, nearest
 from pellucid.explanations import Importance
 
 DISTRIBUTIONS = ("histogram", "rug", None)
+KINDS = ("auto", "surface")
 ORDERS = ("given", "cluster")
+ATTRIBUTION_KINDS = ("auto", "waterfall", "beeswarm", "bar")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,16 +41,19 @@ class EffectOptions(SizeOptions):
     ``distribution`` shows the data below a curve ("histogram"), on its axis ("rug") or not (None).
     ``colour`` is "auto" (individual curves by the feature that explains them), None (off) or a colour.
     ``max_lines`` limits the individual curves drawn, ``show_data`` puts rows of data on a heat map.
+    ``kind`` is "auto" or, for two numeric features, "surface": seen in space instead of as a heat map.
     """
 
     colour: str | None = "auto"
     max_lines: int = 200
     distribution: str | None = "histogram"
     show_data: bool = True
+    kind: str = "auto"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _one_of("distribution", self.distribution, DISTRIBUTIONS)
+        _one_of("kind", self.kind, KINDS)
         _whole("max_lines", self.max_lines)
         if self.colour is not None and not isinstance(self.colour, str):
             raise InputError(
@@ -91,6 +96,19 @@ class DependenceOptions(SizeOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         _one_of("order", self.order, ORDERS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttributionOptions(SizeOptions):
+    """Options of contributions: ``kind`` of chart ("auto": a waterfall for one row, else a beeswarm), features shown."""
+
+    kind: str = "auto"
+    max_display: int = 12
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _one_of("kind", self.kind, ATTRIBUTION_KINDS)
+        _whole("max_display", self.max_display)
 
 
 Kind = TypeVar("Kind", bound=SizeOptions)

@@ -14,7 +14,15 @@ import numpy as np
 from altair.typing import ChartType
 
 from pellucid.charts import theme
-from pellucid.charts.cells import cell_data, cell_places, cell_values, contour_data, extent, point_data
+from pellucid.charts.cells import (
+    cell_counts,
+    cell_data,
+    cell_places,
+    cell_values,
+    contour_data,
+    extent,
+    point_data,
+)
 from pellucid.charts.layout import by_output
 from pellucid.charts.marks import channel, text_layers
 from pellucid.charts.options import EffectOptions
@@ -40,7 +48,8 @@ _TEXT_CELLS = 150  # up to so many cells of two nominal features have their valu
 
 def draw_surface(effect: Effect, options: EffectOptions) -> ChartType:
     """The chart without its title; several outputs get a view each, with one colour scale."""
-    views = [_view(effect, output, options) for output in effect.output_names]
+    limits = value_range(effect)
+    views = [heat_map(effect, output, options, limits) for output in effect.output_names]
     return by_output(views, effect.output_names)
 
 
@@ -54,7 +63,10 @@ def surface_notes(effect: Effect, options: EffectOptions) -> list[str]:
     return ["; ".join(notes)]
 
 
-def _view(effect: Effect, output: str, options: EffectOptions) -> ChartType:
+def heat_map(
+    effect: Effect, output: str, options: EffectOptions, limits: Limits, *, contours: bool = True
+) -> ChartType:
+    """One view, coloured between the given limits."""
     size = _sizes(effect, options)
     x, y = _channel(effect, 0, size[0]), _channel(effect, 1, size[1])
     rows = cell_data(effect, output)
@@ -64,33 +76,37 @@ def _view(effect: Effect, output: str, options: EffectOptions) -> ChartType:
         ("data", "rows_text"),
     )  # fmt: skip
     known = [row for row in rows if row["value"] is not None]
-    scale, title = colour_scale(effect), wrapped(value_title(effect), 190, 12)
+    scale, title = colour_scale(effect, limits), wrapped(value_title(effect), 190, 12)
     legend = alt.Legend(
         title=title,
-        format=number_format(_value_range(effect)),
+        format=number_format(limits),
         gradientLength=min(size[1], 200),
     )
     colour = alt.Color("value", type="quantitative", scale=scale, legend=legend)
     cells = alt.Chart(data(known)).mark_rect(**_SEAMLESS).encode(**place, color=colour, tooltip=tips)
-    layers = [cells, *_contour_layers(effect, output, x, y), *_empty_layers(effect, rows, place, tips)]
+    lines = _contour_layers(effect, output, x, y) if contours else []
+    layers = [cells, *lines, *_empty_layers(effect, rows, place, tips)]
     if options.show_data and not all(effect.nominal):
         layers.append(_points_layer(effect, x, y))
     if all(effect.nominal) and len(rows) <= _TEXT_CELLS:
-        layers += _text_layers(effect, known, place)
+        layers += _text_layers(effect, known, place, limits)
     return alt.layer(*layers).properties(width=size[0], height=size[1])
 
 
-def colour_scale(effect: Effect) -> alt.Scale:
-    """Diverging round zero for changes, sequential otherwise; the same for all outputs."""
-    low, high = _value_range(effect)
+def colour_scale(effect: Effect, limits: Limits) -> alt.Scale:
+    """Diverging round zero for changes, sequential otherwise; the same for all views."""
+    low, high = limits
     if is_change(effect):
         far = max(abs(low), abs(high))
         return alt.Scale(scheme=theme.DIVERGING, domain=[-far, far], domainMid=0, nice=False)
     return alt.Scale(scheme=theme.SEQUENTIAL, domain=[low, high], zero=False, nice=False)
 
 
-def _value_range(effect: Effect) -> Limits:
+def value_range(effect: Effect) -> Limits:
+    """Least and greatest value of a cell that shows one, over all outputs."""
     values = cell_values(effect)
+    if effect.method == "ale":  # cells without rows are grey
+        values = values[cell_counts(effect, values.shape[:-1]) != 0]
     known = values[np.isfinite(values)]
     if known.size and np.ptp(known) > 1e-9 * np.abs(known).max():
         return float(known.min()), float(known.max())
@@ -142,8 +158,8 @@ def _points_layer(effect: Effect, x: Any, y: Any) -> alt.Chart:
     )
 
 
-def _text_layers(effect: Effect, rows: list[Row], place: dict[str, Any]) -> list[alt.Chart]:
-    low, high = _value_range(effect)
+def _text_layers(effect: Effect, rows: list[Row], place: dict[str, Any], limits: Limits) -> list[alt.Chart]:
+    low, high = limits
 
     def ink(value: float) -> str:
         return "white" if not is_change(effect) and value < low + 0.6 * (high - low) else "black"

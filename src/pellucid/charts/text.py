@@ -81,7 +81,7 @@ def _quantity(effect: Effect) -> str:
     if effect.derivative:
         return f"slope of the {noun}"
     if bool(effect.settings.get("pure")) or (
-        effect.method == "ale" and len(effect.grids) == 2 and not effect.total
+        effect.method == "ale" and len(effect.grids) > 1 and not effect.total
     ):
         return "joint effect on the prediction"
     if effect.method == "ale":

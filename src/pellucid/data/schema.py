@@ -138,18 +138,18 @@ class Schema:
         """Position of a feature given by name or position."""
         return _index(self.names, feature)
 
-    def indices(self, features: Any) -> tuple[int, ...]:
-        """Positions of one feature or a pair of features."""
+    def indices(self, features: Any, most: int = 2) -> tuple[int, ...]:
+        """Positions of one feature or of several, two at most unless told."""
         many = isinstance(features, Iterable) and not isinstance(features, str)
         positions = tuple(self.index(feature) for feature in features) if many else (self.index(features),)
-        if len(positions) not in (1, 2):
+        if not 1 <= len(positions) <= most:
+            allowed = "one or two" if most == 2 else "one, two or three"
             raise InputError(
-                f"an effect is drawn for one or two features, not {len(positions)}; ask for them one by one."
+                f"an effect is drawn for {allowed} features, not {len(positions)}; ask for them one by one."
             )
-        if len(set(positions)) != len(positions):
-            raise InputError(
-                f"feature {self.names[positions[0]]!r} is given twice; give two different features."
-            )
+        twice = [j for place, j in enumerate(positions) if j in positions[:place]]
+        if twice:
+            raise InputError(f"feature {self.names[twice[0]]!r} is given twice; give different features.")
         return positions
 
     def players(self) -> dict[str, tuple[int, ...]]:

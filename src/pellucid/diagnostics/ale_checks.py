@@ -1,4 +1,4 @@
-"""The caveats of accumulated local effects: number of bins, thin cells, order of categories."""
+"""The caveats of accumulated local effects: number of bins, thin cells, noise, order of categories."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ _EMPTY = 0.1
 _OUTSIDE = 0.001
 _MANY = 20
 _PRECISE = 0.02
+_NOISY = 0.5
+_ROUNDING = 1e-9
 
 # Recomputes the curve on some rows with other settings, {"bins": n} or {"order": levels}: (points, values).
 Recompute = Callable[[Data, dict[str, Any]], tuple[FloatArray, FloatArray]]
@@ -49,8 +51,12 @@ def ale_caveats(
         return ()
     caveats = list(general_caveats(predictor, data, run))
     caveats.extend(_outside(data, chosen, inside))
-    if len(chosen) == 2:
+    if len(chosen) > 1:
         caveats.extend(_empty_cells(data, chosen, counts))
+    if len(chosen) > 2:
+        with run.checking():
+            size = np.ptp(run.predict(predictor, data.take(data.spread(_ROWS[0]))), axis=0)
+        caveats.extend(_noise(data, chosen, counts, values, se, size))
     caveats.extend(support_caveat(data, chosen, points, counts))
     if len(chosen) == 1 and np.ndim(bins) == 0 and not data.schema.features[chosen[0]].nominal:
         with run.checking():
@@ -65,7 +71,7 @@ def _outside(data: Data, chosen: tuple[int, ...], inside: BoolArray) -> Iterator
     present = np.all([~np.isnan(data.codes(j)) for j in chosen], axis=0)
     share = float(data.weights[present & ~inside].sum() / data.weights.sum())
     if share > _OUTSIDE:
-        name = " and ".join(data.schema.names[j] for j in chosen)
+        name = listed([data.schema.names[j] for j in chosen])
         yield Caveat(
             code="outside-bins",
             message=f"{percent(share)} of the rows lie outside the given bins of {name} and were left out.",
@@ -79,8 +85,8 @@ def _outside(data: Data, chosen: tuple[int, ...], inside: BoolArray) -> Iterator
 def _empty_cells(data: Data, chosen: tuple[int, ...], counts: FloatArray) -> Iterator[Caveat]:
     share = float((counts == 0).mean())
     if share > _EMPTY:
-        name = " and ".join(data.schema.names[j] for j in chosen)
-        fewer = max(2, int(np.sqrt(len(data) / 20)))
+        name = listed([data.schema.names[j] for j in chosen])
+        fewer = max(2, int((len(data) / 20) ** (1 / len(chosen)) + 1e-9))
         yield Caveat(
             code="empty-cells",
             message=f"{percent(share)} of the cells of {name} hold no rows; they are marked, and filled from their neighbours only to add up.",
@@ -89,6 +95,46 @@ def _empty_cells(data: Data, chosen: tuple[int, ...], counts: FloatArray) -> Ite
             advice=f"Look only at cells with rows, or use fewer bins (bins={fewer} gives about 20 rows a cell).",
             feature=name,
         )
+
+
+def _noise(
+    data: Data,
+    chosen: tuple[int, ...],
+    counts: FloatArray,
+    values: FloatArray,
+    se: FloatArray,
+    size: FloatArray,
+) -> Iterator[Caveat]:
+    """Share of the rows in whose cell the effect cannot be told from zero, of the output where it is largest.
+
+    In a cell the effect and its error are the means of those at its corners.
+    """
+    real = np.abs(values).max(axis=tuple(range(len(chosen)))) > _ROUNDING * size
+    effect, error = (_at_cells(array, counts.shape) for array in (values, se))
+    lost = np.tensordot(counts / counts.sum(), ~(np.abs(effect) >= 2 * error), axes=counts.ndim)
+    share = float(np.max(lost, where=real, initial=0.0))
+    if share > _NOISY:
+        name = listed([data.schema.names[j] for j in chosen])
+        per_cell = len(data) * float(counts.sum() / data.weights.sum()) / counts.size
+        yield Caveat(
+            code="noise",
+            message=(
+                f"In cells with {percent(share)} of the rows the joint effect of {name} is smaller than twice its standard error: "
+                f"{counts.size} cells share the rows, {number(per_cell)} each on average."
+            ),
+            value=share,
+            threshold=_NOISY,
+            advice="Read it as noise there; use fewer bins, more rows, or pairs of features.",
+            feature=name,
+        )
+
+
+def _at_cells(array: FloatArray, shape: tuple[int, ...]) -> FloatArray:
+    """Values at points as values of cells: means over the corners; along levels the points are the cells."""
+    for d, n in enumerate(shape):
+        if array.shape[d] > n:
+            array = (np.delete(array, 0, axis=d) + np.delete(array, -1, axis=d)) / 2
+    return array
 
 
 def _bin_stability(

@@ -25,7 +25,7 @@ def support_caveat(
     if share < _SHARE:
         return
     features = [data.schema.features[j] for j in chosen]
-    names = " and ".join(feature.name for feature in features)
+    names = listed([feature.name for feature in features])
     if len(chosen) == 1:
         where = _where(features[0].decode(points[0]), thin, features[0].nominal)
     else:

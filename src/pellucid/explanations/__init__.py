@@ -1,5 +1,6 @@
 """Results: few kinds, frozen, and able to speak for themselves."""
 
+from pellucid.explanations.attribution import Additivity, Attribution
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.dependence import Dependence
 from pellucid.explanations.effect import AtMissing, Colouring, Effect
@@ -7,4 +8,15 @@ from pellucid.explanations.explanation import Explanation
 from pellucid.explanations.importance import Importance
 from pellucid.explanations.store import load
 
-__all__ = ["AtMissing", "Caveat", "Colouring", "Dependence", "Effect", "Explanation", "Importance", "load"]
+__all__ = [
+    "Additivity",
+    "AtMissing",
+    "Attribution",
+    "Caveat",
+    "Colouring",
+    "Dependence",
+    "Effect",
+    "Explanation",
+    "Importance",
+    "load",
+]

@@ -1,4 +1,4 @@
-"""Effect: how predictions change with one or two features."""
+"""Effect: how predictions change with one, two or three features."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import AnyArray, FloatArray, IntArray
+from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from pellucid.errors import InputError, nearest
 from pellucid.explanations.explanation import Explanation
 from pellucid.explanations.store import stored
-from pellucid.explanations.words import number, percent, value_name
+from pellucid.explanations.words import listed, number, percent, value_name
 
 TITLES = {
     "pdp": "Partial dependence",
@@ -74,7 +74,7 @@ class Effect(Explanation):
 
     @property
     def grid(self) -> Any:
-        """Feature values: one array, or a pair of arrays for two features."""
+        """Feature values: one array, or one array per feature if there are several."""
         return self.grids[0] if len(self.grids) == 1 else self.grids
 
     def stacked(self, name: str = "values") -> FloatArray:
@@ -125,7 +125,7 @@ class Effect(Explanation):
     # -- words ---------------------------------------------------------------------------------------
 
     def findings(self) -> list[str]:
-        name = " and ".join(self.feature_names)
+        name = listed(self.feature_names)
         one_class = len(self.output_names) == 1 and self.scale in ("probability", "log-odds")
         scale = f"{self.scale} of {self.output_names[0]}" if one_class else self.scale
         head = f"{TITLES[self.method]} of {name} ({scale})."
@@ -190,6 +190,9 @@ class Effect(Explanation):
     def _surface_sentence(self, surface: FloatArray) -> str:
         if not np.isfinite(surface).any():
             return "Nothing is known: no prediction was made."
+        supported = self._supported(surface.shape) & np.isfinite(surface)
+        if supported.any():
+            surface = np.where(supported, surface, np.nan)
         signed = self.method == "ale" and not self.total
 
         def where(flat: int) -> str:
@@ -201,6 +204,18 @@ class Effect(Explanation):
             return f"{', '.join(places)} ({number(float(surface[position]), sign=signed)})"
 
         return f"The {'joint effect' if signed else 'average prediction'} is highest at {where(int(np.nanargmax(surface)))} and lowest at {where(int(np.nanargmin(surface)))}."
+
+    def _supported(self, shape: tuple[int, ...]) -> BoolArray:
+        """Points that rows vouch for: for ALE those at a corner of a cell with rows, otherwise all."""
+        if self.method != "ale":
+            return np.ones(shape, dtype=bool)
+        touched = np.pad(
+            self.counts > 0, [(0, n - have) for n, have in zip(shape, self.counts.shape, strict=True)]
+        )
+        for axis, (n, have) in enumerate(zip(shape, self.counts.shape, strict=True)):
+            if have < n:
+                touched = touched | np.roll(touched, 1, axis=axis)
+        return touched
 
 
 def _interpolate(grid: AnyArray, nominal: bool, point: Any, surface: FloatArray, name: str) -> FloatArray:

@@ -29,7 +29,8 @@ class Adapter:
     not list them. ``categories`` are the levels of columns that must reach the model as pandas categories.
     ``canonical`` is how the library rewrites column names. ``gradient``, where a model has one, gives
     ``(n, features, outputs)``. An ``opaque`` model does not say what its numbers are: they are judged by
-    their values. Everything here can be pickled if the model can.
+    their values. ``model`` is the model itself, for what reads its structure. Everything here can be pickled if
+    the model can.
     """
 
     library: str
@@ -47,6 +48,7 @@ class Adapter:
     canonical: Callable[[str], str] | None = None
     gradient: Predict | None = None
     opaque: bool = False
+    model: Any = None
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, Literal
 
 import numpy as np
@@ -76,8 +77,6 @@ class Predictor:
         feature_names: Sequence[str] | None = None,
         sample: int = 0,
     ) -> None:
-        if link not in ("identity", "logit"):
-            raise InputError(f"link={link!r} is not known; use 'identity' or 'logit'.")
         self.link = link
         self._adapter = adapt(model)
         frame, self._columns = match_columns(self._adapter, X, feature_names)
@@ -88,12 +87,26 @@ class Predictor:
         probe = frame.take(np.append(few, _spread(frame, sample)))
         self.container, raw, self.instability = self._settle(probe, len(few))
         outputs = read_outputs(self._adapter, raw[: len(few)], self._learn_classes(frame), labels)
-        if link == "logit" and not outputs.could_be_probability:
-            raise InputError(
-                f"link='logit' needs probabilities, but {self.name} returns a {outputs.scale}; use link='identity'."
-            )
         self._outputs = outputs if output is None else outputs.chosen(output)
+        self._check_link()
         self.sample = outputs.complete(raw[len(few) :])
+
+    def _check_link(self) -> None:
+        if self.link not in ("identity", "logit"):
+            raise InputError(f"link={self.link!r} is not known; use 'identity' or 'logit'.")
+        if self.link == "logit" and not self._outputs.could_be_probability:
+            raise InputError(
+                f"link='logit' needs probabilities, but {self.name} returns a {self.raw_scale}; use link='identity'."
+            )
+
+    def linked(self, link: Link) -> Predictor:
+        """The same predictor that explains probabilities (``"identity"``) or their log-odds (``"logit"``)."""
+        if link == self.link:
+            return self
+        other = copy(self)
+        other.link = link
+        other._check_link()
+        return other
 
     # -- what the model is ---------------------------------------------------------------------------
 
@@ -138,6 +151,22 @@ class Predictor:
         return len(self._outputs.all_names)
 
     @property
+    def explained(self) -> tuple[int, ...]:
+        """Positions of the explained outputs among the columns of a full prediction."""
+        return self._outputs.keep
+
+    @property
+    def model(self) -> Any:
+        """The model itself, for what reads its structure; it is asked only through this object."""
+        return self._adapter.model
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """For each of the model's own columns, its position in the caller's table."""
+        order = self._columns.order
+        return tuple(range(self._columns.width)) if order is None else order
+
+    @property
     def has_gradient(self) -> bool:
         """Whether exact derivatives are available."""
         return self._adapter.gradient is not None
@@ -147,6 +176,10 @@ class Predictor:
     def align(self, frame: Frame) -> Frame:
         """The frame as the kind of table the model wants."""
         return convert(frame, self.container)
+
+    def dressed(self, frame: Frame) -> Any:
+        """The native table that the model's own predict gets for this frame."""
+        return self._dress(self.align(frame).native, len(frame))
 
     def __call__(self, table: Any, n: int) -> FloatArray:
         """Predictions ``(n, outputs)`` for a native table of ``n`` rows."""

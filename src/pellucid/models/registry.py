@@ -6,6 +6,7 @@ A model is recognised by the modules its classes come from, so no library is imp
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,7 @@ def adapt(model: Any) -> Adapter:
     for test, module in KNOWN:
         if test(model):
             adapter: Adapter = import_module(module).adapt(model)
-            return adapter
+            return adapter if adapter.model is not None else replace(adapter, model=model)
     raise InputError(
         f"model is a {type(model).__name__}; give a fitted estimator with predict or predict_proba, a booster, a torch module, an ONNX file or a function f(X) -> array."
     )

@@ -111,6 +111,25 @@ class Run:
         known: T = self._known[name]
         return known
 
+    # -- work that asks no model -----------------------------------------------------------------
+
+    @property
+    def threads(self) -> int:
+        """How many threads may work at once."""
+        return _effective_jobs(self._n_jobs)
+
+    def plan(self, amount: int) -> None:
+        """Adds to the work ahead."""
+        self._reporter.plan(amount)
+
+    def advance(self, amount: int) -> None:
+        """Notes that some of it is done."""
+        self._reporter.advance(amount)
+
+    def close(self) -> None:
+        """Ends the progress bar, if there is one."""
+        self._reporter.close()
+
     def _count(self, rows: int, seconds: float) -> None:
         self._calls += 1
         self._seconds += seconds

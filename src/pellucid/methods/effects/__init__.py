@@ -1,1 +1,1 @@
-"""How predictions change with one or two features."""
+"""How predictions change with one, two or three features."""

@@ -6,21 +6,28 @@ Definition. ``ALE_S(x) = integral from z0 to x of E[ df/dx_S | X_S = z ] dz - co
 values that rows really have are averaged, so features that go together do not mix.
 Estimator. In each quantile bin, the mean over its rows of ``f(upper edge, x_-j) - f(lower edge, x_-j)``,
 summed up over bins and centred. For two features the mean over the rows of each cell of the double
-difference ``(f22 - f12) - (f21 - f11)``, summed in both directions, main effects taken out, centred.
+difference ``(f22 - f12) - (f21 - f11)``, summed in both directions, main effects taken out, centred. For
+three the triple difference over the eight corners, summed in all directions, then the effects of the three
+pairs, the three main effects and the mean taken out (`ale_orders`).
 
 When it misleads:
 1. bins with few rows, and few bins: shaky or coarse (see the stability caveat);
 2. read it locally: under strong correlation a difference across distant bins compares different rows;
 3. under correlation with interaction the curve of a linear effect need not be straight;
 4. for categories it depends on their order;
-5. a pair's second-order effect must be read together with the two main effects (or ``total=True``).
+5. the effect of a pair or of three features must be read together with those of lower order (or ``total=True``);
+6. cells multiply with the features: three need many rows, or their effect is mostly noise and empty cells (see
+   the caveats).
 
-Cost. Two predictions per row (three for categories; four to nine for a pair), whatever the bins.
+Cost. Two predictions per row (three for categories), four to nine for a pair, eight to 27 for three features,
+whatever the bins.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -32,13 +39,17 @@ from pellucid.diagnostics.ale_checks import ale_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import AtMissing, Effect
 from pellucid.explanations.explanation import squeeze_outputs
-from pellucid.methods.effects.ale_axis import Axis, accumulate_1d
+from pellucid.explanations.words import listed
+from pellucid.methods.effects.ale_axis import Axis
 from pellucid.methods.effects.ale_local import gradient_effects, local_effects
+from pellucid.methods.effects.ale_orders import highest_order
 from pellucid.methods.effects.ale_sum import accumulate
 from pellucid.methods.effects.category_order import level_orders
 from pellucid.methods.effects.support import build_effect
 from pellucid.models import Predictor
 from pellucid.runner import Run, Sweep, constant_sweep
+
+_ROWS_PER_CELL = 20
 
 
 def ale(
@@ -46,14 +57,15 @@ def ale(
     data: Data,
     features: Any,
     *,
-    bins: Any = 40,
+    bins: Any = None,
     total: bool = False,
     order: Sequence[Any] | None = None,
     gradient: bool = False,
     run: Run,
 ) -> Effect:
-    """ALE of one feature, or the second-order (``total=True``: total) ALE of a pair."""
-    chosen = data.schema.indices(features)
+    """ALE of one feature, or the effect of two or three together (``total=True``: with all lower orders)."""
+    chosen = data.schema.indices(features, most=3)
+    bins = _usual_bins(data, chosen) if bins is None else bins
     axes = make_axes(data, chosen, bins, order)
     local = (
         gradient_effects(run, predictor, data, chosen, axes)
@@ -91,6 +103,16 @@ def ale(
     )  # fmt: skip
 
 
+def _usual_bins(data: Data, chosen: tuple[int, ...]) -> int:
+    """40 bins; for three features as many as leave some twenty rows per cell, but 3 to 10."""
+    if len(chosen) < 3:
+        return 40
+    features = [data.schema.features[j] for j in chosen]
+    cells = len(data) / _ROWS_PER_CELL / prod(max(f.distinct, 1) for f in features if f.nominal)
+    numeric = sum(not feature.nominal for feature in features)
+    return int(np.clip(cells ** (1 / max(numeric, 1)) + 1e-9, 3, 10))
+
+
 def curves_with_bins(
     run: Run, predictor: Predictor, data: Data, j: int, counts: Sequence[int]
 ) -> list[tuple[FloatArray, FloatArray]]:
@@ -109,7 +131,7 @@ def curves_with_bins(
     for axis, (low, high) in zip(axes, predictions, strict=True):
         mass = axis.mass(data.weights)
         mean = group_sums(axis.cell, axis.n_steps, data.weights[:, None] * (high - low)) / mass[:, None]
-        curves.append((axis.points, accumulate_1d(axis, mass, mean)))
+        curves.append((axis.points, highest_order((axis,), mass, mean)))
     return curves
 
 
@@ -119,19 +141,19 @@ def make_axes(
     """One axis per feature: quantile bins, the given edges, or categories in order."""
     per_feature = (
         list(bins)
-        if len(chosen) == 2 and isinstance(bins, tuple | list) and len(bins) == 2
+        if len(chosen) > 1 and isinstance(bins, tuple | list) and len(bins) == len(chosen)
         else [bins] * len(chosen)
     )
     orders = _orders(data, chosen, order)
     axes = tuple(_axis(data, j, b, o) for j, b, o in zip(chosen, per_feature, orders, strict=True))
     if not data.weights[np.all([axis.cell >= 0 for axis in axes], axis=0)].any():
-        names = " and ".join(repr(data.schema.names[j]) for j in chosen)
+        names = listed([repr(data.schema.names[j]) for j in chosen])
         raise InputError(f"no row has a value of {names} inside the bins; give edges that span the data.")
     return axes
 
 
 def _orders(data: Data, chosen: tuple[int, ...], order: Sequence[Any] | None) -> list[Sequence[Any] | None]:
-    """The order given for each feature: one list for the only categorical one, or a list for each of two."""
+    """The order given for each feature: one list for the only categorical one, or a list for each of several."""
     nominal = [data.schema.features[j].nominal for j in chosen]
     if order is None:
         return [None] * len(chosen)
@@ -141,9 +163,15 @@ def _orders(data: Data, chosen: tuple[int, ...], order: Sequence[Any] | None) ->
         )
     if sum(nominal) == 1:
         return [order if is_nominal else None for is_nominal in nominal]
-    if len(order) != 2 or any(isinstance(part, str) or not isinstance(part, Sequence) for part in order):
-        raise InputError("order= for two categorical features is a pair of lists, one for each.")
-    return list(order)
+    if len(order) != sum(nominal) or any(
+        isinstance(part, str) or not isinstance(part, Sequence) for part in order
+    ):
+        which = (
+            "two categorical features is a pair" if sum(nominal) == 2 else "categorical features is a list"
+        )
+        raise InputError(f"order= for {which} of lists, one for each.")
+    lists = iter(order)
+    return [next(lists) if is_nominal else None for is_nominal in nominal]
 
 
 def _axis(data: Data, j: int, bins: Any, order: Sequence[Any] | None) -> Axis:
@@ -180,18 +208,21 @@ def _total(
     run: Run, predictor: Predictor, data: Data, chosen: tuple[int, ...], axes: tuple[Axis, ...],
     values: FloatArray, se: FloatArray,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:  # fmt: skip
-    """Mean prediction, and the effect with all lower orders added back: f0 (+ f1 + f2) + the effect.
+    """Mean prediction, and the effect with all lower orders added back: for a pair f0 + f1 + f2 + the effect.
 
     The parts come from the same rows, so the sum of their standard errors bounds that of the total.
     """
+    every = range(len(axes))
     predictions = run.predict(predictor, data)
     level = weighted_mean(predictions, data.weights)
     values, se = values + level, se + standard_error(predictions, data.weights)
-    for position, (j, axis) in enumerate(zip(chosen, axes, strict=True)):
-        if len(axes) == 2:
-            main, variance = accumulate((axis,), local_effects(run, predictor, data, (j,), (axis,)))
-            other = 1 - position
-            values, se = values + np.expand_dims(main, other), se + np.expand_dims(np.sqrt(variance), other)
+    for order in range(1, len(axes)):
+        for subset in combinations(every, order):
+            some = tuple(chosen[d] for d in subset), tuple(axes[d] for d in subset)
+            lower, variance = accumulate(some[1], local_effects(run, predictor, data, *some))
+            others = tuple(d for d in every if d not in subset)
+            values = values + np.expand_dims(lower, others)
+            se = se + np.expand_dims(np.sqrt(variance), others)
     return level, values, se
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -16,9 +17,9 @@ from pellucid.runner import Run, Sweep
 
 @dataclass(frozen=True, eq=False)
 class LocalEffects:
-    """Mean, standard deviation and effective number of the differences in every step or pair of steps.
+    """Mean, standard deviation and effective number of the differences in every step or combination of steps.
 
-    ``counts`` is the weight of the rows in each cell (bin, level or pair of them), ``rows`` their effective number.
+    ``counts`` is the weight of the rows in each cell (bin, level or combination of them), ``rows`` their effective number.
     """
 
     mean: FloatArray
@@ -45,10 +46,8 @@ def local_effects(
 
 def _combinations(stops: list[IntArray]) -> list[IntArray]:
     """Per feature the stop of each row in every combination of stops, ``(combinations, rows)``."""
-    if len(stops) == 1:
-        return stops
-    first, second = stops
-    return [np.repeat(first, len(second), axis=0), np.tile(second, (len(first), 1))]
+    each = np.indices([len(s) for s in stops]).reshape(len(stops), -1)
+    return [stop[choice] for stop, choice in zip(stops, each, strict=True)]
 
 
 def gradient_effects(
@@ -68,22 +67,17 @@ def gradient_effects(
 def _differences(
     axes: tuple[Axis, ...], inside: IntArray, predictions: FloatArray, weights: FloatArray
 ) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Every single or double difference with the (flat) step it belongs to and its weight."""
+    """Every single or mixed difference with the (flat) step it belongs to and its weight."""
     steps, differences, masses = [], [], []
-    last = axes[-1].moves()
-    for a in axes[0].moves():
-        for b in last if len(axes) == 2 else [None]:
-            part = a.taking_part[inside] if b is None else a.taking_part[inside] & b.taking_part[inside]
-            if b is None:
-                step = a.step[inside]
-                change = predictions[a.stop] - predictions[a.start]
-            else:
-                step = a.step[inside] * axes[1].n_steps + b.step[inside]
-                upper = predictions[a.stop, b.stop] - predictions[a.start, b.stop]
-                change = upper - (predictions[a.stop, b.start] - predictions[a.start, b.start])
-            steps.append(step[part])
-            differences.append(change[part])
-            masses.append(weights[inside][part])
+    for moves in product(*(axis.moves() for axis in axes)):
+        step, change = np.zeros(len(inside), dtype=np.intp), predictions
+        for axis, move in zip(axes, moves, strict=True):
+            step = step * axis.n_steps + move.step[inside]
+            change = change[move.stop] - change[move.start]
+        part = np.all([move.taking_part[inside] for move in moves], axis=0)
+        steps.append(step[part])
+        differences.append(change[part])
+        masses.append(weights[inside][part])
     return np.concatenate(steps), np.concatenate(differences), np.concatenate(masses)
 
 

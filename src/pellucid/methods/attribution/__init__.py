@@ -1,0 +1,1 @@
+"""Why this prediction: contributions of the features of a row."""

@@ -1,0 +1,165 @@
+"""scikit-learn's own trees: single ones, forests, gradient boosting and isolation forests.
+
+They compare ``float32(x) <= threshold`` and send NaN where most training rows went (`missing_go_to_left`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from pellucid.arrays import FloatArray, IntArray
+from pellucid.trees.convert.tables import numbers
+from pellucid.trees.convert.tree_model import Link, TreeModel, Unsupported
+from pellucid.trees.ensemble import Nodes, TreeEnsemble, at_most
+
+Scale = Literal["response", "probability", "log-odds", "score"]
+
+# From the class of a loss's link function to what it makes of the raw scores, and what these are.
+LINKS: dict[str, tuple[Link, Scale]] = {
+    "IdentityLink": ("identity", "response"),
+    "LogLink": ("exp", "score"),
+    "LogitLink": ("logistic", "log-odds"),
+    "MultinomialLogit": ("softmax", "score"),
+}
+
+
+def tree(model: Any) -> TreeModel:
+    """A single tree: means, or class probabilities."""
+    return _averaged(model, [model])
+
+
+def forest(model: Any) -> TreeModel:
+    """The mean of trees."""
+    return _averaged(model, model.estimators_)
+
+
+def _averaged(model: Any, members: list[Any]) -> TreeModel:
+    trees = [member.tree_ for member in members]
+    classifier = hasattr(model, "classes_")
+    if classifier and model.n_outputs_ > 1:
+        raise Unsupported(f"{type(model).__name__} with {model.n_outputs_} targets is not read as trees")
+    # Tree.value is (nodes, targets, classes); a classifier's are fractions of the node's weight.
+    values = [each.value[:, 0, :] if classifier else each.value[:, :, 0] for each in trees]
+    value = np.concatenate(values) / len(trees)
+    nodes, roots = _nodes(trees, value)
+    return _model(
+        nodes,
+        roots,
+        output=np.zeros(len(trees), np.intp),
+        base=np.zeros(value.shape[1]),
+        n_features=model.n_features_in_,
+        link="identity",
+        scale="probability" if classifier else "response",
+    )
+
+
+def gradient_boosting(model: Any) -> TreeModel:
+    """The start value plus the learning rate times trees; one tree per class and iteration."""
+    trees = [member.tree_ for member in model.estimators_.ravel()]
+    per_iteration = model.estimators_.shape[1]
+    value = model.learning_rate * np.concatenate([each.value[:, :, 0] for each in trees])
+    nodes, roots = _nodes(trees, value)
+    # The exponential loss makes probabilities of its scores by expit(2 x): its scores stay scores.
+    link, scale = LINKS.get(type(model._loss.link).__name__, ("other", "score"))
+    return _model(
+        nodes,
+        roots,
+        output=np.tile(np.arange(per_iteration), len(model.estimators_)),
+        base=_start(model),
+        n_features=model.n_features_in_,
+        link=link,
+        scale=scale,
+    )
+
+
+def _start(model: Any) -> FloatArray:
+    """What boosting starts from, if that is the same number for every row."""
+    start = model.init_
+    if not isinstance(start, str):
+        name = type(start).__name__
+        if name not in ("DummyRegressor", "DummyClassifier"):
+            raise Unsupported(f"{type(model).__name__} with init={name} is not read as trees")
+        if start.strategy == "stratified":
+            raise Unsupported(
+                f"{type(model).__name__} starts from {name}(strategy='stratified'), by chance"
+            )
+    row = np.zeros((1, model.n_features_in_), dtype=np.float32)
+    return np.asarray(model._raw_predict_init(row), dtype=np.float64)[0]
+
+
+def isolation_forest(model: Any) -> TreeModel:
+    """The mean length of the path to a leaf; the score is ``-2 ** (-length / c(max_samples))``."""
+    trees = [member.tree_ for member in model.estimators_]
+    lengths = [each.compute_node_depths() - 1 + average_path(each.n_node_samples) for each in trees]
+    subset = model._max_features != model.n_features_in_
+    nodes, roots = _nodes(
+        trees, np.concatenate(lengths)[:, None] / len(trees), model.estimators_features_ if subset else None
+    )
+    return _model(
+        nodes,
+        roots,
+        output=np.zeros(len(trees), np.intp),
+        base=np.zeros(1),
+        n_features=model.n_features_in_,
+        link="other",
+        scale="score",
+    )
+
+
+def average_path(n: IntArray) -> FloatArray:
+    """c(n), the mean path length of an unsuccessful search in a binary tree of n (Liu et al. 2008, eq. 1)."""
+    n = np.asarray(n, dtype=np.float64)
+    many = np.maximum(n, 3)
+    c = 2 * (np.log(many - 1) + np.euler_gamma) - 2 * (many - 1) / many
+    return np.where(n <= 1, 0.0, np.where(n == 2, 1.0, c))
+
+
+def _nodes(
+    trees: list[Any], value: FloatArray, columns: list[IntArray] | None = None
+) -> tuple[Nodes, IntArray]:
+    """The nodes of all trees, and where each tree begins; columns: those that each tree was grown on."""
+    counts = np.array([each.node_count for each in trees])
+    roots = np.cumsum(counts) - counts
+    shift = np.repeat(roots, counts)
+    feature = _joined(trees, "feature")
+    left = _joined(trees, "children_left")
+    leaf = left < 0
+    threshold = _joined(trees, "threshold")
+    threshold[~leaf] = at_most(threshold[~leaf], "float32")
+    if columns is not None:
+        first = np.repeat(np.cumsum([0, *[len(some) for some in columns]])[:-1], counts)
+        feature = np.concatenate(columns)[first + np.where(leaf, 0, feature)]
+    nodes = Nodes(
+        feature=np.where(leaf, -1, feature),
+        threshold=threshold,
+        left=np.where(leaf, -1, left + shift),
+        right=np.where(leaf, -1, _joined(trees, "children_right") + shift),
+        missing_left=_joined(trees, "missing_go_to_left").astype(np.bool_),
+        cover=_joined(trees, "weighted_n_node_samples"),
+        value=np.where(leaf[:, None], value, 0.0),
+    )
+    return nodes, roots
+
+
+def _joined(trees: list[Any], name: str) -> Any:
+    return np.concatenate([getattr(each, name) for each in trees])
+
+
+def _model(
+    nodes: Nodes,
+    roots: IntArray,
+    output: IntArray,
+    base: FloatArray,
+    n_features: int,
+    link: Link,
+    scale: Scale,
+) -> TreeModel:
+    return TreeModel(
+        ensemble=TreeEnsemble(nodes, roots, output, base, n_features),
+        encode=numbers,
+        source=np.arange(n_features),
+        link=link,
+        scale=scale,
+    )

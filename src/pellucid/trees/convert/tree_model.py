@@ -1,0 +1,56 @@
+"""What a converter returns: the trees, and how the model's own table becomes their matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from pellucid.arrays import FloatArray, IntArray
+from pellucid.errors import PellucidError
+from pellucid.trees.ensemble import TreeEnsemble
+
+# How the sum of the trees becomes what the model predicts.
+Link = Literal["identity", "logistic", "softmax", "exp", "one-vs-rest", "other"]
+
+
+class Unsupported(PellucidError):
+    """A construct that the tree engine does not read; the message names it."""
+
+
+@dataclass(frozen=True, eq=False)
+class TreeModel:
+    """A model as trees.
+
+    Attributes
+    ----------
+    ensemble
+        The trees; `ensemble.predict` gives the model's raw scores, one column per output.
+    encode
+        From the table that the model's own predict takes to the matrix that the trees compare:
+        ``(rows, ensemble.n_features)`` float64, missing as NaN.
+    source
+        For each column of that matrix the position of the model's own column it is made from. Several
+        columns may come from one (one-hot codes): they then act as one player.
+    link
+        From raw scores to predictions: "identity" (the trees add up to the prediction), "logistic" (one
+        log-odds), "softmax" (one score per class), "one-vs-rest" (one log-odds per class), "exp", or "other".
+    scale
+        What the raw scores are: "response", "probability", "log-odds" or "score".
+    fill
+        What a cell stands for that a sparse matrix does not store: 0, or NaN for missing.
+    """
+
+    ensemble: TreeEnsemble
+    encode: Callable[[Any], FloatArray]
+    source: IntArray
+    link: Link = "identity"
+    scale: Literal["response", "probability", "log-odds", "score"] = "response"
+    fill: float = 0.0
+
+
+def matrix(table: Any) -> FloatArray:
+    """The usual encoding: a table of numbers as float64."""
+    return np.asarray(table, dtype=np.float64)

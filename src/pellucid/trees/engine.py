@@ -1,0 +1,178 @@
+"""The tree engine's answers: exact Shapley values and interactions of an ensemble, for either game."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from pellucid.arrays import AnyArray, FloatArray, IntArray
+from pellucid.errors import InputError
+from pellucid.trees.ensemble import TreeEnsemble
+from pellucid.trees.quadrature import Index
+from pellucid.trees.rows import Alone, Watch, dense
+
+Game = Literal["path", "marginal"]
+
+
+@dataclass(frozen=True, eq=False)
+class Attributed:
+    """Shapley values and what they start from.
+
+    values
+        ``(rows, players, outputs)``
+    base
+        ``(outputs,)``: the value of the game without players.
+    interactions
+        ``(rows, players, players, outputs)`` or None: off the diagonal half the Shapley interaction index; rows
+        add up to the Shapley values.
+    """
+
+    values: FloatArray
+    base: FloatArray
+    interactions: FloatArray | None
+
+
+def attribute(
+    ensemble: TreeEnsemble,
+    X: AnyArray,
+    *,
+    game: Game,
+    background: AnyArray | None = None,
+    weights: FloatArray | None = None,
+    players: IntArray | None = None,
+    interactions: bool = False,
+    fill: float = 0.0,
+    run: Watch | None = None,
+) -> Attributed:
+    """Exact Shapley values of the rows of X.
+
+    ``players`` gives the player of each column (by default every column is one). ``fill`` is what a cell stands
+    for that a sparse matrix does not store.
+    """
+    players = np.arange(ensemble.n_features) if players is None else np.asarray(players, dtype=np.int64)
+    ask = _Game(ensemble, game, background, weights, players, fill, run or Alone())
+    try:
+        values = ask.indices(X, "shapley", 1)
+        pairs = _square(ask.indices(X, "shapley", 2), values) if interactions else None
+        return Attributed(values, ask.base(), pairs)
+    finally:
+        ask.watch.close()
+
+
+def coalition_values(
+    ensemble: TreeEnsemble,
+    X: AnyArray,
+    order: int,
+    *,
+    index: Index = "shapley",
+    game: Game,
+    background: AnyArray | None = None,
+    weights: FloatArray | None = None,
+    players: IntArray | None = None,
+    fill: float = 0.0,
+    run: Watch | None = None,
+) -> tuple[FloatArray, IntArray]:
+    """An index of all coalitions of one, two or three players: ``(rows, coalitions, outputs)``, and their members.
+
+    "shapley" is the Shapley value or the Shapley interaction index, "banzhaf" the Banzhaf value or interaction
+    index; "shapley-taylor" and "faithful-shapley" are the indices of order 2, of players (order 1) and pairs.
+    """
+    from pellucid.trees.marginal_game import coalitions
+
+    players = np.arange(ensemble.n_features) if players is None else np.asarray(players, dtype=np.int64)
+    ask = _Game(ensemble, game, background, weights, players, fill, run or Alone())
+    try:
+        return ask.indices(X, index, order), coalitions(int(players.max()) + 1, order)
+    finally:
+        ask.watch.close()
+
+
+@dataclass(frozen=True, eq=False)
+class _Game:
+    ensemble: TreeEnsemble
+    game: Game
+    background: AnyArray | None
+    weights: FloatArray | None
+    players: IntArray
+    fill: float
+    watch: Watch
+
+    def __post_init__(self) -> None:
+        if self.game == "path" and np.isnan(self.ensemble.nodes.cover).any():
+            raise InputError(
+                "game='path' weighs branches by the training rows that took them, which this model does not keep; use game='marginal'."
+            )
+        if self.game == "marginal" and (self.background is None or self.background.shape[0] == 0):
+            raise InputError("game='marginal' needs background rows; give at least one.")
+
+    def base(self) -> FloatArray:
+        """The value of the game without players."""
+        from pellucid.trees.marginal_game import marginal_base
+        from pellucid.trees.path_game import path_base
+
+        if self.game == "path" or self.background is None:
+            return path_base(self.ensemble)
+        return marginal_base(self.ensemble, self.background, self.weights, fill=self.fill)
+
+    def indices(self, X: AnyArray, index: Index, order: int) -> FloatArray:
+        """``(rows, players or pairs, outputs)``."""
+        from pellucid.trees.marginal_game import fits, marginal_values
+        from pellucid.trees.path_game import path_values
+
+        if self.game == "path":
+            return path_values(
+                self.ensemble, X, self.players, index=index, order=order, fill=self.fill, watch=self.watch
+            )
+        few = fits(self.ensemble, self.players)
+        flat = self.ensemble if few.all() else _some(self.ensemble, few)
+        values = marginal_values(
+            flat, X, self.background, self.weights, self.players,
+            index=index, order=order, fill=self.fill, watch=self.watch,
+        )  # fmt: skip
+        if not few.all():
+            values += self._deep(_some(self.ensemble, ~few), X, index, order)
+        return values
+
+    def _deep(self, ensemble: TreeEnsemble, X: AnyArray, index: Index, order: int) -> FloatArray:
+        from pellucid.trees.marginal_deep import deep_marginal_interactions, deep_marginal_values
+        from pellucid.trees.marginal_game import coalitions
+
+        if order > 2:
+            raise InputError(
+                "interactions of three players in the marginal game need leaves of at most 12 players; use game='path'."
+            )
+        background = dense(self.background, slice(0, None), self.fill)
+        X = dense(X, slice(0, None), self.fill)
+        if order == 1:
+            return deep_marginal_values(
+                ensemble, X, background, self.weights, self.players, index=index, watch=self.watch
+            )
+        square = deep_marginal_interactions(
+            ensemble, X, background, self.weights, self.players, index=index, watch=self.watch
+        )
+        low, high = coalitions(square.shape[1], 2).T
+        return square[:, low, high]
+
+
+def _some(ensemble: TreeEnsemble, trees: AnyArray) -> TreeEnsemble:
+    return replace(ensemble, roots=ensemble.roots[trees], output=ensemble.output[trees])
+
+
+def _symmetric(pairs: FloatArray, count: int) -> FloatArray:
+    """One column per pair as a matrix of players with an empty diagonal."""
+    from pellucid.trees.marginal_game import coalitions
+
+    low, high = coalitions(count, 2).T
+    square = np.zeros((len(pairs), count, count, pairs.shape[2]))
+    square[:, low, high] = square[:, high, low] = pairs
+    return square
+
+
+def _square(pairs: FloatArray, values: FloatArray) -> FloatArray:
+    """Half the index off the diagonal; on it what is left of the player's own value."""
+    square = _symmetric(pairs / 2, values.shape[1])
+    own = np.arange(values.shape[1])
+    square[:, own, own] = values - square.sum(axis=2)
+    return square

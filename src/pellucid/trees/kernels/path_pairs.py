@@ -1,0 +1,275 @@
+"""Pairwise interaction indices of the path-dependent game.
+
+The same walk as in path.py. With c = (a - z) / F of a player at the node at hand, a leaf contributes Q c_i c_j to
+the pair (i, j). That product changes only at splits on i or j, so a split on player g adds, for every other
+player i of the path,
+
+    I_gi += sum_k w_k P(t_k) e(t_k) D(t_k) c_i(t_k),      c_i = -1/(1-t)  or, inside,  (1-z_i) / (z_i + t (1-z_i))
+
+Every split is treated alike here (a first split is one after which nothing came before: z = 1, all rows inside).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pellucid.trees.kernels.blocks import COLUMN_BYTES, ROWS
+from pellucid.trees.kernels.compiled import kernel
+from pellucid.trees.kernels.marginal_program import pair
+from pellucid.trees.kernels.path import decide_categories
+from pellucid.trees.kernels.path_program import again_constants
+from pellucid.trees.kernels.simd import (
+    VECTOR_BYTES,
+    choose,
+    choose_missing_yes,
+    load,
+    number,
+    splat,
+    store,
+)
+
+LEAF, SPLIT, JOIN, CATEGORY = 0, 1, 2, 7
+# columns of a step (the first three and 4 to 7 of a categorical step as in path_program)
+KIND, COLUMN, MISSING_LEFT, SET_START, SET_WORDS, OTHER_LEFT, SPARE = 0, 1, 2, 4, 5, 6, 7
+PRODUCT, SUM, LEFT, SUM_LEFT, GOES, BEFORE, MASK_LEFT, CONSTANTS, PARTNERS, PARTNERS_END = (
+    8, 9, 10, 11, 12, 13, 14, 15, 16, 17,
+)  # fmt: skip
+STEP = 18
+# columns of a partner: the pair's column of the result, the partner's mask, its constants
+PAIR, MASK, INSIDE = 0, 1, 2
+PARTNER = 3
+# constants of a split, in bytes: threshold, share, then four per quadrature point; of a leaf: its value
+THRESHOLD, SHARE, POINTS = 0, 8, 16
+
+
+@kernel
+def workspace_bytes(depth, k):
+    """Memory of products, sums, decisions and masks of one block, a column of ones and one row of products."""
+    return ((4 * k + 3) * (depth + 2) + 1 + k) * COLUMN_BYTES
+
+
+@kernel
+def partners(feature, left, right, player, roots, n_players):
+    """Of each tree: nodes, categorical nodes, and pairs (split, other player above it)."""
+    out = np.zeros((len(roots), 2), np.int64)
+    seen = np.zeros(n_players, np.int64)
+    stack = np.empty(64, np.int64)
+    for tree in range(len(roots)):
+        top, distinct = 0, 0
+        stack[0] = roots[tree]
+        while top >= 0:
+            node = stack[top]
+            top -= 1
+            if node < 0:
+                who = player[feature[~node]]
+                seen[who] -= 1
+                distinct -= seen[who] == 0
+                continue
+            out[tree, 0] += 1
+            if feature[node] < 0:
+                continue
+            who = player[feature[node]]
+            out[tree, 1] += distinct - (seen[who] > 0)
+            distinct += seen[who] == 0
+            seen[who] += 1
+            if top + 4 > len(stack):
+                stack = np.concatenate((stack, np.empty(len(stack), np.int64)))
+            stack[top + 1] = ~node
+            stack[top + 2] = right[node]
+            stack[top + 3] = left[node]
+            top += 3
+    return out
+
+
+@kernel
+def write(nodes, player, value, roots, t, depth, steps, constants, links, starts):
+    """Fills steps, constants, links (the partners of each split) and starts."""
+    feature, threshold, left, right, missing_left, cover, set_start, set_words, other_left = nodes
+    k = len(t)
+    column, product = COLUMN_BYTES, k * COLUMN_BYTES
+    sums = 2 * (depth + 2) * product
+    goes = 2 * sums
+    masks = goes + (depth + 2) * column
+    ones = masks + 2 * (depth + 2) * column
+    path = np.empty(depth + 2, np.int64)
+    row = np.empty(depth + 2, np.int64)
+    turn = np.empty(depth + 2, np.int64)
+    shares = np.empty(depth + 2)
+    before = np.empty(depth + 2)
+    n, used, linked = 0, 0, 0
+    for tree in range(len(roots)):
+        starts[tree] = n
+        path[0] = roots[tree]
+        turn[0] = -1
+        d = 0
+        while d >= 0:
+            node = path[d]
+            side = turn[d - 1] if d > 0 else 0
+            if feature[node] < 0:
+                step = steps[n]
+                n += 1
+                step[KIND], step[SUM], step[CONSTANTS] = LEAF, sums + (2 * d + side) * product, 8 * used
+                constants[used] = value[node]
+                used += 1
+                d -= 1
+                continue
+            low, high = left[node], right[node]
+            if turn[d] == -1:
+                who = player[feature[node]]
+                total = cover[low] + cover[high]
+                z = cover[low] / total if total > 0 else 0.5
+                categorical = set_words[node] > 0
+                if categorical:
+                    step = steps[n]
+                    n += 1
+                    step[KIND], step[COLUMN], step[MISSING_LEFT] = (
+                        CATEGORY,
+                        feature[node] * column,
+                        missing_left[node],
+                    )
+                    step[SET_START], step[SET_WORDS] = set_start[node], set_words[node]
+                    step[OTHER_LEFT], step[SPARE] = other_left[node], len(player) * column
+                step = steps[n]
+                row[d] = n
+                n += 1
+                step[KIND] = SPLIT
+                step[COLUMN] = (len(player) if categorical else feature[node]) * column
+                step[MISSING_LEFT] = missing_left[node] and not categorical
+                step[PRODUCT] = (2 * d + side) * product
+                step[SUM] = sums + step[PRODUCT]
+                step[LEFT] = 2 * (d + 1) * product
+                step[SUM_LEFT] = sums + step[LEFT]
+                step[GOES] = goes + d * column
+                step[MASK_LEFT] = masks + 2 * d * column
+                step[BEFORE] = ones
+                step[CONSTANTS] = 8 * used
+                before[d] = 1.0
+                constants[used] = 0.5 if categorical else threshold[node]
+                constants[used + 1] = z
+                at = used + 2
+                used += 2 + 4 * k
+                step[PARTNERS] = linked
+                for e in range(d - 1, -1, -1):  # the latest split of each player on the path
+                    other = player[feature[path[e]]]
+                    mask = masks + (2 * e + turn[e]) * column
+                    later = False
+                    for q in range(e + 1, d):
+                        later = later or player[feature[path[q]]] == other
+                    if later:
+                        continue
+                    if other == who:
+                        before[d] = shares[e]
+                        step[BEFORE] = mask
+                        continue
+                    links[linked, PAIR] = pair(who, other) * column
+                    links[linked, MASK] = mask
+                    links[linked, INSIDE] = 8 * used
+                    linked += 1
+                    share = shares[e]
+                    for i in range(k):
+                        inside = (1 - share) / (share + t[i] * (1 - share))
+                        constants[used + i] = inside + 1 / (1 - t[i])
+                    used += k
+                step[PARTNERS_END] = linked
+                again_constants(constants, at, k, t, z, before[d])
+                turn[d] = 0
+                shares[d] = before[d] * z
+                d += 1
+                path[d] = low
+                turn[d] = -1
+            elif turn[d] == 0:
+                turn[d] = 1
+                shares[d] = before[d] * (1 - constants[steps[row[d], CONSTANTS] // 8 + 1])
+                d += 1
+                path[d] = high
+                turn[d] = -1
+            else:
+                for j in range(STEP):
+                    steps[n, j] = steps[row[d], j]
+                steps[n, KIND] = JOIN
+                n += 1
+                d -= 1
+    starts[len(roots)] = n
+
+
+@kernel
+def _ratio(c, before, now, k, i):
+    h = c + POINTS
+    return number(c + SHARE) + before * number(h + 8 * i) + now * number(h + 8 * (k + i))
+
+
+@kernel
+def _split(step, c, x, w, k):
+    for r in range(0, COLUMN_BYTES, VECTOR_BYTES):
+        if step[MISSING_LEFT]:
+            a = choose_missing_yes(load(x + r), number(c + THRESHOLD), splat(1.0), splat(0.0))
+        else:
+            a = choose(load(x + r), number(c + THRESHOLD), splat(1.0), splat(0.0))
+        before = load(w + step[BEFORE] + r)
+        now = before * a
+        store(w + step[GOES] + r, a)
+        store(w + step[MASK_LEFT] + r, now)
+        store(w + step[MASK_LEFT] + COLUMN_BYTES + r, before - now)
+        for i in range(k):
+            j = i * COLUMN_BYTES + r
+            product = load(w + step[PRODUCT] + j)
+            first = product * _ratio(c, before, now, k, i)
+            store(w + step[LEFT] + j, first)
+            store(w + step[LEFT] + k * COLUMN_BYTES + j, product - first)
+
+
+@kernel
+def _join(step, c, base, outside, links, out, w, scratch, k):
+    h = c + POINTS
+    for r in range(0, COLUMN_BYTES, VECTOR_BYTES):
+        before = load(w + step[BEFORE] + r)
+        now = before * load(w + step[GOES] + r)
+        common = splat(0.0)
+        for i in range(k):
+            j = i * COLUMN_BYTES + r
+            last = load(w + step[SUM_LEFT] + k * COLUMN_BYTES + j)
+            d = load(w + step[SUM_LEFT] + j) - last
+            gain = before * number(h + 8 * (2 * k + i)) + now * number(h + 8 * (3 * k + i))
+            change = load(w + step[PRODUCT] + j) * d * gain
+            store(scratch + j, change)
+            common = common + change * number(outside + 8 * i)
+            store(w + step[SUM] + j, last + d * _ratio(c, before, now, k, i))
+        for link in range(step[PARTNERS], step[PARTNERS_END]):
+            partner = links[link]
+            inside = splat(0.0)
+            for i in range(k):
+                inside = inside + load(scratch + i * COLUMN_BYTES + r) * number(
+                    base + partner[INSIDE] + 8 * i
+                )
+            place = out + partner[PAIR] + r
+            store(place, load(place) + common + load(w + partner[MASK] + r) * inside)
+
+
+@kernel
+def path_pairs(steps, starts, constants, links, outside, sets, weights, X, out, workspace, points):
+    """Adds the index of every pair to ``out`` (blocks, pairs, ROWS); ``outside`` is -1/(1-t)."""
+    k = len(points)
+    w = workspace.ctypes.data
+    for i in range(k):
+        workspace[i * ROWS : (i + 1) * ROWS] = weights[i]
+    free = len(workspace) - (k + 1) * ROWS
+    workspace[free : free + ROWS] = 1.0
+    scratch = w + 8 * (free + ROWS)
+    base = constants.ctypes.data
+    for tree in range(len(starts) - 1):
+        for b in range(len(X)):
+            x = X.ctypes.data + b * X.shape[1] * COLUMN_BYTES
+            result = out.ctypes.data + b * out.shape[1] * COLUMN_BYTES
+            for n in range(starts[tree], starts[tree + 1]):
+                step = steps[n]
+                kind = step[KIND]
+                c = base + step[CONSTANTS]
+                if kind == LEAF:
+                    for j in range(0, k * COLUMN_BYTES, VECTOR_BYTES):
+                        store(w + step[SUM] + j, number(c))
+                elif kind == SPLIT:
+                    _split(step, c, x + step[COLUMN], w, k)
+                elif kind == JOIN:
+                    _join(step, c, base, outside.ctypes.data, links, result, w, scratch, k)
+                else:
+                    decide_categories(step, sets, X[b].reshape(-1))

@@ -1,0 +1,150 @@
+"""Shapley values and other indices of the marginal game, for trees whose leaves have many players.
+
+In this game absent players are drawn from background rows: v(S) is the weighted mean over background rows b of the
+prediction for the row that has the players S from x and the others from b. The cost grows with the number of
+background rows, but not with two to the number of players of a leaf, as tables over coalitions do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pellucid.arrays import AnyArray, FloatArray, IntArray
+from pellucid.trees.ensemble import TreeEnsemble
+from pellucid.trees.kernels.marginal_deep import deep_marginal
+from pellucid.trees.kernels.path_program import measure
+from pellucid.trees.quadrature import Index, quadrature
+from pellucid.trees.rows import SHARE_BLOCKS, Alone, Watch, dense, share_out
+
+_BACKGROUND_ROWS = 1024  # walked together: the lists and sums of a thread stay in the cache
+_OWN_BYTES = 16 * 2**20  # of the table that says for which background rows a player is own
+_NODES = 1 << 18  # per call of the kernel: Ctrl-C is heard between two
+_SHARE_ROWS = 4
+
+
+def deep_marginal_values(
+    ensemble: TreeEnsemble,
+    X: AnyArray,
+    background: AnyArray,
+    weights: FloatArray | None,
+    players: IntArray,
+    *,
+    index: Index = "shapley",
+    fill: float = 0.0,
+    watch: Watch | None = None,
+) -> FloatArray:
+    """``(rows, players, outputs)`` for every row."""
+    count = int(np.max(players, initial=-1)) + 1
+    values = np.zeros((X.shape[0], count, ensemble.n_outputs))
+    _add(ensemble, X, background, weights, players, index, fill, watch, values)
+    return values
+
+
+def deep_marginal_interactions(
+    ensemble: TreeEnsemble,
+    X: AnyArray,
+    background: AnyArray,
+    weights: FloatArray | None,
+    players: IntArray,
+    *,
+    index: Index = "shapley",
+    fill: float = 0.0,
+    watch: Watch | None = None,
+) -> FloatArray:
+    """``(rows, players, players, outputs)``: the index of each pair at both its places, zero on the diagonal."""
+    count = int(np.max(players, initial=-1)) + 1
+    values = np.zeros((X.shape[0], count, count, ensemble.n_outputs))
+    _add(ensemble, X, background, weights, players, index, fill, watch, values)
+    for row in values:  # a pair was added at one of its places
+        row += row.swapaxes(0, 1).copy()
+    return values
+
+
+def _add(
+    ensemble: TreeEnsemble,
+    X: AnyArray,
+    background: AnyArray,
+    weights: FloatArray | None,
+    players: IntArray,
+    index: Index,
+    fill: float,
+    watch: Watch | None,
+    phi: FloatArray,
+) -> None:
+    watch = Alone() if watch is None else watch
+    nodes = ensemble.nodes
+    players = np.asarray(players, dtype=np.int64)
+    count = phi.shape[1]
+    depths, most = measure(nodes.feature, nodes.left, nodes.right, players, ensemble.roots, count)
+    coefficients = _coefficients(index, phi.ndim - 2, int(most.max(initial=0)))
+    columns = (
+        nodes.feature,
+        nodes.threshold,
+        nodes.left,
+        nodes.right,
+        nodes.missing_left,
+        nodes.set_words,
+        nodes.set_start,
+        nodes.other_left,
+    )
+    for some, share in _background(background, weights, count, fill):
+        for trees in _batches(ensemble):
+            roots, output, depth = ensemble.roots[trees], ensemble.output[trees], int(depths[trees].max())
+
+            def work(first: int, end: int) -> None:
+                rows = slice(first // SHARE_BLOCKS * _SHARE_ROWS, end // SHARE_BLOCKS * _SHARE_ROWS)
+                deep_marginal(
+                    columns,
+                    nodes.sets,
+                    nodes.value,
+                    roots,
+                    output,
+                    players,
+                    dense(X, rows, fill),
+                    some,
+                    share,
+                    coefficients,
+                    count,
+                    depth,
+                    phi[rows],
+                )
+
+            share_out(work, -(-X.shape[0] // _SHARE_ROWS) * SHARE_BLOCKS, watch)
+
+
+def _coefficients(index: Index, order: int, players: int) -> FloatArray:
+    """``[kind][others][owns]``, see the kernel: integrals of t^own (1 - t)^other without the players of the index."""
+    rule = quadrature(index, order, players)
+    t, w = rule.points, rule.weights
+    table = np.zeros((order + 1, players + 1, players + 1))
+    for kind in range(order + 1):  # so many of the index's players are other
+        for others in range(kind, players + 1):
+            for owns in range(order - kind, players + 1 - others):
+                powers = t ** (owns - order + kind) * (1 - t) ** (others - kind)
+                table[kind, others, owns] = (-1) ** kind * (w @ powers)
+    return table
+
+
+def _background(
+    background: AnyArray, weights: FloatArray | None, players: int, fill: float
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """The background in portions, columns first, with the rows' shares of the weight; without rows of no weight."""
+    n = background.shape[0]
+    share = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+    share = share / share.sum()
+    counts = np.flatnonzero(share)
+    step = int(np.clip(_OWN_BYTES // max(players, 1), 64, _BACKGROUND_ROWS))
+    for start in range(0, len(counts), step):
+        some = counts[start : start + step]
+        part = dense(background[some], slice(None), fill)
+        yield np.ascontiguousarray(part.T), share[some]
+
+
+def _batches(ensemble: TreeEnsemble) -> Iterator[IntArray]:
+    """Trees, by number, some nodes at a time."""
+    sizes = np.abs(np.diff(np.append(ensemble.roots, len(ensemble.nodes.feature))))
+    part = np.cumsum(sizes) // _NODES
+    for p in np.unique(part):
+        yield np.flatnonzero(part == p)

@@ -1,0 +1,76 @@
+"""Rows through a kernel: in portions that fit the memory, shared out over threads, with progress.
+
+A thread works on its own rows from beginning to end, so results do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol
+
+import numpy as np
+
+from pellucid.arrays import FloatArray
+from pellucid.trees.kernels.blocks import ROWS
+
+PORTION_BYTES = 64 * 2**20  # of blocked rows and results held at once
+SHARE_BLOCKS = 64  # at most so many per call of a kernel: their rows and results stay in the cache
+
+
+class Watch(Protocol):
+    """What the engine needs of the run of a method: threads, and telling how far it is."""
+
+    @property
+    def threads(self) -> int: ...
+    def plan(self, amount: int) -> None: ...
+    def advance(self, amount: int) -> None: ...
+    def close(self) -> None: ...
+
+
+class Alone:
+    """One thread, no progress."""
+
+    threads = 1
+
+    def plan(self, amount: int) -> None: ...
+
+    def advance(self, amount: int) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def portions(n: int, cells_per_row: int) -> Iterator[slice]:
+    """Rows in portions of about `PORTION_BYTES`, whole blocks each."""
+    blocks = max(1, PORTION_BYTES // (8 * ROWS * max(cells_per_row, 1)))
+    for start in range(0, n, blocks * ROWS):
+        yield slice(start, min(start + blocks * ROWS, n))
+
+
+def dense(X: Any, rows: slice, fill: float) -> FloatArray:
+    """Some rows as float64; of a sparse matrix only those are filled in."""
+    part = X[rows]
+    if not hasattr(part, "indptr"):
+        return np.asarray(part, dtype=np.float64)
+    out = np.full(part.shape, fill)
+    row = np.repeat(np.arange(part.shape[0]), np.diff(part.indptr))
+    out[row, part.indices] = part.data
+    return out
+
+
+def share_out(work: Callable[[int, int], None], blocks: int, watch: Watch) -> None:
+    """Calls ``work(first, end)`` for shares of the blocks; Ctrl-C is heard between two shares."""
+    size = min(SHARE_BLOCKS, -(-blocks // watch.threads))
+    shares = [(first, min(first + size, blocks)) for first in range(0, blocks, size)]
+    watch.plan(blocks)
+    if watch.threads == 1 or len(shares) == 1:
+        for first, end in shares:
+            work(first, end)
+            watch.advance(end - first)
+        return
+    pool = ThreadPoolExecutor(watch.threads)
+    try:
+        for (first, end), _ in zip(shares, pool.map(lambda share: work(*share), shares), strict=True):
+            watch.advance(end - first)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,152 @@
+"""Attribution: a result that adds up, says so, and can be taken apart, told, stored."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pellucid
+from pellucid import Attribution
+from pellucid.runner import Cost
+
+
+def attribution(values=((1.0, -2.0, 0.5), (0.0, 3.0, 1.0)), *, base=10.0, prediction=None, **more):
+    values = np.array(values, dtype=float)
+    base = np.asarray(base, dtype=float)
+    fields = {
+        "values": values, "se": np.zeros(values.shape), "base": base,
+        "prediction": base + values.sum(axis=1) if prediction is None else np.asarray(prediction, dtype=float),
+        "feature_names": ("temp", "season", "day"), "output_names": ("prediction",), "scale": "response",
+        "data": (np.array([21.5, np.nan]), np.array(["fall", None], dtype=object), np.array([3, 4])),
+        "members": (("temp",), ("season",), ("day",)), "method": "exact", "game": "marginal", "background": 100,
+        "cost": Cost(0, 0.0, 0, 0.0), "settings": {"method": "shap"},
+    }  # fmt: skip
+    return Attribution(**{**fields, **more})
+
+
+def classes():
+    one = attribution()
+    values = np.stack([one.values, -2 * one.values], axis=-1)
+    return attribution(values, base=[10.0, 20.0], output_names=("no", "yes"), scale="probability")
+
+
+def test_residual_and_its_worst_row():
+    found = attribution(prediction=[9.5, 14.5])
+    np.testing.assert_allclose(found.residual, [0.0, 0.5])
+    worst = found.additivity
+    assert (worst.row, worst.residual) == (1, 0.5)
+    assert worst.relative == pytest.approx(0.5 / (4 + 10 + 14.5))
+    assert classes().additivity.residual == pytest.approx(0)
+
+
+def test_worst_row_among_several_outputs():
+    values = np.zeros((3, 3, 2))
+    prediction = np.full((3, 2), 5.0)
+    prediction[2, 0] = 6.0
+    data = (np.zeros(3),) * 3
+    found = attribution(values, base=[5.0, 5.0], prediction=prediction, output_names=("a", "b"), data=data)
+    assert (found.additivity.row, found.additivity.residual) == (2, 1.0)
+
+
+def test_one_row_in_words():
+    text = attribution().row(0).text()
+    assert "The prediction is 9.5; the average prediction is 10." in text
+    assert (
+        "Compared with the average prediction, season = fall contributed -2, temp = 21.5 contributed +1"
+        in text
+    )
+    assert "background rows (marginal game)" in text
+    assert "remove" not in text
+    assert "season = missing" in attribution().row(1).text()
+    assert "temp = missing" in attribution().row(1).text()
+
+
+def test_many_features_in_words():
+    values = np.arange(1.0, 9.0)[None]
+    found = attribution(
+        values,
+        feature_names=tuple("abcdefgh"),
+        data=(np.zeros(1),) * 8,
+        members=tuple((c,) for c in "abcdefgh"),
+    )
+    assert "h = 0 contributed +8, g = 0 contributed +7" in found.text()
+    assert "the other 3 together +6" in found.text()
+
+
+def test_several_rows_in_words():
+    assert "over 2 rows" in attribution().text()
+    assert "season (2.5), day (0.75) and temp (0.5)" in attribution().text()
+    said = classes().text()
+    assert "(probability of no)" in said
+    assert "(probability of yes)" in said
+
+
+def test_ranking_and_mean_absolute_contribution():
+    assert attribution().top(2) == ["season", "day"]
+    np.testing.assert_allclose(attribution().mean_abs, [0.5, 2.5, 0.75])
+    assert classes().mean_abs.shape == (3, 2)
+
+
+def test_for_output():
+    one = classes().for_output("yes")
+    np.testing.assert_allclose(one.values, -2 * attribution().values)
+    assert (one.output_names, one.values.shape, one.base.shape) == (("yes",), (2, 3), ())
+    assert one.for_output("yes") is one
+    with pytest.raises(pellucid.InputError, match="there is no output 'maybe'; known are 'no', 'yes'"):
+        classes().for_output("maybe")
+
+
+def test_row():
+    one = classes().row(1)
+    np.testing.assert_array_equal(one.values, classes().values[1:])
+    assert one.prediction.shape == (1, 2)
+    assert one.data[2].tolist() == [4]
+    assert len(one) == 1
+    with pytest.raises(pellucid.InputError, match="row 2 is out of range: 2 rows are explained, 0 to 1"):
+        classes().row(2)
+
+
+def test_table():
+    frame = classes().frame()
+    assert list(frame.columns) == ["row", "feature", "value", "contribution", "se", "output"]
+    assert len(frame) == 2 * 3 * 2
+    first = frame.iloc[3]
+    assert (first["row"], first["feature"], first["value"], first["output"]) == (0, "season", "fall", "yes")
+    assert first["contribution"] == 4.0
+    sums = frame.groupby(["row", "output"])["contribution"].sum().unstack().to_numpy()
+    np.testing.assert_allclose(sums, classes().values.sum(axis=1))
+
+
+def test_table_of_numbers_holds_numbers():
+    found = attribution(data=(np.array([1.5, np.nan]), np.array([2, 3]), np.array([3, 4])))
+    assert isinstance(found.frame(), pd.DataFrame)
+    assert found.frame()["value"].dtype == float
+    assert attribution().frame()["value"].tolist()[:3] == ["21.5", "fall", "3"]
+    assert attribution().frame()["value"].isna().tolist()[3:] == [True, True, False]
+
+
+@pytest.mark.parametrize("ending", ["json", "parquet"])
+def test_stored_and_back(tmp_path, ending):
+    dates = np.array(["2024-01-01", "NaT"], dtype="datetime64[us]")
+    found = attribution(
+        data=(dates, np.array([True, False]), np.array(["a", None], dtype=object)),
+        interaction_values=np.random.default_rng(0).normal(size=(2, 3, 3)),
+    )
+    back = pellucid.load(found.save(tmp_path / f"why.{ending}"))
+    assert back == found
+    assert back.base.shape == ()
+    assert back.text() == found.text()
+    assert back.additivity == found.additivity
+    for one, other in zip(back.data, found.data, strict=True):
+        assert one.dtype == other.dtype
+
+
+def test_nothing_can_be_written_to():
+    found = attribution()
+    for array in (found.values, found.base, found.prediction, *found.data):
+        assert not array.flags.writeable
+
+
+def test_a_group_names_its_members():
+    data = (np.array(["temp = 3, hum = 5"], dtype=object), np.array([1.0]), np.array([2]))
+    found = attribution([[1.0, 2.0, 3.0]], data=data, members=(("temp", "hum"), ("season",), ("day",)))
+    assert found.labels(0) == ["temp: temp = 3, hum = 5", "season = 1", "day = 2"]
