@@ -11,6 +11,7 @@ import numpy as np
 from pellucid.data import Data
 from pellucid.data.doorway import as_frame
 from pellucid.data.table import plain_array
+from pellucid.diagnostics.general import SAMPLE_ROWS
 from pellucid.errors import InputError
 from pellucid.explanations import Attribution, Dependence, Effect, Importance
 from pellucid.methods.attribution.shap import Game, Method, Scale, shap
@@ -94,8 +95,15 @@ class Explainer:
         checks: bool = True,
     ) -> None:
         labels = None if y is None else plain_array(y)
+        judged = checks and (y is not None or link == "logit")
         self.predictor = Predictor(
-            model, X, output=output, link=link, labels=labels, feature_names=feature_names
+            model,
+            X,
+            output=output,
+            link=link,
+            labels=labels,
+            feature_names=feature_names,
+            sample=SAMPLE_ROWS if judged else 0,
         )
         self.data = Data.of(
             as_frame(X, feature_names or self.predictor.names),
@@ -112,7 +120,7 @@ class Explainer:
         self._n_jobs = n_jobs
         self._progress = progress
         self._checks = checks
-        self._known: dict[str, Any] = {}
+        self._known: dict[str, Any] = {"sample": self.predictor.sample} if judged else {}
 
     def _run(self, what: str) -> Run:
         return Run(

@@ -144,6 +144,19 @@ def a_curve_finer_than_its_bins():
     return Explainer(lambda X: np.sin(60 * X[:, 0]), sample()).ale(0, bins=8), (0.3, 20.0)
 
 
+@fires("bins")
+def a_single_step_in_a_precise_curve():
+    # The step lies within one of 40 bins; with 20 its middle is half a step away.
+    X = np.linspace(0.0, 1.0, 4000)[:, None]
+    return Explainer(lambda X: 1.0 * (X[:, 0] > 0.512), X).ale(0), (0.45, 0.5)
+
+
+@silent("bins")
+def a_curve_that_only_few_rows_make_shaky():
+    X = np.random.default_rng(0).normal(size=(4000, 2))
+    return Explainer(lambda X: X[:, 0] + 4 * X[:, 0] * X[:, 1], X).ale(0)
+
+
 @silent("bins")
 def a_straight_line():
     return Explainer(plus, sample()).ale(0, bins=8)

@@ -10,6 +10,9 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
 
 from pellucid import Explainer
+from pellucid.methods.effects.ale_axis import Axis
+from pellucid.methods.effects.ale_orders import added_up, highest_order, without_lower_orders
+from pellucid.methods.effects.ale_sum import _variance_2d
 from strategies import QUICK, Table, additive, assert_close, bent, tables, varied
 
 
@@ -253,3 +256,34 @@ def test_rows_without_the_value_are_compared_with_themselves_with_one():
     effect = Table(rows).explainer(lambda row: effects.get(row[0], 13.0) + row[1]).ale("a")
     assert_close(effect.missing.values, 13.0 - (1.0 + 2 * 4.0) / 3)
     assert effect.missing.share == 0.25
+
+
+# -- the algebra behind a pair's errors --------------------------------------------------------------
+
+
+@given(st.integers(2, 5), st.integers(2, 5), st.booleans(), st.booleans(), st.integers(0, 2**32 - 1))
+@QUICK
+def test_the_variance_of_a_pair_is_that_of_its_derivatives(points, others, nominal, other_nominal, seed):
+    generator = np.random.default_rng(seed)
+    first = Axis(np.arange(float(points)), np.empty(0, dtype=np.intp), nominal)
+    second = Axis(np.arange(float(others)), np.empty(0, dtype=np.intp), other_nominal)
+    mass = generator.integers(0, 3, size=(first.n_cells, second.n_cells)).astype(float)
+    mass[0, 0] += 1.0
+    steps = (first.n_steps, second.n_steps)
+    error = generator.uniform(size=(*steps, 2))
+    unit = np.eye(steps[0] * steps[1]).reshape(*steps, -1)
+    derivative = highest_order((first, second), mass, unit)
+    expected = np.square(derivative) @ error.reshape(-1, 2)
+    np.testing.assert_allclose(_variance_2d(first, second, mass, error), expected, rtol=1e-9, atol=1e-12)
+
+
+def test_several_masses_at_once_are_the_same_as_one_by_one():
+    generator = np.random.default_rng(0)
+    first = Axis(np.arange(4.0), np.empty(0, dtype=np.intp), nominal=False)
+    second = Axis(np.arange(3.0), np.empty(0, dtype=np.intp), nominal=True)
+    masses, surface = generator.uniform(size=(3, 3, 5)), added_up(generator.normal(size=(3, 2, 2)), 2)
+    masses[1, :, 2] = 0.0  # a bin without rows in one of them
+    together = without_lower_orders((first, second), masses[..., None], surface[:, :, None])
+    for k in range(5):
+        alone = without_lower_orders((first, second), masses[..., k], surface)
+        np.testing.assert_allclose(together[:, :, k], alone, atol=1e-14)

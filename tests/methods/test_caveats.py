@@ -3,11 +3,16 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import pellucid
 from methods.caveat_scenes import FIRES, SILENT
 from pellucid import Explainer
+from pellucid.diagnostics import general_caveats, off_data
+from pellucid.models import Predictor
+from pellucid.runner import Run
 
 SCENES_OF_FIRE = [
     pytest.param(code, scene, id=f"{code}: {scene.__name__}") for code, of in FIRES.items() for scene in of
@@ -57,3 +62,61 @@ def test_no_checks_no_caveats(scene, monkeypatch):
         Explainer, "__init__", lambda self, *a, **options: build(self, *a, **{**options, "checks": False})
     )
     assert scene()[0].caveats == ()
+
+
+@pytest.mark.parametrize("n", [1, 7, 40, 3000])
+@pytest.mark.parametrize(("checks", "most"), [(True, 532), (False, 32)])
+def test_the_rows_to_judge_the_model_by_are_asked_once(n, checks, most):
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    asked = []
+    explainer = Explainer(lambda Z: asked.append(len(Z)) or Z[:, 0], X, X[:, 1], checks=checks)
+    assert len(asked) == 2
+    assert sum(asked) <= most
+    assert len(set(asked)) == 1 or max(asked) - min(asked) == 1  # batches of a size: rounding depends on it
+    effect = explainer.pdp(0, at=[0.0])
+    assert (sum(asked[2:]), effect.cost.check_rows) == (n, 0)
+    assert ("poor-model" in {caveat.code for caveat in effect.caveats}) == (checks and n > 1)
+
+
+@pytest.mark.parametrize("link", ["identity", "logit"])
+def test_the_rows_asked_at_first_judge_as_those_of_a_call_of_their_own(link):
+    X = np.random.default_rng(0).uniform(size=(700, 2))
+    y = np.random.default_rng(1).uniform(size=700) < X[:, 0]
+    model = LogisticRegression(C=1e4).fit(X, y)
+    explainer = Explainer(model, X, ~y, link=link)
+    data = explainer.data
+    alone = general_caveats(Predictor(model, X, link=link), data, Run())
+    assert alone
+    assert explainer.pdp(0, at=[0.5]).caveats[: len(alone)] == alone
+    some = data.take(data.spread(500))
+    np.testing.assert_array_equal(
+        explainer.predictor.sample, Run().predict(explainer.predictor, some, full=True)
+    )
+
+
+def test_a_model_that_reads_a_row_by_its_neighbours_is_unsteady():
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    effect = Explainer(lambda Z: Z[:, 0] - Z[:, 0].mean(), X, X[:, 0]).pdp(0, at=[0.0])
+    assert "unsteady-model" in {caveat.code for caveat in effect.caveats}
+
+
+@pytest.mark.parametrize(
+    ("correlation", "looked_at", "fires"),
+    [(0.9, [600], True), (0.6, [600, 3000], True), (0.5, [600, 3000], False)],
+)
+def test_a_share_off_the_data_that_is_not_plain_is_looked_at_again_with_more_rows(
+    correlation, looked_at, fires, monkeypatch
+):
+    X = np.random.default_rng(0).normal(size=(4000, 2))
+    X[:, 1] = correlation * X[:, 0] + np.sqrt(1 - correlation**2) * X[:, 1]
+    look, seen = off_data._share_off_data, {}
+    monkeypatch.setattr(
+        off_data,
+        "_share_off_data",
+        lambda data, columns, rows, points: seen.setdefault(rows, look(data, columns, rows, points)),
+    )
+    effect = Explainer(lambda Z: Z[:, 0], X).pdp(0, at=[0.0])
+    assert list(seen) == looked_at
+    assert seen[600] > 0.12  # the first look would fire in any case: the last one counts
+    found = [caveat.value for caveat in effect.caveats if caveat.code == "off-data"]
+    assert found == ([seen[looked_at[-1]]] if fires else [])

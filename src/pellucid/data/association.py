@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pellucid.arrays import FloatArray
+from pellucid.arrays import FloatArray, IntArray
 from pellucid.data.table import Data
 
 
@@ -24,17 +24,19 @@ def association_matrix(data: Data, rows: int = 20_000) -> FloatArray:
     numeric = [j for j, is_nominal in enumerate(nominal) if not is_nominal]
     if numeric:
         matrix[np.ix_(numeric, numeric)] = _correlations(np.stack([columns[j] for j in numeric]), weights)
-    for j in range(len(columns)):
-        for k in range(j):
-            if nominal[j] or nominal[k]:
-                matrix[j, k] = matrix[k, j] = _pair(columns[j], columns[k], nominal[j], nominal[k], weights)
+    groups = {j: group_numbers(columns[j]) for j, is_nominal in enumerate(nominal) if is_nominal}
+    for j, own in groups.items():
+        for k in range(len(columns)):
+            if k not in groups:
+                matrix[j, k] = matrix[k, j] = correlation_ratio(columns[k], own, weights)
+            elif k < j:
+                matrix[j, k] = matrix[k, j] = cramers_v(own, groups[k], weights)
     return matrix
 
 
-def _pair(a: FloatArray, b: FloatArray, a_nominal: bool, b_nominal: bool, weights: FloatArray) -> float:
-    if a_nominal and b_nominal:
-        return cramers_v(a, b, weights)
-    return correlation_ratio(b, a, weights) if a_nominal else correlation_ratio(a, b, weights)
+def group_numbers(labels: FloatArray) -> IntArray:
+    """The group of each row, counted from zero; missing labels are a group of their own."""
+    return np.unique(labels, return_inverse=True)[1]
 
 
 def _correlations(columns: FloatArray, weights: FloatArray) -> FloatArray:
@@ -67,16 +69,15 @@ def _centred(columns: FloatArray, weights: FloatArray) -> FloatArray:
     return np.asarray(shifted - total / np.where(mass > 0, mass, 1.0))
 
 
-def correlation_ratio(numbers: FloatArray, labels: FloatArray, weights: FloatArray) -> float:
+def correlation_ratio(numbers: FloatArray, groups: IntArray, weights: FloatArray) -> float:
     """sqrt(SSB / SST) of a numeric feature over the groups of a categorical one."""
     present = ~np.isnan(numbers)
-    numbers, labels, weights = numbers[present], labels[present], weights[present]
+    numbers, groups, weights = numbers[present], groups[present], weights[present]
     if not weights.sum() > 0:
         return 0.0
-    _, groups = np.unique(labels, return_inverse=True)
     centred = _centred(numbers, weights)
     total = float(weights @ np.square(centred))
-    if total == 0.0 or not groups.any():
+    if total == 0.0 or groups.min() == groups.max():
         return 0.0
     mass = np.bincount(groups, weights=weights)
     sums = np.bincount(groups, weights=weights * centred)
@@ -84,10 +85,8 @@ def correlation_ratio(numbers: FloatArray, labels: FloatArray, weights: FloatArr
     return float(np.sqrt(min(between / total, 1.0)))
 
 
-def cramers_v(a: FloatArray, b: FloatArray, weights: FloatArray) -> float:
-    """Cramer's V of two categorical features."""
-    _, rows = np.unique(a, return_inverse=True)
-    _, columns = np.unique(b, return_inverse=True)
+def cramers_v(rows: IntArray, columns: IntArray, weights: FloatArray) -> float:
+    """Cramer's V of the groups of two categorical features."""
     shape = (int(rows.max()) + 1, int(columns.max()) + 1)
     if min(shape) < 2:
         return 0.0

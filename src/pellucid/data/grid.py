@@ -18,11 +18,17 @@ def grid_codes(feature: Feature, codes: FloatArray, size: int) -> FloatArray:
     """The distinct values if there are at most ``size``, else ``size`` equally spaced from least to greatest."""
     if size < 1:
         raise InputError(f"grid={size} leaves no points; ask for at least one.")
-    if feature.distinct == 0:
+    if feature.empty:
         raise InputError(f"feature {feature.name!r} is missing in every row; there is nothing to vary.")
-    if feature.distinct <= size or feature.nominal:
+    if feature.nominal or _at_most(feature, codes, size):
         return np.unique(codes[~np.isnan(codes)])
     return np.unique(snap(feature, np.linspace(feature.low, feature.high, size)))
+
+
+def _at_most(feature: Feature, codes: FloatArray, size: int) -> bool:
+    """Whether the feature has at most so many distinct values; mostly the first rows show that it has more."""
+    first = codes[: 4 * size]
+    return np.unique(first[~np.isnan(first)]).size <= size and feature.distinct <= size
 
 
 def snap(feature: Feature, codes: FloatArray) -> FloatArray:

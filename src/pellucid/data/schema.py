@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -32,8 +32,18 @@ class Feature:
     high: float
     categories: tuple[Any, ...] | None
     missing: float
-    distinct: int
+    count: Callable[[], int] = field(repr=False, compare=False)
     whole_days: bool = False
+
+    @cached_property
+    def distinct(self) -> int:
+        """Number of distinct values, counted when first asked for: it takes a sort of the column."""
+        return self.count()
+
+    @property
+    def empty(self) -> bool:
+        """Whether the feature is missing in every row."""
+        return self.missing == 1.0
 
     @property
     def nominal(self) -> bool:
@@ -230,23 +240,24 @@ def _learn_column(frame: Frame, j: int, *, forced: bool) -> tuple[Feature, Float
     categories = (
         _levels(values, column_type, frame.names[j]) if kind in ("categorical", "ordered") else None
     )
-    blank = Feature(frame.names[j], kind, np.nan, np.nan, categories, missing=0.0, distinct=0)
+    blank = Feature(frame.names[j], kind, np.nan, np.nan, categories, 0.0, int)
     codes = blank.encode(values)
-    present = codes[~np.isnan(codes)]
+    missing = np.isnan(codes)
+    present = codes[~missing] if missing.any() else codes
     feature = replace(
         blank,
         low=float(present.min()) if present.size else np.nan,
         high=float(present.max()) if present.size else np.nan,
-        missing=float(np.isnan(codes).mean()),
-        distinct=_count_distinct(present),
+        missing=float(missing.mean()),
+        count=partial(_count_distinct, codes),
         whole_days=kind == "date" and bool((present % DAY == 0).all()),
     )
     return feature, codes
 
 
-def _count_distinct(present: FloatArray) -> int:
-    ascending = np.sort(present)  # faster than np.unique, which also returns the values
-    return int(present.size > 0) + int(np.count_nonzero(ascending[1:] != ascending[:-1]))
+def _count_distinct(codes: FloatArray) -> int:
+    ascending = np.sort(codes[~np.isnan(codes)])  # faster than np.unique, which also returns the values
+    return int(ascending.size > 0) + int(np.count_nonzero(ascending[1:] != ascending[:-1]))
 
 
 def _learn_sparse(frame: SparseFrame, forced: set[int]) -> tuple[Feature, ...]:
@@ -269,7 +280,7 @@ def _learn_sparse(frame: SparseFrame, forced: set[int]) -> tuple[Feature, ...]:
     return tuple(
         _learn_column(frame, j, forced=True)[0]
         if j in forced
-        else Feature(name, kind, low, high, None, missing, distinct)
+        else Feature(name, kind, low, high, None, missing, partial(int, distinct))
         for j, (name, low, high, missing, distinct) in enumerate(columns)
     )
 

@@ -16,7 +16,7 @@ from pellucid.explanations.words import listed, number, percent, value_name
 from pellucid.models import Predictor
 from pellucid.runner import Run
 
-_ROWS = 400
+_ROWS = (400, 5000)  # a quick look, and a second one before anything is said: few rows make a curve shaky
 _UNSTABLE = 0.25
 _EMPTY = 0.1
 _OUTSIDE = 0.001
@@ -55,12 +55,12 @@ def ale_caveats(
         caveats.extend(_empty_cells(data, chosen, counts))
     if len(chosen) > 2:
         with run.checking():
-            size = np.ptp(run.predict(predictor, data.take(data.spread(_ROWS))), axis=0)
+            size = np.ptp(run.predict(predictor, data.take(data.spread(_ROWS[0]))), axis=0)
         caveats.extend(_noise(data, chosen, counts, values, se, size))
     caveats.extend(support_caveat(data, chosen, points, counts))
-    if len(chosen) == 1 and not data.schema.features[chosen[0]].nominal and not _plainly_steady(values, se):
+    if len(chosen) == 1 and np.ndim(bins) == 0 and not data.schema.features[chosen[0]].nominal:
         with run.checking():
-            caveats.extend(_bin_stability(data, chosen[0], len(points[0]) - 1, bins, with_bins))
+            caveats.extend(_bin_stability(data, chosen[0], points[0], values, se, with_bins))
     if second_order is not None:
         with run.checking():
             caveats.extend(_order_dependence(data, chosen[0], points[0], values, second_order, recompute))
@@ -137,41 +137,63 @@ def _at_cells(array: FloatArray, shape: tuple[int, ...]) -> FloatArray:
     return array
 
 
-def _plainly_steady(values: FloatArray, se: FloatArray) -> bool:
-    """Many bins and errors far below the height of the curve: neither coarse nor shaky, no need to try others."""
+def _bin_stability(
+    data: Data, j: int, points: FloatArray, values: FloatArray, se: FloatArray, with_bins: WithBins
+) -> Iterator[Caveat]:
+    """The curve at half and at double the bins, on a sample of rows."""
+    used = len(points) - 1
+    steep = _bend(points, values) > _UNSTABLE / 2
+    if used < 4 or (_precise(values, se) and not steep):
+        return
+    for rows in _ROWS[1:] if steep else _ROWS:
+        change = _change(with_bins(data.take(data.spread(rows)), (max(2, used // 2), used, used * 2)))
+        if change <= _UNSTABLE:
+            return
+        if rows >= len(data):
+            break
+    name = data.schema.names[j]
+    yield Caveat(
+        code="bins",
+        message=f"The curve of {name} changes by up to {percent(change)} of its height with half or twice the {used} bins.",
+        value=change,
+        threshold=_UNSTABLE,
+        advice="Read only what stays the same with other numbers of bins (bins=).",
+        feature=name,
+    )
+
+
+def _precise(values: FloatArray, se: FloatArray) -> bool:
+    """Many bins, and errors far below the height of the curve."""
     return len(values) > _MANY and bool((np.nanmax(se, axis=0) < _PRECISE * np.ptp(values, axis=0)).all())
 
 
-def _bin_stability(data: Data, j: int, used: int, bins: Any, with_bins: WithBins) -> Iterator[Caveat]:
-    """The curve at half and at double the bins, on a sample of rows."""
-    if np.ndim(bins) != 0 or used < 4:
-        return
-    some = data.take(data.spread(_ROWS))
-    curves = with_bins(some, (max(2, used // 2), used, used * 2))
+def _bend(points: FloatArray, values: FloatArray) -> float:
+    """How far a point is off the line between its neighbours at most, as a share of the height.
+
+    That is about how far it would move with half the bins.
+    """
+    if len(points) < 3:
+        return 0.0
+    place = (points[1:-1] - points[:-2]) / (points[2:] - points[:-2])
+    off = values[1:-1] - values[:-2] - place[:, None] * (values[2:] - values[:-2])
+    return float((np.abs(off).max(axis=0) / np.maximum(np.ptp(values, axis=0), 1e-300)).max())
+
+
+def _change(curves: list[tuple[FloatArray, FloatArray]]) -> float:
+    """Largest distance of the first and the last curve from the middle one, as a share of its height."""
     if not curves:
-        return
+        return 0.0
     axis = curves[1][0]
     values = [
         np.stack([np.interp(axis, points, v[:, k]) for k in range(v.shape[1])], axis=1)
         for points, v in curves
     ]
-    centred = [v - v.mean(axis=0) for v in values]
-    span = np.maximum(np.ptp(centred[1], axis=0), 1e-300)
-    change = float(
-        (
-            np.maximum(np.abs(centred[0] - centred[1]), np.abs(centred[2] - centred[1])).max(axis=0) / span
-        ).max()
-    )
-    if change > _UNSTABLE and np.ptp(values[1]) > 1e-12 * max(1.0, float(np.abs(values[1]).max())):
-        name = data.schema.names[j]
-        yield Caveat(
-            code="bins",
-            message=f"The curve of {name} changes by up to {percent(change)} of its height with half or twice the {used} bins.",
-            value=change,
-            threshold=_UNSTABLE,
-            advice="Read only what stays the same with other numbers of bins (bins=).",
-            feature=name,
-        )
+    if np.ptp(values[1]) <= 1e-12 * max(1.0, float(np.abs(values[1]).max())):
+        return 0.0
+    fewer, used, more = (v - v.mean(axis=0) for v in values)
+    span = np.maximum(np.ptp(used, axis=0), 1e-300)
+    farthest = np.maximum(np.abs(fewer - used), np.abs(more - used)).max(axis=0)
+    return float((farthest / span).max())
 
 
 def _order_dependence(

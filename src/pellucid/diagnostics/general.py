@@ -16,7 +16,7 @@ from pellucid.models.outcome import constant_prediction, outcome_for
 from pellucid.models.predictor import LOGIT_FLOOR
 from pellucid.runner import Run
 
-_ROWS = 500
+SAMPLE_ROWS = 500  # evenly spaced; an Explainer asks for them with its first calls of the model
 _CLIPPED = 0.01
 _POOR = 0.95
 
@@ -53,9 +53,9 @@ def _about_model(predictor: Predictor, data: Data, run: Run) -> Iterator[Caveat]
         )
     if predictor.link != "logit" and (data.y is None or predictor.task == "scores"):
         return
-    some = data.take(data.spread(_ROWS))
+    some = data.take(data.spread(SAMPLE_ROWS))
     with run.checking():
-        raw = run.predict(predictor, some, full=True)
+        raw = run.remember("sample", lambda: run.predict(predictor, some, full=True))
     if predictor.link == "logit":
         yield from _clipping(predictor, raw)
     if data.y is not None and predictor.task != "scores":

@@ -19,8 +19,8 @@ from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.words import number, percent
 from pellucid.runner import Run
 
-_ROWS = 600
-_POINTS = 200
+_LOOKS = ((600, 200), (3000, 1000))  # rows, and points shuffled: the second look unless the first is plain
+_PLAIN = 0.2
 _PARTNERS = 2
 _USUAL = 0.95
 _SHARE = 0.12
@@ -56,19 +56,29 @@ def off_data(data: Data, j: int, run: Run) -> OffData | None:
     strength = strengths[j].copy()
     strength[j] = -1.0
     partners = np.argsort(-strength, kind="stable")[: min(_PARTNERS, len(strength) - 1)]
-    rows = data.spread(_ROWS)
-    real = np.column_stack([_ranks(data, int(k), rows) for k in (j, *partners)])
+    columns = (j, *(int(k) for k in partners))
+    for rows, points in _LOOKS:
+        share = _share_off_data(data, columns, rows, points)
+        if share >= _PLAIN:
+            break
+    best = columns[1]
+    return OffData(share, data.schema.names[best], float(strength[best]))
+
+
+def _share_off_data(data: Data, columns: tuple[int, ...], most: int, points: int) -> float:
+    """Share of shuffled points farther from the real rows than is usual between them; the first column is shuffled."""
     from scipy.spatial import cKDTree  # on use: scipy.spatial is slow to import
 
+    rows = data.spread(most)
+    real = np.column_stack([_ranks(data, k, rows) for k in columns])
     generator = np.random.default_rng(0)
-    chosen = generator.permutation(len(rows))[:_POINTS]
+    chosen = generator.permutation(len(rows))[:points]
     synthetic = real[chosen].copy()
     synthetic[:, 0] = real[generator.permutation(len(rows))[: len(chosen)], 0]
     tree = cKDTree(real)
     own = np.asarray(tree.query(real[chosen], k=2)[0])[:, 1]
     far = np.asarray(tree.query(synthetic, k=1)[0]) > np.quantile(own, _USUAL) + 1e-12
-    best = int(partners[0])
-    return OffData(float(far.mean()), data.schema.names[best], float(strength[best]))
+    return float(far.mean())
 
 
 def _ranks(data: Data, k: int, rows: np.ndarray) -> FloatArray:

@@ -48,16 +48,20 @@ class Predictor:
         The true outcomes, used only to name the classes of a model that does not.
     feature_names
         Names for the columns of a matrix.
+    sample
+        How many evenly spaced rows of X to predict along with the first few, in the same two calls.
 
     Attributes
     ----------
     container
         The kind of table the model is asked with.
+    sample
+        All outputs for the ``sample`` rows, as a full prediction.
     names
         The columns of X; for a matrix without names those of the model, where it has some.
     instability
-        By how much predictions change when the same rows are asked again in another order, as a share of
-        their range: 0 for a deterministic model.
+        By how much predictions change when the same rows are asked again, in another order and beside other
+        rows, as a share of their range: 0 for a deterministic model.
     mutates
         Whether the model writes into the table it is given; it then gets a copy.
     """
@@ -71,6 +75,7 @@ class Predictor:
         link: Link = "identity",
         labels: AnyArray | None = None,
         feature_names: Sequence[str] | None = None,
+        sample: int = 0,
     ) -> None:
         self.link = link
         self._adapter = adapt(model)
@@ -78,10 +83,13 @@ class Predictor:
         self.names = frame.names
         self._width: int | None
         self.mutates: bool
-        self.container, raw, self.instability = self._settle(frame)
-        outputs = read_outputs(self._adapter, raw, self._learn_classes(frame), labels)
+        few = _spread(frame, _PROBE_ROWS)
+        probe = frame.take(np.append(few, _spread(frame, sample)))
+        self.container, raw, self.instability = self._settle(probe, len(few))
+        outputs = read_outputs(self._adapter, raw[: len(few)], self._learn_classes(frame), labels)
         self._outputs = outputs if output is None else outputs.chosen(output)
         self._check_link()
+        self.sample = outputs.complete(raw[len(few) :])
 
     def _check_link(self) -> None:
         if self.link not in ("identity", "logit"):
@@ -232,30 +240,36 @@ class Predictor:
 
     # -- learning what the model returns -------------------------------------------------------------
 
-    def _settle(self, frame: Frame) -> tuple[str, FloatArray, float]:
+    def _settle(self, frame: Frame, few: int) -> tuple[str, FloatArray, float]:
         """The first kind of table that the model can read, with its first predictions."""
         first: PellucidError | None = None
         for kind in _kinds(self._adapter, frame):
             self._width, self.mutates = None, False
             try:
-                probe = convert(frame.take(_spread(frame, _PROBE_ROWS)), kind)
-                return kind, *self._probe(probe)
+                return kind, *self._probe(convert(frame, kind), few)
             except PellucidError as error:
                 first = first or error
         raise first or AssertionError("every model takes some kind of table")
 
-    def _probe(self, frame: Frame) -> tuple[FloatArray, float]:
-        """Predictions on a few rows, and by how much they change when asked again in reverse order."""
+    def _probe(self, frame: Frame, few: int) -> tuple[FloatArray, float]:
+        """Predictions of all rows in two calls, and by how much those of the first few differ when in both.
+
+        The second call has the few in reverse order and other rows beside them.
+        """
         n = len(frame)
-        own = frame.take(np.arange(n))
-        first, _ = self._ask(own.native, n)
-        self._width = first.shape[1]
-        self.mutates = not _same_table(own, frame)
-        again = self._ask(frame.take(np.arange(n)[::-1]).native, n)[0][::-1]
+        half = few + (n - few) // 2
+        own, kept = frame.take(np.arange(half)), frame.head(half)
+        raw, _ = self._ask(own.native, half)
+        self._width = raw.shape[1]
+        self.mutates = not _same_table(own, kept)
+        others = np.append(np.arange(half, n), np.arange(few)[::-1])
+        more, _ = self._ask(frame.take(others).native, len(others))
+        first, again = raw[:few], more[n - half :][::-1]
+        raw = np.concatenate([raw, more[: n - half]])
         change = float(np.abs(first - again).max())
         if change <= _ROUNDING * float(np.abs(first).max()):
-            return first, 0.0
-        return first, change / (float(np.ptp(first, axis=0).max()) or change)
+            return raw, 0.0
+        return raw, change / (float(np.ptp(first, axis=0).max()) or change)
 
     def _learn_classes(self, frame: Frame) -> tuple[Any, ...] | None:
         if self._adapter.learn_classes is None:

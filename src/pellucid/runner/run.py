@@ -31,7 +31,8 @@ _MOST_ROWS = 131_072  # more no longer makes a forest or a linear model faster
 class Cost:
     """What an explanation cost: rows, calls and seconds in the model, and seconds in all.
 
-    ``check_rows`` are the further rows that the diagnostics asked for; the seconds include them.
+    ``check_rows`` are the further rows that the diagnostics asked for; the seconds include them. What an Explainer
+    asks when it is made (at most 532 rows) belongs to no explanation and is not counted.
     """
 
     model_rows: int

@@ -176,7 +176,7 @@ def _orders(data: Data, chosen: tuple[int, ...], order: Sequence[Any] | None) ->
 
 def _axis(data: Data, j: int, bins: Any, order: Sequence[Any] | None) -> Axis:
     feature, codes = data.schema.features[j], data.codes(j)
-    if feature.distinct == 0:
+    if feature.empty:
         raise InputError(
             f"feature {feature.name!r} is missing in every row; there is no value to show an effect at."
         )

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import combinations
 from math import prod
+from string import ascii_letters
 
 import numpy as np
 
@@ -38,7 +39,11 @@ def added_up(delta: FloatArray, n_axes: int) -> FloatArray:
 
 
 def without_lower_orders(axes: tuple[Axis, ...], mass: FloatArray, surface: FloatArray) -> FloatArray:
-    """A surface less the effects of all subsets of its axes that are contained in it, and less its mean."""
+    """A surface less the effects of all subsets of its axes that are contained in it, and less its mean.
+
+    With one or two axes several masses can be given at once: the axes behind the cells are broadcast with those
+    behind the points.
+    """
     every = tuple(range(len(axes)))
     for order in range(len(axes) - 1, 0, -1):
         # One subset after the other is the same as all at once: the effect of one is constant along a
@@ -47,7 +52,10 @@ def without_lower_orders(axes: tuple[Axis, ...], mass: FloatArray, surface: Floa
             lower = _lower_order(axes, subset, mass, surface)
             surface = surface - lower[tuple(slice(None) if d in subset else None for d in every)]
     cells = _along(every, surface, [axis.to_cells for axis in axes])
-    return np.asarray(surface - np.tensordot(mass / mass.sum(), cells, axes=(every, every)))
+    share = mass / mass.sum(axis=every)
+    each = ascii_letters[: len(axes)]
+    mean = np.einsum(f"{each}...,{each}...->...", share, cells, optimize=True)
+    return np.asarray(surface - mean)
 
 
 def _lower_order(
@@ -61,13 +69,22 @@ def _lower_order(
     weight = _along(subset, mass, [axes[d].to_steps for d in subset])
     steps = tuple(axes[d].n_steps for d in subset)
     flat = (prod(steps), prod(axes[d].n_cells for d in others))
-    weight = weight.transpose(*subset, *others).reshape(flat)
-    change = change.transpose(*subset, *others, *range(k, change.ndim)).reshape(*flat, *change.shape[k:])
-    total = weight.sum(axis=1)
-    share = np.divide(weight, total[:, None], out=np.zeros_like(weight), where=total[:, None] > 0)
-    mean = np.einsum("sc,sc...->s...", share, change).reshape(*steps, *change.shape[2:])
-    empty = (total == 0).reshape(steps)
-    return added_up(filled(tuple(axes[d] for d in subset), empty, mean), len(steps))
+    weight, change = (
+        a.transpose(*subset, *others, *range(k, a.ndim)).reshape(*flat, *a.shape[k:])
+        for a in (weight, change)
+    )
+    mean = np.einsum("sc...,sc...->s...", shares(weight), change)
+    mean = mean.reshape(*steps, *mean.shape[1:])
+    if len(subset) > 1:  # along one axis a step without rows is no change, and its shares are zero
+        empty = (weight.sum(axis=1) == 0).reshape(steps)
+        mean = filled(tuple(axes[d] for d in subset), empty, mean)
+    return added_up(mean, len(steps))
+
+
+def shares(weight: FloatArray) -> FloatArray:
+    """Weights of cells (second axis) as shares of those of their step (first axis); zero without rows."""
+    total = weight.sum(axis=1, keepdims=True)
+    return np.divide(weight, total, out=np.zeros_like(weight), where=total > 0)
 
 
 def _steps(values: FloatArray) -> FloatArray:

@@ -33,7 +33,7 @@ def mplot(predictor: Predictor, data: Data, feature: Any, *, bins: int = 20, run
     described = data.schema.features[j]
     if more:
         raise InputError("mplot takes one feature.")
-    if described.distinct == 0:
+    if described.empty:
         raise InputError(
             f"feature {described.name!r} is missing in every row; there is no value to show an effect at."
         )

@@ -227,7 +227,7 @@ def resolve_grid(data: Data, chosen: Chosen, grid: int, at: Any) -> Points:
     """Grid codes per feature, from ``at`` where given."""
     described = [data.schema.features[j] for j in chosen]
     for feature in described:
-        if feature.distinct == 0:
+        if feature.empty:
             raise InputError(
                 f"feature {feature.name!r} is missing in every row; there is no value to show an effect at."
             )
