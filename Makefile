@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint format bench setup clean
+.PHONY: demo test lint format bench bench-trees setup clean
 
 demo: .venv/ready-demo
 	$(BIN)/pellucid demo
@@ -21,6 +21,9 @@ format: .venv/ready-test
 
 bench: .bench/ready
 	.bench/bin/python benchmarks/run.py
+
+bench-trees: .bench-trees/ready .bench-fasttreeshap/tried
+	.bench-trees/bin/python benchmarks/trees.py
 
 setup: .venv/ready-test
 
@@ -44,5 +47,17 @@ setup: .venv/ready-test
 	.bench/bin/python -m pip install --quiet --no-deps "alibi>=0.9.6" "PDPbox>=0.3" "pqdm>=0.2"
 	touch $@
 
+.bench-trees/ready: pyproject.toml
+	$(PYTHON) -m venv .bench-trees
+	.bench-trees/bin/python -m pip install --quiet --editable ".[benchmark-trees]"
+	touch $@
+
+# fasttreeshap needs numpy < 2 and a compiler; without it the benchmark goes on and says so.
+.bench-fasttreeshap/tried:
+	$(PYTHON) -m venv .bench-fasttreeshap
+	-.bench-fasttreeshap/bin/python -m pip install --quiet "numpy<2" "cython<3" "setuptools<70" wheel "scikit-learn<1.6" "shap<0.47" psutil
+	-.bench-fasttreeshap/bin/python -m pip install --quiet --no-build-isolation --no-deps fasttreeshap
+	touch $@
+
 clean:
-	rm -rf .venv .bench build dist src/pellucid.egg-info
+	rm -rf .venv .bench .bench-trees .bench-fasttreeshap build dist src/pellucid.egg-info

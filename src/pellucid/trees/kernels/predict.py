@@ -8,38 +8,45 @@ from pellucid.trees.kernels.compiled import kernel
 
 
 @kernel
+def in_set(x, missing_left, other_left, sets, start, words):
+    """Whether a category goes left at a categorical split."""
+    if np.isnan(x):
+        return missing_left
+    if x > -1 and x < 64 * words:
+        code = np.int64(x)
+        return (sets[start + code // 64] >> np.uint64(code % 64)) & np.uint64(1) != 0
+    return other_left
+
+
+@kernel
 def goes_left(nodes, sets, node, x):
     """Whether a value goes left at a node."""
     _, threshold, _, _, missing_left, _, set_start, set_words, other_left = nodes
     if set_words[node] > 0:
-        if np.isnan(x):
-            return missing_left[node]
-        if x > -1 and x < 64 * set_words[node]:
-            code = np.int64(x)
-            return (sets[set_start[node] + code // 64] >> np.uint64(code % 64)) & np.uint64(1) != 0
-        return other_left[node]
+        return in_set(x, missing_left[node], other_left[node], sets, set_start[node], set_words[node])
     return x <= threshold[node] or (missing_left[node] and np.isnan(x))
-
-
-@kernel
-def leaf_of(nodes, sets, root, row):
-    """The leaf that a row reaches in one tree."""
-    feature, left, right = nodes[0], nodes[2], nodes[3]
-    node = root
-    while feature[node] >= 0:
-        node = left[node] if goes_left(nodes, sets, node, row[feature[node]]) else right[node]
-    return node
 
 
 @kernel
 def add_predictions(nodes, sets, value, roots, output, X, out):
     """Adds the trees' values to ``out`` (rows, outputs); tree by tree, so that each tree stays in the cache."""
+    # taken apart here, once: inside the loop every use of a tuple of arrays would count references
+    feature, threshold, left, right, missing_left, _, set_start, set_words, other_left = nodes
     width = value.shape[1]
     for tree in range(len(roots)):
         for r in range(len(X)):
-            leaf = leaf_of(nodes, sets, roots[tree], X[r])
+            node = roots[tree]
+            while feature[node] >= 0:
+                x = X[r, feature[node]]
+                if set_words[node] > 0:
+                    goes = in_set(
+                        x, missing_left[node], other_left[node], sets, set_start[node], set_words[node]
+                    )
+                else:
+                    goes = x <= threshold[node] or (missing_left[node] and np.isnan(x))
+                node = left[node] if goes else right[node]
             for v in range(width):
-                out[r, output[tree] + v] += value[leaf, v]
+                out[r, output[tree] + v] += value[node, v]
 
 
 @kernel
