@@ -27,15 +27,24 @@ def test_docstring_examples(name):
     assert failures == 0
 
 
-def test_readme_examples(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    blocks = re.findall(
-        r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.S
-    )
+def run_examples(file):
+    """Runs the Python blocks of a page, one after another, and returns what they define."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / file).read_text(encoding="utf-8"), flags=re.S)
     assert blocks
     names: dict[str, object] = {}
     for block in blocks:
-        exec(compile(block, "README.md", "exec"), names)
+        exec(compile(block, file, "exec"), names)
+    return names
+
+
+def test_the_derivation_of_the_tree_engine():
+    names = run_examples("docs/tree_engine.md")
+    assert len(names["phi"]) == len(names["table"]) == 3
+
+
+def test_readme_examples(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run_examples("README.md")
     assert (tmp_path / "report.html").stat().st_size > 100_000
 
 
