@@ -112,7 +112,11 @@ class _Game:
     def base(self) -> FloatArray:
         """The value of the game without players."""
         if self.game == "path" or self.background is None:
-            return plain.path_base(self.ensemble)
+            if not self.compiled:
+                return plain.path_base(self.ensemble)
+            from pellucid.trees.path_game import path_base
+
+            return path_base(self.ensemble)
         if not self.compiled:
             return plain.marginal_base(self.ensemble, self.background, self.weights, fill=self.fill)
         from pellucid.trees.marginal_game import marginal_base

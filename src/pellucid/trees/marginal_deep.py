@@ -15,7 +15,7 @@ import numpy as np
 from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from pellucid.trees.ensemble import TreeEnsemble
 from pellucid.trees.kernels.marginal_deep import deep_marginal
-from pellucid.trees.kernels.path_program import measure
+from pellucid.trees.kernels.path_program import DEPTH, MOST, measure
 from pellucid.trees.quadrature import Index, quadrature
 from pellucid.trees.rows import SHARE_BLOCKS, Alone, Watch, dense, share_out
 
@@ -79,7 +79,10 @@ def _add(
     """Adds the values of all trees to `phi`, see the kernel."""
     nodes = ensemble.nodes
     players = np.asarray(players, dtype=np.int64)
-    depths, most = measure(nodes.feature, nodes.left, nodes.right, players, ensemble.roots, phi.shape[1])
+    sizes = measure(
+        nodes.feature, nodes.left, nodes.right, nodes.set_words, players, ensemble.roots, phi.shape[1]
+    )
+    depths, most = sizes[:, DEPTH], sizes[:, MOST]
     coefficients = _coefficients(index, order, int(most.max(initial=0)))
     columns = (
         nodes.feature,

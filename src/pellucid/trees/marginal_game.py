@@ -159,7 +159,10 @@ def _tables(
 ) -> Iterator[Tables]:
     """Tables of the trees, as many as fit the memory at once."""
     nodes = ensemble.nodes
-    depths, _ = path_program.measure(nodes.feature, nodes.left, nodes.right, players, ensemble.roots, count)
+    measured = path_program.measure(
+        nodes.feature, nodes.left, nodes.right, nodes.set_words, players, ensemble.roots, count
+    )
+    depths = measured[:, path_program.DEPTH]
     sizes = _sizes(ensemble, players, count, order)
     for output in range(ensemble.n_outputs):
         column = output if ensemble.width > 1 else 0

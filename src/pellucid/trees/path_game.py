@@ -37,7 +37,7 @@ class _Batch:
     column: int
     depth: int
     rule: Quadrature
-    size: IntArray  # nodes, and pairs of a split and another player above it
+    size: IntArray  # the sum of what path_program.measure tells of the trees
 
 
 def path_values(
@@ -86,10 +86,10 @@ def _batches(
 ) -> Iterator[_Batch]:
     """The trees by output and number of quadrature points, as many as fit the memory at once."""
     nodes = ensemble.nodes
-    depths, most = path_program.measure(
-        nodes.feature, nodes.left, nodes.right, players, ensemble.roots, count
+    sizes = path_program.measure(
+        nodes.feature, nodes.left, nodes.right, nodes.set_words, players, ensemble.roots, count
     )
-    sizes = path_pairs.partners(nodes.feature, nodes.left, nodes.right, players, ensemble.roots, count)
+    most = sizes[:, path_program.MOST]
     for output in range(ensemble.n_outputs):
         column = output if ensemble.width > 1 else 0
         everywhere = ensemble.width > 1
@@ -98,20 +98,15 @@ def _batches(
         for k in np.unique(points):
             trees = mine[points == k]
             rule = quadrature(index, order, int(most[trees].max()))
-            program = 8 * sizes[trees, 0] * (path_pairs.STEP + 6 * k + 6) + 8 * sizes[trees, 1] * (
-                order == 2
-            ) * (3 + k)
+            split, link = path_pairs.STEP + 6 * k + 6, (3 + k) * (order == 2)
+            program = 8 * (
+                split * sizes[trees, path_program.NODES] + link * sizes[trees, path_program.PARTNERS]
+            )
             part = np.cumsum(program) // _PROGRAM_BYTES
             for p in np.unique(part):
                 some = trees[part == p]
-                yield _Batch(
-                    ensemble.roots[some],
-                    output,
-                    column,
-                    int(depths[some].max()),
-                    rule,
-                    sizes[some].sum(axis=0),
-                )
+                depth = int(sizes[some, path_program.DEPTH].max())
+                yield _Batch(ensemble.roots[some], output, column, depth, rule, sizes[some].sum(axis=0))
 
 
 def _add(
@@ -133,7 +128,7 @@ def _add(
 
 
 def _program(nodes: Nodes, batch: _Batch, players: IntArray) -> tuple[IntArray, FloatArray, IntArray]:
-    inner, sets = path_program.count(nodes.feature, nodes.left, nodes.right, nodes.set_words, batch.roots)
+    inner, sets = batch.size[path_program.INNER], batch.size[path_program.SETS]
     steps = np.empty((2 * inner + sets, path_program.STEP), dtype=np.int64)
     constants = aligned((path_program.POINTS // 8 + 6 * len(batch.rule)) * inner)
     starts = np.empty(len(batch.roots) + 1, dtype=np.int64)
@@ -157,7 +152,7 @@ def _add_pairs(
 ) -> None:
     """Adds the indices of all pairs, of some trees, to those of a portion of rows."""
     k = len(batch.rule)
-    n_nodes, n_links = (int(size) for size in batch.size)
+    n_nodes, n_links = batch.size[path_program.NODES], batch.size[path_program.PARTNERS]
     steps = np.zeros((3 * n_nodes, path_pairs.STEP), dtype=np.int64)
     constants = aligned((2 + 4 * k) * n_nodes + k * n_links)
     links = np.empty((n_links, path_pairs.PARTNER), dtype=np.int64)

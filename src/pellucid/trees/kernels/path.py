@@ -38,6 +38,7 @@ from pellucid.trees.kernels.path_program import (
     LEFT,
     MASK_RIGHT,
     MISSING_LEFT,
+    MIXED,
     NO,
     OTHER_LEFT,
     PLAYER,
@@ -204,6 +205,52 @@ def _group2(x0, phi0, base, steps, n, p, s, points):
 
 
 @kernel
+def _mixed_pair(again, c, a, old, k, i):
+    """S and e of a leaf pair whose player may have occurred before."""
+    if again:
+        now = old * a
+        jump = number(c + JUMP)
+        sum_ = number(c + VALUE) - jump + jump * _again_ratio(c, old, now, k, i)
+        return sum_, _again_gain(c + POINTS, old, now, k, i)
+    return _pair_sum(c + POINTS, a, k, i), a - number(c + SHARE)
+
+
+@kernel
+def _mixed(x0, phi0, base, w, steps, n, p, s, points):
+    """As `_group2`, where a player of the pairs occurred before: above, or at the node itself."""
+    x, x1, x2 = x0 + steps[n, COLUMN], x0 + steps[n + 1, COLUMN], x0 + steps[n + 2, COLUMN]
+    c, c1, c2 = base + steps[n, CONSTANTS], base + steps[n + 1, CONSTANTS], base + steps[n + 2, CONSTANTS]
+    phi, phi1, phi2 = phi0 + steps[n, PLAYER], phi0 + steps[n + 1, PLAYER], phi0 + steps[n + 2, PLAYER]
+    m, m1, m2 = steps[n, MISSING_LEFT], steps[n + 1, MISSING_LEFT], steps[n + 2, MISSING_LEFT]
+    again1, again2 = steps[n + 1, KIND] >= AGAIN, steps[n + 2, KIND] >= AGAIN
+    before1, before2 = w + steps[n + 1, BEFORE], w + steps[n + 2, BEFORE]
+    goes, mask, keep = w + steps[n, GOES], w + steps[n, MASK_RIGHT], steps[n, KEEP_MASK]
+    k, h = len(points), c + POINTS
+    for r in range(0, COLUMN_BYTES, VECTOR_BYTES):
+        a, a1, a2 = _goes(x + r, c, m), _goes(x1 + r, c1, m1), _goes(x2 + r, c2, m2)
+        if keep:
+            store(goes + r, a)
+            store(mask + r, splat(1.0) - a)
+        old1, old2 = load(before1 + r), load(before2 + r)
+        total, total1, total2 = splat(0.0), splat(0.0), splat(0.0)
+        for i in range(k):
+            j = i * COLUMN_BYTES + r
+            product = load(p + j)
+            ratio = _first_ratio(h, a, k, i)
+            first = product * ratio
+            sum1, gain1 = _mixed_pair(again1, c1, a1, old1, k, i)
+            last, gain2 = _mixed_pair(again2, c2, a2, old2, k, i)
+            total1 = total1 + first * gain1
+            total2 = total2 + (product - first) * gain2
+            d = sum1 - last
+            total = total + product * d
+            store(s + j, last + d * ratio)
+        _add(phi + r, (a - number(c + SHARE)) * total)
+        _add(phi1 + r, number(c1 + JUMP) * total1)
+        _add(phi2 + r, number(c2 + JUMP) * total2)
+
+
+@kernel
 def _group1(x0, phi0, base, steps, n, p, s, points):
     """A node with a leaf and a leaf pair."""
     x, x2 = x0 + steps[n, COLUMN], x0 + steps[n + 1, COLUMN]
@@ -326,6 +373,9 @@ def _walk(steps, first, end, base, X, b, sets, phi0, w, points):
         elif kind == GROUP1:
             _group1(x0, phi0, base, steps, n, p, s, points)
             n += 1
+        elif kind == MIXED:
+            _mixed(x0, phi0, base, w, steps, n, p, s, points)
+            n += 2
         elif kind == BOTTOM:
             _bottom(x, missing_left, phi, p, s, c, points)
         elif kind == DOWN2:

@@ -49,39 +49,6 @@ def workspace_bytes(depth, k):
 
 
 @kernel
-def partners(feature, left, right, player, roots, n_players):
-    """Of each tree: nodes, categorical nodes, and pairs (split, other player above it)."""
-    out = np.zeros((len(roots), 2), np.int64)
-    seen = np.zeros(n_players, np.int64)
-    stack = np.empty(64, np.int64)
-    for tree in range(len(roots)):
-        top, distinct = 0, 0
-        stack[0] = roots[tree]
-        while top >= 0:
-            node = stack[top]
-            top -= 1
-            if node < 0:
-                who = player[feature[~node]]
-                seen[who] -= 1
-                distinct -= seen[who] == 0
-                continue
-            out[tree, 0] += 1
-            if feature[node] < 0:
-                continue
-            who = player[feature[node]]
-            out[tree, 1] += distinct - (seen[who] > 0)
-            distinct += seen[who] == 0
-            seen[who] += 1
-            if top + 4 > len(stack):
-                stack = np.concatenate((stack, np.empty(len(stack), np.int64)))
-            stack[top + 1] = ~node
-            stack[top + 2] = right[node]
-            stack[top + 3] = left[node]
-            top += 3
-    return out
-
-
-@kernel
 def write(nodes, player, value, roots, t, depth, steps, constants, links, starts):
     """Fills steps, constants, links (the partners of each split) and starts."""
     feature, threshold, left, right, missing_left, cover, set_start, set_words, other_left = nodes

@@ -16,6 +16,7 @@ from pellucid.trees.kernels.compiled import kernel
 
 # what to do
 DOWN2, DOWN1, UP2, UP1, BOTTOM, GROUP2, GROUP1, CATEGORY = 0, 1, 2, 3, 4, 5, 6, 7
+MIXED = 15  # a group in which a pair's player occurred before
 AGAIN = 8  # added where an earlier split of the path has the same player
 # columns of a step
 KIND, COLUMN, MISSING_LEFT, PLAYER, PRODUCT, LEFT, RIGHT = 0, 1, 2, 3, 4, 5, 6
@@ -23,6 +24,8 @@ SUM, SUM_LEFT, SUM_RIGHT, GOES, BEFORE, MASK_RIGHT, CONSTANTS, KEEP_MASK = 7, 8,
 STEP = 15
 # columns of a categorical step, besides COLUMN and MISSING_LEFT
 SET_START, SET_WORDS, OTHER_LEFT, SPARE = 4, 5, 6, 7
+# columns of the measure of a tree
+DEPTH, MOST, NODES, INNER, SETS, PARTNERS = 0, 1, 2, 3, 4, 5
 # constants of a node, in bytes: five numbers, then six per quadrature point (each kind together)
 THRESHOLD, YES, NO, SHARE, VALUE, JUMP, POINTS = 0, 8, 16, 24, 32, 40, 48
 
@@ -34,13 +37,14 @@ def workspace_bytes(depth, k):
 
 
 @kernel
-def measure(feature, left, right, player, roots, n_players):
-    """For each tree its depth and the most distinct players on a path."""
-    depths = np.zeros(len(roots), np.int64)
-    most = np.zeros(len(roots), np.int64)
+def measure(feature, left, right, set_words, player, roots, n_players):
+    """Of each tree: its depth, the most distinct players on a path, its nodes, inner nodes, categorical nodes, and
+    pairs of a split and another player above it."""
+    out = np.zeros((len(roots), 6), np.int64)
     seen = np.zeros(n_players, np.int64)
     stack = np.empty(64, np.int64)
     for tree in range(len(roots)):
+        size = out[tree]
         top = 0
         stack[0] = roots[tree]
         depth, distinct = 0, 0
@@ -54,11 +58,15 @@ def measure(feature, left, right, player, roots, n_players):
                 distinct -= seen[who] == 0
                 depth -= 1
                 continue
+            size[NODES] += 1
             if feature[node] < 0:
-                depths[tree] = max(depths[tree], depth)
-                most[tree] = max(most[tree], distinct)
+                size[DEPTH] = max(size[DEPTH], depth)
+                size[MOST] = max(size[MOST], distinct)
                 continue
             who = player[feature[node]]
+            size[INNER] += 1
+            size[SETS] += set_words[node] > 0
+            size[PARTNERS] += distinct - (seen[who] > 0)
             distinct += seen[who] == 0
             seen[who] += 1
             depth += 1
@@ -68,30 +76,7 @@ def measure(feature, left, right, player, roots, n_players):
             stack[top + 2] = right[node]
             stack[top + 3] = left[node]
             top += 3
-    return depths, most
-
-
-@kernel
-def count(feature, left, right, set_words, roots):
-    """Inner nodes of some trees, and how many of them are categorical."""
-    inner, sets = 0, 0
-    stack = np.empty(64, np.int64)
-    for root in roots:
-        top = 0
-        stack[0] = root
-        while top >= 0:
-            node = stack[top]
-            top -= 1
-            if feature[node] < 0:
-                continue
-            inner += 1
-            sets += set_words[node] > 0
-            if top + 3 > len(stack):
-                stack = np.concatenate((stack, np.empty(len(stack), np.int64)))
-            stack[top + 1] = left[node]
-            stack[top + 2] = right[node]
-            top += 2
-    return inner, sets
+    return out
 
 
 @kernel
@@ -249,6 +234,14 @@ def write(nodes, player, value, roots, t, depth, steps, constants, starts):
                     and steps[r + 2, KIND] == BOTTOM
                 ):
                     steps[r, KIND] = GROUP2
+                elif (
+                    not again[d]
+                    and not one
+                    and n == r + 3
+                    and steps[r + 1, KIND] % AGAIN == BOTTOM
+                    and steps[r + 2, KIND] % AGAIN == BOTTOM
+                ):
+                    steps[r, KIND] = MIXED
                 else:
                     for j in range(STEP):
                         steps[n, j] = steps[r, j]
