@@ -34,12 +34,23 @@ def assert_row(rows, positions, reference=MIXED):
         np.testing.assert_array_equal(rows.codes(j), expected.codes(j))
 
 
-@pytest.mark.parametrize("position", [1, np.int64(1)])
+@pytest.mark.parametrize("position", [1, np.int64(1), np.array(1), np.array(1, dtype="uint8")])
 def test_a_position(position):
     assert_row(Data.of(MIXED).rows(position), [1])
 
 
-@pytest.mark.parametrize("positions", [[2, 0], (2, 0), [np.int64(2), np.int64(0)], range(2, -1, -2)])
+@pytest.mark.parametrize(
+    "positions",
+    [
+        [2, 0],
+        (2, 0),
+        [np.int64(2), np.int64(0)],
+        range(2, -1, -2),
+        pd.Index([2, 0]),
+        pd.RangeIndex(2, -1, -2),
+        pd.Index([2, 0], dtype="Int64"),
+    ],
+)
 def test_positions(positions):
     assert_row(Data.of(MIXED).rows(positions), [2, 0])
 
@@ -62,6 +73,8 @@ def test_positions_keep_their_outcome_and_weight_and_foreign_rows_have_none():
         lambda row: MIXED.iloc[[row], ::-1],
         lambda row: MIXED.iloc[[row]].assign(target=1),
         lambda row: [MIXED.iloc[row].to_dict()],
+        lambda row: [MIXED.iloc[row]],
+        lambda row: (MIXED.iloc[row, ::-1],),
         lambda row: MIXED.iloc[row].to_numpy(dtype=object),
         lambda row: MIXED.iloc[[row]].to_numpy(dtype=object),
         lambda row: [list(MIXED.iloc[row])],
@@ -77,6 +90,8 @@ def test_positions_keep_their_outcome_and_weight_and_foreign_rows_have_none():
         "other order",
         "more columns",
         "list of dicts",
+        "list of Series",
+        "tuple of Series in another order",
         "1-D array",
         "2-D array",
         "list of lists",
@@ -88,6 +103,14 @@ def test_positions_keep_their_outcome_and_weight_and_foreign_rows_have_none():
 )
 def test_a_row_in_any_form(form, row):
     assert_row(Data.of(MIXED).rows(form(row)), [row])
+
+
+def test_series_in_a_list_are_read_by_their_labels_each():
+    """By position, swapped columns of one type would be mistaken for one another."""
+    X = pd.DataFrame({"a": [1.0, 2.0], "b": [10.0, 20.0]})
+    rows = Data.of(X).rows([X.iloc[1, ::-1], X.iloc[0], {"b": 5.0, "a": 0.5}])
+    assert rows.frame.native.to_numpy().tolist() == [[2.0, 20.0], [1.0, 10.0], [0.5, 5.0]]
+    assert Data.of([X.iloc[0], X.iloc[1, ::-1]]).frame.native == X.to_dict("records")
 
 
 def test_a_row_of_plain_python_values():
@@ -144,6 +167,22 @@ def test_an_integer_array_is_a_row_and_never_positions():
         ([0, 7], "row 7 is out of range"),
         ([], "the list of rows to explain is empty"),
         (range(0), "the list of rows to explain is empty"),
+        (pd.Index([]), "the list of rows to explain is empty"),
+        (pd.Index([0, 7]), "row 7 is out of range"),
+        (
+            pd.Index(["a", "b"]),
+            r"are a pandas Index of labels; give row positions .* as in X.loc\[labels\]",
+        ),
+        (pd.Index([True, False]), "are a pandas Index of labels"),
+        (pd.Index([0.0, 1.0]), "are a pandas Index of labels"),
+        (pd.DatetimeIndex(["2024-01-01"]), "are a pandas DatetimeIndex of labels"),
+        (pd.array([0, 1]), "X is a pandas IntegerArray; give a DataFrame"),
+        (pd.Timestamp("2024-01-01"), "X is a pandas Timestamp; give a DataFrame"),
+        (np.array(7), "row 7 is out of range"),
+        (np.array(1.0), "are a single float64 value; give a row position, or one value per feature"),
+        (np.array(True), "are a single bool value"),
+        ([list(MIXED.iloc[0]), MIXED.iloc[1]], "row 0 of X is a list; give one dict per row"),
+        ([pd.Series([1, 2])], "the rows to explain lack the feature 'age'"),
         ({"age": 1}, "the rows to explain lack the feature 'rooms'"),
         (MIXED[["age", "rooms"]], "the rows to explain lack the feature 'city'"),
         (np.zeros(5), r"the rows to explain have 5 values but X has 6 features.*row positions as a list"),

@@ -6,6 +6,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.tree import DecisionTreeRegressor
 
 from pellucid.data import Data
 from pellucid.data.doorway import as_frame
@@ -110,3 +111,35 @@ def test_infinite_values_are_named():
 
 def test_batches_are_sized_by_the_stored_entries(wide):
     assert as_frame(wide).bytes_per_row() == 8 + 16 * -(-wide.nnz // 2_000)
+
+
+@pytest.mark.parametrize("make", [sparse.csr_array, sparse.csc_array, sparse.csr_matrix])
+def test_batches_have_the_indices_of_the_table(make):
+    """scikit-learn's trees take indices of 32 bits only."""
+    dense = np.random.default_rng(0).integers(0, 3, size=(20, 4)).astype(float)
+    table = make(dense)
+    assert table.indices.dtype == np.int32
+    tree = DecisionTreeRegressor(random_state=0).fit(table, dense[:, 0] + dense[:, 1])
+    other = make(dense)
+    other.indices, other.indptr = other.indices.astype(np.int64), other.indptr.astype(np.int64)
+    data, place = Data.of(table), np.arange(20)
+    frame = data.frame
+    for native in (
+        frame.replace({1: np.arange(20.0)}).native,
+        frame.scratch(2).fill({1: (np.arange(20.0), np.tile(place, 2))}, 40),
+        frame.take(place).native,
+        frame.head(3).native,
+        frame.select([3, 1, 0, 2]).native,
+        frame.from_columns(list(dense.T)).native,
+        data.rows(other).frame.native,
+        data.rows(dense).frame.native,
+    ):
+        assert native.indices.dtype == native.indptr.dtype == np.int32
+        tree.predict(native)
+    assert other.indices.dtype == other.indptr.dtype == np.int64
+
+
+def test_long_indices_stay_long():
+    table = sparse.csr_array(np.eye(3))
+    table.indices, table.indptr = table.indices.astype(np.int64), table.indptr.astype(np.int64)
+    assert as_frame(table).replace({0: np.ones(3)}).native.indices.dtype == np.int64

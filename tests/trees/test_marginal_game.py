@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pellucid.errors import InputError
 from pellucid.trees import marginal_game as game_module
 from pellucid.trees import predict as predicting
 from pellucid.trees import rows
@@ -161,12 +162,31 @@ def test_trees_whose_leaves_have_many_players_do_not_fit():
     assert fits(deep, np.zeros(40, int), rows=1, background=1).all()
 
 
+def test_tables_beyond_the_memory_are_not_made(monkeypatch):
+    ensemble, _, _ = big()
+    assert fits(ensemble, np.arange(8), rows=10**6, background=10**6).all()
+    monkeypatch.setattr(game_module, "_TABLE_BYTES", 10_000)
+    assert not fits(ensemble, np.arange(8), rows=10**6, background=10**6).all()
+
+
+def test_one_row_against_many_does_not_count_them_in_every_table():
+    ensemble, _, _ = big()
+    few, many = (fits(ensemble, np.arange(8), rows, background=10**6) for rows in (1, 10**5))
+    assert few.sum() < many.sum()
+
+
+def test_a_background_without_weight_is_refused():
+    ensemble, X, background = big()
+    with pytest.raises(InputError, match="weights of the background"):
+        marginal_values(ensemble, X, background, np.zeros(150), np.arange(8))
+
+
 def test_large_tables_are_not_made_for_a_handful_of_rows():
     wide = random_ensemble(
-        np.random.default_rng(0), n_features=12, n_trees=2, depth=11, early=0.0, categorical=0.0
+        np.random.default_rng(0), n_features=9, n_trees=2, depth=9, early=0.0, categorical=0.0
     )
-    assert not fits(wide, np.arange(12), rows=1, background=1).any()
-    assert fits(wide, np.arange(12), rows=10_000, background=10_000).all()
+    assert not fits(wide, np.arange(9), rows=1, background=1).any()
+    assert fits(wide, np.arange(9), rows=10_000, background=10_000).all()
 
 
 @settings(max_examples=30, deadline=None)

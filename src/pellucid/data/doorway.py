@@ -24,6 +24,11 @@ def library_of(value: object) -> set[str]:
     return {cls.__module__.partition(".")[0] for cls in type(value).__mro__}
 
 
+def is_series(value: Any) -> bool:
+    """Whether a value is a pandas Series: one row, whose labels are names of features."""
+    return "pandas" in library_of(value) and getattr(value, "ndim", 0) == 1 and hasattr(value, "items")
+
+
 def as_frame(table: Any, feature_names: Sequence[str] | None = None) -> Frame:
     """Wrap a table of any supported kind; the table itself is left alone."""
     frame = _wrap(table, feature_names)
@@ -48,9 +53,10 @@ def _wrap(table: Any, feature_names: Sequence[str] | None) -> Frame:
         return SparseFrame(table, feature_names)
     if isinstance(table, np.ndarray):
         return _wrap_array(table, feature_names)
-    if isinstance(table, Sequence) and table and isinstance(table[0], Mapping):
-        return RecordsFrame.from_dicts(table)
     if isinstance(table, Sequence) and not isinstance(table, str):
+        rows = [dict(row.items()) if is_series(row) else row for row in table]
+        if any(isinstance(row, Mapping) for row in rows):
+            return RecordsFrame.from_dicts(rows)
         return NumpyFrame(_matrix_of(table), feature_names)
     raise InputError(
         f"X is a {type(table).__name__}; give a pandas, polars or pyarrow table, a numpy array, a scipy sparse matrix or a list of dicts."
@@ -60,8 +66,10 @@ def _wrap(table: Any, feature_names: Sequence[str] | None) -> Frame:
 def _wrap_pandas(table: Any) -> Frame:
     from pellucid.data.pandas_frame import PandasFrame
 
-    if table.ndim != 2:
-        raise InputError("X is a pandas Series; give a DataFrame (series.to_frame() for one feature).")
+    if getattr(table, "ndim", 0) != 2:
+        raise InputError(
+            f"X is a pandas {type(table).__name__}; give a DataFrame (series.to_frame() for one feature)."
+        )
     return PandasFrame(table)
 
 

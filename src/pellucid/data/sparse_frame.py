@@ -14,6 +14,12 @@ from pellucid.data.numpy_frame import array_column, array_type, feature_labels
 from pellucid.errors import InputError
 
 
+def _narrow(rows: Any, dtype: np.dtype[Any]) -> None:
+    """Give a matrix of one's own indices of the dtype, if they fit: scikit-learn's trees refuse those of 64 bits."""
+    if rows.indices.dtype != dtype and max(rows.nnz, *rows.shape) <= np.iinfo(dtype).max:
+        rows.indices, rows.indptr = rows.indices.astype(dtype), rows.indptr.astype(dtype)
+
+
 @dataclass(frozen=True, eq=False)
 class SparseSummary:
     """One number per column: least and greatest value, values missing, different values present."""
@@ -42,6 +48,7 @@ class SparseFrame(Frame):
         return self._rows.asformat(self._format)
 
     def _like(self, rows: Any, names: Sequence[str] | None = None) -> Self:
+        _narrow(rows, self._rows.indices.dtype)
         return type(self)(rows, self.names if names is None else names, self._format)
 
     @property

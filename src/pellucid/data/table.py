@@ -10,7 +10,7 @@ import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.data.cells import missing_mask, object_type, objects_to_values
-from pellucid.data.doorway import as_frame, convert, library_of
+from pellucid.data.doorway import as_frame, convert, is_series, library_of
 from pellucid.data.frame import Frame
 from pellucid.data.schema import LazyCodes, Schema, learn
 from pellucid.data.sparse_frame import SparseFrame
@@ -90,11 +90,12 @@ class Data:
         return np.linspace(0, len(self) - 1, limit).astype(np.intp)
 
     def rows(self, rows: Any) -> Data:
-        """Rows to explain: a position in X or a list of them, or rows of the caller's own.
+        """Rows to explain: a position in X or a list (or Index) of them, or rows of the caller's own.
 
         Those may be a dict, a Series, a one-dimensional array (one row, never positions), or a table of
         any kind; tables may have their columns in another order.
         """
+        rows = _unwrapped(rows)
         if isinstance(rows, int | np.integer) and not isinstance(rows, bool):
             return self.take(self._positions([int(rows)]))
         if isinstance(rows, range) or _are_positions(rows):
@@ -139,6 +140,20 @@ class Data:
         return replace(self, frame=frame, columns=columns, weights=np.ones(len(frame)), y=None)
 
 
+def _unwrapped(rows: Any) -> Any:
+    """A pandas Index as a list of its values, an integer array without dimensions as the integer it holds."""
+    if isinstance(rows, np.ndarray) and rows.ndim == 0 and rows.dtype.kind in "iu":
+        return rows.item()
+    if "pandas" in library_of(rows) and hasattr(rows, "get_indexer"):
+        positions = rows.tolist()
+        if not _are_positions(positions):
+            raise InputError(
+                f"the rows to explain are a pandas {type(rows).__name__} of labels; give row positions (whole numbers from 0), or the rows themselves, as in X.loc[labels]."
+            )
+        return positions
+    return rows
+
+
 def _are_positions(rows: Any) -> bool:
     return isinstance(rows, list | tuple) and all(
         isinstance(row, int | np.integer) and not isinstance(row, bool) for row in rows
@@ -149,8 +164,12 @@ def _one_table(rows: Any, names: tuple[str, ...]) -> Frame:
     """A dict, Series, 1-D array or frame as a table."""
     if isinstance(rows, Mapping):
         return as_frame([rows])
-    if "pandas" in library_of(rows) and rows.ndim == 1:
-        return as_frame([dict(rows.items())])
+    if is_series(rows):
+        return as_frame([rows])
+    if isinstance(rows, np.ndarray) and rows.ndim == 0 and rows.dtype.names is None:
+        raise InputError(
+            f"the rows to explain are a single {rows.dtype} value; give a row position, or one value per feature."
+        )
     if isinstance(rows, np.ndarray) and rows.ndim == 1 and rows.dtype.names is None:
         rows = rows.reshape(1, -1)
     width = getattr(rows, "shape", (0, len(names)))[-1] if _is_nameless(rows) else len(names)

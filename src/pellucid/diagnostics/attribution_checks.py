@@ -64,7 +64,7 @@ def unread_trees(reason: str, difference: float, tolerance: float) -> Caveat:
 
 def _additivity(result: Attribution) -> Iterator[Caveat]:
     worst = result.additivity
-    if worst.relative > _RESIDUAL:
+    if not worst.relative <= _RESIDUAL:  # NaN is no small residual
         yield Caveat(
             code="not-additive",
             message=f"Base and contributions miss the prediction of row {worst.row} by {number(worst.residual)}, {percent(worst.relative)} of the row's numbers.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pellucid.arrays import FloatArray
-from pellucid.trees.convert.tree_model import Link
+from pellucid.trees.convert.tree_model import Link, TreeModel
 
 _PROBABILITIES = ("logistic", "softmax", "one-vs-rest")
 
@@ -26,3 +26,14 @@ def predictions(raw: FloatArray, link: Link, width: int, scale: str) -> FloatArr
         mirrored = 1 - made if link in _PROBABILITIES or scale == "probability" else -made
         made = np.hstack([mirrored, made])
     return np.asarray(made, dtype=np.float64)
+
+
+def magnitude(model: TreeModel, full: FloatArray, *, probability: bool) -> FloatArray:
+    """The size of each output, by which differences are judged: single precision rounds to a share of the numbers added."""
+    if probability:
+        return np.ones(full.shape[-1])
+    ensemble = model.ensemble
+    added = [np.abs(ensemble.base).max(initial=0.0)]
+    if model.link == "identity":
+        added.append(np.abs(ensemble.nodes.value).max(initial=0.0))
+    return np.maximum(np.abs(full).reshape(-1, full.shape[-1]).max(axis=0, initial=0.0), max(added))

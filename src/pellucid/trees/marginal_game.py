@@ -14,6 +14,7 @@ from math import comb
 import numpy as np
 
 from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from pellucid.errors import InputError
 from pellucid.trees.ensemble import Nodes, TreeEnsemble
 from pellucid.trees.kernels import marginal_program, path_program
 from pellucid.trees.kernels.blocks import ROWS, aligned, empty_blocks, from_blocks, into_blocks
@@ -24,9 +25,10 @@ from pellucid.trees.rows import Alone, Watch, dense, portions, share_out
 
 MOST_PLAYERS = 12  # of a leaf, for tables: 2^12 patterns times 12 players
 _TABLE_BYTES = 64 * 2**20
-# Measured: nanoseconds to fill a cell of a table, to read one, and to walk a deep tree with one background row.
-_NS_CELL, _NS_READ, _NS_PAIR = 3.0, 1.0, 500.0
-_SMALL = 50_000  # cells of a tree's tables that are filled without counting
+# Measured, in nanoseconds: to fill a cell of a table at one quadrature point, to read a cell, to count a background row in
+# a table, and to walk a tree with one background row (times its inner nodes to the power 0.6).
+_NS_CELL, _NS_READ, _NS_COUNT, _NS_WALK = 3.0, 3.0, 7.0, 8.0
+_TRIFLE = 5e5  # below this, per tree, tables are taken without comparing
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +55,10 @@ class Background:
     @classmethod
     def of(cls, X: AnyArray, weights: FloatArray | None, fill: float) -> Background:
         n = X.shape[0]
-        weights = np.full(n, 1.0 / n) if weights is None else np.asarray(weights, float) / np.sum(weights)
+        weights = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+        if not weights.sum() > 0:
+            raise InputError("the weights of the background add up to nothing; give some row a weight.")
+        weights = weights / weights.sum()
         blocked = into_blocks(dense(X, slice(0, n), fill), spare=1)
         return cls(blocked, into_blocks(weights[:, None])[:, 0, :].copy())
 
@@ -83,6 +88,7 @@ def marginal_values(
     for tables in _tables(ensemble, players, count, against, index, order, watch):
         for rows in portions(X.shape[0], len(players) + columns):
             values[rows, :, tables.output] += _read(ensemble, tables, dense(X, rows, fill), columns, watch)
+        del tables  # before the next are filled
     return values
 
 
@@ -101,12 +107,25 @@ def marginal_base(
 def fits(
     ensemble: TreeEnsemble, players: IntArray, rows: int, background: int, order: int = 1
 ) -> BoolArray:
-    """For each tree, whether tables are the cheaper way, by counting operations; never beyond `MOST_PLAYERS`."""
+    """For each tree, whether tables are the cheaper way, by counting operations; within `MOST_PLAYERS` and the memory."""
     players = np.asarray(players, dtype=np.int64)
-    sizes = _sizes(ensemble, players, int(players.max(initial=-1)) + 1, order)
-    tables = _NS_CELL * sizes[:, 5] + _NS_READ * rows * sizes[:, 3]
-    walks = _NS_PAIR * order * float(rows) * background
-    return (sizes[:, 4] >= 0) & ((tables <= walks) | (sizes[:, 5] <= _SMALL))
+    count = int(players.max(initial=-1)) + 1
+    inner, _, tables, columns, patterns, cells = _sizes(ensemble, players, count, order).T.astype(
+        np.float64
+    )
+    points = (_measured(ensemble, players, count)[:, path_program.MOST] + 1) // 2
+    by_tables = _NS_CELL * cells * points + _NS_READ * rows * columns + _NS_COUNT * background * tables
+    by_walks = _NS_WALK * np.maximum(inner, 1.0) ** 0.6 * order * float(rows) * background
+    room = (patterns >= 0) & (8 * (patterns + cells) <= _TABLE_BYTES)
+    return room & (by_tables <= np.maximum(by_walks, _TRIFLE))
+
+
+def _measured(ensemble: TreeEnsemble, players: IntArray, count: int) -> IntArray:
+    nodes = ensemble.nodes
+    measured: IntArray = path_program.measure(
+        nodes.feature, nodes.left, nodes.right, nodes.set_words, players, ensemble.roots, count
+    )
+    return measured
 
 
 def _sizes(ensemble: TreeEnsemble, players: IntArray, count: int, order: int) -> IntArray:
@@ -159,9 +178,7 @@ def _tables(
 ) -> Iterator[Tables]:
     """Tables of the trees, as many as fit the memory at once."""
     nodes = ensemble.nodes
-    measured = path_program.measure(
-        nodes.feature, nodes.left, nodes.right, nodes.set_words, players, ensemble.roots, count
-    )
+    measured = _measured(ensemble, players, count)
     depths = measured[:, path_program.DEPTH]
     sizes = _sizes(ensemble, players, count, order)
     for output in range(ensemble.n_outputs):
@@ -228,6 +245,7 @@ def _fill(
     n_points, points, node_weights = _rules(index, order)
     histogram, values = np.zeros(patterns), aligned(cells)
     size = marginal_program.workspace_bytes(depth) // 8 + ROWS
+    shared = watch.threads > 1 and categorical > 0  # categorical splits write into the spare column
 
     def work(first: int, end: int) -> None:
         fill_tables(
@@ -238,7 +256,7 @@ def _fill(
             tables,
             table_starts,
             leaf_values,
-            against.X.copy() if watch.threads > 1 else against.X,
+            against.X.copy() if shared else against.X,
             against.weights,
             n_points,
             points,

@@ -52,6 +52,7 @@ def dense(X: Any, rows: slice, fill: float) -> FloatArray:
     part = X[rows]
     if not hasattr(part, "indptr"):
         return np.asarray(part, dtype=np.float64)
+    part.sum_duplicates()
     out = np.full(part.shape, fill)
     row = np.repeat(np.arange(part.shape[0]), np.diff(part.indptr))
     out[row, part.indices] = part.data

@@ -21,7 +21,7 @@ from pellucid.errors import PellucidError
 from pellucid.models import Predictor
 from pellucid.runner import Batch, Run, Sweep
 from pellucid.trees.convert import TreeModel, Unsupported
-from pellucid.trees.links import predictions
+from pellucid.trees.links import magnitude, predictions
 from pellucid.trees.plain.choice import can_compile
 from pellucid.trees.reading import read
 
@@ -70,8 +70,8 @@ def _agrees(trees: _Trees) -> bool:
         got = sample.collect()
     except PellucidError:
         return False
-    size = max(1.0, float(np.abs(want).max(initial=0.0)))
-    return got.shape == want.shape and float(np.abs(got - want).max(initial=0.0)) <= _AGREE * size
+    size = magnitude(trees.model, want, probability=trees.predictor.raw_scale == "probability")
+    return got.shape == want.shape and bool((np.abs(got - want) <= _AGREE * size).all())
 
 
 @dataclass(frozen=True, eq=False)

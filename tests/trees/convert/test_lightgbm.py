@@ -316,6 +316,21 @@ class TestCategories:
         pd.testing.assert_frame_equal(frame, before)
         assert_same(lgb.Booster(model_str=model.booster_.model_to_string()), frame)
 
+    def test_thresholds_of_numbers_beside_sets(self):
+        """A split that only parts the missing values off has a threshold beyond all whole numbers."""
+        rng = np.random.default_rng(0)
+        X = pd.DataFrame(
+            {
+                "a": np.where(rng.random(N) < 0.3, np.nan, rng.integers(0, 5, N)),
+                "k": pd.Categorical(rng.choice(list("uvw"), N)),
+            }
+        )
+        model = lgb.LGBMRegressor(**FAST).fit(X, X["a"].isna() * 2 + (X["k"] == "u"))
+        _, trees = sections(model.booster_.model_to_string())
+        assert any(tree["num_cat"] != "0" for tree in trees)
+        assert max(float(t) for tree in trees for t in tree["threshold"].split()) > 2**63
+        assert_same(model, X)
+
     def test_other_levels(self):
         model, frame = self.fitted()
         other = frame.assign(

@@ -28,6 +28,7 @@ from sklearn.tree import (
     ExtraTreeRegressor,
 )
 
+from pellucid import Explainer
 from pellucid.errors import InputError
 from pellucid.trees.convert.registry import convert
 from pellucid.trees.convert.tree_model import Unsupported
@@ -196,6 +197,28 @@ def test_a_sparse_table_is_zero_where_it_stores_nothing(kind):
     X[np.abs(X) < 1] = 0
     model = RandomForestRegressor(5, random_state=0).fit(kind(X), y)
     assert_predicts(model, kind(X), model.predict(kind(X)))
+
+
+@pytest.mark.parametrize("make", [RandomForestRegressor, GradientBoostingRegressor])
+def test_a_frame_of_sparse_columns(make):
+    X, y = data()
+    X[np.abs(X) < 1] = 0
+    frame = pd.DataFrame.sparse.from_spmatrix(sparse.csr_matrix(X), columns=list("abcde"))
+    model = make(n_estimators=5, random_state=0).fit(frame, y)
+    assert_predicts(model, frame, model.predict(frame))
+    explainer = Explainer(model, frame)
+    full = Explainer(model, pd.DataFrame(X, columns=frame.columns))
+    np.testing.assert_array_equal(explainer.shap([0, 3]).values, full.shap([0, 3]).values)
+
+
+def test_a_frame_of_which_some_columns_are_sparse():
+    """What a sparse column does not store is its own fill value, missing or not."""
+    X, y = data()
+    X[::2, 1], X[::3, 2] = 7, np.nan
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    model = RandomForestRegressor(5, random_state=0).fit(frame, y)
+    some = frame.astype({"b": pd.SparseDtype(float, 7), "c": pd.SparseDtype(float, np.nan)})
+    assert_predicts(model, some, model.predict(frame))
 
 
 def test_frames_and_single_precision():

@@ -303,6 +303,14 @@ def test_sparse_tables():
     assert_predicts(model, sparse.csr_array(X), model.predict(sparse.csr_array(X)))
 
 
+def test_frames_of_sparse_columns():
+    X, y = data()
+    X[np.abs(X) < 1] = 0
+    frame = pd.DataFrame.sparse.from_spmatrix(sparse.csr_matrix(X), columns=list("abcde"))
+    model = VotingRegressor([("forest", FOREST), ("boost", BOOST)]).fit(frame, y)
+    assert_predicts(model, frame, model.predict(frame))
+
+
 def test_a_member_may_read_cells_that_are_not_stored_as_missing():
     xgboost = pytest.importorskip("xgboost")
     X, y = data()

@@ -55,13 +55,13 @@ def shap(
     _check_amounts(budget=budget, tolerance=tolerance)
     explained, players = data.rows(rows), data.schema.players()
     asked = _on_scale(predictor, scale)
-    trees = _trees(asked, explained, method, game, scale, run)
+    trees = _trees(asked, explained, data, method, game, scale, run)
     if isinstance(trees, ExplainedTrees):
         absent = None if game == "path" else background_rows(data, background, run)
         solved = tree_shap(asked, trees, absent, players=players, interactions=interactions, run=run)
     else:
         absent = background_rows(data, background, run, most=MOST)
-        remedy = ", or scale='auto', which its trees answer at once" if trees.kind == "scale" else ""
+        remedy = _remedy(asked, trees)
         solved = shapley_exact(
             asked, absent, explained, players=players, interactions=interactions, budget=budget, remedy=remedy, run=run
         )  # fmt: skip
@@ -84,7 +84,9 @@ def _check_choices(**given: str) -> None:
 
 def _check_amounts(**given: float | None) -> None:
     for name, value in given.items():
-        if value is not None and (isinstance(value, bool) or not value > 0):
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not value > 0:
             raise InputError(f"{name}={value!r} is no amount; give a positive number or None.")
 
 
@@ -106,23 +108,35 @@ def _on_scale(predictor: Predictor, scale: Scale) -> Predictor:
 
 
 def _trees(
-    predictor: Predictor, rows: Data, method: Method, game: Game, scale: Scale, run: Run
+    predictor: Predictor, rows: Data, data: Data, method: Method, game: Game, scale: Scale, run: Run
 ) -> ExplainedTrees | Refusal:
     """The model's trees, or why they do not answer; an error where nothing else can."""
     if method == "exact" and game == "path":
         raise InputError("method='exact' answers the marginal game; use method='tree' with game='path'.")
     if method == "exact":
         return Refusal("no trees", "method='exact' was asked for")
-    found = explained_trees(predictor, rows, run)
+    found = explained_trees(predictor, rows, data, run)
     if isinstance(found, ExplainedTrees) and scale == "probability" and found.scale != "probability":
         found = Refusal(
             "scale", f"the trees of {predictor.name} add up to {found.scale}, not to probabilities"
         )
     if isinstance(found, Refusal) and (method == "tree" or game == "path"):
         asking = "method='tree'" if method == "tree" else "game='path'"
-        instead = "scale='auto'" if found.kind == "scale" else "method='auto' and game='marginal'"
+        instead = _other_scale(predictor) if found.kind == "scale" else "method='auto' and game='marginal'"
         raise InputError(f"{asking} needs trees, but {found.reason}; use {instead}.")
     return found
+
+
+def _other_scale(predictor: Predictor) -> str:
+    """The scale on which the trees add up, as an argument."""
+    return "scale='probability'" if predictor.link == "logit" else "scale='auto'"
+
+
+def _remedy(predictor: Predictor, refusal: Refusal) -> str:
+    """What else could be done, or why the trees were not read, for the error of an enumeration that is too long."""
+    if refusal.kind == "scale":
+        return f", or {_other_scale(predictor)}, which its trees answer at once"
+    return f" (its trees do not serve: {refusal.reason})" if refusal.kind in ("unread", "unlike") else ""
 
 
 # -- wrapping ----------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ Cost. The explained rows, once; everything else is read off the trees.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -26,8 +27,8 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
-from pellucid.errors import InputError
-from pellucid.explanations.words import number
+from pellucid.errors import InputError, PellucidError
+from pellucid.explanations.words import percent
 from pellucid.methods.attribution.shapley_exact import Players
 from pellucid.methods.attribution.solved import Solved
 from pellucid.models import Predictor
@@ -35,11 +36,13 @@ from pellucid.runner import Run
 from pellucid.trees.convert import NotTrees, TreeModel, Unsupported
 from pellucid.trees.convert.combine import rescaled
 from pellucid.trees.convert.tree_model import Link
-from pellucid.trees.links import predictions
+from pellucid.trees.links import magnitude, predictions
 from pellucid.trees.predict import predict
 from pellucid.trees.reading import read
 
 _AGREE = 1e-5  # relative; libraries add up their trees in single precision
+_COMPARED = 200  # rows of the data, and as many mixtures
+_MIXING = 20  # key of the random numbers
 
 
 @dataclass(frozen=True)
@@ -71,15 +74,20 @@ class ExplainedTrees:
         return replace(self, matrix=self.matrix[:n], prediction=self.prediction[:n])
 
 
-def explained_trees(predictor: Predictor, rows: Data, run: Run) -> ExplainedTrees | Refusal:
-    """The model's trees for the explained outputs, if they reproduce its predictions of these rows."""
+def explained_trees(predictor: Predictor, rows: Data, data: Data, run: Run) -> ExplainedTrees | Refusal:
+    """The model's trees for the explained outputs, if they reproduce its predictions.
+
+    They must do so on the explained rows, on rows of the reference data, and on rows mixed from those: what the games
+    ask about is not only what is explained.
+    """
     model = read(run, predictor)
     if isinstance(model, Unsupported):
         return Refusal("no trees" if isinstance(model, NotTrees) else "unread", str(model))
     full = run.predict(predictor, rows, full=True)
     matrix = model.encode(predictor.dressed(rows.frame))
     raw = predict(model.ensemble, matrix)
-    link = _agreeing_link(model, raw, full, predictor.name)
+    others = run.remember("trees and predictions", lambda: _compared(predictor, model, data, run))
+    link = _agreeing_link(model, np.vstack([raw, others[0]]), np.vstack([full, others[1]]), predictor)
     if isinstance(link, Refusal):
         return link
     scale = str(predictor.raw_scale if link == "identity" else model.scale)
@@ -138,30 +146,64 @@ def tree_shap(
 # -- the trees ---------------------------------------------------------------------------------------
 
 
-def _agreeing_link(model: TreeModel, raw: FloatArray, full: FloatArray, name: str) -> Link | Refusal:
+def _compared(
+    predictor: Predictor, model: TreeModel, data: Data, run: Run
+) -> tuple[FloatArray, FloatArray]:
+    """The sums of the trees and the model's predictions, on rows of the data and on mixtures of them."""
+    some = data.take(data.spread(_COMPARED))
+    parts = [_both(predictor, model, some, run)]
+    if data.frame.kind != "sparse":
+        generator = run.generator(_MIXING)
+        columns = {
+            j: some.frame.gather(some.frame.native_column(j), generator.permutation(len(some)))
+            for j in range(len(some.frame.names))
+        }
+        with suppress(
+            PellucidError
+        ):  # a model may refuse a mixture; it is then asked no more than real rows
+            parts.append(_both(predictor, model, some.like(some.frame.replace(columns), None), run))
+    raw, full = (np.vstack(arrays) for arrays in zip(*parts, strict=True))
+    return raw, full
+
+
+def _both(predictor: Predictor, model: TreeModel, rows: Data, run: Run) -> tuple[FloatArray, FloatArray]:
+    with run.checking():
+        full = run.predict(predictor, rows, full=True)
+    return predict(model.ensemble, model.encode(predictor.dressed(rows.frame))), full
+
+
+def _agreeing_link(
+    model: TreeModel, raw: FloatArray, full: FloatArray, predictor: Predictor
+) -> Link | Refusal:
     """How the trees' sums become the predictions: as the model says, or as they are (a decision function)."""
     width = full.shape[1]
-    candidates: list[Link] = [model.link, "identity"] if model.link != "identity" else ["identity"]
-    differences = [_difference(predictions(raw, link, width, model.scale), full) for link in candidates]
-    tolerance = _AGREE * max(1.0, float(np.abs(full).max(initial=0.0)))
+    candidates: list[Link] = [model.link]
+    if model.link not in ("identity", "other"):
+        candidates.append("identity")
+    size = magnitude(model, full, probability=predictor.raw_scale == "probability")
+    differences = [
+        _difference(predictions(raw, link, width, model.scale), full, size) for link in candidates
+    ]
     best = int(np.argmin(differences))
-    if differences[best] <= tolerance:
+    if differences[best] <= _AGREE:
         return candidates[best]
     if not np.isfinite(differences[best]):
         how = "in a way that is not read" if model.link == "other" else f"of {raw.shape[1]} into {width}"
-        return Refusal("unread", f"{name} turns the sums of its trees into predictions {how}")
+        return Refusal("unread", f"{predictor.name} turns the sums of its trees into predictions {how}")
     return Refusal(
         "unlike",
-        f"the trees read from {name} miss its own predictions by up to {number(differences[best])}",
+        f"the trees read from {predictor.name} miss its own predictions by up to {percent(differences[best])} of their size",
         differences[best],
-        tolerance,
+        _AGREE,
     )
 
 
-def _difference(predicted: FloatArray | None, full: FloatArray) -> float:
+def _difference(predicted: FloatArray | None, full: FloatArray, size: FloatArray) -> float:
+    """The largest difference, as a share of the size of its output."""
     if predicted is None or predicted.shape != full.shape:
         return np.inf
-    return float(np.abs(predicted - full).max(initial=0.0))
+    worst = np.abs(predicted - full).max(axis=0, initial=0.0)
+    return float((worst / np.where(size > 0, size, 1.0)).max())
 
 
 def _outputs(

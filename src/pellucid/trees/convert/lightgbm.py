@@ -232,9 +232,8 @@ def _category_sets(
     first[[tree["num_cat"] != "0" for tree in trees]] = np.cumsum(count) - count
     half = np.array(_integers(some, "cat_threshold"), dtype=np.uint64)
 
-    at = (np.repeat(first, splits) + threshold.astype(np.int64))[
-        categorical
-    ]  # the threshold is the set's number
+    number = threshold[categorical].astype(np.int64)  # the threshold is the set's number
+    at = np.repeat(first, splits)[categorical] + number
     size = boundary[at + 1] - boundary[at]
     words[categorical] = np.maximum((size + 1) // 2, 1)
     start[categorical] = np.cumsum(words[categorical]) - words[categorical]

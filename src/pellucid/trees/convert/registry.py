@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pellucid.data.doorway import library_of
-from pellucid.trees.convert.tree_model import NotTrees, TreeModel
+from pellucid.trees.convert.tree_model import NotTrees, TreeModel, Unsupported
 
 # (library, module with `convert(model) -> TreeModel`), most specific first
 KNOWN: tuple[tuple[str, str], ...] = (
@@ -19,15 +19,31 @@ KNOWN: tuple[tuple[str, str], ...] = (
     ("sklearn", "pellucid.trees.convert.sklearn"),
 )
 
+_BOOSTERS = ("xgboost", "lightgbm", "catboost")
+_VERBS = ("predict", "predict_proba", "decision_function")
+
 
 def convert(model: Any) -> TreeModel:
     """The model as trees; raises `Unsupported`, naming the reason, where it is none or not all trees."""
     libraries = {"onnx"} if _is_onnx_file(model) else library_of(model)
     for library, module in KNOWN:
         if library in libraries:
+            if library in _BOOSTERS:
+                _refuse_own_verbs(model)
             converted: TreeModel = import_module(module).convert(model)
             return converted
     raise NotTrees(f"{type(model).__name__} is not a tree model that the tree engine reads")
+
+
+def _refuse_own_verbs(model: Any) -> None:
+    """A model that predicts in a way of its own (a subclass, a replaced method) is not what its library's trees add up to."""
+    for verb in _VERBS:
+        owner = next((cls for cls in type(model).__mro__ if verb in vars(cls)), None)
+        own = verb in getattr(model, "__dict__", ())
+        if own or (owner is not None and owner.__module__.partition(".")[0] not in (*_BOOSTERS, "sklearn")):
+            raise Unsupported(
+                f"{type(model).__name__} has a {verb} of its own, which its trees know nothing of"
+            )
 
 
 def _is_onnx_file(model: Any) -> bool:

@@ -67,7 +67,7 @@ def _refuse_own_verbs(model: Any, parent: type) -> None:
     """A subclass from elsewhere that predicts in its own way (quantiles, say) is not its parent's sum."""
     for verb in _VERBS:
         owner = next((cls for cls in type(model).__mro__ if verb in vars(cls)), parent)
-        if not owner.__module__.startswith("sklearn."):
+        if verb in vars(model) or not owner.__module__.startswith("sklearn."):
             raise Unsupported(
                 f"{type(model).__name__} has a {verb} of its own: it is not read like the {parent.__name__} it derives from"
             )

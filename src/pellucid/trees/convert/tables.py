@@ -7,10 +7,16 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import FloatArray
+from pellucid.data.doorway import library_of
 
 
 def dense(table: Any, fill: float = 0.0) -> Any:
-    """The table itself, or for a sparse matrix the full one, with `fill` in the cells it does not store."""
+    """The table itself, or for a sparse matrix the full one, with `fill` in the cells it does not store.
+
+    Sparse columns of a pandas frame say themselves what those cells hold.
+    """
+    if "pandas" in library_of(table):
+        return _dense_columns(table)
     if not callable(getattr(table, "toarray", None)):
         return table
     if fill == 0:
@@ -21,6 +27,14 @@ def dense(table: Any, fill: float = 0.0) -> Any:
     full = np.full(stored.shape, fill)
     full[stored.row, stored.col] = stored.data
     return full
+
+
+def _dense_columns(table: Any) -> Any:
+    """A pandas frame without sparse columns."""
+    from pandas import SparseDtype
+
+    full = {name: dtype.subtype for name, dtype in table.dtypes.items() if isinstance(dtype, SparseDtype)}
+    return table.astype(full) if full else table
 
 
 def numbers(table: Any) -> FloatArray:

@@ -8,7 +8,7 @@ left, with a = 1 for rows that go left, r = F_left / F_before and 1 - r belong t
     up:     D = S_left - S_right,   S = S_right + r D
             phi_player += sum_k w_k P(t_k) e(t_k) D(t_k)
 
-with e = a - z at a player's first split and, at a later one, the change of (a - z)/F that the split makes
+with e = a - z at a player's first split and, at a later one, r times the change of (a - z)/F that the split makes
 (zero for rows that had left the player's interval before). r and e are linear in the row's decisions; their
 coefficients are prepared in path_program.py. The weights w_k are put into P at the root. Everything is a
 convex combination: nothing cancels, at any depth.

@@ -209,6 +209,9 @@ def batches(weight: IntArray, most: int) -> Iterator[IntArray]:
 
 def coalitions(count: int, order: int) -> IntArray:
     """The players of each column of a result of that order, ascending: ``(columns, order)``."""
+    if order == 2:
+        high, low = np.tril_indices(count, -1)
+        return np.stack([low, high], axis=1)
     sets = sorted(combinations(range(count), order), key=lambda members: members[::-1])
     return np.array(sets, dtype=np.intp).reshape(-1, order)
 
