@@ -175,7 +175,7 @@ def X(rng):
     return hard_rows(rows.astype(np.float32), [-2, -1, 0, 1, 2, 3]).astype(np.float32)
 
 
-@pytest.mark.parametrize("version", [1, 3])
+@pytest.mark.parametrize("version", [1, 2, 3])
 @pytest.mark.parametrize("modes", [(m,) for m in MODES] + [MODES])
 def test_every_mode_of_the_regressor(rng, X, version, modes):
     given = lists([a_tree(rng, modes) for _ in range(5)], rng)
