@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 
 from pellucid.errors import InputError
+from pellucid.trees import engine
 from pellucid.trees import marginal_game as tables
 from pellucid.trees.engine import attribute, coalition_values
 from reference.indices import interaction_matrix, shapley
@@ -68,3 +69,11 @@ def test_a_game_that_lacks_what_it_needs_says_so():
         attribute(ensemble, X, game="marginal")
     with pytest.raises(InputError, match="background"):
         attribute(ensemble, X, game="marginal", background=X[:0])
+
+
+def test_interactions_that_would_fill_the_memory_are_refused(monkeypatch):
+    ensemble, X, _ = mixed()
+    monkeypatch.setattr(engine, "_MOST_BYTES", 8 * len(X) * 19**2)
+    with pytest.raises(InputError, match=r"20 features in 8 rows .*groups="):
+        attribute(ensemble, X, game="path", interactions=True)
+    assert attribute(ensemble, X, game="path").interactions is None

@@ -15,6 +15,7 @@ from pellucid.trees.quadrature import Index
 from pellucid.trees.rows import Alone, Watch, dense
 
 Game = Literal["path", "marginal"]
+_MOST_BYTES = 2 * 2**30  # of a matrix of interactions; working on it takes about twice that
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +55,8 @@ def attribute(
     """
     players = np.arange(ensemble.n_features) if players is None else np.asarray(players, dtype=np.int64)
     compiled = _compiled(ensemble, X, game, background, 2 if interactions else 1)
+    if interactions:
+        _check_room(X.shape[0], int(players.max(initial=-1)) + 1, ensemble.n_outputs)
     ask = _Game(ensemble, game, background, weights, players, fill, run or Alone(), compiled)
     try:
         values = ask.indices(X, "shapley", 1)
@@ -177,6 +180,15 @@ def _compiled(
 ) -> bool:
     against = 0 if game == "path" or background is None else background.shape[0]
     return plain.worth_compiling(ensemble, X.shape[0], against, order)
+
+
+def _check_room(rows: int, players: int, outputs: int) -> None:
+    """Refuses a matrix of interactions that would fill the memory."""
+    size = 8 * rows * players**2 * outputs
+    if size > _MOST_BYTES:
+        raise InputError(
+            f"the interactions of {players} features in {rows} rows take {size / 2**30:.0f} GB; explain fewer rows at once, or put features into groups (groups=)."
+        )
 
 
 def _some(ensemble: TreeEnsemble, trees: AnyArray) -> TreeEnsemble:
