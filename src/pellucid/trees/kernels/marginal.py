@@ -20,11 +20,11 @@ from __future__ import annotations
 import numpy as np
 
 from pellucid.trees.kernels.blocks import COLUMN_BYTES, ROWS
+from pellucid.trees.kernels.categories import CATEGORY, decide_categories
 from pellucid.trees.kernels.compiled import kernel
 from pellucid.trees.kernels.marginal_program import (
     AGAIN,
     BEFORE,
-    CATEGORY,
     COLUMN,
     COUNT,
     HISTOGRAM,
@@ -43,7 +43,6 @@ from pellucid.trees.kernels.marginal_program import (
     TABLE,
     VALUES,
 )
-from pellucid.trees.kernels.path import decide_categories
 from pellucid.trees.kernels.simd import (
     VECTOR_BYTES,
     choose,

@@ -11,14 +11,14 @@ from __future__ import annotations
 import numpy as np
 
 from pellucid.trees.kernels.blocks import COLUMN_BYTES
+from pellucid.trees.kernels.categories import HALF, write_category
 from pellucid.trees.kernels.compiled import kernel
 
-# what to do; the categorical step is that of path_program
-SPLIT, LEAF, PAIR, CATEGORY = 0, 1, 2, 7
-# columns of a step (the first three as in path_program; the others of a categorical step are 4 to 7 there)
+# what to do
+SPLIT, LEAF, PAIR = 0, 1, 2
+# columns of a step
 KIND, COLUMN, MISSING_LEFT, PATTERN, TABLE, AGAIN, BEFORE = 0, 1, 2, 8, 9, 10, 11
 PATTERN_LEFT, PATTERN_RIGHT, MASK_LEFT, MASK_RIGHT = 12, 13, 14, 15
-SET_START, SET_WORDS, OTHER_LEFT, SPARE = 4, 5, 6, 7
 STEP = 16
 # columns of a table: its players, where its histogram and its values begin, and of what they are: which columns
 # of the result (players, or pairs of players) from where on, and how many
@@ -130,7 +130,7 @@ def write(
     table_starts,
 ):
     """Fills the steps of some trees, their two numbers each (threshold, bit), and the list of their tables."""
-    feature, threshold, left, right, missing_left, _, set_start, set_words, other_left = nodes
+    feature, threshold, left, right, missing_left, _, _, set_words, _ = nodes
     column = COLUMN_BYTES
     masks = 2 * (depth + 2) * column
     path = np.empty(depth + 2, np.int64)
@@ -169,15 +169,8 @@ def write(
                 position[d] = position[earlier] if again[d] else distinct
                 categorical = set_words[node] > 0
                 if categorical:
-                    step = steps[n]
+                    write_category(steps[n], nodes, node, len(player))
                     n += 1
-                    step[KIND] = CATEGORY
-                    step[COLUMN] = feature[node] * column
-                    step[MISSING_LEFT] = missing_left[node]
-                    step[SET_START] = set_start[node]
-                    step[SET_WORDS] = set_words[node]
-                    step[OTHER_LEFT] = other_left[node]
-                    step[SPARE] = len(player) * column
                 step = steps[n]
                 step[COLUMN] = (len(player) if categorical else feature[node]) * column
                 step[MISSING_LEFT] = missing_left[node] and not categorical
@@ -188,7 +181,7 @@ def write(
                 step[MASK_LEFT] = masks + 2 * d * column
                 step[MASK_RIGHT] = step[MASK_LEFT] + column
                 step[BEFORE] = masks + (2 * earlier + turn[earlier]) * column if again[d] else 0
-                numbers[n, 0] = 0.5 if categorical else threshold[node]
+                numbers[n, 0] = HALF if categorical else threshold[node]
                 numbers[n, 1] = np.float64(1 << position[d])
                 if not again[d]:
                     present[distinct] = who

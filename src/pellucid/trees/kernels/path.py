@@ -16,15 +16,13 @@ convex combination: nothing cancels, at any depth.
 
 from __future__ import annotations
 
-import numpy as np
-
 from pellucid.trees.kernels.blocks import COLUMN_BYTES, ROWS
+from pellucid.trees.kernels.categories import CATEGORY, decide_categories
 from pellucid.trees.kernels.compiled import kernel
 from pellucid.trees.kernels.path_program import (
     AGAIN,
     BEFORE,
     BOTTOM,
-    CATEGORY,
     COLUMN,
     CONSTANTS,
     DOWN1,
@@ -40,15 +38,11 @@ from pellucid.trees.kernels.path_program import (
     MISSING_LEFT,
     MIXED,
     NO,
-    OTHER_LEFT,
     PLAYER,
     POINTS,
     PRODUCT,
     RIGHT,
-    SET_START,
-    SET_WORDS,
     SHARE,
-    SPARE,
     SUM,
     SUM_LEFT,
     SUM_RIGHT,
@@ -339,22 +333,6 @@ def _again_bottom(x, missing_left, phi, p, s, c, before, points):
             total = total + load(p + j) * _again_gain(h, old, now, k, i)
             store(s + j, last + jump * _again_ratio(c, old, now, k, i))
         _add(phi + r, jump * total)
-
-
-@kernel
-def decide_categories(step, sets, block):
-    """Writes 0 for rows that go left and 1 for the others into the block's spare column."""
-    column, spare = step[COLUMN] // 8, step[SPARE] // 8
-    for r in range(ROWS):
-        x = block[column + r]
-        if np.isnan(x):
-            goes = step[MISSING_LEFT] != 0
-        elif x > -1 and x < 64 * step[SET_WORDS]:
-            code = np.int64(x)
-            goes = (sets[step[SET_START] + code // 64] >> np.uint64(code % 64)) & np.uint64(1) != 0
-        else:
-            goes = step[OTHER_LEFT] != 0
-        block[spare + r] = 0.0 if goes else 1.0
 
 
 @kernel

@@ -14,9 +14,9 @@ from __future__ import annotations
 import numpy as np
 
 from pellucid.trees.kernels.blocks import COLUMN_BYTES, ROWS
+from pellucid.trees.kernels.categories import HALF, decide_categories, write_category
 from pellucid.trees.kernels.compiled import kernel
 from pellucid.trees.kernels.marginal_program import pair
-from pellucid.trees.kernels.path import decide_categories
 from pellucid.trees.kernels.path_program import again_constants
 from pellucid.trees.kernels.simd import (
     VECTOR_BYTES,
@@ -28,9 +28,9 @@ from pellucid.trees.kernels.simd import (
     store,
 )
 
-LEAF, SPLIT, JOIN, CATEGORY = 0, 1, 2, 7
-# columns of a step (the first three and 4 to 7 of a categorical step as in path_program)
-KIND, COLUMN, MISSING_LEFT, SET_START, SET_WORDS, OTHER_LEFT, SPARE = 0, 1, 2, 4, 5, 6, 7
+LEAF, SPLIT, JOIN = 0, 1, 2
+# columns of a step
+KIND, COLUMN, MISSING_LEFT = 0, 1, 2
 PRODUCT, SUM, LEFT, SUM_LEFT, GOES, BEFORE, MASK_LEFT, CONSTANTS, PARTNERS, PARTNERS_END = (
     8, 9, 10, 11, 12, 13, 14, 15, 16, 17,
 )  # fmt: skip
@@ -51,7 +51,7 @@ def workspace_bytes(depth, k):
 @kernel
 def write(nodes, player, value, roots, t, depth, steps, constants, links, starts):
     """Fills steps, constants, links (the partners of each split) and starts."""
-    feature, threshold, left, right, missing_left, cover, set_start, set_words, other_left = nodes
+    feature, threshold, left, right, missing_left, cover, _, set_words, _ = nodes
     k = len(t)
     column, product = COLUMN_BYTES, k * COLUMN_BYTES
     sums = 2 * (depth + 2) * product
@@ -87,15 +87,8 @@ def write(nodes, player, value, roots, t, depth, steps, constants, links, starts
                 z = cover[low] / total if total > 0 else 0.5
                 categorical = set_words[node] > 0
                 if categorical:
-                    step = steps[n]
+                    write_category(steps[n], nodes, node, len(player))
                     n += 1
-                    step[KIND], step[COLUMN], step[MISSING_LEFT] = (
-                        CATEGORY,
-                        feature[node] * column,
-                        missing_left[node],
-                    )
-                    step[SET_START], step[SET_WORDS] = set_start[node], set_words[node]
-                    step[OTHER_LEFT], step[SPARE] = other_left[node], len(player) * column
                 step = steps[n]
                 row[d] = n
                 n += 1
@@ -111,7 +104,7 @@ def write(nodes, player, value, roots, t, depth, steps, constants, links, starts
                 step[BEFORE] = ones
                 step[CONSTANTS] = 8 * used
                 before[d] = 1.0
-                constants[used] = 0.5 if categorical else threshold[node]
+                constants[used] = HALF if categorical else threshold[node]
                 constants[used + 1] = z
                 at = used + 2
                 used += 2 + 4 * k

@@ -12,18 +12,17 @@ from __future__ import annotations
 import numpy as np
 
 from pellucid.trees.kernels.blocks import COLUMN_BYTES
+from pellucid.trees.kernels.categories import HALF, write_category
 from pellucid.trees.kernels.compiled import kernel
 
 # what to do
-DOWN2, DOWN1, UP2, UP1, BOTTOM, GROUP2, GROUP1, CATEGORY = 0, 1, 2, 3, 4, 5, 6, 7
+DOWN2, DOWN1, UP2, UP1, BOTTOM, GROUP2, GROUP1 = 0, 1, 2, 3, 4, 5, 6  # 7 is a categorical step
 MIXED = 15  # a group in which a pair's player occurred before
 AGAIN = 8  # added where an earlier split of the path has the same player
 # columns of a step
 KIND, COLUMN, MISSING_LEFT, PLAYER, PRODUCT, LEFT, RIGHT = 0, 1, 2, 3, 4, 5, 6
 SUM, SUM_LEFT, SUM_RIGHT, GOES, BEFORE, MASK_RIGHT, CONSTANTS, KEEP_MASK = 7, 8, 9, 10, 11, 12, 13, 14
 STEP = 15
-# columns of a categorical step, besides COLUMN and MISSING_LEFT
-SET_START, SET_WORDS, OTHER_LEFT, SPARE = 4, 5, 6, 7
 # columns of the measure of a tree
 DEPTH, MOST, NODES, INNER, SETS, PARTNERS = 0, 1, 2, 3, 4, 5
 # constants of a node, in bytes: five numbers, then six per quadrature point (each kind together)
@@ -112,7 +111,7 @@ def again_constants(c, h, k, t, z, before):
 @kernel
 def write(nodes, player, value, roots, t, depth, steps, constants, starts):
     """Fills steps, constants and starts (the first step of each tree; one more at the end)."""
-    feature, threshold, left, right, missing_left, cover, set_start, set_words, other_left = nodes
+    feature, threshold, left, right, missing_left, cover, _, set_words, _ = nodes
     k = len(t)
     column, product = COLUMN_BYTES, k * COLUMN_BYTES
     sums = 2 * (depth + 2) * product
@@ -155,7 +154,7 @@ def write(nodes, player, value, roots, t, depth, steps, constants, starts):
                 c = used * width
                 used += 1
                 categorical = set_words[node] > 0
-                constants[c] = 0.5 if categorical else threshold[node]
+                constants[c] = HALF if categorical else threshold[node]
                 constants[c + 1] = 0.0 if flipped else 1.0
                 constants[c + 2] = 1.0 if flipped else 0.0
                 constants[c + 3] = z
@@ -168,15 +167,8 @@ def write(nodes, player, value, roots, t, depth, steps, constants, starts):
                     _first_constants(constants, h, k, t, z, jump, last_value)
                 side = turn[d - 1] if d > 0 else 0
                 if categorical:
-                    step = steps[n]
+                    write_category(steps[n], nodes, node, len(player))
                     n += 1
-                    step[KIND] = CATEGORY
-                    step[COLUMN] = feature[node] * column
-                    step[MISSING_LEFT] = missing_left[node]
-                    step[SET_START] = set_start[node]
-                    step[SET_WORDS] = set_words[node]
-                    step[OTHER_LEFT] = other_left[node]
-                    step[SPARE] = len(player) * column
                 step = steps[n]
                 row[d] = n
                 n += 1
