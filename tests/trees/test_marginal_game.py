@@ -10,44 +10,10 @@ from pellucid.trees import marginal_game as game_module
 from pellucid.trees import predict as predicting
 from pellucid.trees import rows
 from pellucid.trees.marginal_game import fits, marginal_base, marginal_values
-from pellucid.trees.plain import coalitions
-from reference.indices import (
-    banzhaf,
-    banzhaf_interaction,
-    faithful_shapley,
-    shapley,
-    shapley_interaction,
-    shapley_taylor,
-)
+from reference.enumerated import enumerated
 from reference.trees import marginal_game, model_of
 from trees.ensembles import chains, random_ensemble, random_rows, scenes
-from trees.watch import TwoThreads
-
-
-def singles(index):
-    return lambda v: np.array([value for key, value in sorted(index(v).items()) if len(key) == 1])
-
-
-ONE = {
-    "shapley": shapley,
-    "banzhaf": banzhaf,
-    "shapley-taylor": singles(shapley_taylor),
-    "faithful-shapley": singles(faithful_shapley),
-}
-TWO = {
-    "shapley": shapley_interaction,
-    "banzhaf": banzhaf_interaction,
-    "shapley-taylor": shapley_taylor,
-    "faithful-shapley": faithful_shapley,
-}
-
-
-def enumerated(game, index, order):
-    if order == 1:
-        return ONE[index](game)
-    twin = TWO[index](game) if order == 2 else TWO[index](game, order)
-    members = coalitions(int(np.log2(len(game))), order).tolist()
-    return np.array([twin[tuple(some)] for some in members])
+from trees.watch import Interrupted, TwoThreads
 
 
 def assert_equal_to_enumeration(ensemble, X, weights=None, players=None, index="shapley", order=1):
@@ -136,6 +102,15 @@ def test_threads_and_memory_change_no_bit(monkeypatch, order):
     )  # the trees in several batches: sums in another order
     parts = marginal_values(ensemble, X, background, None, np.arange(8), order=order)
     np.testing.assert_allclose(parts, once, atol=1e-12)
+
+
+def test_an_interruption_is_heard_between_two_shares(monkeypatch):
+    ensemble, X, background = big()
+    monkeypatch.setattr(rows, "SHARE_BLOCKS", 2)
+    for watch in (Interrupted(1), Interrupted(2)):
+        with pytest.raises(KeyboardInterrupt):
+            marginal_values(ensemble, X, background, None, np.arange(8), watch=watch)
+        assert watch.done < watch.planned
 
 
 def test_the_background_is_not_written_to():

@@ -8,38 +8,19 @@ from hypothesis import strategies as st
 from pellucid.errors import InputError
 from pellucid.trees import rows
 from pellucid.trees.path_game import path_base, path_values
-from pellucid.trees.plain import coalitions
-from reference.indices import (
-    banzhaf,
-    banzhaf_interaction,
-    faithful_shapley,
-    shapley,
-    shapley_interaction,
-    shapley_taylor,
-)
+from reference.enumerated import enumerated
 from reference.trees import path_game
 from trees.ensembles import chains, random_ensemble, random_rows, scenes
-from trees.watch import TwoThreads
-
-
-def singles(index):
-    """The values of single players, of an index given for sets."""
-    return lambda v: np.array([value for key, value in sorted(index(v).items()) if len(key) == 1])
-
-
-TWINS = {
-    "shapley": shapley,
-    "banzhaf": banzhaf,
-    "shapley-taylor": singles(shapley_taylor),
-    "faithful-shapley": singles(faithful_shapley),
-}
+from trees.watch import Interrupted, TwoThreads
 
 
 def assert_equal_to_enumeration(ensemble, X, players, index="shapley"):
     got = path_values(ensemble, X, players, index=index)
     for row, values in zip(X, got, strict=True):
         game = path_game(ensemble, row, players)
-        np.testing.assert_allclose(values, TWINS[index](game), rtol=0, atol=1e-9 * (1 + np.abs(game).max()))
+        np.testing.assert_allclose(
+            values, enumerated(game, index, 1), rtol=0, atol=1e-9 * (1 + np.abs(game).max())
+        )
         np.testing.assert_allclose(
             path_base(ensemble), game[0], rtol=0, atol=1e-9 * (1 + np.abs(game).max())
         )
@@ -68,21 +49,11 @@ def test_other_indices_of_single_players(scene, index):
         assert_equal_to_enumeration(ensemble, X, np.arange(ensemble.n_features), index)
 
 
-SETS = {
-    "shapley": shapley_interaction,
-    "banzhaf": banzhaf_interaction,
-    "shapley-taylor": shapley_taylor,
-    "faithful-shapley": faithful_shapley,
-}
-
-
 def assert_coalitions_equal_to_enumeration(ensemble, X, index="shapley", order=2):
-    members = coalitions(ensemble.n_features, order).tolist()
     got = path_values(ensemble, X, np.arange(ensemble.n_features), index=index, order=order)
     for row, values in zip(X, got, strict=True):
         game = path_game(ensemble, row)
-        twin = SETS[index](game) if order == 2 else SETS[index](game, order)
-        expected = np.array([twin[tuple(some)] for some in members])
+        expected = enumerated(game, index, order)
         np.testing.assert_allclose(values, expected, rtol=0, atol=1e-9 * (1 + np.abs(game).max()))
 
 
@@ -172,6 +143,15 @@ def test_sparse_rows_are_the_dense_ones():
     matrix = sparse.csr_array(X)
     dense = path_values(ensemble, X, np.arange(8))
     assert path_values(ensemble, matrix, np.arange(8)).tobytes() == dense.tobytes()
+
+
+def test_an_interruption_is_heard_between_two_shares(monkeypatch):
+    ensemble, X = big()
+    monkeypatch.setattr(rows, "SHARE_BLOCKS", 2)
+    for watch in (Interrupted(1), Interrupted(2)):
+        with pytest.raises(KeyboardInterrupt):
+            path_values(ensemble, X, np.arange(8), watch=watch)
+        assert watch.done < watch.planned
 
 
 def test_an_ensemble_without_trees_and_one_without_splits():

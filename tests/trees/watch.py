@@ -15,3 +15,15 @@ class TwoThreads:
 
     def close(self):
         self.closed += 1
+
+
+class Interrupted(TwoThreads):
+    """A person who presses Ctrl-C as soon as something is done."""
+
+    def __init__(self, threads):
+        super().__init__()
+        self.threads = threads
+
+    def advance(self, amount):
+        super().advance(amount)
+        raise KeyboardInterrupt
