@@ -9,37 +9,11 @@ from hypothesis import strategies as st
 
 from pellucid.trees import marginal_deep
 from pellucid.trees.marginal_deep import deep_marginal_interactions, deep_marginal_values
-from reference.indices import (
-    banzhaf,
-    banzhaf_interaction,
-    faithful_shapley,
-    shapley,
-    shapley_interaction,
-    shapley_taylor,
-)
+from reference.enumerated import SETS, enumerated
 from reference.trees import marginal_game, model_of
 from trees.ensembles import chains, random_ensemble, random_rows, scenes
 
 INDICES = ["shapley", "banzhaf", "shapley-taylor", "faithful-shapley"]
-
-
-def singles(index):
-    """The values of single players, of an index given for sets."""
-    return lambda v: np.array([value for key, value in sorted(index(v).items()) if len(key) == 1])
-
-
-VALUES = {
-    "shapley": shapley,
-    "banzhaf": banzhaf,
-    "shapley-taylor": singles(shapley_taylor),
-    "faithful-shapley": singles(faithful_shapley),
-}
-PAIRS = {
-    "shapley": shapley_interaction,
-    "banzhaf": banzhaf_interaction,
-    "shapley-taylor": shapley_taylor,
-    "faithful-shapley": faithful_shapley,
-}
 
 
 def matrix_of(index, game, count):
@@ -67,9 +41,9 @@ def assert_equal_to_enumeration(ensemble, rows, players, index="shapley", weight
     for k, row in enumerate(X):
         game = marginal_game(model_of(ensemble), row, background, weights, players)
         close = {"rtol": 0, "atol": 1e-9 * (1 + np.abs(game).max())}
-        np.testing.assert_allclose(values[k], VALUES[index](game), **close)
+        np.testing.assert_allclose(values[k], enumerated(game, index, 1), **close)
         if count > 1:
-            np.testing.assert_allclose(pairs[k], matrix_of(PAIRS[index], game, count), **close)
+            np.testing.assert_allclose(pairs[k], matrix_of(SETS[index], game, count), **close)
 
 
 @settings(max_examples=40, deadline=None)

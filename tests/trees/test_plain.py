@@ -23,32 +23,12 @@ from pellucid.trees.plain import (
 )
 from pellucid.trees.plain import marginal as marginal_module
 from pellucid.trees.plain import path as path_module
-from reference.indices import (
-    banzhaf,
-    banzhaf_interaction,
-    faithful_shapley,
-    shapley,
-    shapley_interaction,
-    shapley_taylor,
-)
+from reference.enumerated import PLAYERS, enumerated
 from reference.trees import marginal_game, model_of, path_game
 from trees.ensembles import chains, random_ensemble, random_rows, scenes
 from trees.watch import TwoThreads
 
 INDICES = ("shapley", "banzhaf", "shapley-taylor", "faithful-shapley")
-PAIRS = {"shapley": shapley_interaction, "banzhaf": banzhaf_interaction}
-BOTH = {"shapley-taylor": shapley_taylor, "faithful-shapley": faithful_shapley}
-SINGLES = {"shapley": shapley, "banzhaf": banzhaf}
-
-
-def enumerated(game, index, order):
-    """``(columns, outputs)`` from the table of the game."""
-    if order == 1 and index in SINGLES:
-        return SINGLES[index](game)
-    twin = PAIRS[index](game, order) if index in PAIRS else BOTH[index](game)
-    return np.array(
-        [twin[tuple(members)] for members in coalitions(int(np.log2(len(game))), order).tolist()]
-    )
 
 
 def assert_near(values, expected, game):
@@ -127,7 +107,7 @@ def big(seed=3, **options):
     return ensemble, random_rows(rng, ensemble, 40), random_rows(rng, ensemble, 25)
 
 
-CASES = [(index, order) for index in INDICES for order in (1, 2, 3) if order < 3 or index in SINGLES]
+CASES = [(index, order) for index in INDICES for order in (1, 2, 3) if order < 3 or index in PLAYERS]
 
 
 @pytest.mark.parametrize("vector", [False, True])
