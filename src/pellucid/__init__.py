@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pellucid import datasets as datasets
     from pellucid.charts import panel as panel
+    from pellucid.data.generator import RowGenerator as RowGenerator
     from pellucid.errors import InputError as InputError
     from pellucid.errors import MissingExtra as MissingExtra
     from pellucid.errors import ModelError as ModelError
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pellucid.explanations import Explanation as Explanation
     from pellucid.explanations import Importance as Importance
     from pellucid.explanations import load as load
+    from pellucid.methods.attribution.shapley_game import shapley as shapley
     from pellucid.models import Predictor as Predictor
 
 __version__ = "0.1.0"
@@ -42,9 +44,11 @@ _HOME = {
     "ModelError": "pellucid.errors",
     "PellucidError": "pellucid.errors",
     "Predictor": "pellucid.models",
+    "RowGenerator": "pellucid.data.generator",
     "datasets": "pellucid.datasets",
     "load": "pellucid.explanations",
     "panel": "pellucid.charts",
+    "shapley": "pellucid.methods.attribution.shapley_game",
 }
 
 __all__ = [
@@ -60,10 +64,12 @@ __all__ = [
     "ModelError",
     "PellucidError",
     "Predictor",
+    "RowGenerator",
     "__version__",
     "datasets",
     "load",
     "panel",
+    "shapley",
 ]
 
 

@@ -14,7 +14,8 @@ from pellucid.data.table import plain_array
 from pellucid.diagnostics.general import SAMPLE_ROWS
 from pellucid.errors import InputError
 from pellucid.explanations import Attribution, Dependence, Effect, Importance
-from pellucid.methods.attribution.shap import Game, Method, Scale, shap
+from pellucid.methods.attribution.shap import shap
+from pellucid.methods.attribution.ways import Conditional, GameName, Method, Scale
 from pellucid.methods.dependence import dependence
 from pellucid.methods.effects.ale import ale
 from pellucid.methods.effects.ice import ice
@@ -327,11 +328,12 @@ class Explainer:
         rows: Any,
         *,
         method: Method = "auto",
-        game: Game = "marginal",
+        game: GameName = "marginal",
         budget: int | None = None,
         tolerance: float | None = None,
         interactions: bool = False,
         scale: Scale = "auto",
+        conditional: Conditional = "auto",
     ) -> Attribution:
         """Why these predictions: Shapley values, the fair share of each feature (or group) in a prediction.
 
@@ -370,11 +372,24 @@ class Explainer:
             tolerance=tolerance,
             interactions=interactions,
             scale=scale,
+            conditional=conditional,
             run=self._run("Shapley values"),
         )
 
-    def report(self, path: str | Path, *, title: str | None = None, top: int = 6) -> Path:
-        """Everything, to read: one HTML file that needs no network, with the caveats beside each chart."""
+    def report(
+        self,
+        path: str | Path,
+        *,
+        title: str | None = None,
+        top: int = 6,
+        rows: Sequence[int] | None = None,
+    ) -> Path:
+        """Everything, to read: one HTML file that needs no network, with the caveats beside each chart.
+
+        ``top`` is the number of features whose effects are shown. A typical row, the extreme ones and one with unusual
+        contributions are explained one by one, and so are the ``rows`` you name by their positions, as in
+        ``rows=[3, 17]``.
+        """
         from pellucid.report import report
 
-        return report(self, path, title=title, top=top)
+        return report(self, path, title=title, top=top, rows=rows)

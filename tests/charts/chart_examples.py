@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -255,6 +256,63 @@ def attribution(
         "data": tuple(kinds[j % 5] for j in range(len(names))), "background": 100, **COMMON,
     }  # fmt: skip
     return Attribution(**{**fields, **more})
+
+
+def with_pairs(n: int = 30, **more: Any) -> Attribution:
+    """Contributions with interaction values whose rows sum to them."""
+    found = attribution(n, **more)
+    p = len(found.feature_names)
+    pairs = np.random.default_rng(4).normal(size=(n, p, *found.values.shape[1:]))
+    pairs = (pairs + np.swapaxes(pairs, 1, 2)) / 2
+    own = np.arange(p)
+    pairs[:, own, own] += found.values - pairs.sum(axis=2)
+    return replace(found, interaction_values=pairs)
+
+
+ONE_ROW_KINDS = ("waterfall", "force", "bar", "decision")
+KINDS = (*ONE_ROW_KINDS, "beeswarm", "stacked", "dependence", "interactions")
+
+
+def attribution_cases() -> dict[str, Any]:
+    """Every kind of chart of contributions, of realistic and of nasty results: a name and how to draw it."""
+    from pellucid.charts import draw
+
+    scenes = {
+        "one row": lambda: with_pairs(1),
+        "many rows": lambda: with_pairs(200),
+        "classes": lambda: with_pairs(40, outputs=CLASSES[:3], size=0.1),
+        "one row of classes": lambda: with_pairs(1, outputs=CLASSES[:2], size=0.1),
+        "one feature": lambda: with_pairs(20, names=["only"]),
+        "one row of one feature": lambda: with_pairs(1, names=["only"]),
+        "sixty features": lambda: with_pairs(12, names=[f"f{j} {NASTY}" for j in range(60)]),
+        "nothing": lambda: replace(attribution(9, size=0.0), interaction_values=np.zeros((9, 5, 5))),
+        "estimates": lambda: replace(with_pairs(6), se=np.full((6, 5), 20.0)),
+        "an estimate": lambda: replace(with_pairs(1), se=np.full((1, 5), 20.0)),
+        "nasty names": lambda: with_pairs(
+            9, names=(NASTY, "prediction", "average prediction", "2 others", "x")
+        ),
+        "sparse": lambda: with_pairs(9).sparse(2),
+        "a contrast": lambda: with_pairs(9).contrast(4),
+        "groups": lambda: with_pairs(9).group({NASTY: ["day", "season"]}),
+    }
+    cases = {
+        f"{kind} of {name}": (lambda scene=scene, kind=kind: draw(scene(), kind=kind))
+        for kind in KINDS
+        for name, scene in scenes.items()
+    }
+    options = {
+        "stacked": [{"order": "given"}, {"order": "prediction"}, {"clusters": 3}, {"clusters": 50}],
+        "dependence": [{"feature": name} for name in ("season", "day", "holiday", "wind speed")]
+        + [{"colour": None}, {"colour": "season"}, {"colour": "day"}, {"colour": "holiday"}],
+        "bar": [{"aggregate": "sum", "width": 90, "height": 40}],
+        "force": [{"max_display": 2, "width": 60}],
+    }
+    for kind, choices in options.items():
+        for n, choice in enumerate(choices):
+            cases[f"{kind} with options {n}"] = lambda kind=kind, choice=choice: draw(
+                with_pairs(60), kind=kind, **choice
+            )
+    return cases
 
 
 def caveat() -> Caveat:

@@ -1,14 +1,50 @@
 """What the charts of contributions show: data, not pixels."""
 
 import itertools
+import json
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from charts.chart_examples import CLASSES, attribution
+from charts.chart_examples import CLASSES, NASTY, attribution, attribution_cases, with_pairs
 from pellucid.charts import draw
-from pellucid.charts.attribution import bar_data, rows_shown, swarm_data, waterfall_data
+from pellucid.charts.attribution.bar import bar_data
+from pellucid.charts.attribution.beeswarm import rows_shown, swarm_data
+from pellucid.charts.attribution.decision import decision_data, step_names
+from pellucid.charts.attribution.force import force_data, total_words
+from pellucid.charts.attribution.force_words import GAP, Axis, axis_of, flags, hung, named
+from pellucid.charts.attribution.interactions import interaction_data
+from pellucid.charts.attribution.waterfall import waterfall_data
+from pellucid.charts.attribution.words import change, shortened
 from pellucid.errors import InputError
+
+ONE = "prediction"
+CASES = attribution_cases()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_kind_has_a_valid_specification(name):
+    spec = CASES[name]().spec  # Altair checks it against the schema
+    json.dumps(spec, allow_nan=False)
+    fields = re.findall(r'"field": "([^"]*)"', json.dumps({**spec, "datasets": {}}))
+    assert all(re.fullmatch(r"\w+", field) for field in fields)
+
+
+@pytest.mark.parametrize("kind", ["force", "stacked", "dependence", "decision", "interactions", "beeswarm"])
+def test_new_kinds_are_pictures(kind, tmp_path):
+    path = draw(with_pairs(12, outputs=(NASTY, "c"), size=0.1), kind=kind).save(tmp_path / "chart.svg")
+    assert path.read_text("utf-8").count("<path") > 10
+
+
+def subtitle(chart):
+    return " ".join(chart.spec["title"]["subtitle"])
+
+
+# -- waterfall ---------------------------------------------------------------------------------------
 
 
 def test_a_waterfall_leads_from_the_base_to_the_prediction():
@@ -23,6 +59,7 @@ def test_a_waterfall_leads_from_the_base_to_the_prediction():
     sizes = [abs(row["end"] - row["start"]) for row in rows[1:-1]]
     assert sizes == sorted(sizes, reverse=True)
     assert {row["sort"] for row in rows[1:-1] if row["end"] < row["start"]} == {"down"}
+    assert all(row["low"] is None for row in rows)
 
 
 def test_small_contributions_are_put_together():
@@ -39,15 +76,143 @@ def test_steps_name_the_values_of_the_row():
     assert "temperature = missing" in [row["step"] for row in waterfall_data(attribution())]
 
 
+def test_estimates_have_an_interval_at_the_end_of_their_bar():
+    rows = waterfall_data(attribution(se=np.full((1, 5), 10.0)), 3)[1:-1]
+    for row, half in zip(rows, (19.6, 19.6, 58.8), strict=True):  # the last is the sum of three
+        assert row["low"] == pytest.approx(row["end"] - half, abs=0.01)
+        assert row["high"] == pytest.approx(row["end"] + half, abs=0.01)
+        assert " ± " in row["label"]
+    assert "95% intervals" in subtitle(draw(attribution(se=np.full((1, 5), 10.0))))
+    assert "95% intervals" not in subtitle(draw(attribution()))
+
+
+def test_a_contrast_starts_from_the_other_row():
+    found = attribution(4).contrast(2).row(0)
+    rows = waterfall_data(found)
+    assert rows[0]["step"] == "prediction of row 2"
+    assert rows[0]["end"] == float(attribution(4).prediction[2])
+    assert "From the prediction of row 2 to this prediction" in str(draw(found).spec)
+
+
+def test_the_sum_of_others_stays_last():
+    rows = waterfall_data(attribution(names=[f"f{j}" for j in range(40)]).sparse(2))
+    assert rows[-2]["step"] == "38 others"
+
+
+# -- force -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("most", [2, 5, 12])
+def test_arrows_meet_at_the_prediction_and_start_from_the_base(most):
+    found = attribution(names=[f"f{j}" for j in range(9)])
+    arrows = force_data(found, most)
+    up = [each for each in arrows if each["sort"] == "up"]
+    down = [each for each in arrows if each["sort"] == "down"]
+    for side in (up, down):
+        assert side[0]["end"] == float(found.prediction[0])
+        for before, after in itertools.pairwise(side):
+            assert after["end"] == before["start"]
+    assert all(each["end"] > each["start"] for each in up)
+    assert all(each["end"] < each["start"] for each in down)
+    ups, downs = found.values[found.values > 0].sum(), found.values[found.values < 0].sum()
+    assert up[-1]["start"] == pytest.approx(float(found.prediction[0]) - ups)
+    assert down[-1]["start"] == pytest.approx(float(found.prediction[0]) - downs)
+    assert len(arrows) <= most + 1
+
+
+def test_small_arrows_are_together_up_and_down_apart():
+    found = attribution(names=[f"f{j}" for j in range(30)])
+    arrows = force_data(found, 4)
+    others = [each for each in arrows if each["full"].endswith(" others")]
+    assert sorted(each["sort"] for each in others) == ["down", "up"]
+    assert sum(int(each["full"].split()[0]) for each in others) == 27
+
+
+def test_an_estimated_arrow_tells_its_interval():
+    assert all(" ± 19.6" in each["label"] for each in force_data(attribution(se=np.full((1, 5), 10.0))))
+
+
+@given(st.lists(st.tuples(st.floats(0, 600), st.floats(10, 250)), min_size=1, max_size=9))
+def test_words_touch_neither_words_nor_strings(wanted):
+    places, lengths = [place for place, _ in wanted], [length for _, length in wanted]
+    lines = flags(places, lengths)
+    for (a, one), (b, other) in itertools.permutations(enumerate(lines), 2):
+        if one == other:
+            first, second = (a, b) if places[a] <= places[b] else (b, a)
+            assert places[second] - lengths[second] - GAP >= places[first]
+        if other > one:  # the string of the other passes this line
+            assert not places[a] - lengths[a] < places[b] < places[a]
+
+
+def test_words_stay_inside_the_chart():
+    found = attribution(names=[f"a feature with a long name {j}" for j in range(12)])
+    arrows = force_data(found, 12)
+    words = named(arrows)
+    axis = axis_of([each["start"] for each in arrows], words, 640.0)
+    for each in hung(words, axis):
+        length, place = 6.1 * len(each["text"]), axis.pixel(each["at"])
+        assert length <= (place if each["sort"] == "up" else 640.0 - place) + 1e-6
+    assert axis.value(axis.pixel(3.0)) == pytest.approx(3.0)
+
+
+def test_prediction_and_base_are_named_apart():
+    for gap in (0.0, 1.0, 10.0, 90.0, -30.0):
+        found = attribution(prediction=np.array([4500.0 + gap]))
+        spots = total_words(found, 0, Axis((4400.0, 4600.0), 640.0))
+        centres = [(each["centre"] - 4400) / 200 * 640 for each in spots]
+        apart = 6.6 * sum(len(each["text"]) for each in spots) / 2
+        assert abs(centres[0] - centres[1]) >= apart or spots[0]["line"] != spots[1]["line"]
+
+
+# -- bars --------------------------------------------------------------------------------------------
+
+
+def test_bars_are_mean_absolute_contributions():
+    found = attribution(40)
+    rows = bar_data(found, ONE, 3)
+    assert [row["feature"] for row in rows] == found.top(3)
+    assert rows[0]["size"] == pytest.approx(np.abs(found.values).mean(axis=0).max())
+    assert "2 more features not shown" in subtitle(draw(found, kind="bar", max_display=3))
+    assert "mean absolute contribution to the prediction" in str(draw(found, kind="bar").spec)
+
+
+def test_bars_can_be_sums():
+    found = attribution(40)
+    means, sums = bar_data(found, ONE), bar_data(found, ONE, aggregate="sum")
+    for one, other in zip(means, sums, strict=True):
+        assert other["size"] == pytest.approx(40 * one["size"])
+    spec = str(draw(found, kind="bar", aggregate="sum").spec)
+    assert "sum of absolute contributions to the prediction" in spec
+
+
+def test_the_bars_of_one_row_have_signs_and_values():
+    found = attribution()
+    rows = bar_data(found, ONE)
+    np.testing.assert_array_equal([row["size"] for row in rows], found.values[0][found.ranking])
+    assert {row["sort"] for row in rows if row["size"] < 0} == {"down"}
+    assert any(row["feature"] == "temperature = missing" for row in rows)
+
+
+def test_the_error_of_a_mean_is_bounded_by_the_mean_error():
+    se = np.abs(np.random.default_rng(0).normal(size=(40, 5)))
+    found = attribution(40, se=se)
+    row = bar_data(found, ONE)[0]
+    j = found.feature_names.index(row["feature"])
+    assert row["high"] - row["size"] == pytest.approx(1.959964 * se[:, j].mean(), rel=1e-6)
+    assert "upper bounds" in subtitle(draw(found, kind="bar"))
+
+
+# -- beeswarm ----------------------------------------------------------------------------------------
+
+
 def test_a_swarm_has_a_dot_per_row_and_feature():
     found = attribution(40)
-    rows = swarm_data(found)
+    rows = swarm_data(found, ONE)
     assert len(rows) == 40 * 5
     assert rows[0]["feature"] == found.top(1)[0]
     dots = [row for row in rows if row["feature"] == "wind speed"]
     np.testing.assert_allclose([dot["contribution"] for dot in dots], found.values[:, 2])
     assert {min(dot["rank"] for dot in dots), max(dot["rank"] for dot in dots)} == {0.0, 1.0}
-    assert all(row["rank"] is None for row in rows if row["feature"] == "season")
     assert all(
         (row["rank"] is None) == (row["value_text"] == "missing")
         for row in rows
@@ -56,30 +221,136 @@ def test_a_swarm_has_a_dot_per_row_and_feature():
     assert max(abs(row["offset"]) for row in rows) <= 1
 
 
-def test_many_dots_are_thinned():
-    found = attribution(5000)
-    assert len(swarm_data(found)) <= 2000
-    shown = rows_shown(found, 12)
-    assert (shown[0], shown[-1]) == (0, 4999)
-    assert "of 5,000 rows" in str(draw(found).spec)
-
-
-def test_bars_are_mean_absolute_contributions():
+def test_categories_have_strips_from_high_to_low():
     found = attribution(40)
-    rows = bar_data(found, 3)
-    assert [row["feature"] for row in rows] == found.top(3)
-    assert rows[0]["size"] == pytest.approx(np.abs(found.values).mean(axis=0).max())
-    assert "2 more features not shown" in str(draw(found, kind="bar", max_display=3).spec)
+    dots = [row for row in swarm_data(found, ONE) if row["feature"] == "season"]
+    assert {dot["strip"] for dot in dots} == {"season = spring", "season = summer", "season = missing"}
+    assert all(dot["strip"] == f"season = {dot['value_text']}" for dot in dots)
+    strips = list(dict.fromkeys(dot["strip"] for dot in dots))
+    means = [np.mean([dot["contribution"] for dot in dots if dot["strip"] == strip]) for strip in strips]
+    assert means == sorted(means, reverse=True)
+    assert "one strip each" in subtitle(draw(found))
 
 
-@pytest.mark.parametrize("kind", ["waterfall", "beeswarm", "bar"])
+def test_many_categories_are_folded():
+    words = np.array([f"level {i % 20}" for i in range(60)], dtype=object)
+    words[:30] = "common"
+    found = replace(attribution(60), data=(words, *attribution(60).data[1:]))
+    dots = [row for row in swarm_data(found, ONE) if row["feature"] == "temperature"]
+    strips = {dot["strip"] for dot in dots}
+    assert len(strips) == 5
+    assert {"temperature = common", "temperature = 17 others"} <= strips
+    assert len(dots) == 60
+
+
+def test_a_group_is_one_strip():
+    found = attribution(30).group({"both": ["season", "wind speed"]})
+    assert {row["strip"] for row in swarm_data(found, ONE) if row["feature"] == "both"} == {"both"}
+
+
+@pytest.mark.parametrize("kind", ["beeswarm", "stacked", "dependence", "decision"])
+def test_many_rows_are_thinned_and_the_note_says_so(kind):
+    chart = draw(attribution(5000), kind=kind)
+    assert re.search(r"[\d,]+ of 5,000 rows", subtitle(chart))
+    assert sum(len(rows) for rows in chart.spec["datasets"].values()) < 10_000
+
+
+def test_dots_are_spread_over_all_rows():
+    shown = rows_shown(attribution(5000), 12)
+    assert (shown[0], shown[-1]) == (0, 4999)
+
+
+# -- decision and interactions -----------------------------------------------------------------------
+
+
+def test_decision_lines_go_from_the_base_to_the_prediction():
+    found = attribution(7, names=[f"f{j}" for j in range(9)])
+    rows = decision_data(found, ONE, 4)
+    names = step_names(found, 4)
+    assert names == ["average prediction", "6 others", *found.top(3)[::-1], "prediction"]
+    for i in range(7):
+        line = [row for row in rows if row["line"] == f"{i}"]
+        assert [row["step"] for row in line] == names
+        assert line[0]["at"] == float(found.base)
+        assert line[-1]["at"] == pytest.approx(float(found.prediction[i]))
+        assert line[-2]["at"] == pytest.approx(line[-1]["at"])
+        top = found.feature_names.index(found.top(1)[0])
+        assert line[-2]["at"] - line[-3]["at"] == pytest.approx(found.values[i, top])
+
+
+def test_the_matrix_holds_mean_absolute_interaction_values():
+    found = with_pairs(20)
+    cells = {(row["feature"], row["other"]): row["value"] for row in interaction_data(found, ONE)}
+    expected = np.abs(found.interaction_values).mean(axis=0)
+    for (one, other), value in cells.items():
+        assert value == expected[found.position(one), found.position(other)]
+    assert len(cells) == 25
+    assert len(interaction_data(found, ONE, 3)) == 9
+
+
+def test_a_matrix_needs_interaction_values():
+    with pytest.raises(
+        InputError, match=r"needs interaction values; ask for them with .*interactions=True"
+    ):
+        draw(attribution(3), kind="interactions")
+
+
+# -- words and options -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "kind", ["waterfall", "force", "beeswarm", "bar", "stacked", "dependence", "decision"]
+)
 def test_base_scale_and_game_are_on_the_chart(kind):
     spec = str(draw(attribution(2, outputs=CLASSES[:2], size=0.1), kind=kind).spec)
     assert "probability of setosa" in spec.replace("', '", " ")
-    assert "average prediction 10%, 20%" in spec
+    assert "average prediction: 10%, 20%" in spec
     assert "marginal game" in spec
 
 
-def test_unknown_kind():
-    with pytest.raises(InputError, match="kind='violin' is not known"):
-        draw(attribution(), kind="violin")
+@pytest.mark.parametrize("kind", ["waterfall", "force", "bar", "decision"])
+def test_one_row_says_prediction_average_and_difference(kind):
+    found = attribution(prediction=np.array([4400.0]))
+    assert "prediction: 4,400, average prediction: 4,500, difference: -100" in subtitle(
+        draw(found, kind=kind)
+    )
+    several = str(draw(attribution(outputs=CLASSES[:2], size=0.1), kind=kind).spec).replace("', '", " ")
+    assert "setosa, prediction: " in several
+    assert "average prediction: 20%" in several
+
+
+def test_what_is_hidden_is_said():
+    assert "of the absolute contributions are in 3 others" in subtitle(draw(attribution(5).sparse(2)))
+
+
+def test_amounts():
+    assert change(0.123, "probability") == "+12.3 pp"
+    assert change(-0.123, "probability", 0.02) == "-12.3 ± 2 pp"
+    assert change(1.2, "response", 0.3) == "+1.2 ± 0.3"
+    assert change(0.0, "response") == "0"
+
+
+@given(st.text(max_size=200), st.integers(6, 60))
+def test_labels_are_bounded(label, most):
+    short = shortened(label, most)
+    assert len(short) <= most
+    assert short == " ".join(label.split()) or "\u2026" in short
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kind": "violin"}, "kind='violin' is not known"),
+        ({"kind": "bar", "aggregate": "median"}, "aggregate='median' is not known"),
+        ({"aggregate": "sum"}, "aggregate= is an option of kind='bar'"),
+        ({"kind": "bar", "feature": "season"}, "feature= is an option of kind='dependence'"),
+        ({"kind": "stacked", "order": "clusters"}, "did you mean 'cluster'"),
+        ({"kind": "stacked", "order": "given", "clusters": 3}, "use order='cluster', not 'given'"),
+        ({"kind": "stacked", "clusters": 0}, "clusters=0: give a whole number"),
+        ({"kind": "dependence", "feature": "temprature"}, "did you mean 'temperature'"),
+        ({"kind": "dependence", "colour": "saeson"}, "did you mean 'season'"),
+    ],
+)
+def test_options_are_checked(options, message):
+    with pytest.raises(InputError, match=message):
+        draw(attribution(5), **options)

@@ -14,6 +14,7 @@ from charts.chart_examples import (
     ale,
     at_missing,
     attribution,
+    attribution_cases,
     caveat,
     dependence,
     effect,
@@ -35,6 +36,7 @@ DAYS = np.datetime64("2011-01-01") + 30 * np.arange(12).astype("timedelta64[D]")
 LONG = [f"level {i} " + "with quite a long name " * 2 for i in range(41)]
 
 CASES = {
+    **attribution_cases(),
     "pdp": lambda: draw(effect(caveats=(caveat(),))),
     "rug": lambda: draw(effect(), distribution="rug"),
     "bare": lambda: draw(effect(), distribution=None),

@@ -47,39 +47,6 @@ def test_worst_row_among_several_outputs():
     assert (found.additivity.row, found.additivity.residual) == (2, 1.0)
 
 
-def test_one_row_in_words():
-    text = attribution().row(0).text()
-    assert "The prediction is 9.5; the average prediction is 10." in text
-    assert (
-        "Compared with the average prediction, season = fall contributed -2, temp = 21.5 contributed +1"
-        in text
-    )
-    assert "background rows (marginal game)" in text
-    assert "remove" not in text
-    assert "season = missing" in attribution().row(1).text()
-    assert "temp = missing" in attribution().row(1).text()
-
-
-def test_many_features_in_words():
-    values = np.arange(1.0, 9.0)[None]
-    found = attribution(
-        values,
-        feature_names=tuple("abcdefgh"),
-        data=(np.zeros(1),) * 8,
-        members=tuple((c,) for c in "abcdefgh"),
-    )
-    assert "h = 0 contributed +8, g = 0 contributed +7" in found.text()
-    assert "the other 3 together +6" in found.text()
-
-
-def test_several_rows_in_words():
-    assert "over 2 rows" in attribution().text()
-    assert "season (2.5), day (0.75) and temp (0.5)" in attribution().text()
-    said = classes().text()
-    assert "(probability of no)" in said
-    assert "(probability of yes)" in said
-
-
 def test_ranking_and_mean_absolute_contribution():
     assert attribution().top(2) == ["season", "day"]
     np.testing.assert_allclose(attribution().mean_abs, [0.5, 2.5, 0.75])

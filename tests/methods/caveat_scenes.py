@@ -8,6 +8,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeRegressor
 
 from pellucid import Explainer
+from reference.attack import above, attack
 
 FIRES, SILENT = {}, {}
 
@@ -462,7 +463,7 @@ def a_function_that_never_had_trees():
 @fires("not-additive")
 def contributions_of_a_model_with_moods():
     rng = np.random.default_rng(0)
-    return Explainer(lambda X: plus(X) + rng.normal(size=len(X)), sample()).shap([0, 1, 2]), (0.01, 1.0)
+    return Explainer(lambda X: plus(X) + rng.normal(size=len(X)), sample()).shap([0, 1, 2]), (0.01, 1.01)
 
 
 @silent("not-additive")
@@ -490,3 +491,64 @@ def a_path_through_stumps():
 def a_tree_in_the_marginal_game():
     X = together(noise=0.3)
     return Explainer(DecisionTreeRegressor(max_depth=5).fit(X, plus(X)), X).shap(range(30))
+
+
+# -- sampled and conditional contributions -------------------------------------------------------------
+
+
+def crooked(X):
+    """Interactions of many features."""
+    return np.prod(np.sign(X[:, :8]), axis=1) + 0.1 * X[:, 0]
+
+
+@fires("imprecise")
+def few_coalitions_of_a_crooked_model():
+    X = np.random.default_rng(3).normal(size=(200, 18))
+    return Explainer(crooked, X, background=10).shap(0, method="kernel", budget=10 * 80), (0.25, np.inf)
+
+
+@silent("imprecise")
+def coalitions_of_an_additive_model():
+    X = np.random.default_rng(3).normal(size=(200, 18))
+    return Explainer(lambda X: X @ np.arange(18.0), X, background=10).shap(0, method="kernel")
+
+
+@fires("conditional-game")
+def what_goes_with_what_is_known():
+    return Explainer(plus, together()).shap([0, 1], game="conditional"), (0.0, 1.0)
+
+
+@silent("conditional-game")
+def what_goes_with_nothing():
+    return Explainer(plus, together()).shap([0, 1])
+
+
+@fires("many-small")
+def forty_features_with_equal_shares():
+    X = np.random.default_rng(4).normal(size=(200, 40))
+    return Explainer(LinearRegression().fit(X, X.sum(axis=1)), X).shap([0]), (0.3, 1.0)
+
+
+@silent("many-small")
+def forty_features_of_which_two_count():
+    X = np.random.default_rng(4).normal(size=(200, 40))
+    return Explainer(LinearRegression().fit(X, plus(X)), X).shap([0])
+
+
+def people(n=600):
+    """Seven numbers that follow two hidden ones, and a coin that decides everything."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 2)) @ rng.normal(size=(2, 8)) + 0.3 * rng.normal(size=(n, 8))
+    X[:, 0] = rng.random(n) < 0.5
+    return X
+
+
+@fires("fooled")
+def a_biased_model_that_hides_from_mixtures():
+    X = people()
+    return Explainer(attack(X, above(0, 0.5), above(5, 0.0)), X, background=15).shap([0, 1]), (0.5, 1.0)
+
+
+@silent("fooled")
+def a_biased_model_that_does_not_hide():
+    return Explainer(above(0, 0.5), people(), background=15).shap([0, 1])

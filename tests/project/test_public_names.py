@@ -7,7 +7,7 @@ from pellucid import Explainer
 
 NAMES = {
     "Attribution", "Caveat", "Dependence", "Effect", "Explainer", "Explanation", "Importance", "InputError", "MissingExtra",
-    "ModelError", "PellucidError", "Predictor", "__version__", "datasets", "load", "panel",
+    "ModelError", "PellucidError", "Predictor", "RowGenerator", "__version__", "datasets", "load", "panel", "shapley",
 }  # fmt: skip
 
 SIGNATURES = {
@@ -18,7 +18,7 @@ SIGNATURES = {
     "mplot": "feature bins",
     "importance": "method loss compare repeats scheme grid holdout",
     "dependence": "",
-    "shap": "rows method game budget tolerance interactions scale",
+    "shap": "rows method game budget tolerance interactions scale conditional",
     "report": "path title top",
 }
 

@@ -65,13 +65,11 @@ def colour_encoding(colouring: Colouring) -> alt.Color:
     low, high = (float(low), float(high)) if high > low else limits_of(numbers)
     date = colouring.values.dtype.kind == "M"
     scale = alt.Scale(scheme=theme.SEQUENTIAL_LINES, domain=[low, high], clamp=True)
-    form = "%Y-%m-%d" if date else number_format((low, high))
-    return alt.Color(
-        "colour",
-        type="temporal" if date else "quantitative",
-        scale=scale,
-        legend=alt.Legend(title=title, format=form),
+    # A date as a number: as a date the scale would be that of its calendar.
+    words: dict[str, Any] = (
+        {"labelExpr": "utcFormat(datum.value, '%Y-%m-%d')"} if date else {"format": number_format((low, high))}
     )
+    return alt.Color("colour", type="quantitative", scale=scale, legend=alt.Legend(title=title, **words))
 
 
 def _name(value: Any) -> str:

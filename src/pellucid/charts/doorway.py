@@ -33,7 +33,9 @@ def draw(explanation: Explanation, **options: Any) -> Chart:
 
     All take ``width``, ``height`` and ``title``. Effects: ``colour``, ``max_lines``, ``distribution``,
     ``show_data``, ``kind``. Importance: ``max_display``, ``against``, ``labels``. Dependence: ``order``.
-    Contributions: ``kind`` ("waterfall", "beeswarm", "bar"), ``max_display``.
+    Contributions: ``kind`` ("waterfall", "force", "bar", "beeswarm", "stacked", "dependence", "interactions",
+    "decision"), ``max_display``; ``aggregate`` (bar), ``order`` and ``clusters`` (stacked), ``feature`` and
+    ``colour`` (dependence).
     """
     for kind, (module, known) in _CHARTS.items():
         if isinstance(explanation, kind):

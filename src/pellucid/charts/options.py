@@ -14,7 +14,19 @@ from pellucid.explanations import Importance
 DISTRIBUTIONS = ("histogram", "rug", None)
 KINDS = ("auto", "surface")
 ORDERS = ("given", "cluster")
-ATTRIBUTION_KINDS = ("auto", "waterfall", "beeswarm", "bar")
+ATTRIBUTION_KINDS = (
+    "auto",
+    "waterfall",
+    "force",
+    "bar",
+    "beeswarm",
+    "stacked",
+    "dependence",
+    "interactions",
+    "decision",
+)
+ROW_ORDERS = ("cluster", "given", "prediction")
+AGGREGATES = ("mean", "sum")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,15 +112,47 @@ class DependenceOptions(SizeOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class AttributionOptions(SizeOptions):
-    """Options of contributions: ``kind`` of chart ("auto": a waterfall for one row, else a beeswarm), features shown."""
+    """Options of contributions.
+
+    ``kind`` of chart ("auto": a waterfall for one row, else a beeswarm) and ``max_display``, the number of features
+    shown. "bar": ``aggregate`` of absolute values, "mean" or "sum". "stacked": ``order`` of the rows, by "cluster",
+    "given" or "prediction", and into how many ``clusters`` to cut them. "dependence": the ``feature`` (by default
+    the one that contributes most) and the ``colour``: "auto" (the strongest interaction), a feature's name or None.
+    """
 
     kind: str = "auto"
     max_display: int = 12
+    aggregate: str = "mean"
+    order: str = "cluster"
+    clusters: int | None = None
+    feature: str | None = None
+    colour: str | None = "auto"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _one_of("kind", self.kind, ATTRIBUTION_KINDS)
+        _one_of("order", self.order, ROW_ORDERS)
+        _one_of("aggregate", self.aggregate, AGGREGATES)
         _whole("max_display", self.max_display)
+        for name, kind in _OWN_KIND.items():
+            if self.kind != kind and getattr(self, name) != getattr(AttributionOptions, name):
+                raise InputError(f"{name}= is an option of kind={kind!r}; give kind={kind!r} with it.")
+        if self.clusters is not None:
+            _whole("clusters", self.clusters)
+            if self.order != "cluster":
+                raise InputError(
+                    f"clusters={self.clusters!r} needs rows in clusters; use order='cluster', not {self.order!r}."
+                )
+
+
+# Options that only one kind of chart knows what to do with.
+_OWN_KIND = {
+    "aggregate": "bar",
+    "order": "stacked",
+    "clusters": "stacked",
+    "feature": "dependence",
+    "colour": "dependence",
+}
 
 
 Kind = TypeVar("Kind", bound=SizeOptions)

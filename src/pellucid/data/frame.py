@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from pellucid.arrays import AnyArray, FloatArray, IntArray
+from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from pellucid.errors import InputError, nearest
 
 Kind = Literal["numeric", "integer", "ordered", "categorical", "boolean", "date"]
@@ -95,6 +95,23 @@ class Frame(ABC):
         return 16 * len(self.names)
 
 
+@dataclass(frozen=True, eq=False)
+class Overlay:
+    """A native column laid over a column of the table in some variants: where ``known``, with its cell ``which``.
+
+    The same column holds the table's own cells at ``own``, for tables that exchange whole columns.
+    """
+
+    column: Any
+    known: BoolArray
+    which: IntArray
+    own: IntArray
+
+    def index(self) -> IntArray:
+        """Which cell each row of each variant gets, ``(variants, rows)``."""
+        return np.where(self.known[:, None], self.which[:, None], self.own[None, :])
+
+
 class Scratch(ABC):
     """A stacked copy of a table in which columns are overwritten again and again."""
 
@@ -104,6 +121,10 @@ class Scratch(ABC):
 
         ``index`` has one entry per row, or the shape (variants, rows); one column stands for all rows.
         """
+
+    def overlay(self, columns: Mapping[int, Overlay], n: int) -> Any:
+        """The first ``n`` rows with columns laid over those of the table."""
+        return self.fill({j: (over.column, over.index()) for j, over in columns.items()}, n)
 
 
 class StackedScratch(Scratch):

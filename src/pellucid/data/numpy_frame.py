@@ -7,11 +7,12 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from pellucid.arrays import AnyArray, IntArray
+from pellucid.arrays import AnyArray, BoolArray, IntArray
 from pellucid.data.cells import object_type, objects_to_values, values_to_objects
 from pellucid.data.frame import (
     ColumnType,
     Frame,
+    Overlay,
     Kind,
     Scratch,
     cannot_take,
@@ -142,15 +143,35 @@ class MatrixScratch(Scratch):
         self._repeats = repeats
         self._stack = np.tile(array.T, (1, repeats)).T if order == "F" else np.tile(array, (repeats, 1))
         self._dirty: set[int] = set()
+        self._laid: dict[int, BoolArray] = {}  # where columns are laid over the stack
+
+    def overlay(self, columns: Mapping[int, Overlay], n: int) -> Any:
+        """Only what is known is written; what was known before and no longer is becomes the table's own again."""
+        for j in self._dirty - columns.keys():
+            self._clean(j)
+        for j, over in columns.items():
+            target = self._stack[:n, j].reshape(len(over.known), -1)
+            before = self._laid.get(j)
+            if before is None or len(before) != len(over.known):
+                self._clean(j)
+            elif (gone := np.flatnonzero(before & ~over.known)).size:
+                target[gone] = self._array[:, j]
+            rows = np.flatnonzero(over.known)
+            target[rows] = over.column[over.which[rows]][:, None]
+        self._dirty, self._laid = set(columns), {j: over.known for j, over in columns.items()}
+        return self._stack[:n]
+
+    def _clean(self, j: int) -> None:
+        self._stack[:, j].reshape(self._repeats, -1)[:] = self._array[:, j]
 
     def fill(self, columns: Mapping[int, tuple[Any, IntArray]], n: int) -> Any:
         for j in self._dirty - columns.keys():
-            self._stack[:, j].reshape(self._repeats, -1)[:] = self._array[:, j]
+            self._clean(j)
         for j, (column, index) in columns.items():
             target = self._stack[:n, j]
             target = (
                 target if index.ndim == 1 else target.reshape(len(index), -1)
             )  # a view: writes go through
             target[:] = column[index]
-        self._dirty = set(columns)
+        self._dirty, self._laid = set(columns), {}
         return self._stack[:n]

@@ -12,6 +12,7 @@ from pellucid.arrays import AnyArray, IntArray
 from pellucid.data.frame import (
     ColumnType,
     Frame,
+    Overlay,
     Scratch,
     cannot_vary,
     level_positions,
@@ -172,4 +173,10 @@ class BlockScratch(MatrixScratch):
         self._columns = table.columns
 
     def fill(self, columns: Mapping[int, tuple[Any, IntArray]], n: int) -> Any:
-        return pd.DataFrame(super().fill(columns, n), columns=self._columns, copy=False)
+        return self._table(super().fill(columns, n))
+
+    def overlay(self, columns: Mapping[int, Overlay], n: int) -> Any:
+        return self._table(super().overlay(columns, n))
+
+    def _table(self, block: AnyArray) -> Any:
+        return pd.DataFrame(block, columns=self._columns, copy=False)

@@ -136,6 +136,12 @@ class Data:
         frame = self.frame.from_columns([self.pool(j, column) for j, column in enumerate(codes)])
         return self._of_rows(frame, codes)
 
+    def of_codes(self, codes: FloatArray) -> Data:
+        """Rows ``(n, features)`` of codes as a table of this type."""
+        columns = tuple(np.ascontiguousarray(column) for column in codes.T)
+        frame = self.frame.from_columns([self.pool(j, column) for j, column in enumerate(columns)])
+        return self._of_rows(frame, columns)
+
     def _of_rows(self, frame: Frame, columns: Sequence[FloatArray]) -> Data:
         return replace(self, frame=frame, columns=columns, weights=np.ones(len(frame)), y=None)
 

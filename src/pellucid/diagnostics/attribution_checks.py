@@ -1,5 +1,6 @@
 """The caveats of contributions: trees that could not be read, sums that do not add up, features that go together,
-and a game that credits features for the company they keep.
+a game that credits features for the company they keep, a model that knows a synthetic row when it sees one, and answers
+that are not sharp.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ import numpy as np
 
 from pellucid.arrays import FloatArray
 from pellucid.data import Data
+from pellucid.diagnostics.fooled import fooled_caveat
 from pellucid.diagnostics.general import general_caveats
 from pellucid.diagnostics.off_data import off_data_caveat
+from pellucid.diagnostics.sampling_checks import conditional_game, dense_answer, imprecise
 from pellucid.explanations import Attribution
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.words import number, percent
@@ -31,11 +34,15 @@ def attribution_caveats(
     run: Run,
     result: Attribution,
     *,
+    rows: Data,
     players: Players,
     unread: Caveat | None = None,
     marginal: Callable[[], FloatArray | None],
 ) -> tuple[Caveat, ...]:
-    """Everything known against these contributions; ``marginal`` gives the first rows' in the marginal game, if this is another."""
+    """Everything known against these contributions; ``marginal`` gives the first rows' in the marginal game, if this is another.
+
+    A model whose trees or terms were read has been seen through; one that was asked could have known that it was.
+    """
     if not run.checks:
         return ()
     caveats = list(general_caveats(predictor, data, run))
@@ -44,6 +51,11 @@ def attribution_caveats(
     with run.checking():
         other = marginal()
     caveats += [] if other is None else _path_game(result, other)
+    caveats.extend(imprecise(result))
+    caveats.extend(conditional_game(result, result.settings.get("effective")))
+    caveats.extend(dense_answer(result))
+    if result.game == "marginal" and result.method not in ("tree", "linear"):
+        caveats.extend(fooled_caveat(predictor, data, rows, players, run))
     if result.game == "marginal":
         for player in [players[name] for name in result.top(_TOP)]:
             if len(player) == 1:

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import Any, Self
 
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray, frozen
 from pellucid.errors import InputError, nearest
+from pellucid.explanations import (
+    attribution_causes,
+    attribution_partner,
+    attribution_views,
+    attribution_words,
+)
+from pellucid.explanations.attribution_words import GAMES as GAMES
+from pellucid.explanations.attribution_words import shown_value as shown_value
 from pellucid.explanations.explanation import Explanation
 from pellucid.explanations.store import stored
-from pellucid.explanations.words import listed, number, value_name
+from pellucid.explanations.words import value_name
 
-_SAID = 5  # features named one by one in a text
-
-GAMES = {
-    "marginal": "Absent features take their values from the background rows (marginal game).",
-    "path": "Absent features follow both branches of a split, by the training rows that went there (path game).",
-}
-# What the trees of a model add up to, by the link that makes predictions of it.
-_SUMS = {
-    "logistic": "log-odds; scale='probability' explains probabilities",
-    "one-vs-rest": "log-odds of each class; scale='probability' explains probabilities",
-    "softmax": "scores, of which a softmax makes probabilities; scale='probability' explains those",
-    "exp": "the logarithm of the prediction; method='exact' explains the prediction itself",
-}
+_MODES = ("complete", "short")
 
 
 @dataclass(frozen=True)
@@ -48,6 +46,11 @@ class Attribution(Explanation):
     ``members`` in words). ``interaction_values`` (rows, features, features), where asked for, has half of each
     pair's interaction off the diagonal and what is left of the feature's contribution on it. ``game`` says what
     an absent feature is, ``background`` how many rows stand for it.
+
+    ``rarity`` (rows, features) is the share of reference rows whose value is at least as extreme, NaN where that is
+    not known, and ``side`` +1 for a high value, -1 for a low one, 0 for one without order. ``hidden`` is the share
+    of a row's absolute contributions that `sparse` has summed. After `contrast`, ``against`` names the row that
+    ``base`` belongs to and ``instead`` its values.
     """
 
     method: str
@@ -58,6 +61,11 @@ class Attribution(Explanation):
     members: tuple[tuple[str, ...], ...] = ()
     interaction_values: FloatArray | None = None
     background: int = 0
+    rarity: FloatArray | None = None
+    side: FloatArray | None = None
+    hidden: FloatArray | None = None
+    against: str = ""
+    instead: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -90,12 +98,41 @@ class Attribution(Explanation):
     def _several(self) -> bool:
         return self.values.ndim == 3
 
+    @property
+    def starting_point(self) -> str:
+        """What ``base`` is, in words."""
+        return f"the prediction of {self.against}" if self.against else "the average prediction"
+
+    @property
+    def compared_with(self) -> str:
+        """What the contributions compare the row with, in words."""
+        return self.against or "the average prediction"
+
+    @property
+    def others(self) -> int | None:
+        """The position of the sum of others that `sparse` has made, if it has."""
+        return None if self.hidden is None else len(self.feature_names) - 1
+
+    def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper ends of normal intervals of the contributions; of no width where they are exact."""
+        if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
+            raise InputError(f"level={level!r} is no level; give a number between 0 and 1, such as 0.95.")
+        half = NormalDist().inv_cdf(0.5 + level / 2) * self.se
+        return self.values - half, self.values + half
+
     # -- parts ---------------------------------------------------------------------------------------
 
     def for_output(self, name: str) -> Self:
-        """The contributions to one output (class) alone."""
+        """The contributions to one output (class) alone.
+
+        The other class of a classifier with two is the mirror image: probabilities are counted from 1, log-odds
+        and contributions change their sign.
+        """
         if str(name) not in self.output_names:
-            raise InputError(f"there is no output {name!r}{nearest(str(name), self.output_names)}")
+            other = attribution_views.mirrored(self, str(name))
+            if other is None:
+                raise InputError(f"there is no output {name!r}{nearest(str(name), self.output_names)}")
+            return other
         if not self._several:
             return self
         k = self.output_names.index(str(name))
@@ -111,12 +148,40 @@ class Attribution(Explanation):
             raise InputError(
                 f"row {i} is out of range: {len(self)} rows are explained, 0 to {len(self) - 1}."
             )
-        parts = {field: part[i : i + 1] for field, part in self._arrays().items() if field != "base"}
+        fields = {**self._arrays(), "rarity": self.rarity, "side": self.side}
+        del fields["base"]
+        parts = {field: part[i : i + 1] for field, part in fields.items() if part is not None}
         return replace(self, data=tuple(column[i : i + 1] for column in self.data), **parts)
 
     def _arrays(self) -> dict[str, Any]:
-        names = ("values", "se", "base", "prediction", "interaction_values")
+        names = ("values", "se", "base", "prediction", "interaction_values", "hidden")
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+
+    # -- views ---------------------------------------------------------------------------------------
+
+    def sparse(self, k: int) -> Self:
+        """The ``k`` features that contribute most, over all rows and outputs, and the sum of the others as one entry.
+
+        ``hidden`` is the fidelity lost: the share of each row's absolute contributions that is inside that sum.
+        """
+        return attribution_views.sparse(self, k)
+
+    def group(self, groups: Mapping[str, Sequence[str]]) -> Self:
+        """Contributions summed by groups, ``{"weather": ["temp", "hum"]}``; features in no group stay.
+
+        A sum of contributions is not the contribution of the group as one player: that is asked for before,
+        with ``Explainer(groups=...)``. Interaction values are summed exactly; the error of a sum is bounded by
+        the sum of the errors.
+        """
+        return attribution_views.group(self, groups)
+
+    def contrast(self, other: int) -> Self:
+        """Why this prediction rather than that of row ``other``, by its place among the explained rows.
+
+        Every row's contributions less those of that row: they lead from its prediction to the row's own. The
+        error of a difference is bounded by the sum of the errors.
+        """
+        return attribution_views.contrast(self, other)
 
     # -- overall -------------------------------------------------------------------------------------
 
@@ -129,11 +194,39 @@ class Attribution(Explanation):
     def ranking(self) -> IntArray:
         """Positions of the features from largest to smallest mean absolute contribution, over all outputs."""
         overall = np.abs(self.stacked()).mean(axis=(0, 2))
+        if self.others is not None:  # no feature, so behind all of them
+            overall[self.others] = -1.0
         return np.asarray(np.argsort(-overall, kind="stable"), dtype=np.intp)
 
     def top(self, n: int) -> list[str]:
         """Names of the ``n`` features that contribute most."""
         return [self.feature_names[j] for j in self.ranking[:n]]
+
+    def causes(self, n: int = 2) -> list[str]:
+        """Names of at most ``n`` features to give as the reason, most telling first.
+
+        Of one row: those that push the prediction towards where it lies, seen from the base. Size decides; among
+        contributions of at least 90% of the largest left, the rarest value comes first (`rarity`). Of several
+        rows: those that contribute most.
+        """
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+            raise InputError(f"causes({n!r}): give a whole number of causes, at least 1.")
+        return [self.feature_names[j] for j in attribution_causes.causes(self, n)]
+
+    def partner(self, feature: str) -> str | None:
+        """The feature on which the contributions of ``feature`` depend most besides its own value, if there is one.
+
+        By mean absolute interaction value, where there are interaction values; otherwise by the share it explains
+        of what is left of the contributions after their mean in each bin of ``feature``.
+        """
+        best = attribution_partner.partner(self, self.position(feature))
+        return None if best is None else self.feature_names[best]
+
+    def position(self, feature: str) -> int:
+        """The position of a feature by its name."""
+        if feature not in self.feature_names:
+            raise InputError(f"there is no feature {feature!r}{nearest(str(feature), self.feature_names)}")
+        return self.feature_names.index(feature)
 
     # -- table and words -----------------------------------------------------------------------------
 
@@ -161,67 +254,42 @@ class Attribution(Explanation):
 
     def labels(self, i: int) -> list[str]:
         """``feature = value`` for each feature in one row; a group names its members' values."""
-        return [
-            f"{name}: {column[i]}" if self._grouped(j) else f"{name} = {shown_value(column[i])}"
-            for j, (name, column) in enumerate(zip(self.feature_names, self.data, strict=True))
-        ]
+        return [self.label(j, i) for j in range(len(self.feature_names))]
 
-    def _grouped(self, j: int) -> bool:
+    def label(self, j: int, i: int) -> str:
+        """``feature = value`` in one row, and in a contrast the other row's value where it differs."""
+        name, cell = self.feature_names[j], self.data[j][i]
+        if self.grouped(j):
+            return f"{name}: {cell}" if cell else name
+        value = shown_value(cell)
+        other = f" (not {self.instead[j]})" if self.instead and self.instead[j] != value else ""
+        return f"{name} = {value}{other}"
+
+    def grouped(self, j: int) -> bool:
+        """Whether an entry stands for several features."""
         return bool(self.members) and self.members[j] != (self.feature_names[j],)
 
+    def text(self, mode: str = "complete") -> str:
+        """The finding in plain sentences.
+
+        ``mode="complete"`` accounts for every factor and says what it cannot be trusted for; ``mode="short"`` gives
+        one or two causes (see `causes`), against what would have been expected, with what is unusual about them.
+        """
+        if mode not in _MODES:
+            raise InputError(f"mode={mode!r} is not known{nearest(str(mode), _MODES)}")
+        if mode == "complete":
+            return super().text()
+        n = len(self.caveats)
+        care = [f"Read with care: {n} caveat{'s' if n > 1 else ''}, see .caveats."] if n else []
+        return "\n".join([*attribution_words.short(self), *care])
+
     def findings(self) -> list[str]:
-        lines = [self._of_row(name) for name in self.output_names] if len(self) == 1 else self._of_rows()
-        link = _SUMS.get(str(self.settings.get("link")))
-        if link is not None:
-            lines.append(f"The trees of this model add up to {link}.")
-        lines.append(self._of_game())
-        return lines
-
-    def _of_game(self) -> str:
-        rows = f" The background has {self.background:,} rows." if self.background else ""
-        return GAMES.get(self.game, "") + rows
-
-    def _of_row(self, output: str) -> str:
-        one = self.for_output(output)
-        prediction, base = float(one.prediction[0]), float(one.base)
-        noise = 1e-12 * (abs(prediction) + abs(base))
-        values, labels = np.where(np.abs(one.values[0]) > noise, one.values[0], 0.0), self.labels(0)
-        order = np.argsort(-np.abs(values), kind="stable")
-        said = [f"{labels[j]} contributed {number(float(values[j]), sign=True)}" for j in order[:_SAID]]
-        if len(order) > _SAID:
-            rest = float(values[order[_SAID:]].sum())
-            said.append(f"the other {len(order) - _SAID} together {number(rest, sign=True)}")
-        return (
-            f"The prediction{self.scale_of(output)} is {number(prediction)}; the average prediction is {number(base)}. "
-            f"Compared with the average prediction, {listed(said, len(said))}."
-        )
-
-    def _of_rows(self) -> list[str]:
-        lines = []
-        for output in self.output_names:
-            one = self.for_output(output)
-            sizes = one.mean_abs
-            order = np.argsort(-sizes, kind="stable")[:_SAID]
-            said = [f"{self.feature_names[j]} ({number(float(sizes[j]))})" for j in order]
-            lines.append(
-                f"Mean absolute contribution to the prediction{self.scale_of(output)} over {len(self):,} rows, compared with "
-                f"the average prediction of {number(float(one.base))}: {listed(said)}."
-            )
-        return lines
+        return attribution_words.complete(self)
 
     def scale_of(self, output: str) -> str:
         """The scale in words, with the output's name where there is one to name: `` (log-odds of yes)``."""
         named = "" if output in ("prediction", "output") else f" of {output}"
         return named if self.scale == "response" else f" ({self.scale}{named})"
-
-
-def shown_value(value: object) -> str:
-    """A feature value as people read it; missing by that name."""
-    if isinstance(value, float | np.floating) and np.isnan(value):
-        return "missing"
-    if isinstance(value, np.datetime64) and np.isnat(value):
-        return "missing"
-    return value_name(value)
 
 
 def _exact(value: object) -> str | None:

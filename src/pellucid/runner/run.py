@@ -130,6 +130,13 @@ class Run:
         """Ends the progress bar, if there is one."""
         self._reporter.close()
 
+    @contextmanager
+    def counting(self, rows: int) -> Iterator[None]:
+        """Counts and times a call of something else than a predictor, worth so many model rows."""
+        start = time.perf_counter()
+        yield
+        self._count(rows, time.perf_counter() - start)
+
     def _count(self, rows: int, seconds: float) -> None:
         self._calls += 1
         self._seconds += seconds
@@ -213,12 +220,12 @@ class Run:
         everywhere = [(s, sweep) for s, sweep in enumerate(sweeps) if sweep.rows is None]
         for rows in blocks(len(data), size) if everywhere else ():
             for s, sweep in everywhere:
-                for variants in blocks(sweep.variants, max(1, size // (rows.stop - rows.start))):
+                for variants in sweep.chunks(max(1, size // (rows.stop - rows.start))):
                     yield _Job(s, sweep, rows, variants, rows)
         for s, sweep in enumerate(sweeps):
             if sweep.rows is not None:
                 for rows in blocks(len(sweep.rows), size):
-                    for variants in blocks(sweep.variants, max(1, size // (rows.stop - rows.start))):
+                    for variants in sweep.chunks(max(1, size // (rows.stop - rows.start))):
                         yield _Job(s, sweep, sweep.rows[rows], variants, rows)
 
     def _answers(self, jobs: list[_Job], data: Data, ask: Ask) -> Answers:
@@ -285,7 +292,7 @@ class _Desks:
             return _answer(*self.parcel(job), ask)
         repeats = job.variants.stop - job.variants.start
         scratch, capacity = self._borrow(job.base, repeats)
-        answer = ask(scratch.fill(job.columns(), job.n), job.n)
+        answer = ask(job.spec.fill(scratch, job.variants, job.rows, job.n), job.n)
         self._free.append((job.base, capacity, scratch))
         return answer
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
+from pellucid.data.frame import Scratch
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +39,10 @@ class Sweep:
     def n_rows(self, data: Data) -> int:
         return len(data) if self.rows is None else len(self.rows)
 
+    def chunks(self, most: int) -> Iterator[slice]:
+        """Variants to ask at once, at most so many."""
+        return blocks(self.variants, most)
+
     def columns(self, variants: slice, rows: slice) -> dict[int, tuple[Any, IntArray]]:
         """What to put where: for each feature its pool and an index (variants, rows), or (variants, 1)."""
         index = self.index[variants]
@@ -46,6 +51,10 @@ class Sweep:
             j: (pool, index[:, :, f])
             for f, (j, pool) in enumerate(zip(self.features, self.pools, strict=True))
         }
+
+    def fill(self, scratch: Scratch, variants: slice, rows: slice, n: int) -> Any:
+        """Some variants of some rows, in a workspace that holds these rows over and over."""
+        return scratch.fill(self.columns(variants, rows), n)
 
 
 @dataclass(frozen=True, eq=False)

@@ -111,14 +111,19 @@ def test_progress_counts_every_model_row():
 @pytest.mark.parametrize(
     ("width", "options", "call", "message"),
     [
-        (15, {}, {}, r"at most 14 players, but there are 15 features; put .* into groups \(groups=\)\."),
+        (
+            15,
+            {},
+            {"method": "exact"},
+            r"at most 14 players, but there are 15; .* groups of players \(groups=\)\.",
+        ),
         (
             8,
             {},
-            {"budget": 1000},
-            r"8 players, 1 row and a background of 200 rows take 51,002 model rows, more than 1,000",
+            {"budget": 1000, "method": "exact"},
+            r"8 players, 1 row and a background of 200 rows take 50,800 model rows, more than 1,000",
         ),
-        (14, {"background": 2000}, {}, "explain fewer rows, give a smaller background"),
+        (14, {"background": 2000}, {"method": "exact"}, "explain fewer rows, give a smaller background"),
     ],
 )
 def test_too_much_work_is_refused_with_a_remedy(width, options, call, message):

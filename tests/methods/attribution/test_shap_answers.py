@@ -169,11 +169,9 @@ def test_a_background_of_the_callers_own():
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("forest", {"method": "kernel"}, "method='kernel' is not available yet; use 'auto' or 'exact' or 'tree'"),
-        ("forest", {"method": "permutation"}, "not available yet"),
-        ("forest", {"method": "linear"}, "not available yet"),
+        ("forest", {"method": "linear"}, "method='linear' needs a sum of one term per feature, but .* use method='auto'"),
         ("forest", {"method": "treee"}, "method='treee' is not known; did you mean 'tree'"),
-        ("forest", {"game": "conditional"}, "game='conditional' is not available yet; use 'marginal' or 'path'"),
+        ("forest", {"game": "conditional", "method": "tree"}, "does not answer the conditional game; use method='auto'"),
         ("forest", {"game": "causal"}, "game='causal' is not known"),
         ("forest", {"scale": "margin"}, "scale='margin' is not known"),
         ("forest", {"scale": "probability"}, "returns a response; use scale='auto'"),

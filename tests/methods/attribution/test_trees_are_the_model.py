@@ -79,8 +79,8 @@ def test_trees_are_judged_by_the_size_of_the_predictions(monkeypatch, size):
 def test_a_model_that_is_refused_says_why_when_it_has_too_many_features():
     wide = RNG.normal(size=(60, 30))
     model = AdaBoostRegressor(n_estimators=3, random_state=0).fit(wide, wide[:, 0])
-    with pytest.raises(InputError, match=r"30 features.*AdaBoostRegressor"):
-        Explainer(model, wide, progress=False).shap([0])
+    with pytest.raises(InputError, match=r"budget=100 is too small.*AdaBoostRegressor"):
+        Explainer(model, wide, progress=False).shap([0], budget=100)
 
 
 def test_the_remedy_is_not_what_was_done_already():

@@ -15,6 +15,7 @@ class Solved:
 
     method: str
     values: FloatArray
+    se: FloatArray
     base: FloatArray
     prediction: FloatArray
     interactions: FloatArray | None

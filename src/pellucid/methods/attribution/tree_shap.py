@@ -29,7 +29,7 @@ from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.errors import InputError, PellucidError
 from pellucid.explanations.words import percent
-from pellucid.methods.attribution.shapley_exact import Players
+from pellucid.games.marginal import Players
 from pellucid.methods.attribution.solved import Solved
 from pellucid.models import Predictor
 from pellucid.runner import Run
@@ -132,6 +132,7 @@ def tree_shap(
     return Solved(
         method="tree",
         values=_spread_out(found.values, present, len(players), axes=1),
+        se=np.zeros((len(found.values), len(players), found.values.shape[-1])),
         base=np.asarray(found.base),
         prediction=explained.prediction,
         interactions=None

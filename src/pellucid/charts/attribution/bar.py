@@ -1,0 +1,87 @@
+"""Bars: how large the contributions of each feature are over the rows, or the contributions to one row."""
+
+from __future__ import annotations
+
+import altair as alt
+import numpy as np
+from altair.typing import ChartType
+
+from pellucid.charts import theme
+from pellucid.charts.attribution.folding import DOWN, UP, half_widths
+from pellucid.charts.attribution.waterfall import COLOURS
+from pellucid.charts.attribution.words import axis_title, change, not_shown, short_names
+from pellucid.charts.marks import zero_line
+from pellucid.charts.options import AttributionOptions
+from pellucid.charts.scales import Row, data, level_axis, limits_of, tooltips, value_axis
+from pellucid.explanations import Attribution
+
+
+def notes(attribution: Attribution, options: AttributionOptions) -> list[str]:
+    """What is left out, and what the thin lines are."""
+    several = " (upper bounds)" if len(attribution) > 1 else ""
+    thin = [f"thin lines: 95% intervals{several}"] if (attribution.se > 0).any() else []
+    return [*not_shown(attribution, options.max_display), *thin]
+
+
+def bar_data(
+    attribution: Attribution, output: str, max_display: int = 20, aggregate: str = "mean"
+) -> list[Row]:
+    """One bar per feature shown: the mean (or sum) of its absolute contributions; of one row the contribution itself.
+
+    The error of a mean or sum over rows is bounded by the mean or sum of the errors.
+    """
+    one, order = attribution.for_output(output), attribution.ranking[:max_display]
+    total = np.sum if aggregate == "sum" else np.mean
+    sizes = one.values[0] if len(one) == 1 else total(np.abs(one.values), axis=0)
+    halves = total(half_widths(one), axis=0)
+    names = one.labels(0) if len(one) == 1 else list(one.feature_names)
+    rows: list[Row] = []
+    for name, j in zip(short_names(names[j] for j in order), order, strict=True):
+        size, half = float(sizes[j]), float(halves[j])
+        label = change(size, one.scale, half)
+        rows.append(
+            {
+                "feature": name,
+                "full": names[j],
+                "size": size,
+                "sort": UP if size >= 0 else DOWN,
+                "low": size - half if half > 0 else None,
+                "high": size + half if half > 0 else None,
+                "label": label if len(one) == 1 else label.lstrip("+"),
+            }
+        )
+    return rows
+
+
+def view(attribution: Attribution, output: str, options: AttributionOptions, width: float) -> ChartType:
+    """Bars from zero, signed and coloured by direction for one row."""
+    rows = bar_data(attribution, output, options.max_display, options.aggregate)
+    one_row = len(attribution) == 1
+    sure = [row for row in rows if row["low"] is not None]
+    low, high = limits_of(
+        [row["size"] for row in rows], *([row[end] for row in sure] for end in ("low", "high")), zero=True
+    )
+    limits = (low if one_row else 0.0, high)
+    height = options.height or max(40.0, 22.0 * len(rows))
+    kind = {"mean": "mean absolute ", "sum": "sum of absolute "}[options.aggregate]
+    words = axis_title(attribution, output)
+    many = f"{kind}{words.replace('contribution', 'contributions', 1) if options.aggregate == 'sum' else words}"
+    x = value_axis(words if one_row else many, limits, width)
+    y = alt.Y("feature", **level_axis(None, [row["feature"] for row in rows], height))
+    tips = tooltips(("", "full"), (("" if one_row else kind) + "contribution", "label"))
+    scale = alt.Scale(domain=[UP, DOWN], range=[COLOURS[UP], COLOURS[DOWN]])
+    signed = alt.Color("sort", type="nominal", scale=scale, legend=None)
+    bars = alt.Chart(data(rows)).mark_bar(opacity=0.8)
+    errors = alt.Chart(data(sure)).mark_rule(color=theme.INK, strokeWidth=1.5, clip=True)
+    layers = [
+        bars.encode(
+            x=alt.X("size", **x),
+            x2=alt.datum(0),
+            y=y,
+            tooltip=tips,
+            color=signed if one_row else alt.value(theme.MAIN),
+        ),
+        *([errors.encode(x=alt.X("low", **x), x2="high", y=y)] if sure else []),
+        *zero_line(limits, True, "x"),
+    ]
+    return alt.layer(*layers).properties(width=width, height=height)

@@ -1,0 +1,51 @@
+"""Which features and rows are drawn, and what becomes of the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pellucid.arrays import FloatArray, IntArray
+from pellucid.explanations import Attribution
+
+UP, DOWN = "up", "down"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One contribution to one row, or the sum of several: its label, value and half of its 95% interval."""
+
+    label: str
+    value: float
+    half: float
+
+
+def steps(one: Attribution, row: int, max_display: int) -> list[Step]:
+    """The contributions to a row, largest first; small ones beyond ``max_display`` are the last one together."""
+    values, labels = one.values[row], one.labels(row)
+    half = half_widths(one)[row]
+    order = np.argsort(-np.abs(values), kind="stable")
+    if one.others is not None:
+        order = np.append(order[order != one.others], one.others)
+    kept, rest = fold(order, max_display)
+    found = [Step(labels[j], float(values[j]), float(half[j])) for j in kept]
+    if len(rest):
+        found.append(Step(f"{len(rest)} others", float(values[rest].sum()), float(half[rest].sum())))
+    return found
+
+
+def fold(order: IntArray, most: int) -> tuple[IntArray, IntArray]:
+    """The first ``most`` positions and none, or one less and the rest, which take one place together."""
+    return (order, order[:0]) if len(order) <= most else (order[: most - 1], order[most - 1 :])
+
+
+def half_widths(one: Attribution) -> FloatArray:
+    """Half of each contribution's 95% interval; zero where it is exact or its error unknown."""
+    low, high = one.interval()
+    return np.nan_to_num((high - low) / 2)
+
+
+def evenly(n: int, most: int) -> IntArray:
+    """At most ``most`` of ``n`` positions, evenly spaced, the first and the last among them."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.intp))

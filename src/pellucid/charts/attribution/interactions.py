@@ -1,0 +1,88 @@
+"""A heat map of mean absolute interaction values."""
+
+from __future__ import annotations
+
+import altair as alt
+import numpy as np
+from altair.typing import ChartType
+
+from pellucid.charts import theme
+from pellucid.charts.attribution.words import not_shown, short_names
+from pellucid.charts.marks import text_layers
+from pellucid.charts.options import AttributionOptions
+from pellucid.charts.scales import Row, data, level_axis, number_format, tooltips
+from pellucid.charts.text import shown, wrapped
+from pellucid.errors import InputError
+from pellucid.explanations import Attribution
+from pellucid.explanations.words import number
+
+_PRINTED = 12  # up to so many features the values are printed in the cells
+
+
+def notes(attribution: Attribution, options: AttributionOptions) -> list[str]:
+    """What the cells hold."""
+    return [
+        *not_shown(attribution, options.max_display),
+        "off the diagonal half of a pair's interaction, on it what is left of the feature's contribution",
+    ]
+
+
+def interaction_data(attribution: Attribution, output: str, max_display: int = 12) -> list[Row]:
+    """One row per pair of features shown, in the order of their importance."""
+    one = attribution.for_output(output)
+    if one.interaction_values is None:
+        raise InputError(
+            "kind='interactions' needs interaction values; ask for them with shap(rows, interactions=True)."
+        )
+    order = attribution.ranking[:max_display]
+    names = short_names(attribution.feature_names[j] for j in order)
+    sizes = np.abs(one.interaction_values).mean(axis=0)[np.ix_(order, order)]
+    largest = _largest(attribution)
+    rows: list[Row] = []
+    for a, name in enumerate(names):
+        for b, other in enumerate(names):
+            size = float(sizes[a, b])
+            rows.append(
+                {
+                    "feature": name,
+                    "other": other,
+                    "sort": "on its own" if a == b else "half of the interaction",
+                    "value": size,
+                    "value_text": shown(size, one.scale, change=True).lstrip("+"),
+                    "label": number(100 * size if one.scale == "probability" else size),
+                    "ink": "white" if size > 0.55 * largest else "black",
+                }
+            )
+    return rows
+
+
+def _largest(attribution: Attribution) -> float:
+    """The largest mean size in any output: they share their colours, so that views compare."""
+    return float(np.abs(attribution.stacked("interaction_values")).mean(axis=0).max(initial=0.0))
+
+
+def view(attribution: Attribution, output: str, options: AttributionOptions, _: float) -> ChartType:
+    """The matrix of one output."""
+    rows = interaction_data(attribution, output, options.max_display)
+    names = list(dict.fromkeys(row["feature"] for row in rows))
+    printed = len(names) <= _PRINTED
+    size = max(80.0, (46.0 if printed else 20.0) * len(names))
+    wide, height = options.width or size, options.height or size * (0.7 if printed else 1.0)
+    x = alt.X("other", **level_axis(None, names, wide, cells=True, labelAngle=-45))
+    y = alt.Y("feature", **level_axis(None, names, height, cells=True))
+    top = _largest(attribution) or 1.0
+    only = output if len(attribution.output_names) == 1 else "output"
+    cells = "; in cells percentage points" if attribution.scale == "probability" and printed else ""
+    legend = alt.Legend(
+        title=wrapped(f"mean absolute interaction value{attribution.scale_of(only)}{cells}", 170, 12),
+        format=number_format((0.0, top)),
+        gradientLength=max(60.0, min(height, 160.0)),
+    )
+    scale = alt.Scale(scheme=theme.STRENGTH, domain=[0, top], nice=False)
+    tips = tooltips(("feature", "feature"), ("with", "other"), ("", "sort"), ("mean size", "value_text"))
+    squares = alt.Chart(data(rows)).mark_rect()
+    colour = alt.Color("value", type="quantitative", scale=scale, legend=legend)
+    layers = [squares.encode(x=x, y=y, tooltip=tips, color=colour)]
+    if printed:
+        layers += text_layers(rows, {"x": x, "y": y, "tooltip": tips})
+    return alt.layer(*layers).properties(width=wide, height=height)

@@ -1,0 +1,163 @@
+"""Contributions seen otherwise: fewer of them, in groups, against another row, for the other of two classes.
+
+Every view adds up like the contributions it comes from. Errors of sums and differences are bounds: the errors
+are added as if they were all in step, because those of one sample usually are, at least in part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from pellucid.arrays import AnyArray, FloatArray
+from pellucid.errors import InputError, nearest
+from pellucid.explanations.attribution_words import shown_value
+
+if TYPE_CHECKING:
+    from pellucid.explanations.attribution import Attribution
+
+A = TypeVar("A", bound="Attribution")
+Part = tuple[str, tuple[int, ...]]  # a name and the positions of the features in it
+
+# What a class's numbers become when they are told for the other of two classes.
+_MIRRORED_AT = {"probability": 1.0, "log-odds": 0.0}
+
+
+def sparse(found: A, k: int) -> A:
+    """The ``k`` largest contributions, and the sum of the others as a last entry."""
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise InputError(f"sparse({k!r}): give a whole number of features, at least 1.")
+    _refuse_sparse(found, "sparse")
+    names = found.feature_names
+    if k >= len(names):
+        return found
+    kept, rest = found.ranking[:k], np.sort(found.ranking[k:])
+    name = f"{len(rest)} other{'s' if len(rest) > 1 else ''}"
+    while name in names:
+        name += "\u2032"
+    sizes = np.abs(found.values)
+    whole = sizes.sum(axis=1)
+    hidden = sizes[:, rest].sum(axis=1) / np.where(whole > 0, whole, 1.0)
+    parts = [(names[j], (int(j),)) for j in kept]
+    merged = _merged(found, [*parts, (name, tuple(int(j) for j in rest))])
+    blank = np.full(len(found), "", dtype=object)
+    instead = (*merged.instead[:-1], "") if merged.instead else ()
+    return replace(
+        merged, hidden=np.asarray(hidden), data=(*merged.data[:-1], blank), instead=instead,
+        rarity=_without_last(merged.rarity), settings={**found.settings, "sparse": int(k)},
+    )  # fmt: skip
+
+
+def group(found: A, groups: Mapping[str, Sequence[str]]) -> A:
+    """Contributions summed by groups; a group stands where its first member stood."""
+    _refuse_sparse(found, "group")
+    owner = _owners(found.feature_names, groups)
+    parts: dict[str, tuple[int, ...]] = {}
+    for j, name in enumerate(found.feature_names):
+        parts[owner.get(j, name)] = (*parts.get(owner.get(j, name), ()), j)
+    said = {name: list(members) for name, members in groups.items()}
+    earlier = dict(found.settings.get("grouped", {}))
+    return replace(
+        _merged(found, list(parts.items())), settings={**found.settings, "grouped": {**earlier, **said}}
+    )
+
+
+def contrast(found: A, other: int) -> A:
+    """Every row compared with row ``other`` instead of with the average prediction."""
+    _refuse_sparse(found, "contrast")
+    one = found.row(other)
+    pairs = found.interaction_values
+    return replace(
+        found, values=found.values - one.values, se=found.se + one.se, base=one.prediction[0],
+        interaction_values=None if pairs is None else pairs - pairs[other],
+        against=f"row {other}",
+        instead=tuple("" if found.grouped(j) else shown_value(column[0]) for j, column in enumerate(one.data)),
+        settings={**found.settings, "contrast": int(other)},
+    )  # fmt: skip
+
+
+def mirrored(found: A, name: str) -> A | None:
+    """The contributions to the other of two classes, or None where they are not the mirror image of these."""
+    classes = [str(label) for label in found.settings.get("classes") or ()]
+    at = _MIRRORED_AT.get(found.scale)
+    if at is None or len(found.output_names) != 1 or found.values.ndim != 2:
+        return None
+    if len(classes) != 2 or {name, found.output_names[0]} != set(classes):
+        return None
+    pairs = found.interaction_values
+    return replace(
+        found, output_names=(name,), values=-found.values, base=np.asarray(at - found.base),
+        prediction=at - found.prediction, interaction_values=None if pairs is None else -pairs,
+    )  # fmt: skip
+
+
+# -- summing -----------------------------------------------------------------------------------------
+
+
+def _merged(found: A, parts: Sequence[Part]) -> A:
+    """One entry per part, each the sum of its features."""
+    places = [members for _, members in parts]
+
+    def summed(array: FloatArray, axis: int = 1) -> FloatArray:
+        return np.stack([array.take(list(members), axis).sum(axis) for members in places], axis)
+
+    pairs, rare, side = found.interaction_values, found.rarity, found.side
+    names = found.members or tuple((name,) for name in found.feature_names)
+    return replace(
+        found, values=summed(found.values), se=summed(found.se), feature_names=tuple(name for name, _ in parts),
+        members=tuple(tuple(name for j in members for name in names[j]) for members in places),
+        data=tuple(_cells(found, members) for members in places),
+        interaction_values=None if pairs is None else summed(summed(pairs, 1), 2),
+        rarity=None if rare is None else np.stack([np.fmin.reduce(rare[:, list(m)], axis=1) for m in places], axis=1),
+        side=None if side is None else np.stack([side[:, m[0]] * (len(m) == 1) for m in places], axis=1),
+        instead=tuple(found.instead[m[0]] if len(m) == 1 else "" for m in places) if found.instead else (),
+    )  # fmt: skip
+
+
+def _cells(found: Attribution, members: tuple[int, ...]) -> AnyArray:
+    """The values of one feature, or those of several in words."""
+    if len(members) == 1:
+        return found.data[members[0]]
+    said = [", ".join(found.label(j, i) for j in members) for i in range(len(found))]
+    return np.array(said, dtype=object)
+
+
+def _without_last(rare: FloatArray | None) -> FloatArray | None:
+    """The rarity of the values, of which the sum of the others has none."""
+    return None if rare is None else np.concatenate([rare[:, :-1], np.full_like(rare[:, -1:], np.nan)], 1)
+
+
+# -- checking ----------------------------------------------------------------------------------------
+
+
+def _refuse_sparse(found: Attribution, what: str) -> None:
+    if found.hidden is not None:
+        raise InputError(
+            f"{what}() needs every contribution, but sparse() has summed some of them; make sparse() the last step."
+        )
+
+
+def _owners(names: tuple[str, ...], groups: Mapping[str, Any]) -> dict[int, str]:
+    """The group of each feature that is in one."""
+    owner: dict[int, str] = {}
+    for name, members in groups.items():
+        if isinstance(members, str) or not len(members):
+            raise InputError(f"the group {name!r} must be a list of at least one feature, not {members!r}.")
+        for member in members:
+            if member not in names:
+                raise InputError(f"there is no feature {member!r}{nearest(str(member), names)}")
+            j = names.index(member)
+            if j in owner:
+                raise InputError(
+                    f"feature {member!r} is in the groups {owner[j]!r} and {name!r}; a feature belongs to one group, once."
+                )
+            owner[j] = name
+    taken = [name for j, name in enumerate(names) if j not in owner and name in groups]
+    if taken:
+        raise InputError(
+            f"the group {taken[0]!r} has the name of a feature outside it; give the group another name."
+        )
+    return owner

@@ -1,0 +1,195 @@
+"""Contributions in words: every factor accounted for, or one or two causes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pellucid.arrays import FloatArray, IntArray
+from pellucid.explanations.attribution_causes import causes, difference, pushes, remark, settled
+from pellucid.explanations.words import listed, number, percent, value_name
+
+if TYPE_CHECKING:
+    from pellucid.explanations.attribution import Attribution
+
+_SAID = 10  # features named one by one
+_SECOND = 0.25  # of the first cause: a smaller second one is not worth a word
+
+GAMES = {
+    "marginal": "Absent features take their values from the background rows (marginal game).",
+    "path": "Absent features follow both branches of a split, by the training rows that went there (path game).",
+    "conditional": "Absent features take values that go with the known ones (conditional game); symmetric features need not get equal shares and an unused feature can get a share.",
+}
+# What the trees of a model add up to, by the link that makes predictions of it.
+_SUMS = {
+    "logistic": "log-odds; scale='probability' explains probabilities",
+    "one-vs-rest": "log-odds of each class; scale='probability' explains probabilities",
+    "softmax": "scores, of which a softmax makes probabilities; scale='probability' explains those",
+    "exp": "the logarithm of the prediction; method='exact' explains the prediction itself",
+}
+ONE_ROW = "A contribution is a feature's share of this difference, not what the prediction would be without the feature."
+MANY_ROWS = (
+    "This says how far a feature moves the predictions of these rows, up or down; "
+    "it is not the effect of removing the feature from training."
+)
+
+
+def complete(found: Attribution) -> list[str]:
+    """Every factor accounted for: the largest by name, the rest by their sum and their largest."""
+    if len(found) == 1:
+        lines = [*(_of_row(found.for_output(name)) for name in found.output_names), ONE_ROW]
+    else:
+        lines = [*(_of_rows(found.for_output(name)) for name in found.output_names), MANY_ROWS]
+    lines += _views(found)
+    link = _SUMS.get(str(found.settings.get("link")))
+    if link is not None:
+        lines.append(f"The trees of this model add up to {link}.")
+    rows = f" The background has {found.background:,} rows." if found.background else ""
+    game = (GAMES.get(found.game, "") + rows).strip()
+    return [*lines, game] if game else lines
+
+
+def short(found: Attribution) -> list[str]:
+    """One or two causes, against what would have been expected."""
+    if len(found) > 1:
+        return [_short_of_rows(found)]
+    if len(found.output_names) > 1 and found.scale in ("probability", "log-odds"):
+        best = found.output_names[int(np.argmax(found.prediction[0]))]
+        return [f"Of {len(found.output_names)} outputs {best} is highest. {_short(found.for_output(best))}"]
+    return [_short(found.for_output(name)) for name in found.output_names]
+
+
+# -- one row -----------------------------------------------------------------------------------------
+
+
+def _of_row(one: Attribution) -> str:
+    values, labels = settled(one), one.labels(0)
+    order = [int(j) for j in _by_size(one, np.abs(values)) if values[j] != 0]
+    said = [f"{labels[j]} contributed {amount(float(values[j]), _half(one)[0, j])}" for j in order[:_SAID]]
+    rest = order[_SAID:]
+    if rest:
+        largest = number(float(np.abs(values[rest]).max()))
+        said.append(
+            f"the other {len(rest)} together {number(float(values[rest].sum()), sign=True)} (none more than {largest})"
+        )
+    idle = [labels[j] for j in range(len(values)) if values[j] == 0]
+    nothing = (
+        f" {listed(idle)} contributed nothing."
+        if idle and said
+        else ""
+        if said
+        else " Nothing contributed."
+    )
+    story = f" Compared with {one.compared_with}, {listed(said, len(said))}." if said else ""
+    return (
+        f"The prediction{one.scale_of(one.output_names[0])} is {number(float(one.prediction[0]))}; {one.starting_point} "
+        f"is {number(float(one.base))}; the difference is {number(difference(one), sign=True)}.{story}{nothing}"
+    )
+
+
+def _short(one: Attribution) -> str:
+    values, labels, chosen = settled(one), one.labels(0), causes(one, 2)
+    start = (
+        f"The prediction{one.scale_of(one.output_names[0])} is {number(float(one.prediction[0]))} rather than "
+        f"{number(float(one.base))}, {one.starting_point}"
+    )
+    if not difference(one):
+        start = f"The prediction{one.scale_of(one.output_names[0])} is {number(float(one.base))}, equal to {one.starting_point}"
+    if not chosen:
+        return f"{start}: no feature contributed."
+    if len(chosen) > 1 and abs(values[chosen[1]]) < _SECOND * abs(values[chosen[0]]):
+        chosen = chosen[:1]
+    said = [
+        f"{labels[j]}{remark(one, j)} contributed {amount(float(values[j]), _half(one)[0, j])}"
+        for j in chosen
+    ]
+    if not difference(one):
+        return f"{start}, although {listed(said)}."
+    against = int(np.argmin(pushes(one)))
+    although = (
+        f", although {labels[against]}{remark(one, against)} contributed {number(float(values[against]), sign=True)}"
+        if -pushes(one)[against] > np.abs(values[chosen]).max()
+        else ""
+    )
+    return f"{start}, mainly because {listed(said)}{although}."
+
+
+# -- several rows ------------------------------------------------------------------------------------
+
+
+def _of_rows(one: Attribution) -> str:
+    sizes, errors = one.mean_abs, _half(one).mean(axis=0)
+    order = _by_size(one, sizes)
+    said = [
+        f"{one.feature_names[j]} ({amount(float(sizes[j]), errors[j], sign=False)})" for j in order[:_SAID]
+    ]
+    rest = order[_SAID:]
+    if len(rest):
+        said.append(f"the other {len(rest)} together {number(float(sizes[rest].sum()))}")
+    return (
+        f"Mean absolute contribution to the prediction{one.scale_of(one.output_names[0])} over {len(one):,} rows, "
+        f"compared with {one.starting_point} of {number(float(one.base))}: {listed(said, len(said))}."
+    )
+
+
+def _short_of_rows(found: Attribution) -> str:
+    names = [found.feature_names[j] for j in causes(found, 2)]
+    if not names:
+        return f"No feature moves any of the {len(found):,} predictions away from {found.starting_point}."
+    verb = "moves" if len(names) == 1 else "move"
+    return f"Over {len(found):,} rows {listed(names)} {verb} the predictions most, compared with {found.compared_with}."
+
+
+# -- both --------------------------------------------------------------------------------------------
+
+
+def _views(found: Attribution) -> list[str]:
+    """What to know about contributions that were summed, hidden or estimated."""
+    lines = []
+    for name, members in dict(found.settings.get("grouped", {})).items():
+        lines.append(
+            f"{name} is the sum of the contributions of {listed(list(members))}; that is not the contribution of the "
+            "group as one player, which Explainer(groups=...) gives."
+        )
+    if found.hidden is not None:
+        share = found.hidden
+        most = f", at most {percent(float(share.max()))}" if share.size > 1 else ""
+        lines.append(
+            f"{found.feature_names[-1]}: {percent(float(share.mean()))}{most} of the absolute contributions are hidden in this sum."
+        )
+    if (found.se > 0).any():
+        bound = " (for sums and differences an upper bound)" if _combined(found) else ""
+        lines.append(f"± is half the width of a 95% interval{bound}.")
+    return lines
+
+
+def _combined(found: Attribution) -> bool:
+    return (
+        bool(found.against) or any(key in found.settings for key in ("grouped", "sparse")) or len(found) > 1
+    )
+
+
+def _by_size(one: Attribution, sizes: FloatArray) -> IntArray:
+    """Positions from large to small, the sum of others last."""
+    order = np.argsort(-sizes, kind="stable")
+    return order if one.others is None else np.append(order[order != one.others], one.others)
+
+
+def _half(one: Attribution) -> FloatArray:
+    low, high = one.interval()
+    return np.asarray((high - low) / 2)
+
+
+def amount(value: float, half: float, *, sign: bool = True) -> str:
+    """A contribution, with half its interval where it is an estimate: ``+1.2 ± 0.3``."""
+    return number(value, sign=sign) + (f" ± {number(float(half))}" if half > 0 else "")
+
+
+def shown_value(value: object) -> str:
+    """A feature value as people read it; missing by that name."""
+    if isinstance(value, float | np.floating) and np.isnan(value):
+        return "missing"
+    if isinstance(value, np.datetime64) and np.isnat(value):
+        return "missing"
+    return value_name(value)

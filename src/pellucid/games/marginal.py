@@ -1,0 +1,190 @@
+"""The marginal game: absent features take their values from background rows.
+
+    v(S) = mean over the background z of f(x_S, z_-S), weighted
+
+The background may be the whole data, a part of it, a single row to contrast with (a baseline), or rows of the
+caller's own with weights. The game is that of the model alone: it does not ask whether x_S and z_-S go together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from pellucid.arrays import BoolArray, FloatArray, IntArray, weighted_mean
+from pellucid.data import Data
+from pellucid.data.frame import Overlay, Scratch
+from pellucid.games.game import Game
+from pellucid.models import Predictor
+from pellucid.runner import Run, Sweep
+
+Players = Mapping[str, tuple[int, ...]]
+_AT_ONCE = 65_536  # model rows in which the known features stay the same from row to row
+_KEY = 31  # of the random numbers that tell coalitions apart
+
+
+@dataclass(frozen=True, eq=False)
+class Mixtures(Sweep):
+    """Background rows in which the players of a coalition take the values of an explained row.
+
+    ``index`` is ``(variants, 2)``: the explained row and the coalition. ``known[c, f]`` says whether coalition
+    c knows the f-th feature; a pool holds the values of the explained rows, then those of the background. Variants come in
+    ``units``, of as many variants each: one explained row with some coalitions, then the next row with the same ones.
+    """
+
+    known: BoolArray = field(default_factory=lambda: np.empty((0, 0), dtype=np.bool_))
+    n_explained: int = 0
+    units: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+
+    def chunks(self, most: int) -> Iterator[slice]:
+        """Whole units, several of the same length at once: what is known then stays the same from chunk to chunk."""
+        start = 0
+        for length, times in zip(*np.unique(-self.units, return_counts=True), strict=True):
+            unit = -int(length)
+            stop = start + unit * int(times)
+            step = unit * (most // unit) or most
+            yield from (slice(at, min(at + step, stop)) for at in range(start, stop, step))
+            start = stop
+
+    def columns(self, variants: slice, rows: slice) -> dict[int, tuple[object, IntArray]]:
+        return {j: (over.column, over.index()) for j, over in self._overlays(variants, rows).items()}
+
+    def fill(self, scratch: Scratch, variants: slice, rows: slice, n: int) -> object:
+        return scratch.overlay(self._overlays(variants, rows), n)
+
+    def _overlays(self, variants: slice, rows: slice) -> dict[int, Overlay]:
+        explained, coalition = self.index[variants].T
+        own = self.n_explained + np.arange(rows.start, rows.stop)
+        known = np.ascontiguousarray(self.known[coalition].T)
+        return {
+            j: Overlay(pool, known[f], explained, own)
+            for f, (j, pool) in enumerate(zip(self.features, self.pools, strict=True))
+        }
+
+
+class MarginalGame(Game):
+    """Explained rows against a background; each distinct coalition of a row is asked once."""
+
+    def __init__(
+        self, predictor: Predictor, background: Data, rows: Data, players: Players, run: Run
+    ) -> None:
+        self._predictor, self._background, self._explained, self._run = predictor, background, rows, run
+        members = list(players.values())
+        self.rows, self.players, self.outputs = len(rows), len(members), len(predictor.output_names)
+        self.price = self.donors = len(background)
+        self._share = background.weights / background.weights.sum()
+        self._features = tuple(j for player in members for j in player)
+        self._owner = np.repeat(np.arange(len(members)), [len(player) for player in members])
+
+    @cached_property
+    def _pools(self) -> tuple[object, ...]:
+        explained, background = self._explained, self._background
+        return tuple(
+            background.pool(j, np.concatenate([explained.codes(j), background.codes(j)]))
+            for j in self._features
+        )
+
+    @cached_property
+    def _value_numbers(self) -> IntArray:
+        """``(rows, players)``: equal numbers where two rows give a player the same values; -1 for the background's own."""
+        numbers = np.empty((self.rows, self.players), dtype=np.intp)
+        for i in range(self.players):
+            columns = [self._features[f] for f in np.flatnonzero(self._owner == i)]
+            own = np.column_stack([self._explained.codes(j) for j in columns])
+            other = np.column_stack([self._background.codes(j) for j in columns])[self._share > 0]
+            axis = 0 if len(columns) > 1 else None
+            numbers[:, i] = np.unique(own, axis=axis, return_inverse=True)[1].reshape(-1)
+            if _same(other, other[0]).all():
+                numbers[_same(own, other[0]).all(axis=1), i] = -1
+        return numbers
+
+    @property
+    def active(self) -> BoolArray:
+        return np.asarray(self._value_numbers >= 0)
+
+    # -- asking ----------------------------------------------------------------------------------
+
+    @cached_property
+    def _ends(self) -> tuple[FloatArray, FloatArray]:
+        nobody = weighted_mean(
+            self._run.predict(self._predictor, self._background), self._background.weights
+        )
+        everybody = self._run.predict(self._predictor, self._explained)
+        return np.broadcast_to(nobody, everybody.shape), everybody
+
+    def ends(self) -> tuple[FloatArray, FloatArray]:
+        return self._ends
+
+    def worth(self, coalitions: BoolArray, rows: IntArray | None = None) -> FloatArray:
+        chosen = np.arange(self.rows) if rows is None else rows
+        variants, place = self._distinct(coalitions, chosen)
+        units = np.array([len(variants)])
+        if len(variants) == len(chosen) * len(coalitions):
+            variants, place, units = _in_units(coalitions, chosen, max(1, _AT_ONCE // self.price))
+        sweep = Mixtures(
+            self._features, self._pools, variants, known=coalitions[:, self._owner], n_explained=self.rows, units=units
+        )  # fmt: skip
+        found = np.zeros((len(variants), self.outputs))
+        for batch in self._run.stream(self._predictor, self._background, [sweep]):
+            found[batch.variants] += self._share[batch.rows] @ batch.predictions
+        return found[place].reshape(len(chosen), len(coalitions), self.outputs)
+
+    def single(self, coalitions: BoolArray, donors: IntArray, rows: IntArray | None = None) -> FloatArray:
+        chosen = np.arange(self.rows) if rows is None else rows
+        known = coalitions[:, self._owner][None]
+        index = np.where(known, chosen[:, None, None], self.rows + donors[None, :, None])
+        one_row = np.zeros(1, dtype=np.intp)
+        sweep = Sweep(self._features, self._pools, index.reshape(-1, len(self._features)), rows=one_row)
+        found = self._run.collect(self._predictor, self._background, sweep)
+        return found.reshape(len(chosen), len(coalitions), self.outputs)
+
+    def draw_donors(self, n: int, generator: np.random.Generator) -> IntArray:
+        return np.asarray(generator.choice(self.donors, n, p=self._share), dtype=np.intp)
+
+    def count(self, coalitions: BoolArray, rows: IntArray) -> int:
+        """How many different questions these coalitions are in these rows."""
+        return len(self._distinct(coalitions, rows)[0])
+
+    def _distinct(self, coalitions: BoolArray, rows: IntArray) -> tuple[IntArray, IntArray]:
+        """The (row, coalition) pairs that differ, and for each pair its place among them.
+
+        Every value of a player has a random number; a question is the sum of the numbers of what it knows.
+        """
+        numbers = self._value_numbers[rows]
+        if not _could_repeat(numbers):
+            pairs = np.indices((len(rows), len(coalitions))).reshape(2, -1)
+            return np.stack([rows[pairs[0]], pairs[1]], axis=1), np.arange(pairs.shape[1])
+        generator = np.random.default_rng(_KEY)
+        keys = np.zeros((len(rows), len(coalitions)), dtype=np.uint64)
+        for i in range(self.players):
+            names = generator.integers(1, 2**64, size=self.rows + 1, dtype=np.uint64)
+            names[-1] = 0  # the background's own value: known or not makes no difference
+            keys += np.where(coalitions[:, i], names[numbers[:, i]][:, None], np.uint64(0))
+        _, first, place = np.unique(keys, return_index=True, return_inverse=True)
+        pairs = np.stack(np.divmod(first, len(coalitions)), axis=1)
+        return np.stack([rows[pairs[:, 0]], pairs[:, 1]], axis=1), place.reshape(-1)
+
+
+def _same(cells: FloatArray, row: FloatArray) -> BoolArray:
+    """Where cells equal those of a row; missing equals missing."""
+    return np.asarray((cells == row) | (np.isnan(cells) & np.isnan(row)))
+
+
+def _could_repeat(numbers: IntArray) -> bool:
+    """Whether two rows share a value, or a player makes no difference."""
+    return bool((numbers < 0).any()) or any(len(np.unique(column)) < len(column) for column in numbers.T)
+
+
+def _in_units(coalitions: BoolArray, rows: IntArray, most: int) -> tuple[IntArray, IntArray, IntArray]:
+    """All (row, coalition) pairs, block by block of at most so many coalitions; their places; the lengths of the units."""
+    m = len(coalitions)
+    count = max(1, -(-m // most))
+    blocks = np.array_split(np.arange(m), count)  # the longer ones first
+    variants = [np.stack([np.repeat(rows, len(b)), np.tile(b, len(rows))], axis=1) for b in blocks]
+    number = np.concatenate([np.add.outer(np.arange(len(rows)) * m, b).ravel() for b in blocks])
+    place = np.empty(len(number), dtype=np.intp)
+    place[number] = np.arange(len(number))
+    return np.concatenate(variants), place, np.concatenate([np.repeat(len(b), len(rows)) for b in blocks])

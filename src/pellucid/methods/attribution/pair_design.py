@@ -1,0 +1,117 @@
+"""Which coalitions to ask: pairs of a coalition and its complement, stratified by size, none twice.
+
+With p players the pairs (S, everybody else) fall into strata by the size s of the smaller half, s = 1 ... p/2.
+Within a stratum pairs are drawn at random without replacement. A pair of size s counts for player i with a weight whose
+mean square over the players is 1 / (s (p - s)) relative to the stratum, so Neyman's allocation draws from each stratum
+in proportion to the square root of that, until there are no more: the few coalitions of the smallest and largest sizes,
+which weigh most, are soon taken whole. A longer design contains the shorter ones, so that sampling can go on where it
+stopped.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import comb
+
+import numpy as np
+
+from pellucid.arrays import BoolArray, FloatArray
+
+_LISTED = (
+    20_000  # strata up to this size are listed and shuffled; of larger ones members are drawn one by one
+)
+
+
+class PairDesign:
+    """A stream of pairs; the same generator gives the same pairs."""
+
+    def __init__(self, players: int, generator: np.random.Generator) -> None:
+        self.players = players
+        self._allocations: dict[int, list[int]] = {}
+        self._strata = [_Stratum(players, s, generator) for s in range(1, players // 2 + 1)]
+
+    @property
+    def total(self) -> int:
+        """All pairs that there are, apart from nobody and everybody."""
+        return sum(stratum.total for stratum in self._strata)
+
+    def between(self, m: int, n: int) -> BoolArray:
+        """The smaller halves of the pairs that come after the first ``m``, up to the ``n``-th."""
+        parts = [
+            stratum.first(now)[before:]
+            for stratum, before, now in zip(
+                self._strata, self.allocation(m), self.allocation(n), strict=True
+            )
+        ]
+        return np.concatenate(parts)
+
+    def asked(self, n: int, halves: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """For each of some halves, how many pairs of its size are among the first ``n``, and what share of all that is."""
+        counts = self.allocation(n)
+        shares = [count / stratum.total for count, stratum in zip(counts, self._strata, strict=True)]
+        size = halves.sum(axis=1) - 1
+        return np.array(counts, dtype=np.float64)[size], np.array(shares)[size]
+
+    def allocation(self, n: int) -> list[int]:
+        """How many pairs of each size; never fewer for a larger ``n``."""
+        if n not in self._allocations:
+            self._allocations[n] = self._allocate(n)
+        return self._allocations[n]
+
+    def _allocate(self, n: int) -> list[int]:
+        p, totals = self.players, np.array([float(min(stratum.total, 2**62)) for stratum in self._strata])
+        n = min(n, self.total)
+        s = np.arange(1, len(totals) + 1)
+        pace = 1 / np.sqrt(s * (p - s))
+
+        def counts(level: float) -> FloatArray:
+            return np.minimum(totals, np.floor(level * pace))
+
+        low, high = 0.0, (n + 1.0) * p
+        while np.nextafter(low, high) < high:  # the last moment at which no more than n are drawn
+            middle = (low + high) / 2
+            low, high = (middle, high) if counts(middle).sum() <= n else (low, middle)
+        found = counts(low)
+        for size in np.flatnonzero(counts(high) > found)[: n - int(found.sum())]:
+            found[size] += 1
+        return [int(count) for count in found]
+
+
+class _Stratum:
+    """The pairs whose smaller half has ``size`` members, in a random order that is made as far as needed."""
+
+    def __init__(self, players: int, size: int, generator: np.random.Generator) -> None:
+        self._players, self._size = players, size
+        self._halved = 2 * size == players  # of equal halves the one with player 0 stands for both
+        self.total = comb(players, size) // (2 if self._halved else 1)
+        self._generator = np.random.default_rng(generator.integers(2**63))
+        self._known = np.empty((0, players), dtype=np.bool_)
+        self._seen: set[bytes] = set()
+
+    def first(self, n: int) -> BoolArray:
+        if len(self._known) < n:
+            self._known = self._listed() if self.total <= _LISTED else self._drawn(n)
+        return self._known[:n]
+
+    def _listed(self) -> BoolArray:
+        members = np.array(list(combinations(range(self._players), self._size)), dtype=np.intp)[
+            : self.total
+        ]
+        halves = np.zeros((self.total, self._players), dtype=np.bool_)
+        np.put_along_axis(halves, members, True, axis=1)
+        return halves[self._generator.permutation(self.total)]
+
+    def _drawn(self, n: int) -> BoolArray:
+        parts = [self._known]
+        while (lacking := n - sum(len(part) for part in parts)) > 0:
+            order = self._generator.random((lacking, self._players)).argsort(axis=1)
+            halves = order < self._size
+            if self._halved:
+                halves ^= ~halves[:, :1]
+            new = []
+            for half, key in zip(halves, np.packbits(halves, axis=1), strict=True):
+                if (name := key.tobytes()) not in self._seen:
+                    self._seen.add(name)
+                    new.append(half)
+            parts.append(np.array(new, dtype=np.bool_).reshape(-1, self._players))
+        return np.concatenate(parts)

@@ -1,0 +1,160 @@
+"""Shapley values from some of the coalitions: regression on pairs.
+
+Lundberg and Lee 2017 (KernelSHAP); Covert and Lee 2021 (pairs); Musco and Witter 2025 (sampling by size). What is
+added here: strata without replacement (`pair_design`), a regression that learns interactions (`cube_regression`)
+whose Shapley values are worked out exactly (`cube_shapley`), and standard errors.
+
+Definition. Shapley values are the weighted least-squares fit of an additive game to v, under the constraint that it
+is right for nobody and everybody, with the kernel ``(p-1) / (C(p,s) s (p-s))`` for coalitions of size s. They depend on
+v only through ``d(S) = v(S) - v(complement)``:
+
+    phi_i = sum over pairs of  d(S) / (s C(p,s))  where i is in S,  -d(S) / ((p-s) C(p,s))  where not
+
+Estimator. d is asked for a sample of the pairs and predicted for all others by a game g fitted to the sample;
+phi(g) is exact and adds up to v(everybody) - v(nobody). With e(S) what a fit that lacks S misses of d(S), and
+pi(S) the share of its stratum that was asked,
+
+    variance of phi_i = sum over the asked of (1 - pi) (weight_i(S) e(S) / pi)^2
+
+which is that of a stratified sample of residuals. If all coalitions are asked, it is zero and phi is exact.
+
+When it misleads: as `shapley_exact`; and an interval is as good as the pairs are many (in trials 92% to 97% of the
+95% intervals held the exact value with 10 to 80 times as many coalitions as players; with fewer, trust them less).
+
+Cost. Two coalitions per pair and row, at the game's price; the regression costs (pairs)^3, once for all rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pellucid.arrays import BoolArray, FloatArray, IntArray
+from pellucid.games import Game
+from pellucid.methods.attribution.cube_regression import regress
+from pellucid.methods.attribution.cube_shapley import (
+    interaction_weights,
+    interactions_of,
+    pair_weights,
+    shapley_of,
+)
+from pellucid.methods.attribution.estimate import Estimate
+from pellucid.methods.attribution.pair_design import PairDesign
+from pellucid.methods.attribution.rounds import Rounds
+from pellucid.runner import Run
+
+_MOST = 2048  # pairs in one regression; more are shared out among several
+
+
+def shapley_kernel(
+    game: Game, rounds: Rounds, run: Run, *, key: int = 41, interactions: bool = False
+) -> Estimate:
+    """Contributions of the players in each row, from as many pairs as ``rounds`` allow."""
+    sample = _Sample(game, PairDesign(game.players, run.generator(key)))
+    values = np.zeros((game.rows, game.players, game.outputs))
+    se = np.zeros(values.shape)
+    pairs = np.zeros((game.rows, game.players, *values.shape[1:])) if interactions else None
+    pairs_se = None if pairs is None else np.zeros(pairs.shape)
+
+    def estimate(n: int, rows: IntArray) -> FloatArray:
+        values[rows], se[rows] = _values(sample, n, rows)
+        if pairs is not None and pairs_se is not None:
+            pairs[rows], pairs_se[rows] = _interactions(sample, n, rows, values[rows], se[rows])
+        return se[rows]
+
+    made = rounds.run(game.rows, sample.ask, estimate, run)
+    return Estimate("kernel", values, se, pairs, pairs_se, {"coalitions": int(2 * made.max(initial=0) + 2)})
+
+
+class _Sample:
+    """The pairs asked so far, for rows of which fewer and fewer are asked further."""
+
+    def __init__(self, game: Game, design: PairDesign) -> None:
+        self.game, self.design = game, design
+        self._n = 0
+        self._parts: list[tuple[BoolArray, IntArray, FloatArray]] = []
+
+    def ask(self, n: int, rows: IntArray) -> None:
+        halves = self.design.between(self._n, n)
+        worth = self.game.worth(np.concatenate([halves, ~halves]), rows)
+        self._parts.append((halves, rows, worth.reshape(len(rows), 2, len(halves), -1)))
+        self._n = n
+
+    def pairs(self, rows: IntArray) -> tuple[BoolArray, FloatArray]:
+        """All pairs, everybody and nobody first, and what they are worth ``(2, pairs, games)`` in these rows."""
+        nobody, everybody = self.game.ends()
+        halves = [np.ones((1, self.game.players), dtype=np.bool_)]
+        worth = [np.stack([everybody[rows], nobody[rows]], axis=1)[:, :, None]]
+        for some, asked, found in self._parts:
+            halves.append(some)
+            worth.append(found[np.searchsorted(asked, rows)])
+        together = np.concatenate(worth, axis=2)
+        return np.concatenate(halves), together.transpose(1, 2, 0, 3).reshape(2, together.shape[2], -1)
+
+
+def _values(sample: _Sample, n: int, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Shapley values and standard errors ``(rows, players, outputs)`` from the first ``n`` pairs."""
+    halves, worth = sample.pairs(rows)
+    odd = (worth[0] - worth[1]) / 2
+    values = np.zeros((halves.shape[1], odd.shape[1]))
+    errors = np.zeros((len(halves) - 1, odd.shape[1]))
+    groups = _groups(len(halves) - 1)
+    for members in groups:
+        own = halves[np.append(0, members + 1)]
+        fit = regress(own, odd[np.append(0, members + 1)], "odd")
+        values += shapley_of(fit, own) / len(groups)
+        errors[members] = fit.errors[1:]
+    values += (2 * odd[0] - values.sum(axis=0)) / len(values)  # rounding
+    weights = pair_weights(halves[1:], of_stratum=True)
+    return _by_row(values, rows), _by_row(np.sqrt(_variance(sample, n, halves[1:], weights, errors)), rows)
+
+
+def _interactions(
+    sample: _Sample, n: int, rows: IntArray, main: FloatArray, main_se: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Interaction values and standard errors ``(rows, players, players, outputs)``; rows sum to ``main``."""
+    halves, worth = sample.pairs(rows)
+    even, p = worth.sum(axis=0) / 2, halves.shape[1]
+    values = np.zeros((p, p, even.shape[1]))
+    errors = np.zeros((len(halves) - 1, even.shape[1]))
+    groups = _groups(len(halves) - 1)
+    for members in groups:
+        own = halves[np.append(0, members + 1)]
+        fit = regress(own, even[np.append(0, members + 1)], "even")
+        values += interactions_of(fit, own) / len(groups)
+        errors[members] = fit.errors[1:]
+    variance = np.zeros(values.shape)
+    by_size = np.stack(interaction_weights(p, of_stratum=True)[::-1])[:, halves[1:].sum(axis=1)]
+    for i in range(p):
+        together = halves[1:, i : i + 1].astype(np.intp) + halves[1:]
+        weights = np.take_along_axis(by_size, together.T, axis=0).T
+        variance[i] = _variance(sample, n, halves[1:], weights, errors)
+    pairs, squared = _by_row(values, rows), _by_row(variance, rows)
+    own_place = np.arange(p)
+    squared[:, own_place, own_place] = 0.0
+    pairs[:, own_place, own_place] = main - pairs.sum(axis=2)
+    squared[:, own_place, own_place] = main_se**2 + squared.sum(axis=2)
+    return pairs, np.sqrt(squared)
+
+
+def _variance(
+    sample: _Sample, n: int, halves: BoolArray, weights: FloatArray, errors: FloatArray
+) -> FloatArray:
+    """The variance of a weighted sum over all pairs, of which ``n`` were asked; weights are relative to the stratum."""
+    asked, share = sample.design.asked(n, halves)
+    once = np.where(
+        2 * halves.sum(axis=1) == halves.shape[1], 0.5, 1.0
+    )  # equal halves: a pair stands for both
+    spread = (2 * once * np.sqrt(1 - share) / asked)[:, None] * weights
+    return np.asarray(np.square(spread).T @ np.square(errors))
+
+
+def _groups(n: int) -> list[IntArray]:
+    """The pairs of each regression: one, or several of about equal size."""
+    count = -(-n // _MOST)
+    return [np.arange(g, n, count) for g in range(count)]
+
+
+def _by_row(by_game: FloatArray, rows: IntArray) -> FloatArray:
+    """Rows first and outputs last, from games last."""
+    shaped = by_game.reshape(*by_game.shape[:-1], len(rows), -1)
+    return np.moveaxis(shaped, -2, 0)

@@ -1,0 +1,103 @@
+"""The partner of a feature: the one its contributions depend on besides its own value."""
+
+import numpy as np
+import pytest
+
+import pellucid
+from explanations.test_attribution import attribution
+from pellucid.explanations.attribution_partner import explained, groups
+
+N = 400
+
+
+def scene(effect, n=N, seed=0, **more):
+    """Contributions of x that are ``effect(x, z, w, k)``; z and w are numbers, k a category."""
+    generator = np.random.default_rng(seed)
+    x, z, w = generator.normal(size=(3, n))
+    k = generator.choice(np.array(["a", "b", "c"], dtype=object), n)
+    values = np.zeros((n, 4))
+    values[:, 0] = effect(x, z, w, k) + 0.01 * generator.normal(size=n)
+    fields = {"feature_names": ("x", "z", "w", "k"), "members": (("x",), ("z",), ("w",), ("k",))}
+    return attribution(values, **{**fields, "data": (x, z, w, k), **more})
+
+
+@pytest.mark.parametrize(
+    ("effect", "partner"),
+    [
+        (lambda x, z, w, k: x * z, "z"),
+        (lambda x, z, w, k: x * (z + 0.3 * w), "z"),
+        (lambda x, z, w, k: np.sin(3 * x) * w, "w"),
+        (lambda x, z, w, k: x * (k == "b"), "k"),
+        (lambda x, z, w, k: (x > 0) * (w > 1), "w"),
+    ],
+)
+def test_the_residual_tells_the_partner(effect, partner):
+    assert scene(effect).partner("x") == partner
+
+
+def test_a_curve_alone_has_no_partner():
+    assert scene(lambda x, z, w, k: 5 * (x > 0.3)).partner("x") is None
+    assert scene(lambda x, z, w, k: 0 * x).partner("x") is None
+
+
+def test_noise_has_no_partner():
+    assert [scene(lambda x, z, w, k: 0 * x, seed=seed).partner("x") for seed in range(10)] == [None] * 10
+
+
+def test_missing_values_and_few_rows_are_no_trouble():
+    found = scene(lambda x, z, w, k: x * z)
+    gaps = found.data[1].copy()
+    gaps[::7] = np.nan
+    holes = found.data[0].copy()
+    holes[::5] = np.nan
+    assert attribution_with(found, (holes, gaps, *found.data[2:])).partner("x") == "z"
+    for n in (1, 2, 5):
+        assert scene(lambda x, z, w, k: x * z, n=n).partner("x") in (None, "z", "w", "k")
+
+
+def attribution_with(found, data):
+    return attribution(found.values, feature_names=found.feature_names, members=found.members, data=data)
+
+
+def test_interaction_values_decide_where_there_are_any():
+    pairs = np.zeros((N, 4, 4))
+    pairs[:, 0, 0] = 9.0
+    pairs[:, 0, 2] = pairs[:, 2, 0] = -0.5
+    pairs[:, 0, 1] = np.tile([0.9, -0.2], N // 2)  # 0.55 on average
+    found = scene(lambda x, z, w, k: x * (k == "b"), interaction_values=pairs)
+    assert found.partner("x") == "z"
+    assert scene(lambda x, z, w, k: x * z, interaction_values=np.zeros((N, 4, 4))).partner("x") is None
+
+
+def test_the_share_is_that_of_a_slow_count():
+    generator = np.random.default_rng(1)
+    own, column = generator.integers(0, 3, 60), generator.choice(np.array(["a", "b"], dtype=object), 60)
+    residual = generator.normal(size=(60, 2))
+    left = 0.0
+    for bin_number in range(3):
+        for label in "ab":
+            cell = residual[(own == bin_number) & (column == label)]
+            left += ((cell - cell.mean(axis=0)) ** 2).sum()
+    expected = 1 - (left / (60 - 6)) / ((residual**2).sum() / (60 - 3))
+    assert explained(residual, own, column) == pytest.approx(expected)
+
+
+def test_groups_are_equally_large_and_keep_equal_values_together():
+    numbers = groups(np.arange(100.0), 4)
+    assert np.bincount(numbers).tolist() == [25, 25, 25, 25]
+    assert len(set(groups(np.ones(10), 3))) == 1
+    gaps = groups(np.array([np.nan, 1.0, 2.0]), 2)
+    assert gaps[0] == -1
+    assert gaps[1] != gaps[2]
+    days = np.array(["2024-01-01", "NaT", "2024-01-03"], dtype="datetime64[D]")
+    assert groups(days, 2).tolist() == [0, -1, 1]
+
+
+def test_rare_categories_are_together():
+    column = np.array([f"c{i}" for i in range(20)] * 2 + ["common"] * 30, dtype=object)
+    assert len(set(groups(column, 1).tolist())) == 7
+
+
+def test_unknown_feature():
+    with pytest.raises(pellucid.InputError, match="there is no feature 'seasn'; did you mean 'season'"):
+        attribution().partner("seasn")

@@ -1,0 +1,258 @@
+"""The regression on the cube: it passes through what it was told, and its Shapley values are those of its game."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pellucid.games import all_coalitions
+from pellucid.methods.attribution import cube_regression
+from pellucid.methods.attribution.cube_regression import CURVES, NOISES, TREND, kernel, regress
+from pellucid.methods.attribution.cube_shapley import (
+    even_curve_values,
+    interaction_weights,
+    interactions_of,
+    odd_curve_values,
+    pair_weights,
+    shapley_of,
+)
+from pellucid.methods.attribution.pair_design import PairDesign
+from reference.indices import interaction_matrix, mask_of, shapley
+
+many = settings(max_examples=25, deadline=None)
+seeds = st.integers(0, 10_000)
+
+
+def sides(halves):
+    return np.where(halves, 1.0, -1.0)
+
+
+def kernel_of(s, t, curve, parity):
+    """The kernel by its definition, of two corners."""
+    u = s @ t / len(s)
+    if parity == "odd":
+        return TREND * u + np.sinh(curve * u) / np.sinh(curve)
+    return TREND + np.cosh(curve * u) / np.cosh(curve)
+
+
+def sample(seed, p, pairs, games=2):
+    """The pair of everybody and nobody, and some others, with worths of no pattern."""
+    rng = np.random.default_rng(seed)
+    halves = np.concatenate([np.ones((1, p), dtype=bool), PairDesign(p, rng).between(0, pairs)])
+    return halves, rng.normal(size=(len(halves), games))
+
+
+def matrix(halves, fit, parity):
+    corners = sides(halves)
+    return np.array([[kernel_of(s, t, fit.curve, parity) for t in corners] for s in corners])
+
+
+def fitted_game(halves, fit, parity, game=0):
+    """``v[mask]`` of the fitted game: smooth everywhere, and the noise where a pair (or its complement) was asked."""
+    p = halves.shape[1]
+    corners = sides(all_coalitions(p))
+    sign = -1.0 if parity == "odd" else 1.0
+    values = []
+    for s in corners:
+        smooth = sum(
+            w * kernel_of(s, t, fit.curve, parity)
+            for w, t in zip(fit.weights[:, game], sides(halves), strict=True)
+        )
+        own = sum(
+            fit.noise * w * (float((s == t).all()) + sign * float((s == -t).all()))
+            for w, t in zip(fit.weights[:, game], sides(halves), strict=True)
+        )
+        values.append(smooth + own)
+    return np.array(values)
+
+
+# -- the fit -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("parity", ["odd", "even"])
+@pytest.mark.parametrize("curve", CURVES)
+def test_the_kernel_is_its_definition(parity, curve):
+    p = 7
+    corners = all_coalitions(p)[[0, 5, 19, 64, 101, 127]]
+    agreement = np.array([[int((s == t).sum()) for t in corners] for s in corners])
+    expected = [[kernel_of(s, t, curve, parity) for t in sides(corners)] for s in sides(corners)]
+    np.testing.assert_allclose(kernel(agreement, p, curve, parity), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("parity", ["odd", "even"])
+@many
+@given(seeds, st.integers(3, 7), st.integers(1, 20))
+def test_the_fit_passes_through_its_pairs(parity, seed, p, pairs):
+    halves, worth = sample(seed, p, pairs)
+    fit = regress(halves, worth, parity)
+    through = (matrix(halves, fit, parity) + fit.noise * np.eye(len(halves))) @ fit.weights
+    np.testing.assert_allclose(through, worth, atol=1e-6)
+
+
+@pytest.mark.parametrize("parity", ["odd", "even"])
+@many
+@given(seeds, st.integers(3, 7), st.integers(2, 14))
+def test_errors_are_those_of_leaving_a_pair_out_and_fitting_again(parity, seed, p, pairs):
+    halves, worth = sample(seed, p, pairs)
+    fit = regress(halves, worth, parity)
+    smooth = matrix(halves, fit, parity)
+    for left_out in range(len(halves)):
+        rest = np.delete(np.arange(len(halves)), left_out)
+        full = smooth[np.ix_(rest, rest)] + fit.noise * np.eye(len(rest))
+        predicted = smooth[left_out, rest] @ np.linalg.solve(full, worth[rest])
+        np.testing.assert_allclose(fit.errors[left_out], worth[left_out] - predicted, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("parity", ["odd", "even"])
+@many
+@given(seeds, st.integers(3, 6), st.integers(4, 14))
+def test_curve_and_noise_are_those_of_least_error(parity, seed, p, pairs):
+    """Of one game the best on the grid; the pair of nobody and everybody does not count."""
+    halves, worth = sample(seed, p, pairs, games=1)
+    fit = regress(halves, worth, parity)
+    losses = {}
+    for curve in CURVES:
+        smooth = np.array([[kernel_of(s, t, curve, parity) for t in sides(halves)] for s in sides(halves)])
+        for noise in NOISES:
+            inverse = np.linalg.inv(smooth + noise * np.eye(len(halves)))
+            errors = (inverse @ worth)[:, 0] / np.diag(inverse)
+            losses[curve, noise] = np.mean(errors[1:] ** 2)
+    assert losses[fit.curve, fit.noise] <= min(losses.values()) * (1 + 1e-4)
+
+
+@many
+@given(seeds, st.floats(1e-6, 1e6))
+def test_the_fit_scales_with_the_worths_and_each_game_stands_alone(seed, a):
+    halves, worth = sample(seed, 6, 12, games=1)
+    one, scaled = regress(halves, worth, "odd"), regress(halves, a * worth, "odd")
+    np.testing.assert_allclose(scaled.weights, a * one.weights, rtol=1e-6, atol=1e-9 * a)
+    both = regress(halves, np.column_stack([worth, 3 * worth]), "odd")
+    np.testing.assert_allclose(both.weights[:, :1], one.weights, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(both.weights[:, 1:], 3 * one.weights, rtol=1e-6, atol=1e-9)
+
+
+def test_a_game_of_nothing_is_fitted_by_nothing():
+    halves, worth = sample(0, 6, 12)
+    worth[:, 0] = 0.0
+    fit = regress(halves, worth, "odd")
+    np.testing.assert_array_equal(fit.weights[:, 0], 0)
+    assert np.isfinite(fit.weights).all()
+
+
+def test_many_pairs_choose_by_some_of_them(monkeypatch):
+    halves, worth = sample(1, 9, 120)
+    every = regress(halves, worth, "odd")
+    monkeypatch.setattr(cube_regression, "_CHOOSING", 40)
+    some = regress(halves, worth, "odd")
+    through = (matrix(halves, some, "odd") + some.noise * np.eye(len(halves))) @ some.weights
+    np.testing.assert_allclose(through, worth, atol=1e-6)
+    assert len(every.weights) == len(some.weights)
+
+
+# -- its Shapley values ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("p", [2, 3, 4, 5, 7])
+@pytest.mark.parametrize("curve", CURVES)
+def test_values_of_the_odd_curve_by_enumeration(p, curve):
+    inside, outside = odd_curve_values(p, curve)
+    corners = sides(all_coalitions(p))
+    for size in range(p + 1):
+        t = sides(np.arange(p) < size)
+        v = np.sinh(curve * (corners @ t) / p) / np.sinh(curve)
+        phi = shapley(v)
+        np.testing.assert_allclose(phi[:size], inside[size] if size else 0, atol=1e-12)
+        np.testing.assert_allclose(phi[size:], outside[size] if size < p else 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("p", [2, 3, 4, 5, 7])
+@pytest.mark.parametrize("curve", CURVES)
+def test_interactions_of_the_even_curve_by_enumeration(p, curve):
+    alike, mixed, without = even_curve_values(p, curve)
+    corners = sides(all_coalitions(p))
+    for size in range(p + 1):
+        t = np.arange(p) < size
+        v = np.cosh(curve * (corners @ sides(t)) / p) / np.cosh(curve)
+        phi = interaction_matrix(v)
+        for i, j in combinations(range(p), 2):
+            expected = (without, mixed, alike)[int(t[i]) + int(t[j])][size]
+            assert phi[i, j] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("p", [30, 300, 1200])
+@pytest.mark.parametrize("curve", CURVES)
+def test_values_of_the_curves_add_up_for_many_players(p, curve):
+    """What all players get together is what the game gains from nobody to everybody: 2 sinh(c u) / sinh(c)."""
+    inside, outside = odd_curve_values(p, curve)
+    size = np.arange(1, p)
+    total = size * inside[1:p] + (p - size) * outside[1:p]
+    gain = 2 * np.sinh(curve * (2 * size - p) / p) / np.sinh(curve)
+    np.testing.assert_allclose(total, gain, atol=1e-10)
+    assert all(np.isfinite(part).all() for part in even_curve_values(p, curve))
+
+
+@many
+@given(seeds, st.integers(2, 6), st.integers(1, 12))
+def test_shapley_values_of_the_fit_are_those_of_its_game(seed, p, pairs):
+    halves, worth = sample(seed, p, pairs)
+    fit = regress(halves, worth, "odd")
+    found = shapley_of(fit, halves)
+    for g in range(2):
+        expected = shapley(fitted_game(halves, fit, "odd", g))
+        np.testing.assert_allclose(found[:, g], expected, atol=1e-6 * (1 + np.abs(fit.weights).max()))
+
+
+@many
+@given(seeds, st.integers(2, 6), st.integers(1, 12))
+def test_interactions_of_the_fit_are_those_of_its_game(seed, p, pairs):
+    halves, worth = sample(seed, p, pairs)
+    fit = regress(halves, worth, "even")
+    found = interactions_of(fit, halves)
+    for g in range(2):
+        expected = interaction_matrix(fitted_game(halves, fit, "even", g))
+        np.fill_diagonal(expected, 0)
+        np.testing.assert_allclose(found[..., g], expected, atol=1e-6 * (1 + np.abs(fit.weights).max()))
+
+
+# -- the weights of coalitions -----------------------------------------------------------------------
+
+
+@many
+@given(seeds, st.integers(2, 7))
+def test_pair_weights_are_the_definition(seed, p):
+    """The Shapley values are the weighted sum of v(S) - v(complement), over one half of every pair."""
+    v = np.random.default_rng(seed).normal(size=2**p)
+    halves = all_coalitions(p)[
+        2 ** (p - 1) :
+    ]  # those with the last player: one of each pair, everybody included
+    masks = halves.astype(int) @ (1 << np.arange(p))
+    odd = v[masks] - v[2**p - 1 - masks]
+    np.testing.assert_allclose(pair_weights(halves).T @ odd, shapley(v), atol=1e-12)
+
+
+@many
+@given(seeds, st.integers(2, 7))
+def test_interaction_weights_are_the_definition(seed, p):
+    """Half the index is the weighted sum of all worths."""
+    v = np.random.default_rng(seed).normal(size=2**p)
+    both, one, none = interaction_weights(p)
+    expected = interaction_matrix(v)
+    for i, j in combinations(range(p), 2):
+        total = 0.0
+        for mask in range(2**p):
+            inside = (mask & mask_of((i, j))).bit_count()
+            total += (none, one, both)[inside][mask.bit_count()] * v[mask]
+        assert total == pytest.approx(expected[i, j], abs=1e-12)
+
+
+@pytest.mark.parametrize("p", [4, 9, 1200])
+def test_weights_of_a_stratum_do_not_overflow(p):
+    halves = np.concatenate([np.eye(p, dtype=bool)[:1], (np.arange(p) < p // 2)[None]])
+    relative = pair_weights(halves, of_stratum=True)
+    sizes = halves.sum(axis=1)
+    np.testing.assert_allclose(relative[0], np.where(halves[0], 1.0, -1 / (p - 1)))
+    np.testing.assert_allclose(relative[1], np.where(halves[1], 1 / sizes[1], -1 / (p - sizes[1])))
+    assert all(np.isfinite(part).all() for part in interaction_weights(p, of_stratum=True))
+    assert np.isfinite(pair_weights(halves)).all()
