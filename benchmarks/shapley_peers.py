@@ -20,7 +20,9 @@ SHAP = "shap KernelExplainer"
 
 
 def ours(method: str) -> Estimate:
-    def estimate(value: Value, players: int, budget: int, seed: int) -> np.ndarray:
+    def estimate(value: Value, players: int, budget: int, seed: int) -> np.ndarray | None:
+        if method == "permutation" and budget < 10 * players:
+            return None
         found = pellucid.shapley(
             value, players, method=method, budget=budget, random_state=seed, progress=False
         )

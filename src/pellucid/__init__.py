@@ -23,10 +23,14 @@ if TYPE_CHECKING:
     from pellucid.explanations import Dependence as Dependence
     from pellucid.explanations import Effect as Effect
     from pellucid.explanations import Explanation as Explanation
+    from pellucid.explanations import ImageAttribution as ImageAttribution
     from pellucid.explanations import Importance as Importance
+    from pellucid.explanations import TextAttribution as TextAttribution
     from pellucid.explanations import load as load
+    from pellucid.image_explainer import ImageExplainer as ImageExplainer
     from pellucid.methods.attribution.shapley_game import shapley as shapley
     from pellucid.models import Predictor as Predictor
+    from pellucid.text_explainer import TextExplainer as TextExplainer
 
 __version__ = "0.1.0"
 
@@ -38,6 +42,8 @@ _HOME = {
     "Effect": "pellucid.explanations",
     "Explainer": "pellucid.explainer",
     "Explanation": "pellucid.explanations",
+    "ImageAttribution": "pellucid.explanations",
+    "ImageExplainer": "pellucid.image_explainer",
     "Importance": "pellucid.explanations",
     "InputError": "pellucid.errors",
     "MissingExtra": "pellucid.errors",
@@ -45,6 +51,8 @@ _HOME = {
     "PellucidError": "pellucid.errors",
     "Predictor": "pellucid.models",
     "RowGenerator": "pellucid.data.generator",
+    "TextAttribution": "pellucid.explanations",
+    "TextExplainer": "pellucid.text_explainer",
     "datasets": "pellucid.datasets",
     "load": "pellucid.explanations",
     "panel": "pellucid.charts",
@@ -58,6 +66,8 @@ __all__ = [
     "Effect",
     "Explainer",
     "Explanation",
+    "ImageAttribution",
+    "ImageExplainer",
     "Importance",
     "InputError",
     "MissingExtra",
@@ -65,6 +75,8 @@ __all__ = [
     "PellucidError",
     "Predictor",
     "RowGenerator",
+    "TextAttribution",
+    "TextExplainer",
     "__version__",
     "datasets",
     "load",

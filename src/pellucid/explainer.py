@@ -334,18 +334,23 @@ class Explainer:
         interactions: bool = False,
         scale: Scale = "auto",
         conditional: Conditional = "auto",
+        sparse: int | None = None,
     ) -> Attribution:
         """Why these predictions: Shapley values, the fair share of each feature (or group) in a prediction.
 
         The contributions of a row add up to its prediction minus the average prediction (`base`). A feature's
         contribution is its average gain when it becomes known after some of the others, over all orders. In the
         ``"marginal"`` game unknown features take their values from the `background`; in the ``"path"`` game of trees
-        they follow the training rows down both branches.
+        they follow the training rows down both branches; in the ``"conditional"`` game they take values that go with
+        what is known (``conditional="copula"`` or ``"neighbours"``).
 
-        ``method="auto"`` reads tree ensembles exactly and fast, whatever the size of the background, and asks any other
-        model for every coalition, exactly too (``"exact"``; at most ``budget`` model rows). ``interactions=True`` adds
-        `interaction_values`. The trees of a boosted classifier add up to log-odds, and ``scale="auto"`` explains those;
-        ``scale="probability"`` explains probabilities. ``tolerance`` is met by exact values in any case.
+        ``method="auto"`` reads tree ensembles and linear (additive) models exactly. Any other model is asked: for every
+        coalition where that fits (``"exact"``), else for pairs of coalitions (``"kernel"``), with a standard error `se` per
+        value; ``"permutation"`` follows random orders instead. The result says which it was and why. ``budget`` is a number
+        of model rows, ``tolerance`` the half width of the 95% intervals at which sampling ends. ``sparse=k`` gives
+        contributions to at most k features (an L1 penalty; no longer Shapley values; `Attribution.sparse` keeps them).
+        ``interactions=True`` adds `interaction_values`. The trees of a boosted classifier add up to log-odds, and
+        ``scale="auto"`` explains those; ``scale="probability"`` explains probabilities.
 
         It misleads when features go together (the model is asked about rows that do not occur; see `caveats`), and when
         read as what would happen if a feature were removed or changed: it compares with the average prediction.
@@ -373,6 +378,7 @@ class Explainer:
             interactions=interactions,
             scale=scale,
             conditional=conditional,
+            sparse=sparse,
             run=self._run("Shapley values"),
         )
 

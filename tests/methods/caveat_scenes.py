@@ -552,3 +552,15 @@ def a_biased_model_that_hides_from_mixtures():
 @silent("fooled")
 def a_biased_model_that_does_not_hide():
     return Explainer(above(0, 0.5), people(), background=15).shap([0, 1])
+
+
+@fires("not-shapley")
+def two_features_for_a_model_of_nine():
+    X = np.random.default_rng(5).normal(size=(200, 9))
+    return Explainer(lambda X: np.tanh(X.sum(axis=1)), X, background=20).shap(0, sparse=2), (0.01, 1.0)
+
+
+@silent("not-shapley")
+def all_features_for_a_model_of_nine():
+    X = np.random.default_rng(5).normal(size=(200, 9))
+    return Explainer(lambda X: np.tanh(X.sum(axis=1)), X, background=20).shap(0)

@@ -6,8 +6,8 @@ import pellucid
 from pellucid import Explainer
 
 NAMES = {
-    "Attribution", "Caveat", "Dependence", "Effect", "Explainer", "Explanation", "Importance", "InputError", "MissingExtra",
-    "ModelError", "PellucidError", "Predictor", "RowGenerator", "__version__", "datasets", "load", "panel", "shapley",
+    "Attribution", "Caveat", "Dependence", "Effect", "Explainer", "Explanation", "ImageAttribution", "ImageExplainer", "Importance", "InputError", "MissingExtra",
+    "ModelError", "PellucidError", "Predictor", "RowGenerator", "TextAttribution", "TextExplainer", "__version__", "datasets", "load", "panel", "shapley",
 }  # fmt: skip
 
 SIGNATURES = {
@@ -18,7 +18,7 @@ SIGNATURES = {
     "mplot": "feature bins",
     "importance": "method loss compare repeats scheme grid holdout",
     "dependence": "",
-    "shap": "rows method game budget tolerance interactions scale conditional",
+    "shap": "rows method game budget tolerance interactions scale conditional sparse",
     "report": "path title top",
 }
 

@@ -67,7 +67,9 @@ def colour_encoding(colouring: Colouring) -> alt.Color:
     scale = alt.Scale(scheme=theme.SEQUENTIAL_LINES, domain=[low, high], clamp=True)
     # A date as a number: as a date the scale would be that of its calendar.
     words: dict[str, Any] = (
-        {"labelExpr": "utcFormat(datum.value, '%Y-%m-%d')"} if date else {"format": number_format((low, high))}
+        {"labelExpr": "utcFormat(datum.value, '%Y-%m-%d')"}
+        if date
+        else {"format": number_format((low, high))}
     )
     return alt.Color("colour", type="quantitative", scale=scale, legend=alt.Legend(title=title, **words))
 

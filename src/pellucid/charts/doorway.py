@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from pellucid.charts.chart import Chart
+from pellucid.charts.masked_options import ImageOptions, TextOptions
 from pellucid.charts.options import (
     AttributionOptions,
     DependenceOptions,
@@ -17,12 +18,22 @@ from pellucid.charts.options import (
     read_options,
 )
 from pellucid.errors import InputError
-from pellucid.explanations import Attribution, Dependence, Effect, Explanation, Importance
+from pellucid.explanations import (
+    Attribution,
+    Dependence,
+    Effect,
+    Explanation,
+    ImageAttribution,
+    Importance,
+    TextAttribution,
+)
 
 # Result, the module whose function `body` draws it (imported when needed: it loads Altair), and its options.
 _CHARTS: dict[type[Explanation], tuple[str, type[SizeOptions]]] = {
     Effect: ("pellucid.charts.effect", EffectOptions),
     Importance: ("pellucid.charts.importance", ImportanceOptions),
+    TextAttribution: ("pellucid.charts.text_highlight", TextOptions),
+    ImageAttribution: ("pellucid.charts.image_overlay", ImageOptions),
     Attribution: ("pellucid.charts.attribution", AttributionOptions),
     Dependence: ("pellucid.charts.dependence", DependenceOptions),
 }

@@ -68,22 +68,24 @@ def report(
     output: Annotated[list[str] | None, typer.Option("--output", help="Class to explain; may be given several times.")] = None,
     top: Annotated[int, typer.Option("--top", min=1, help="Number of features whose effects are shown.")] = 6,
     rows: Annotated[int | None, typer.Option("--rows", min=2, help="Use a random sample of this many rows.")] = None,
+    row: Annotated[list[int] | None, typer.Option("--row", help="Row to explain, counted from 0; may be given several times.")] = None,
     title: Annotated[str | None, typer.Option("--title", help="Title of the report.")] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
     trust: Annotated[bool, typer.Option("--trust", help="Open pickle and joblib files, which run code when opened.")] = False,
 ) -> None:  # fmt: skip
-    """Write a report on a model file and a table: score, importance, effects, dependence and their caveats."""
+    """Write a report on a model file and a table: score, importance, effects, dependence, single rows and their caveats."""
     with told(), Bar() as bar:
-        from pellucid.cli.load import load, sampled, split_target
+        from pellucid.cli.load import check_row, load, sampled, split_target
         from pellucid.report import check_path
 
         path = check_path(out)
+        check_row(row, rows)
         bar.say("reading the model and the data")
         adapter, table = load(model, data, trust=trust)
         table = sampled(table, rows, seed)
         X, y, notes = split_target(adapter, table, target)
         explainer = _explainer(adapter, X, y, output=output or None, progress=bar.rows, random_state=seed)
-        _report(explainer, path, bar, title=title, top=top, notes=notes)
+        _report(explainer, path, bar, title=title, top=top, rows=row, notes=notes)
 
 
 def _explainer(*args: Any, **options: Any) -> Explainer:
@@ -93,12 +95,19 @@ def _explainer(*args: Any, **options: Any) -> Explainer:
 
 
 def _report(
-    explainer: Explainer, path: Path, bar: Bar, *, title: str | None, top: int, notes: Sequence[str] = ()
+    explainer: Explainer,
+    path: Path,
+    bar: Bar,
+    *,
+    title: str | None,
+    top: int,
+    rows: Sequence[int] | None = None,
+    notes: Sequence[str] = (),
 ) -> None:
     """Build, write, and say what was found and where it is."""
     from pellucid.report import build, write
 
-    document = build(explainer, title=title, top=top, progress=bar.step)
+    document = build(explainer, title=title, top=top, rows=rows, progress=bar.step)
     bar.say("writing the report")
     written = write(document, path).resolve()
     bar.stop()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,6 +100,14 @@ def _read_csv(path: Path) -> Any:
         raise InputError(
             f"{str(path)!r} is empty; give a table with a line of column names and rows below it."
         ) from None
+
+
+def check_row(row: Sequence[int] | None, rows: int | None) -> None:
+    """Refuse to pick rows of a table of which only a random part is kept."""
+    if row and rows is not None:
+        raise InputError(
+            "--row counts the rows of the whole table, of which --rows keeps a random sample; leave one of them out."
+        )
 
 
 def sampled(table: pd.DataFrame, rows: int | None, seed: int) -> pd.DataFrame:

@@ -12,8 +12,8 @@ from pellucid.data.cells import object_type, objects_to_values, values_to_object
 from pellucid.data.frame import (
     ColumnType,
     Frame,
-    Overlay,
     Kind,
+    Overlay,
     Scratch,
     cannot_take,
     cannot_vary,

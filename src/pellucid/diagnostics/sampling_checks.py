@@ -181,3 +181,24 @@ def _lost(sizes: FloatArray, kept: IntArray) -> float:
     whole = sizes.sum(axis=1)
     outside = whole - sizes[:, kept].sum(axis=1)
     return float(np.nanmean(outside / np.where(whole > 0, whole, 1.0)))
+
+
+# -- not-shapley -------------------------------------------------------------------------------------
+
+
+def sparse_answer(result: Attribution) -> Iterator[Caveat]:
+    """Contributions to a few features only are no Shapley values; the number is what these features cannot say."""
+    if "explained" not in result.settings:
+        return
+    lost = max(1.0 - float(result.settings["explained"]), 0.0)
+    few = result.settings["sparse"]
+    yield Caveat(
+        code="not-shapley",
+        message=(
+            f"These are no Shapley values: at most {few} feature{'s' if few > 1 else ''} got a share, and what the others do was given to them. "
+            f"{percent(lost)} of what coalitions of features differ in is not said by these."
+        ),
+        value=lost,
+        threshold=0.0,
+        advice="Leave sparse= out for the shares of all features; .sparse(k) of that result sums the small ones.",
+    )

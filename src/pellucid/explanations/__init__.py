@@ -5,8 +5,10 @@ from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.dependence import Dependence
 from pellucid.explanations.effect import AtMissing, Colouring, Effect
 from pellucid.explanations.explanation import Explanation
+from pellucid.explanations.image_attribution import ImageAttribution
 from pellucid.explanations.importance import Importance
 from pellucid.explanations.store import load
+from pellucid.explanations.text_attribution import TextAttribution
 
 __all__ = [
     "Additivity",
@@ -17,6 +19,8 @@ __all__ = [
     "Dependence",
     "Effect",
     "Explanation",
+    "ImageAttribution",
     "Importance",
+    "TextAttribution",
     "load",
 ]

@@ -45,9 +45,34 @@ def complete(found: Attribution) -> list[str]:
     link = _SUMS.get(str(found.settings.get("link")))
     if link is not None:
         lines.append(f"The trees of this model add up to {link}.")
-    rows = f" The background has {found.background:,} rows." if found.background else ""
-    game = (GAMES.get(found.game, "") + rows).strip()
+    rows = (
+        f" The background has {found.background:,} row{'s' if found.background > 1 else ''}."
+        if found.background
+        else ""
+    )
+    game = (GAMES.get(found.game, "") + rows + _how(found)).strip()
     return [*lines, game] if game else lines
+
+
+# How the numbers came about; the braces are settings of the result.
+_HOW = {
+    "tree": "Read exactly from the trees of the model",
+    "linear": "Read exactly from the terms of the model",
+    "exact": "Exact, from all coalitions of features",
+    "kernel": "Estimated from {coalitions} coalitions of features per row",
+    "permutation": "Estimated from {orders} random orders of the features per row",
+    "lasso": "Estimated from {coalitions} coalitions of features per row, with a penalty that leaves features out",
+}
+
+
+def _how(found: Attribution) -> str:
+    """Which way gave the numbers, and why it was taken."""
+    how = _HOW.get(found.method)
+    if how is None or found.settings.get("method") != "shap":
+        return ""
+    counts = {name: f"{found.settings.get(name, '')}" for name in ("coalitions", "orders")}
+    why = found.settings.get("why")
+    return f" {how.format(**counts)}{f' ({why})' if why else ''}."
 
 
 def short(found: Attribution) -> list[str]:

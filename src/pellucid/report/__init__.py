@@ -5,11 +5,13 @@ Importing this package loads neither a chart library nor a template engine; buil
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pellucid.report.build import Document, Step, build
+from pellucid.report.build import Document, build
 from pellucid.report.page import check_path, render, write
+from pellucid.report.work import Step
 
 if TYPE_CHECKING:
     from pellucid.explainer import Explainer
@@ -17,11 +19,19 @@ if TYPE_CHECKING:
 __all__ = ["Document", "Step", "build", "check_path", "render", "report", "write"]
 
 
-def report(explainer: Explainer, path: str | Path, *, title: str | None = None, top: int = 6) -> Path:
+def report(
+    explainer: Explainer,
+    path: str | Path,
+    *,
+    title: str | None = None,
+    top: int = 6,
+    rows: Sequence[int] | None = None,
+) -> Path:
     """Write everything worth knowing about a model to one HTML file, and return its path.
 
-    ``top`` is the number of features whose effects are shown. The same model, data and seed give the same
+    ``top`` is the number of features whose effects are shown, ``rows`` are positions of rows to explain besides the
+    typical and the extreme ones. The same model, data and seed give the same
     bytes: there is no date in the file, and its cost is given in model rows, not in seconds.
     """
     target = check_path(path)
-    return write(build(explainer, title=title, top=top), target)
+    return write(build(explainer, title=title, top=top, rows=rows), target)

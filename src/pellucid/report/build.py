@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from pellucid.explanations.words import listed
 from pellucid.report.cards import GENERAL, Plain
 from pellucid.report.effects import effect_card, top_features
 from pellucid.report.overview import data_section, facts, model_section
+from pellucid.report.rows import check_rows
 from pellucid.report.score import Score, importance_loss, scores
 from pellucid.report.sections import (
     care_section,
@@ -21,32 +22,41 @@ from pellucid.report.sections import (
     effect_section,
     importance_section,
 )
-from pellucid.runner import Run
+from pellucid.report.why import why_sections
+from pellucid.report.work import Step, Work
 
 if TYPE_CHECKING:
     from pellucid.explainer import Explainer
 
 Document = dict[str, Any]
-Step = Callable[[str, int, int], None]  # what is done next, steps done, steps in all
-Result = TypeVar("Result", bound=Explanation)
 
 
 def build(
-    explainer: Explainer, *, title: str | None = None, top: int = 6, progress: Step | None = None
+    explainer: Explainer,
+    *,
+    title: str | None = None,
+    top: int = 6,
+    rows: Sequence[int] | None = None,
+    progress: Step | None = None,
 ) -> Document:
     """The content of a report as plain data, which `write` turns into a page.
 
-    ``top`` is the number of features whose effects are shown; ``progress(step, done, total)`` is called before
-    every step and once at the end. An interruption (Ctrl-C) is raised, not turned into a partial report.
+    ``top`` is the number of features whose effects are shown, ``rows`` are positions of rows to explain besides
+    the typical and the extreme ones; ``progress(step, done, total)`` is called before every step and once at the
+    end. An interruption (Ctrl-C) is raised, not turned into a partial report.
     """
     if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 1:
         raise InputError(f"top={top!r}: give the number of features whose effects are shown, at least 1.")
-    work = _Work(explainer, int(top), progress)
+    asked = check_rows(explainer, rows)
+    work = Work(5 + min(int(top), len(explainer.data.schema.features)), progress)
     work.step("scoring the model")
     found = scores(explainer)
+    work.count(len(explainer.data) if found else 0)
     work.step("measuring what matters")
     importance = work.keep(explainer.importance(loss=importance_loss(explainer)))
-    effects = [work.effect(j) for j in top_features(explainer, importance, int(top))]
+    best = top_features(explainer, importance, int(top))
+    effects = [_effect(explainer, work, j, place) for place, j in enumerate(best, start=1)]
+    contributions, individual = why_sections(explainer, asked, work)
     work.step("looking for features that go together")
     dependence = work.keep(explainer.dependence())
     general = [item for item in importance.caveats if item.code in GENERAL]
@@ -55,7 +65,9 @@ def build(
         data_section(explainer),
         importance_section(importance),
         effect_section(effects),
+        contributions,
         dependence_section(dependence),
+        individual,
     ]
     work.finish()
     return {
@@ -64,54 +76,17 @@ def build(
         "findings": _findings(found, importance, work.results, sections),
         "sections": [*sections, care_section(sections, general)],
         "settings": _settings(work.results),
-        "cost": work.cost(asked=len(explainer.data) if found else 0),
+        "cost": work.cost(),
         "version": __version__,
     }
 
 
-class _Work:
-    """The steps of a report: says which one is next, and keeps the results for their cost and settings."""
-
-    def __init__(self, explainer: Explainer, top: int, progress: Step | None) -> None:
-        self.results: list[Explanation] = []
-        self._explainer = explainer
-        self._progress = progress
-        self._run = Run(progress=False)
-        self._effects = 0
-        self._done, self._total = 0, 3 + min(top, len(explainer.data.schema.features))
-
-    def step(self, what: str) -> None:
-        if self._progress is not None:
-            self._progress(what, self._done, self._total)
-        self._done += 1
-
-    def finish(self) -> None:
-        if self._progress is not None:
-            self._progress("done", self._total, self._total)
-
-    def keep(self, result: Result) -> Result:
-        """Note a result; one that was interrupted ends the report."""
-        if any(item.code == "partial" for item in result.caveats):
-            raise KeyboardInterrupt
-        self.results.append(result)
-        return result
-
-    def effect(self, j: int) -> Plain:
-        self._effects += 1
-        self.step(f"finding the effect of {self._explainer.data.schema.names[j]}")
-        made, results = effect_card(self._explainer, j, place=self._effects, run=self._run)
-        for result in results:
-            self.keep(result)
-        return made
-
-    def cost(self, *, asked: int) -> Plain:
-        """Rows are the same every time; seconds are not, so the page leaves them out."""
-        spent = [result.cost for result in self.results]
-        return {
-            "model_rows": asked + sum(cost.model_rows + cost.check_rows for cost in spent),
-            "model_seconds": sum(cost.model_seconds for cost in spent),
-            "total_seconds": sum(cost.total_seconds for cost in spent),
-        }
+def _effect(explainer: Explainer, work: Work, j: int, place: int) -> Plain:
+    work.step(f"finding the effect of {explainer.data.schema.names[j]}")
+    made, results = effect_card(explainer, j, place=place, run=work.run)
+    for result in results:
+        work.keep(result)
+    return made
 
 
 def _findings(
@@ -141,4 +116,4 @@ def _settings(results: Iterable[Explanation]) -> list[Plain]:
         said = ", ".join(f"{key} {value}" for key, value in given if isinstance(value, str | int | float))
         what = listed(result.feature_names) if isinstance(result, Effect) else "all features"
         lines.append({"what": what, "settings": said})
-    return lines
+    return [line for k, line in enumerate(lines) if line not in lines[:k]]

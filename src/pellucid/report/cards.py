@@ -41,13 +41,16 @@ def card(
     advice: Mapping[str, str] | None = None,
     fits: bool = True,
     full: bool = False,
+    values: Plain | None = None,
+    more: Sequence[str] = (),
     **options: Any,
 ) -> Plain:
     """The chart of an explanation with its sentences and caveats.
 
     ``why`` says why this chart was chosen, ``advice`` replaces that of caveats by their code, ``fits`` says
     whether the chart may be made narrower and ``full`` whether it needs the whole width, with its caveats
-    below; ``options`` are those of the chart.
+    below; ``values`` is a table below the chart, ``more`` are sentences that are folded away; ``options`` are
+    those of the chart.
     """
     spec, note = chart(explanation, **options)
     own = [item for item in explanation.caveats if item.code not in GENERAL]
@@ -62,6 +65,8 @@ def card(
         "note": note,
         "why": why,
         "caveats": caveats(own, advice or {}),
+        "table": values,
+        "more": list(more),
     }
 
 

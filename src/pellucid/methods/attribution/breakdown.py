@@ -31,7 +31,7 @@ p (p+1) / 2 and p - 2 more at most with interactions; the check of the order at 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -40,6 +40,7 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
 from pellucid.data import Data
+from pellucid.data.rarity import rarity
 from pellucid.diagnostics.attribution_checks import attribution_caveats
 from pellucid.errors import InputError, nearest
 from pellucid.explanations import Attribution, Caveat
@@ -90,25 +91,47 @@ def breakdown(
         values = np.zeros((game.rows, len(steps), game.outputs))
         for i, path in enumerate(paths):
             values[i, [steps.index(step) for step in path]] = worths.gains(i, path)
-    entries = _entries(players, steps)
-    prediction = run.predict(
-        predictor, explained
-    )  # once more: what is missing shows a model that is not steady
-    result = Attribution(
-        method="breakdown", game="marginal", background=len(absent), scale=predictor.scale,
-        values=squeeze_outputs(values), se=np.zeros(squeeze_outputs(values).shape),
-        base=squeeze_outputs(game.ends()[0][0]), prediction=squeeze_outputs(prediction),
-        data=tuple(cells(explained, members) for members in entries.values()),
-        members=tuple(tuple(data.schema.names[j] for j in members) for members in entries.values()),
-        feature_names=tuple(entries), output_names=predictor.output_names, cost=run.cost(), library=data.caller,
-        settings={"method": "breakdown", "order": "all" if every else _named(paths, players),
-                  "interactions": interactions, "background": len(absent), "random_state": run.seed},
+    asks = {"order": "all" if every else _named(paths, players), "interactions": interactions}
+    result = _wrapped(predictor, data, explained, _entries(players, steps), game, values, asks, run)
+    caveats = attribution_caveats(
+        predictor, data, run, _by_player(result, values, steps, players),
+        rows=explained, players=players, marginal=lambda: None,
     )  # fmt: skip
-    caveats = attribution_caveats(predictor, data, run, result, players=entries, marginal=lambda: None)
     if run.checks and not every:
         with run.checking():
             caveats += _order_caveat(result, worths, paths, steps, run)
     return replace(result, caveats=caveats, cost=run.cost())
+
+
+def _wrapped(
+    predictor: Predictor, data: Data, rows: Data, entries: Players, game: MarginalGame, values: FloatArray,
+    asks: Mapping[str, Any], run: Run,
+) -> Attribution:  # fmt: skip
+    shown, rare = squeeze_outputs(values), rarity(data, rows, entries)
+    two = predictor.classes if predictor.classes is not None and len(predictor.classes) == 2 else None
+    asks = asks if two is None else {**asks, "classes": [str(label) for label in two]}
+    prediction = run.predict(predictor, rows)  # once more: what is missing shows a model that is not steady
+    return Attribution(
+        method="breakdown", game="marginal", background=game.donors, scale=predictor.scale,
+        values=shown, se=np.zeros(shown.shape),
+        base=squeeze_outputs(game.ends()[0][0]), prediction=squeeze_outputs(prediction),
+        data=tuple(cells(rows, members) for members in entries.values()), rarity=rare.share, side=rare.side,
+        members=tuple(tuple(data.schema.names[j] for j in members) for members in entries.values()),
+        feature_names=tuple(entries), output_names=predictor.output_names, cost=run.cost(), library=data.caller,
+        settings={"method": "breakdown", **asks, "background": game.donors, "random_state": run.seed},
+    )  # fmt: skip
+
+
+def _by_player(
+    result: Attribution, values: FloatArray, steps: Sequence[Step], players: Players
+) -> Attribution:
+    """For the checks that go by feature: what a pair contributes is shared equally."""
+    share = np.array([[(i in step) / len(step) for i in range(len(players))] for step in steps])
+    alone = squeeze_outputs(np.einsum("rsk,sp->rpk", values, share))
+    return replace(
+        result, values=alone, se=np.zeros(alone.shape), feature_names=tuple(players),
+        members=(), data=(), rarity=None, side=None,
+    )  # fmt: skip
 
 
 def _entries(players: Players, steps: Sequence[Step]) -> dict[str, tuple[int, ...]]:

@@ -5,13 +5,14 @@ splits the game into its odd part ``(v(S) - v(complement)) / 2``, which alone ha
 ``(v(S) + v(complement)) / 2``, which alone has interactions of two players. Each part is modelled as a Gaussian
 process on the cube, whose kernel depends on how far two corners agree, u = <s, t> / p:
 
-    odd:    TREND u  +  sinh(c u) / sinh(c)  +  noise [s = t]
-    even:   TREND    +  cosh(c u) / cosh(c)  +  noise [s = t]
+    odd:    a linear function of s  +  sinh(c u) / sinh(c)  +  noise [s = t]
+    even:   a constant              +  cosh(c u) / cosh(c)  +  noise [s = t]
 
-A free linear (constant) part; interactions of orders 3, 5, 7, ... (2, 4, 6, ...) that weigh less the higher they
-are, and the more so the smaller c is; and what is too crooked to be learned. The fitted game is linear in what was
-asked and passes through all of it, also through the pair of nobody and everybody. c and the noise are those of
-least leave-one-out error; these errors, each of a pair that the fit has not seen, also carry the standard errors.
+A free part, so that additive games are fitted exactly; interactions of orders 3, 5, 7, ... (2, 4, 6, ...) that weigh less
+the higher they are, and the more so the smaller c is; and what is too crooked to be learned. The fitted game is
+linear in what was asked and passes through all of it, also through the pair of nobody and everybody. c and the
+noise are those of least leave-one-out error; these errors, each of a pair that the fit has not seen, also carry
+the standard errors. (Universal kriging; the errors when a pair is left out follow from the inverse: Dubrule 1983.)
 """
 
 from __future__ import annotations
@@ -24,19 +25,21 @@ import numpy as np
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 
 Parity = Literal["odd", "even"]
-TREND = 100.0
 CURVES = (0.5, 1.0, 2.0, 4.0)
 NOISES = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+_NEARLY_FREE = 100.0  # prior variance of the free part while choosing
 _CHOOSING = 128  # pairs that choose between the curves and noises
 
 
 @dataclass(frozen=True, eq=False)
 class Regression:
-    """The fitted games ``g(s) = sum over the pairs t of weights[t] k(s, t)``; the first pair is everybody and nobody.
+    """The fitted games ``g(s) = <trend, s> + sum over the pairs t of weights[t] k(s, t)``; the first pair is everybody and nobody.
 
-    ``errors`` say by how much each pair is missed when it is left out. Games are in columns.
+    ``errors`` say by how much each pair is missed when it is left out. Games are in columns. The trend of an even game
+    is its constant.
     """
 
+    trend: FloatArray
     weights: FloatArray
     errors: FloatArray
     curve: float
@@ -50,8 +53,9 @@ def regress(halves: BoolArray, worth: FloatArray, parity: Parity) -> Regression:
     relative = worth / np.where(scale > 0, scale, 1.0)
     agreement = np.rint((sides @ sides.T + halves.shape[1]) / 2).astype(np.intp)
     curve, noise = _choose(agreement, relative, parity)
-    weights, errors = _solve(kernel(agreement, halves.shape[1], curve, parity), relative, noise)
-    return Regression(weights * scale, errors * scale, curve, noise)
+    free = sides if parity == "odd" else np.ones((len(sides), 1))
+    trend, weights, errors = _solve(kernel(agreement, halves.shape[1], curve, parity), free, relative, noise)
+    return Regression(trend * scale, weights * scale, errors * scale, curve, noise)
 
 
 def _choose(agreement: IntArray, worth: FloatArray, parity: Parity) -> tuple[float, float]:
@@ -60,7 +64,10 @@ def _choose(agreement: IntArray, worth: FloatArray, parity: Parity) -> tuple[flo
     some = np.unique(np.linspace(0, n - 1, min(n, _CHOOSING + 1)).astype(np.intp))
     few, p = agreement[np.ix_(some, some)], int(agreement[0, 0])
     grid = [(curve, noise) for curve in CURVES for noise in NOISES]
-    losses = np.concatenate([_losses(kernel(few, p, curve, parity), worth[some]) for curve in CURVES])
+    nearly_free = _NEARLY_FREE * (2 * few / p - 1 if parity == "odd" else np.ones(few.shape))
+    losses = np.concatenate(
+        [_losses(kernel(few, p, curve, parity) + nearly_free, worth[some]) for curve in CURVES]
+    )
     best = losses.min(axis=0)
     return grid[int((losses / np.where(best > 0, best, 1.0)).mean(axis=1).argmin())]
 
@@ -79,22 +86,35 @@ def _losses(smooth: FloatArray, worth: FloatArray) -> FloatArray:
 
 
 def kernel(agreement: IntArray, p: int, curve: float, parity: Parity) -> FloatArray:
-    """The kernel without noise of two corners that agree in so many of the p players."""
+    """The curved part of the kernel, of two corners that agree in so many of the p players."""
     u = np.linspace(-1, 1, p + 1)
-    if parity == "odd":
-        return np.asarray((TREND * u + np.sinh(curve * u) / np.sinh(curve))[agreement])
-    return np.asarray((TREND + np.cosh(curve * u) / np.cosh(curve))[agreement])
+    bent = np.sinh(curve * u) / np.sinh(curve) if parity == "odd" else np.cosh(curve * u) / np.cosh(curve)
+    return np.asarray(bent[agreement])
 
 
-def _solve(smooth: FloatArray, worth: FloatArray, noise: float) -> tuple[FloatArray, FloatArray]:
-    """Weights of the pairs, and by how much each pair is missed when it is left out."""
+def _solve(
+    curved: FloatArray, free: FloatArray, worth: FloatArray, noise: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The free part, the weights of the pairs, and by how much each pair is missed when it is left out.
+
+    With K the kernel, F the free functions: trend = (F' K^-1 F)^-1 F' K^-1 y, weights = P y, errors = weights / diagonal of P,
+    where P = K^-1 - K^-1 F (F' K^-1 F)^-1 F' K^-1.
+    """
     from scipy.linalg import lapack  # on use: scipy is slow to import
 
-    full = smooth.copy()
+    full = curved.copy()
     full.ravel()[:: len(full) + 1] += noise
     # The kernel is symmetric: its transpose is what the Fortran routines overwrite without a copy.
     factor, _ = lapack.dpotrf(full.T, lower=1, overwrite_a=1)
-    weights, _ = lapack.dpotrs(factor, worth, lower=1)
-    # The inverse is root' root. Errors of one percent in the errors do no harm: single precision is twice as fast.
+    both, _ = lapack.dtrtrs(factor, np.hstack([worth, free]), lower=1)
+    y, f = both[:, : worth.shape[1]], both[:, worth.shape[1] :]
+    gram = f.T @ f
+    inverse = np.linalg.pinv(gram, rcond=1e-12, hermitian=True)
+    trend = inverse @ (f.T @ y)
+    back, _ = lapack.dtrtrs(factor, np.hstack([y - f @ trend, f]), lower=1, trans=1)
+    weights, g = back[:, : worth.shape[1]], back[:, worth.shape[1] :]
+    # K^-1 is root' root. Errors of one percent in the errors do no harm: single precision is twice as fast.
     root, _ = lapack.strtri(factor.astype(np.float32), lower=1, overwrite_c=1)
-    return weights, weights / np.einsum("ij,ij->j", root, root)[:, None]
+    diagonal = np.einsum("ij,ij->j", root, root, dtype=np.float64)
+    unseen = diagonal - np.einsum("iq,qr,ir->i", g, inverse, g, optimize=True)
+    return trend, weights, weights / np.maximum(unseen, 1e-9 * diagonal)[:, None]

@@ -14,7 +14,7 @@ from math import ceil, comb
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
-from pellucid.methods.attribution.cube_regression import TREND, Regression
+from pellucid.methods.attribution.cube_regression import Regression
 
 
 def shapley_of(fit: Regression, halves: BoolArray) -> FloatArray:
@@ -22,10 +22,8 @@ def shapley_of(fit: Regression, halves: BoolArray) -> FloatArray:
     p = halves.shape[1]
     inside, outside = odd_curve_values(p, fit.curve)
     size = halves.sum(axis=1)
-    smooth = np.where(
-        halves, (inside + 2 * TREND / p)[size][:, None], (outside - 2 * TREND / p)[size][:, None]
-    )
-    return smooth.T @ fit.weights + 2 * pair_weights(halves).T @ (fit.noise * fit.weights)
+    curved = np.where(halves, inside[size][:, None], outside[size][:, None])
+    return 2 * fit.trend + curved.T @ fit.weights + 2 * pair_weights(halves).T @ (fit.noise * fit.weights)
 
 
 def interactions_of(fit: Regression, halves: BoolArray) -> FloatArray:

@@ -17,6 +17,7 @@ from pellucid.methods.attribution.shapley_exact import (
     shapley_exact,
 )
 from pellucid.methods.attribution.shapley_kernel import shapley_kernel
+from pellucid.methods.attribution.shapley_lasso import shapley_lasso
 from pellucid.methods.attribution.shapley_permutation import shapley_permutation
 from pellucid.runner import Run
 
@@ -26,6 +27,7 @@ PAIRS = 512  # asked besides one for each player, unless the caller says otherwi
 DRAWS = 500  # orders and background rows
 _LISTED_PLAYERS = 20  # that many have a million coalitions
 _FEWEST = 16
+_FEWEST_DRAWS = 4
 
 
 def solve(
@@ -35,16 +37,21 @@ def solve(
     budget: int | None = None,
     tolerance: float | None = None,
     interactions: bool = False,
+    sparse: int | None = None,
     remedy: str = "",
     run: Run,
 ) -> Estimate:
     """Shapley values of a game; ``remedy`` ends the error for a budget that is too small."""
     if method not in ESTIMATORS:
         raise InputError(f"method={method!r} is not known{nearest(str(method), ESTIMATORS)}")
+    if sparse is not None:
+        rounds = _pairs(game, budget, tolerance, remedy)
+        most = max(min(rounds.most, _all_pairs(game)), 1)
+        return shapley_lasso(game, replace(rounds, most=most), run, features=sparse)
     if method == "exact":
         _refuse_too_many(game, budget, remedy)
     if method == "exact" or (method == "auto" and _fits(game, budget)):
-        why = f"all coalitions of {most_players(game)} players were asked" if method == "auto" else ""
+        why = f"2^{most_players(game)} are few enough" if method == "auto" else ""
         return _said(shapley_exact(game, interactions=interactions), why)
     if method == "permutation":
         if interactions:
@@ -52,12 +59,21 @@ def solve(
                 "method='permutation' gives no interactions; use method='kernel' or 'exact' with interactions=True."
             )
         return shapley_permutation(game, _draws(game, budget, tolerance, remedy), run)
-    rounds = _pairs(game, budget, tolerance, remedy)
-    if rounds.most >= _all_pairs(game):
-        return _said(shapley_exact(game, interactions=interactions), "the budget covers all coalitions")
-    found = shapley_kernel(game, rounds, run, interactions=interactions)
-    why = f"2^{most_players(game)} coalitions are too many to ask for all" if method == "auto" else ""
-    return _said(found, why)
+    return _by_pairs(game, _pairs(game, budget, tolerance, remedy), method, interactions, run)
+
+
+def _by_pairs(game: Game, rounds: Rounds, method: Estimator, interactions: bool, run: Run) -> Estimate:
+    """By pairs of coalitions, unless all of them fit; with a tolerance a part of them may do even then."""
+    everything = _all_pairs(game)
+    if rounds.most < everything:
+        why = f"all 2^{most_players(game)} are too many" if method == "auto" else ""
+        return _said(shapley_kernel(game, rounds, run, interactions=interactions), why)
+    if rounds.tolerance is not None and everything >= 8 * rounds.fewest:
+        tried = replace(rounds, most=everything // 4)
+        found = shapley_kernel(game, tried, run, interactions=interactions)
+        if tried.reached(found.se):
+            return _said(found, "a part of them meets the tolerance" if method == "auto" else "")
+    return _said(shapley_exact(game, interactions=interactions), "all of them fit into the budget")
 
 
 def _said(estimate: Estimate, why: str) -> Estimate:
@@ -107,13 +123,13 @@ def _pairs(game: Game, budget: int | None, tolerance: float | None, remedy: str)
 
 def _draws(game: Game, budget: int | None, tolerance: float | None, remedy: str) -> Rounds:
     if budget is None and tolerance is None:
-        return Rounds(_FEWEST, DRAWS)
+        return Rounds(_FEWEST_DRAWS, DRAWS)
     given = MOST_ROWS if budget is None else budget
     price = 1 if game.donors > 1 else game.price
     each = game.rows * price * (2 * game.players - 1)
-    if given // each < _FEWEST:
-        raise _too_small(budget, given, _FEWEST * each, game, "orders", remedy)
-    return Rounds(_FEWEST, given // each, tolerance)
+    if given // each < _FEWEST_DRAWS:
+        raise _too_small(budget, given, _FEWEST_DRAWS * each, game, "orders", remedy)
+    return Rounds(_FEWEST_DRAWS, given // each, tolerance)
 
 
 def _too_small(

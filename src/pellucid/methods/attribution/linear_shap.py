@@ -96,7 +96,7 @@ def linear_shap(
         pairs = _no_interactions(values) if interactions else None
     return Solved(
         method="linear", values=values, se=se, base=terms.intercept + middle @ terms.slopes, prediction=terms.prediction,
-        interactions=pairs, scale=terms.scale, background=len(terms.background), settings={"coalitions": inner},
+        interactions=pairs, scale=terms.scale, background=len(terms.background), settings={"inner": inner},
     )  # fmt: skip
 
 

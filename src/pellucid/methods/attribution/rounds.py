@@ -38,6 +38,15 @@ class Rounds:
             sizes.append(max(sizes[-1] // 2, self.fewest))
         return tuple(reversed(sizes))
 
+    def reached(self, se: FloatArray) -> bool:
+        """Whether all intervals are as narrow as they should be."""
+        return self.tolerance is None or bool((self._widened * se <= self.tolerance).all())
+
+    @property
+    def _widened(self) -> float:
+        """Standard errors on either side of an estimate, at each of the looks."""
+        return NormalDist().inv_cdf(1 - (1 - LEVEL) / 2 / len(self.looks))
+
     def run(
         self,
         rows: int,
@@ -51,7 +60,7 @@ class Rounds:
         answers and gives the standard errors, rows first.
         """
         made, unfinished, seen = np.zeros(rows, dtype=np.intp), np.arange(rows), True
-        widened = NormalDist().inv_cdf(1 - (1 - LEVEL) / 2 / len(self.looks))
+        widened = self._widened
         try:
             for n in self.looks:
                 ask(n, unfinished)

@@ -44,12 +44,13 @@ def shap(
     interactions: bool = False,
     scale: Scale = "auto",
     conditional: Conditional = "auto",
+    sparse: int | None = None,
     run: Run,
 ) -> Attribution:
     """Contributions of the features (or groups) to the predictions of some rows."""
     question = Question.of(
         predictor, data, rows, background=background, method=method, game=game, budget=budget, tolerance=tolerance,
-        interactions=interactions, scale=scale, conditional=conditional, run=run,
+        interactions=interactions, scale=scale, conditional=conditional, sparse=sparse, run=run,
     )  # fmt: skip
     solved, trees = answer(question)
     asks = {"game": game, "scale": scale, "interactions": interactions, "random_state": run.seed}

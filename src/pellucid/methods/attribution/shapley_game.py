@@ -60,7 +60,8 @@ def shapley(
         method=found.method, game="given", background=0, scale="response",
         values=squeeze_outputs(found.values), se=squeeze_outputs(found.se),
         base=squeeze_outputs(nobody[0]), prediction=squeeze_outputs(everybody),
-        interaction_values=None if part is None else squeeze_outputs(part), data=(),
+        interaction_values=None if part is None else squeeze_outputs(part), against="nobody",
+        data=(np.array([""], dtype=object),) * n, members=((),) * n,  # players have names, but no values
         feature_names=tuple(f"player {i}" for i in range(n)) if names is None else tuple(names),
         output_names=("worth",) if game.outputs == 1 else tuple(f"worth {k}" for k in range(game.outputs)),
         cost=run.cost(), settings={"method": "shapley", "order": order, "random_state": random_state, **found.settings},

@@ -39,9 +39,11 @@ from pellucid.methods.attribution.cube_shapley import (
 )
 from pellucid.methods.attribution.estimate import Estimate
 from pellucid.methods.attribution.pair_design import PairDesign
+from pellucid.methods.attribution.pair_sample import PairSample, by_row
 from pellucid.methods.attribution.rounds import Rounds
 from pellucid.runner import Run
 
+_ROUNDING = 1e-12  # of the largest worth: smaller errors are none
 _MOST = 2048  # pairs in one regression; more are shared out among several
 
 
@@ -49,7 +51,7 @@ def shapley_kernel(
     game: Game, rounds: Rounds, run: Run, *, key: int = 41, interactions: bool = False
 ) -> Estimate:
     """Contributions of the players in each row, from as many pairs as ``rounds`` allow."""
-    sample = _Sample(game, PairDesign(game.players, run.generator(key)))
+    sample = PairSample(game, PairDesign(game.players, run.generator(key)))
     values = np.zeros((game.rows, game.players, game.outputs))
     se = np.zeros(values.shape)
     pairs = np.zeros((game.rows, game.players, *values.shape[1:])) if interactions else None
@@ -65,33 +67,7 @@ def shapley_kernel(
     return Estimate("kernel", values, se, pairs, pairs_se, {"coalitions": int(2 * made.max(initial=0) + 2)})
 
 
-class _Sample:
-    """The pairs asked so far, for rows of which fewer and fewer are asked further."""
-
-    def __init__(self, game: Game, design: PairDesign) -> None:
-        self.game, self.design = game, design
-        self._n = 0
-        self._parts: list[tuple[BoolArray, IntArray, FloatArray]] = []
-
-    def ask(self, n: int, rows: IntArray) -> None:
-        halves = self.design.between(self._n, n)
-        worth = self.game.worth(np.concatenate([halves, ~halves]), rows)
-        self._parts.append((halves, rows, worth.reshape(len(rows), 2, len(halves), -1)))
-        self._n = n
-
-    def pairs(self, rows: IntArray) -> tuple[BoolArray, FloatArray]:
-        """All pairs, everybody and nobody first, and what they are worth ``(2, pairs, games)`` in these rows."""
-        nobody, everybody = self.game.ends()
-        halves = [np.ones((1, self.game.players), dtype=np.bool_)]
-        worth = [np.stack([everybody[rows], nobody[rows]], axis=1)[:, :, None]]
-        for some, asked, found in self._parts:
-            halves.append(some)
-            worth.append(found[np.searchsorted(asked, rows)])
-        together = np.concatenate(worth, axis=2)
-        return np.concatenate(halves), together.transpose(1, 2, 0, 3).reshape(2, together.shape[2], -1)
-
-
-def _values(sample: _Sample, n: int, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+def _values(sample: PairSample, n: int, rows: IntArray) -> tuple[FloatArray, FloatArray]:
     """Shapley values and standard errors ``(rows, players, outputs)`` from the first ``n`` pairs."""
     halves, worth = sample.pairs(rows)
     odd = (worth[0] - worth[1]) / 2
@@ -104,12 +80,13 @@ def _values(sample: _Sample, n: int, rows: IntArray) -> tuple[FloatArray, FloatA
         values += shapley_of(fit, own) / len(groups)
         errors[members] = fit.errors[1:]
     values += (2 * odd[0] - values.sum(axis=0)) / len(values)  # rounding
+    errors[np.abs(errors) < _ROUNDING * np.abs(odd).max(axis=0)] = 0.0
     weights = pair_weights(halves[1:], of_stratum=True)
-    return _by_row(values, rows), _by_row(np.sqrt(_variance(sample, n, halves[1:], weights, errors)), rows)
+    return by_row(values, rows), by_row(np.sqrt(_variance(sample, n, halves[1:], weights, errors)), rows)
 
 
 def _interactions(
-    sample: _Sample, n: int, rows: IntArray, main: FloatArray, main_se: FloatArray
+    sample: PairSample, n: int, rows: IntArray, main: FloatArray, main_se: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Interaction values and standard errors ``(rows, players, players, outputs)``; rows sum to ``main``."""
     halves, worth = sample.pairs(rows)
@@ -128,7 +105,7 @@ def _interactions(
         together = halves[1:, i : i + 1].astype(np.intp) + halves[1:]
         weights = np.take_along_axis(by_size, together.T, axis=0).T
         variance[i] = _variance(sample, n, halves[1:], weights, errors)
-    pairs, squared = _by_row(values, rows), _by_row(variance, rows)
+    pairs, squared = by_row(values, rows), by_row(variance, rows)
     own_place = np.arange(p)
     squared[:, own_place, own_place] = 0.0
     pairs[:, own_place, own_place] = main - pairs.sum(axis=2)
@@ -137,14 +114,11 @@ def _interactions(
 
 
 def _variance(
-    sample: _Sample, n: int, halves: BoolArray, weights: FloatArray, errors: FloatArray
+    sample: PairSample, n: int, halves: BoolArray, weights: FloatArray, errors: FloatArray
 ) -> FloatArray:
     """The variance of a weighted sum over all pairs, of which ``n`` were asked; weights are relative to the stratum."""
-    asked, share = sample.design.asked(n, halves)
-    once = np.where(
-        2 * halves.sum(axis=1) == halves.shape[1], 0.5, 1.0
-    )  # equal halves: a pair stands for both
-    spread = (2 * once * np.sqrt(1 - share) / asked)[:, None] * weights
+    stands_for, unasked = sample.spread(n, halves)
+    spread = (2 * stands_for * np.sqrt(unasked))[:, None] * weights
     return np.asarray(np.square(spread).T @ np.square(errors))
 
 
@@ -152,9 +126,3 @@ def _groups(n: int) -> list[IntArray]:
     """The pairs of each regression: one, or several of about equal size."""
     count = -(-n // _MOST)
     return [np.arange(g, n, count) for g in range(count)]
-
-
-def _by_row(by_game: FloatArray, rows: IntArray) -> FloatArray:
-    """Rows first and outputs last, from games last."""
-    shaped = by_game.reshape(*by_game.shape[:-1], len(rows), -1)
-    return np.moveaxis(shaped, -2, 0)

@@ -55,6 +55,7 @@ class Question:
     interactions: bool
     scale: Scale
     conditional: Conditional
+    sparse: int | None
     run: Run
 
     @classmethod
@@ -88,7 +89,7 @@ def answer(question: Question) -> tuple[Solved, ExplainedTrees | Refusal]:
         solved = tree_shap(
             question.predictor, trees, absent, players=question.players, interactions=question.interactions, run=question.run
         )  # fmt: skip
-        return _because(question, solved, "the trees of the model were read"), trees
+        return _because(question, solved, "the model is made of trees"), trees
     terms = _terms(question)
     if isinstance(terms, Terms):
         solved = linear_shap(
@@ -122,6 +123,20 @@ def _check_amounts(**given: float | None) -> None:
             raise InputError(f"{name}={value!r} is no amount; give a positive number or None.")
 
 
+def _check_sparse(sparse: Any, method: str, interactions: bool) -> None:
+    if sparse is None:
+        return
+    if isinstance(sparse, bool) or not isinstance(sparse, int | np.integer) or sparse < 1:
+        raise InputError(
+            f"sparse={sparse!r} is no number of features; give a whole number, at least 1, or None."
+        )
+    if method not in ("auto", "kernel") or interactions:
+        what = "interactions=True" if interactions else f"method={method!r}"
+        raise InputError(
+            f"sparse={sparse} is answered by method='kernel' without interactions, not by {what}."
+        )
+
+
 def _on_scale(predictor: Predictor, scale: Scale) -> Predictor:
     """The predictor that gives what is to be explained."""
     own = predictor.raw_scale
@@ -145,7 +160,7 @@ def _on_scale(predictor: Predictor, scale: Scale) -> Predictor:
 def _trees(question: Question) -> ExplainedTrees | Refusal:
     """The model's trees, or why they do not answer; an error where nothing else can."""
     predictor, method, game = question.predictor, question.method, question.game
-    if method not in ("auto", "tree") or game == "conditional":
+    if method not in ("auto", "tree") or game == "conditional" or question.sparse is not None:
         return Refusal("no trees", "they were not asked for")
     found = explained_trees(predictor, question.rows, question.data, question.run)
     if (
@@ -165,7 +180,7 @@ def _trees(question: Question) -> ExplainedTrees | Refusal:
 
 def _terms(question: Question) -> Terms | Unlike:
     """The model's terms, or why there are none; an error where they were asked for."""
-    if question.method not in ("auto", "linear"):
+    if question.method not in ("auto", "linear") or question.sparse is not None:
         return Unlike("they were not asked for")
     absent = background_rows(question.data, question.background, question.run)
     found = linear_terms(question.predictor, question.rows, absent, question.run)
@@ -200,7 +215,7 @@ def _asked(question: Question, refusal: Refusal) -> Solved:
     estimator: Estimator = "auto" if question.method in ("tree", "linear") else question.method  # type: ignore[assignment]
     found = solve(
         game, method=estimator, budget=question.budget, tolerance=question.tolerance,
-        interactions=question.interactions, remedy=_remedy(predictor, refusal), run=run,
+        interactions=question.interactions, sparse=question.sparse, remedy=_remedy(predictor, refusal), run=run,
     )  # fmt: skip
     return Solved(
         method=found.method,

@@ -1,0 +1,195 @@
+"""The image itself beside the same image with its segments coloured by their contributions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import numpy as np
+from altair.typing import ChartType
+
+from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from pellucid.charts import attribution as contributions
+from pellucid.charts import theme
+from pellucid.charts.attribution.folding import half_widths
+from pellucid.charts.attribution.words import change
+from pellucid.charts.layout import grid, titled
+from pellucid.charts.masked_options import ImageOptions
+from pellucid.charts.masked_words import ends_note, panel_name
+from pellucid.charts.png import data_uri
+from pellucid.charts.scales import Row, data, tooltips
+from pellucid.charts.signed_colours import colour_scales, largest, painted, signed_colour
+from pellucid.charts.text import caveat_note, wrapped
+from pellucid.data.segments import colours, value_range
+from pellucid.explanations.image_attribution import ImageAttribution
+
+_SIDE = 300.0  # pixels of the longer side
+_SMALL = 190.0  # beside many others
+_SHARP = 2  # image pixels per pixel on screen
+_STRIPS = 48  # lines of tooltips
+_FAINT = 0.18  # of the picture's own brightness shines through the colour
+_COLUMNS = 4
+_WORTH_A_NUMBER = 0.1  # of the largest contribution
+
+
+def body(attribution: ImageAttribution, options: ImageOptions) -> ChartType:
+    """The image and one coloured copy for every output; or another chart of contributions."""
+    if options.kind != "auto":
+        return contributions.body(attribution, options)
+    outputs = attribution.leading(options.panels)
+    size = _size(attribution, options, _SIDE if len(outputs) <= 3 else _SMALL)
+    own = _picture(data_uri(enlarged(_bytes(attribution.image), size)), size)
+    named = len(attribution.output_names) > 1
+    views: list[ChartType] = [_titled(own, "the image", size[0])]
+    for output in outputs:
+        words = panel_name(attribution, output) if named else "contributions"
+        views.append(_titled(_view(attribution, output, options.numbers, size), words, size[0]))
+    columns = min(_COLUMNS, len(views))
+    chart = grid(views, columns=columns, column=18).resolve_scale(color=colour_scales(attribution))
+    hidden = len(attribution.output_names) - len(outputs)
+    notes = [
+        ends_note(attribution),
+        f"{len(attribution.players)} segments",
+        f"{hidden} outputs with lower predictions not shown" if hidden else "",
+        caveat_note(attribution),
+    ]
+    return titled(chart, options.title or "What each segment contributes", notes, columns * (size[0] + 18))
+
+
+def _titled(view: Any, words: str, pixels: float) -> ChartType:
+    return view.properties(title=alt.TitleParams(wrapped(words, pixels, 12), fontSize=12, offset=6))
+
+
+def _size(attribution: ImageAttribution, options: ImageOptions, side: float) -> tuple[float, float]:
+    """Width and height on screen; what is not given follows from the shape of the image."""
+    height, width = attribution.segments.shape
+    if options.width and options.height:
+        return options.width, options.height
+    if options.width:
+        return options.width, options.width * height / width
+    if options.height:
+        return options.height * width / height, options.height
+    return side * width / max(height, width), side * height / max(height, width)
+
+
+# -- pictures ----------------------------------------------------------------------------------------
+
+
+def _bytes(image: AnyArray) -> AnyArray:
+    """The image as bytes ``(height, width, 3 or 4)``."""
+    low, high = value_range(image)
+    stacked = image[..., None] if image.ndim == 2 else image
+    scaled = np.rint(255 * (stacked.astype(np.float64) - low) / ((high - low) or 1.0)).astype(np.uint8)
+    n = colours(image)
+    shown = np.repeat(scaled[..., :1], 3, axis=2) if n == 1 else scaled[..., :n]
+    if n == 2:  # two colours that nobody has a name for
+        shown = np.concatenate([shown, shown[..., :1]], axis=2)
+    return np.concatenate([shown, scaled[..., n:]], axis=2)
+
+
+def enlarged(pixels: AnyArray, size: tuple[float, float]) -> AnyArray:
+    """As many pixels as the screen shows: small images get large square pixels, large ones are thinned."""
+    down, across = _sampling(pixels.shape[0], size[1]), _sampling(pixels.shape[1], size[0])
+    return pixels[down][:, across]
+
+
+def _sampling(n: int, pixels: float) -> IntArray:
+    wanted = max(round(_SHARP * pixels), 1)
+    return np.asarray((np.arange(wanted) + 0.5) * n / wanted, dtype=np.intp)
+
+
+def overlay(attribution: ImageAttribution, output: str, size: tuple[float, float]) -> AnyArray:
+    """The picture in grey under the colours of its segments, with the borders between them."""
+    segments = enlarged(attribution.segments[..., None], size)[..., 0]
+    values = attribution.for_output(output).values[0][attribution.entry_of][segments]
+    tint = painted(values, largest(attribution, output)).astype(np.float64)
+    brightness = (
+        enlarged(_bytes(attribution.image)[..., :3], size).astype(np.float64).mean(axis=2, keepdims=True)
+    )
+    mixed = tint * (1 - _FAINT + _FAINT * brightness / 255)
+    mixed[borders(segments)] = 90
+    return np.rint(mixed).astype(np.uint8)
+
+
+def borders(segments: IntArray) -> BoolArray:
+    """Pixels whose right or lower neighbour is in another segment."""
+    edge = np.zeros(segments.shape, dtype=np.bool_)
+    edge[:-1] |= segments[:-1] != segments[1:]
+    edge[:, :-1] |= segments[:, :-1] != segments[:, 1:]
+    return edge
+
+
+def _axes(size: tuple[float, float]) -> tuple[dict[str, Any], dict[str, Any]]:
+    x = {"type": "quantitative", "axis": None, "scale": alt.Scale(domain=[0, size[0]], nice=False)}
+    y = {"type": "quantitative", "axis": None, "scale": alt.Scale(domain=[size[1], 0], nice=False)}
+    return x, y
+
+
+def _picture(address: str, size: tuple[float, float]) -> alt.Chart:
+    x, y = _axes(size)
+    row = {"address": address, "x": size[0] / 2, "y": size[1] / 2}
+    picture = alt.Chart(data([row])).mark_image(width=size[0], height=size[1], aspect=False)
+    marked = picture.encode(x=alt.X("x", **x), y=alt.Y("y", **y), url="address:N")
+    return marked.properties(width=size[0], height=size[1])
+
+
+# -- one output --------------------------------------------------------------------------------------
+
+
+def strip_data(attribution: ImageAttribution, output: str, size: tuple[float, float]) -> list[Row]:
+    """Rectangles that cover the segments roughly, line by line, to point at: their place in pixels and their words."""
+    one = attribution.for_output(output)
+    halves, labels = half_widths(one)[0], one.labels(0)
+    height, width = one.segments.shape
+    lines = min(_STRIPS, height)
+    down = ((np.arange(lines) + 0.5) * height / lines).astype(np.intp)
+    rows: list[Row] = []
+    for line, segments in enumerate(one.segments[down]):
+        cuts = np.flatnonzero(np.diff(segments)) + 1
+        for start, end in zip([0, *cuts], [*cuts, width], strict=True):
+            j = int(one.entry_of[segments[start]])
+            value = float(one.values[0, j])
+            rows.append(
+                {
+                    "x": float(start * size[0] / width),
+                    "x2": float(end * size[0] / width),
+                    "y": line * size[1] / lines,
+                    "y2": (line + 1) * size[1] / lines,
+                    "value": value,
+                    "segment": labels[j],
+                    "label": change(value, one.scale, float(halves[j])),
+                }
+            )
+    return rows
+
+
+def number_data(
+    attribution: ImageAttribution, output: str, most: int, size: tuple[float, float]
+) -> list[Row]:
+    """The numbers of the segments with the largest contributions, at their middles."""
+    values: FloatArray = attribution.for_output(output).values[0][attribution.entry_of]
+    least = _WORTH_A_NUMBER * largest(attribution, output)
+    top = [k for k in np.argsort(-np.abs(values), kind="stable")[:most] if abs(values[k]) >= least]
+    middles = attribution.centres * [size[1], size[0]]
+    return [{"x": float(middles[k, 1]), "y": float(middles[k, 0]), "number": str(k + 1)} for k in top]
+
+
+def _view(attribution: ImageAttribution, output: str, numbers: int, size: tuple[float, float]) -> ChartType:
+    x, y = _axes(size)
+    picture = _picture(data_uri(overlay(attribution, output, size)), size)
+    written = number_data(attribution, output, numbers, size)
+    place = {"x": alt.X("x", **x), "y": alt.Y("y", **y), "text": alt.Text("number", type="nominal")}
+    marks = [
+        alt.Chart(data(written)).mark_text(fontSize=12, fontWeight="bold", **ink).encode(**place)
+        for ink in (
+            {"color": "white", "stroke": "white", "strokeWidth": 3, "strokeJoin": "round"},
+            {"color": theme.INK},
+        )
+        if written
+    ]
+    strips = alt.Chart(data(strip_data(attribution, output, size))).mark_rect(opacity=0)
+    pointed = strips.encode(
+        x=alt.X("x", **x), x2="x2", y=alt.Y("y", **y), y2="y2",
+        color=signed_colour(attribution, output, size[0]), tooltip=tooltips(("", "segment"), ("contribution", "label")),
+    )  # fmt: skip
+    return alt.layer(picture, *marks, pointed).properties(width=size[0], height=size[1])

@@ -1,0 +1,29 @@
+"""Words on the pictures of texts and images: where the contributions start and lead to."""
+
+from __future__ import annotations
+
+from pellucid.charts.attribution.words import change, start_name
+from pellucid.charts.text import shown
+from pellucid.explanations.masked_attribution import MaskedAttribution
+
+
+def panel_name(attribution: MaskedAttribution, output: str) -> str:
+    """The output with its base and its prediction, above a panel of its own."""
+    return f"{output}: {_ends(attribution.for_output(output))}"
+
+
+def ends_note(attribution: MaskedAttribution) -> str:
+    """Base and prediction in full for one output; for several what the numbers above the panels are."""
+    start = start_name(attribution)
+    if len(attribution.output_names) > 1:
+        return f"above each panel: {start} → prediction"
+    base, prediction = float(attribution.base), float(attribution.prediction[0])
+    return (
+        f"{start}: {shown(base, attribution.scale, change=False)}, prediction: "
+        f"{shown(prediction, attribution.scale, change=False)}, difference: {change(prediction - base, attribution.scale)}"
+    )
+
+
+def _ends(one: MaskedAttribution) -> str:
+    ends = (float(one.base), float(one.prediction[0]))
+    return " → ".join(shown(end, one.scale, change=False) for end in ends)

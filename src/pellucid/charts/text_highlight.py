@@ -1,0 +1,164 @@
+"""The text itself, every word coloured by its contribution."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Any
+
+import altair as alt
+import numpy as np
+from altair.typing import ChartType
+
+from pellucid.charts import attribution as contributions
+from pellucid.charts import theme
+from pellucid.charts.attribution.folding import half_widths
+from pellucid.charts.attribution.words import change
+from pellucid.charts.layout import titled
+from pellucid.charts.masked_options import TextOptions
+from pellucid.charts.masked_words import ends_note, panel_name
+from pellucid.charts.scales import Row, data, tooltips
+from pellucid.charts.signed_colours import colour_scales, signed_colour
+from pellucid.charts.text import caveat_note, wrapped
+from pellucid.charts.text_layout import OUTSIDE, Fragment, set_lines
+from pellucid.explanations.text_attribution import TextAttribution
+from pellucid.explanations.words import percent
+
+_FONT = 15.0
+_LINE = 1.7  # font sizes from line to line
+_PAD = 0.12  # font sizes of colour beside a word
+_WIDTH = 640.0
+
+
+def body(attribution: TextAttribution, options: TextOptions) -> ChartType:
+    """The text, once for every output; or another chart of contributions."""
+    if options.kind != "auto":
+        return contributions.body(attribution, options)
+    width = options.width or _WIDTH
+    outputs = attribution.leading(options.panels)
+    fragments = set_lines(
+        attribution.source, [(a, b) for a, b in attribution.spans.tolist()], width / _FONT - 2 * _PAD
+    )
+    drawn = [fragment for fragment in fragments if fragment.line < options.max_lines]
+    views = [
+        _view(attribution, output, drawn, width, named=len(attribution.output_names) > 1)
+        for output in outputs
+    ]
+    chart = (
+        views[0]
+        if len(views) == 1
+        else alt.vconcat(*views, spacing=18).resolve_scale(color=colour_scales(attribution))
+    )
+    notes = [
+        *_notes(attribution, outputs),
+        _left_out(attribution, fragments, drawn),
+        caveat_note(attribution),
+    ]
+    return titled(chart, options.title or f"What each {attribution.unit} contributes", notes, width)
+
+
+def _notes(attribution: TextAttribution, outputs: tuple[str, ...]) -> list[str]:
+    hidden = len(attribution.output_names) - len(outputs)
+    units = f"{len(attribution.players)} {attribution.unit}s"
+    words = attribution.settings.get("words")
+    joined = (
+        f"{words:,} words joined to {units}"
+        if attribution.unit == "phrase" and isinstance(words, int)
+        else ""
+    )
+    lower = f"{hidden} outputs with lower predictions not shown" if hidden else ""
+    return [ends_note(attribution), joined, lower]
+
+
+def _left_out(attribution: TextAttribution, fragments: list[Fragment], drawn: list[Fragment]) -> str:
+    """What the lines that are not drawn hold."""
+    if len(drawn) == len(fragments):
+        return ""
+    seen = {fragment.word for fragment in drawn}
+    sizes = np.abs(attribution.stacked()[0]).sum(axis=1)[attribution.entry_of]
+    missing = [word for word in range(len(attribution.players)) if word not in seen]
+    share = float(sizes[missing].sum() / (sizes.sum() or 1.0))
+    lines = fragments[-1].line - drawn[-1].line
+    return (
+        f"{lines:,} more lines, with {percent(share)} of the absolute contributions, not shown (max_lines=)"
+    )
+
+
+def box_data(attribution: TextAttribution, output: str, fragments: list[Fragment]) -> list[Row]:
+    """One row per word and line: the box in pixels, and what the word contributes."""
+    one = attribution.for_output(output)
+    entry, halves = one.entry_of, half_widths(one)[0]
+    rows: list[Row] = []
+    for (word, line), pieces in groupby(fragments, lambda each: (each.word, each.line)):
+        if word == OUTSIDE:
+            continue
+        some = list(pieces)
+        j = int(entry[word])
+        value = float(one.values[0, j])
+        rows.append(
+            {
+                "x": _FONT * min(each.left for each in some),
+                "x2": _FONT * (max(each.left + each.width for each in some) + 2 * _PAD),
+                "y": _FONT * _LINE * line + 1,
+                "y2": _FONT * _LINE * (line + 1) - 1,
+                "value": value,
+                "label": change(value, one.scale, float(halves[j])),
+                "word": one.label(j, 0),
+            }
+        )
+    return rows
+
+
+def letter_data(fragments: list[Fragment]) -> list[Row]:
+    """One row per piece of text: the middle of its place in pixels."""
+    return [
+        {
+            "middle": _FONT * (each.left + _PAD + each.width / 2),
+            "baseline": _FONT * _LINE * (each.line + 0.5),
+            "text": each.text,
+            "ink": theme.MUTED if each.word == OUTSIDE else theme.INK,
+        }
+        for each in fragments
+    ]
+
+
+def _view(
+    attribution: TextAttribution, output: str, fragments: list[Fragment], width: float, *, named: bool
+) -> ChartType:
+    boxes, letters = box_data(attribution, output, fragments), letter_data(fragments)
+    height = _FONT * _LINE * (1 + max((each.line for each in fragments), default=0))
+    x: dict[str, Any] = {
+        "type": "quantitative",
+        "axis": None,
+        "scale": alt.Scale(domain=[0, width], nice=False),
+    }
+    y: dict[str, Any] = {
+        "type": "quantitative",
+        "axis": None,
+        "scale": alt.Scale(domain=[height, 0], nice=False),
+    }
+    tips = tooltips((attribution.unit, "word"), ("contribution", "label"))
+    colour = signed_colour(attribution, output, width)
+    layers: list[ChartType] = [
+        alt.Chart(data(boxes))
+        .mark_rect(cornerRadius=3)
+        .encode(x=alt.X("x", **x), x2="x2", y=alt.Y("y", **y), y2="y2", color=colour, tooltip=tips)
+    ]
+    for ink in sorted({row["ink"] for row in letters}):
+        some = alt.Chart(data([row for row in letters if row["ink"] == ink]))
+        layers.append(
+            some.mark_text(fontSize=_FONT, color=ink).encode(
+                x=alt.X("middle", **x), y=alt.Y("baseline", **y), text=alt.Text("text", type="nominal")
+            )
+        )
+    # A box without colour on top: letters would hide the tooltip of their word.
+    layers.append(
+        alt.Chart(data(boxes))
+        .mark_rect(opacity=0)
+        .encode(x=alt.X("x", **x), x2="x2", y=alt.Y("y", **y), y2="y2", tooltip=tips)
+    )
+    view = alt.layer(*layers).properties(width=width, height=height)
+    if not named:
+        return view
+    return view.properties(
+        title=alt.TitleParams(wrapped(panel_name(attribution, output), width), fontSize=13)
+    )

@@ -1,0 +1,254 @@
+"""Shapley values of the words of a text and of the segments of an image.
+
+Lundberg and Lee 2017; interpretable parts of texts and images: Ribeiro, Singh and Guestrin 2016.
+
+Definition. The players are the parts. v(S) is what the model says to the thing with only the parts of S: the absent words
+are taken out (or masked), the absent segments painted over. The contributions are the Shapley values of v; they start
+from v(nobody), the prediction with everything absent, not from an average prediction, and lead to the prediction.
+
+Estimator. Those of any game: all coalitions where there are at most 14 parts, else pairs of coalitions with standard errors.
+
+When it misleads:
+1. texts without some words and images with painted segments are unlike anything the model was trained on;
+2. the parts are a choice: other words, phrases or segments share the prediction out differently (caveat "cut-dependence");
+3. what stands for absence is a choice: a grey segment may itself look like something (caveat "absence");
+4. all parts share the prediction, none is left out.
+
+Cost. One model row per coalition: 2^parts - 2, or twice (512 + parts), from 100 parts on 20 for each; four to see whether the model is steady, and at most 17
+for the caveats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from pellucid.arrays import AnyArray, FloatArray, IntArray
+from pellucid.data.segments import Absent, Segmenter, absent_image, segment, value_range
+from pellucid.data.tokens import Span
+from pellucid.diagnostics.masked_checks import masked_caveats
+from pellucid.errors import InputError
+from pellucid.explanations.explanation import squeeze_outputs
+from pellucid.explanations.image_attribution import ImageAttribution
+from pellucid.explanations.masked_attribution import MaskedAttribution
+from pellucid.explanations.text_attribution import TextAttribution, unique_names
+from pellucid.games import all_coalitions
+from pellucid.games.image import ImageGame
+from pellucid.games.masked import ActiveGame, MaskedGame
+from pellucid.games.text import TextGame
+from pellucid.methods.attribution.estimators import Estimator, solve
+from pellucid.methods.attribution.shapley_exact import MOST_PLAYERS, shapley_values
+from pellucid.models.items import ItemModel
+from pellucid.runner import Run
+
+_BLOCKS = 4  # pieces that are also taken as one player each
+_LISTED = 20
+_FEWEST = 16
+_MANY = 100  # parts; for more of them the usual number of coalitions is too small
+_EACH = 20  # coalitions for each part, where there are many
+MOST_PARTS = 2000
+
+M = TypeVar("M", bound=MaskedAttribution)
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How a game is solved: the estimator, and how much it may ask for."""
+
+    method: Estimator = "auto"
+    budget: int | None = None
+    tolerance: float | None = None
+    interactions: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("budget", "tolerance"):
+            value = getattr(self, name)
+            if value is not None and (
+                isinstance(value, bool) or not isinstance(value, int | float | np.number) or not value > 0
+            ):
+                raise InputError(f"{name}={value!r} is no amount; give a positive number or None.")
+
+
+def text_shap(
+    model: ItemModel,
+    text: str,
+    spans: list[Span],
+    *,
+    unit: str,
+    mask: str,
+    words: int,
+    effort: Effort,
+    batch: int,
+    run: Run,
+) -> TextAttribution:
+    """Contributions of the pieces of a text, given by their spans."""
+    game = TextGame(model, text, spans, mask, run, batch)
+    tokens = tuple(text[start:end] for start, end in spans)
+    names = unique_names(tokens)
+    fields = _solved(game, effort, "by='auto' or by='sentence'", run)
+    settings = {"method": "shap", "unit": unit, "words": words, "mask": mask, **fields.pop("settings")}
+    found = TextAttribution(
+        game="text", source=text, spans=np.array(spans, dtype=np.intp).reshape(-1, 2), unit=unit, mask=mask,
+        feature_names=names, players=names, data=tuple(np.array([token], dtype=object) for token in tokens),
+        settings=settings, **fields,
+    )  # fmt: skip
+    return _checked(found, game, _quarters(len(spans)), {}, run)
+
+
+def image_shap(
+    model: ItemModel,
+    image: AnyArray,
+    *,
+    segmenter: Segmenter,
+    segments: int | tuple[int, int],
+    absent: Absent,
+    effort: Effort,
+    batch: int | None,
+    run: Run,
+) -> ImageAttribution:
+    """Contributions of the segments of an image."""
+    labels = segment(image, segmenter, segments)
+    game = ImageGame(model, image, labels, absent_image(image, labels, absent), run, batch)
+    names = tuple(f"segment {k + 1}" for k in range(game.players))
+    fields = _solved(game, effort, "segments=", run)
+    chosen = _named(absent, image)
+    settings = {
+        "method": "shap", "segmenter": segmenter if isinstance(segmenter, str) else "given",
+        "segments": game.players, "absent": absent if isinstance(absent, str) else chosen, **fields.pop("settings"),
+    }  # fmt: skip
+    shares = np.bincount(labels.ravel()) / labels.size
+    found = ImageAttribution(
+        game="image", image=image, segments=labels, absent=chosen, feature_names=names, players=names,
+        data=tuple(np.array([share]) for share in shares), settings=settings, **fields,
+    )  # fmt: skip
+    bases = {}
+    with run.checking():
+        for name, colour in _plain_colours(image, absent).items() if run.checks else ():
+            with run.counting(1):
+                bases[name] = game.predictor(absent_image(image, labels, colour)[None], 1)[0]
+    return _checked(found, game, _quadrants(found.centres), bases, run)
+
+
+def _plain_colours(image: AnyArray, absent: Absent) -> dict[str, Absent]:
+    """Colours in which nothing is to be seen, for comparison: grey, the darkest and the lightest."""
+    low, high = value_range(image)
+    plain: dict[str, Absent] = {"'grey'": "grey", f"{low:g}": low, f"{high:g}": high}
+    return (
+        {name: colour for name, colour in plain.items() if colour != absent}
+        if isinstance(absent, str)
+        else plain
+    )
+
+
+def _named(absent: Absent, image: AnyArray) -> str:
+    if isinstance(absent, str):
+        return absent
+    given = np.asarray(absent)
+    return "image" if given.ndim > 1 and given.shape == image.shape else "colour"
+
+
+# -- solving -----------------------------------------------------------------------------------------
+
+
+def _solved(game: MaskedGame, effort: Effort, larger: str, run: Run) -> dict[str, Any]:
+    """The fields of a result that come from the game."""
+    active = ActiveGame(game)
+    _refuse(active.players, effort, larger)
+    one = active.players < 2 and effort.method in ("kernel", "permutation")  # nothing to sample
+    found = solve(
+        active,
+        method="exact" if one else effort.method,
+        budget=_budget(active.players, effort),
+        tolerance=effort.tolerance,
+        interactions=effort.interactions,
+        run=run,
+    )
+    shape, kept = (1, game.players, game.outputs), active.kept
+    values, se = np.zeros(shape), np.zeros(shape)
+    values[:, kept], se[:, kept] = found.values, found.se
+    pairs = None
+    if found.interactions is not None:
+        pairs = np.zeros((1, game.players, *shape[1:]))
+        pairs[:, kept[:, None], kept] = found.interactions
+    nobody, everybody = game.ends()
+    settings = {
+        "algorithm": found.method, "interactions": effort.interactions, "random_state": run.seed,
+        "classes": [str(label) for label in game.predictor.classes or ()], **found.settings,
+    }  # fmt: skip
+    return {
+        "method": found.method, "scale": game.predictor.scale, "output_names": game.predictor.output_names,
+        "values": squeeze_outputs(values), "se": squeeze_outputs(se),
+        "base": np.asarray(squeeze_outputs(nobody[0])), "prediction": squeeze_outputs(everybody),
+        "interaction_values": None if pairs is None else squeeze_outputs(pairs),
+        "settings": settings, "cost": run.cost(),
+    }  # fmt: skip
+
+
+def _budget(players: int, effort: Effort) -> int | None:
+    """The number of coalitions; one of our own for many parts, so that standard errors can be trusted."""
+    if effort.budget is not None:
+        return int(effort.budget)
+    usual = effort.tolerance is None and effort.method in ("auto", "kernel")
+    return _EACH * players if usual and players > _MANY else None
+
+
+def _refuse(players: int, effort: Effort, larger: str) -> None:
+    """Too many parts, or too small a budget, with what can be done about it here."""
+    if players > MOST_PARTS:
+        raise InputError(
+            f"there are {players:,} parts, more than the {MOST_PARTS:,} that can be played with one by one; use fewer, larger parts ({larger})."
+        )
+    if effort.method == "exact":
+        most = MOST_PLAYERS if effort.budget is None else min(_LISTED, int(np.log2(effort.budget + 2)))
+        if players > most:
+            raise InputError(
+                f"method='exact' goes through all coalitions, which takes at most {most} parts, but there are {players}; use method='kernel', or fewer, larger parts ({larger})."
+            )
+    elif players > 1 and effort.budget is not None and effort.method in ("auto", "kernel", "permutation"):
+        every = 2.0**players - 2
+        each = 2 * players - 1 if effort.method == "permutation" else 2
+        fewest = _FEWEST if effort.method == "permutation" else max(players, _FEWEST)
+        needed = fewest * each if effort.method == "permutation" else min(fewest * each, every)
+        if effort.budget < needed:
+            raise InputError(
+                f"budget={effort.budget} is too small: {players} parts take at least {needed:,.0f} model rows; give a larger budget, or fewer, larger parts ({larger})."
+            )
+
+
+# -- checking ----------------------------------------------------------------------------------------
+
+
+def _checked(found: M, game: MaskedGame, blocks: IntArray, bases: Mapping[str, FloatArray], run: Run) -> M:
+    """The result with its caveats and what it cost in all."""
+    if not run.checks:
+        return replace(found, cost=run.cost())
+    caveats = masked_caveats(
+        found, run, instability=game.predictor.instability, blocks=blocks, joint=_joint(game, blocks, run), bases=bases
+    )  # fmt: skip
+    return replace(found, caveats=caveats, cost=run.cost())
+
+
+def _joint(game: MaskedGame, blocks: IntArray, run: Run) -> FloatArray | None:
+    """Contributions ``(blocks, outputs)`` where each block of parts is one player; None if that is the same game."""
+    n = int(blocks.max(initial=-1)) + 1
+    if n < 2 or n == game.players:
+        return None
+    with run.checking():
+        inner = game.worth(all_coalitions(n)[1:-1][:, blocks])
+    nobody, everybody = game.ends()
+    v = np.concatenate([nobody[:, None], inner, everybody[:, None]], axis=1)
+    return shapley_values(v)[0]
+
+
+def _quarters(n: int) -> IntArray:
+    """Neighbouring pieces in at most four blocks."""
+    return np.arange(n, dtype=np.intp) * min(_BLOCKS, n) // max(n, 1)
+
+
+def _quadrants(centres: FloatArray) -> IntArray:
+    """The quarters of the image in which the segments have their middle, numbered without gaps."""
+    quarter = 2 * (centres[:, 0] > 0.5) + (centres[:, 1] > 0.5)
+    return np.unique(quarter, return_inverse=True)[1].reshape(-1).astype(np.intp)

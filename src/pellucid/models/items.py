@@ -1,0 +1,134 @@
+"""A model that is asked with whole things, such as texts or images, instead of rows of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pellucid.arrays import FloatArray
+from pellucid.errors import InputError, ModelError, PellucidError
+from pellucid.models.adapter import Adapter, Scale, unfitted
+from pellucid.models.outputs import Outputs, as_matrix, check_numbers, logit, read_outputs
+from pellucid.models.predictor import Link
+from pellucid.models.registry import adapt
+
+_ROUNDING = 1e-6  # relative; what threads and single precision change is no instability
+
+Items = Any  # what the model takes: a list of texts, an array of images
+
+
+class ItemModel:
+    """Any model of texts or images, before it is known what it returns.
+
+    ``classes`` names the classes of a function that does not; ``dress`` turns items into what the model takes.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        output: Any = None,
+        link: Link = "identity",
+        classes: Sequence[Any] | None = None,
+        dress: Callable[[Items], Any] | None = None,
+    ) -> None:
+        if link not in ("identity", "logit"):
+            raise InputError(f"link={link!r} is not known; use 'identity' or 'logit'.")
+        if isinstance(model, str):
+            raise InputError("the model is a text; give a fitted pipeline or a function.")
+        self.adapter = adapt(model)
+        self.output, self.link = output, link
+        self._dress = dress
+        if classes is not None:
+            self.adapter = _named(self.adapter, classes)
+
+    def raw(self, items: Items, n: int) -> FloatArray:
+        """All numbers ``(n, columns)`` that the model returns for ``n`` items."""
+        name = self.adapter.name
+        try:
+            returned = self.adapter.predict(items if self._dress is None else self._dress(items))
+        except PellucidError:
+            raise
+        except Exception as error:
+            if type(error).__name__ == "NotFittedError":
+                raise unfitted(name) from error
+            what = " ".join(str(error).split())[:300]
+            raise ModelError(
+                f"the model {name} failed on a batch of {n}: {type(error).__name__}: {what}"
+            ) from error
+        raw = as_matrix(returned, n, name)
+        check_numbers(raw, None, name)
+        return raw
+
+    def learn(self, first: FloatArray, again: FloatArray) -> tuple[ItemPredictor, FloatArray]:
+        """The predictor, and its predictions for a few items, by what the model returned for them when asked twice."""
+        change = float(np.abs(first - again).max(initial=0.0))
+        steady = change <= _ROUNDING * float(np.abs(first).max(initial=0.0))
+        spread = float(np.ptp(first, axis=0).max(initial=0.0)) or change
+        outputs = self._outputs(first)
+        predictor = ItemPredictor(self, outputs, first.shape[1], 0.0 if steady else change / spread)
+        return predictor, predictor.explained(first)
+
+    def _outputs(self, raw: FloatArray) -> Outputs:
+        wanted = self.adapter.classes
+        outputs = read_outputs(self.adapter, raw, wanted, None)
+        if wanted is not None and outputs.classes is None:
+            raise InputError(
+                f"there are {len(wanted)} classes, but the model returns {raw.shape[1]} numbers; name one class for each (classes=)."
+            )
+        if self.output is not None:
+            outputs = outputs.chosen(self.output)
+        if self.link == "logit" and not outputs.could_be_probability:
+            raise InputError(
+                f"link='logit' needs probabilities, but {self.adapter.name} returns a {outputs.scale}; use link='identity'."
+            )
+        return outputs
+
+
+class ItemPredictor:
+    """Asks a model of texts or images; every answer is checked and cut down to the explained outputs."""
+
+    def __init__(self, model: ItemModel, outputs: Outputs, width: int, instability: float) -> None:
+        self._model, self._outputs, self._width = model, outputs, width
+        self.instability = instability
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """Names of the explained outputs."""
+        return self._outputs.names
+
+    @property
+    def classes(self) -> tuple[Any, ...] | None:
+        """Labels of a classifier."""
+        return self._outputs.classes
+
+    @property
+    def scale(self) -> Scale:
+        """What the numbers are: probability, log-odds, response or score."""
+        return "log-odds" if self._model.link == "logit" else self._outputs.scale
+
+    def __call__(self, items: Items, n: int) -> FloatArray:
+        """Predictions ``(n, outputs)``."""
+        raw = self._model.raw(items, n)
+        check_numbers(raw, self._width, self._model.adapter.name)
+        return self.explained(raw)
+
+    def explained(self, raw: FloatArray) -> FloatArray:
+        """The explained outputs on the explained scale."""
+        chosen = self._outputs.restrict(self._outputs.complete(raw))
+        return logit(chosen) if self._model.link == "logit" else chosen
+
+
+def _named(adapter: Adapter, classes: Sequence[Any]) -> Adapter:
+    """The adapter with the caller's names of the classes, in the order of its columns."""
+    names = tuple(classes)
+    if isinstance(classes, str) or len(names) < 2 or len({str(name) for name in names}) < len(names):
+        raise InputError(f"classes={classes!r}: give the names of at least two classes, all different.")
+    if adapter.classes is not None and len(adapter.classes) != len(names):
+        raise InputError(
+            f"classes= names {len(names)} classes, but {adapter.name} has {len(adapter.classes)}; name each of its classes."
+        )
+    return replace(adapter, classes=names, task="classification", scale="probability")

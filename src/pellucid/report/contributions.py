@@ -1,0 +1,163 @@
+"""What the contributions add up to: their size over many rows, row by row, and along the most important feature."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pellucid.arrays import FloatArray
+from pellucid.explanations import Attribution
+from pellucid.report.cards import Plain, card, section
+
+if TYPE_CHECKING:
+    from pellucid.explainer import Explainer
+
+TITLE = "What the contributions add up to"
+TOGETHER = {
+    "off-data": "These contributions rest on rows that do not occur; read features that go together as one (groups=)."
+}
+_BARS = 15  # features of the bars
+_STRIPS = 10  # and of the dots, which take more room
+_PANELS = 4  # outputs that are shown side by side
+_MEANING = (
+    "A contribution is a feature's share of the difference between a prediction and the average prediction "
+    "(Shapley value, SHAP); those of a row add up to that difference."
+)
+
+
+def contribution_section(explainer: Explainer, found: Attribution) -> Plain:
+    """Bars, dots and the dependence of the feature that contributes most."""
+    main = found.for_output(main_output(explainer, found))
+    if not np.abs(found.values).max(initial=0.0) > 0:
+        nothing = (
+            f"No feature contributes anything: the {len(found):,} predictions looked at are all the same."
+        )
+        return section("contributions", TITLE, [_MEANING, nothing])
+    intro = [_MEANING, *how_found(explainer, found), *_which_output(explainer, found, main.output_names[0])]
+    cards = [_bars(found, main), _dots(main)]
+    top = main.top(1)[0]
+    if not main.grouped(main.position(top)):
+        cards.append(_along(main, top))
+    return section("contributions", TITLE, intro, cards=cards)
+
+
+def no_contributions(name: str, title: str, reason: str) -> Plain:
+    """The chapter where contributions could not be had: why, and what to call instead."""
+    instead = "Explainer.shap explains single rows at any price: explainer.shap(0, budget=1_000_000)."
+    return section(name, title, [f"Contributions are not shown: {reason}", instead])
+
+
+def rivals(explainer: Explainer) -> bool:
+    """Whether outputs compete, as classes do, so that the highest is what the model predicts."""
+    return explainer.predictor.classes is not None or explainer.predictor.raw_scale == "probability"
+
+
+def main_output(explainer: Explainer, found: Attribution) -> str:
+    """The class that is predicted most often, or the first of several numbers."""
+    if not rivals(explainer):
+        return found.output_names[0]
+    highest = found.stacked("prediction").argmax(axis=1)
+    return found.output_names[int(np.bincount(highest).argmax())]
+
+
+def how_found(explainer: Explainer, found: Attribution) -> list[str]:
+    """Whether the contributions are exact, for which background, and on which scale."""
+    drawn = " drawn from the data" if 0 < found.background < len(explainer.data) else ""
+    against = f"a background of {found.background:,} rows{drawn}"
+    if (found.se > 0).any():
+        said = (
+            f"The contributions are estimates, for {against}: the model was asked for some of the combinations of known "
+            "and unknown features. ± in words and thin lines in charts are 95% intervals."
+        )
+    else:
+        said = f"The contributions are exact, for {against}."
+    if found.scale == explainer.predictor.scale:
+        return [said]
+    other = f"They are contributions to the {found.scale}, in which this model adds up, not to the {explainer.predictor.scale}."
+    return [said, other]
+
+
+def about(found: Attribution, features: list[str]) -> Attribution:
+    """The same with the caveats that are about one of these features, or about none in particular."""
+    kept = tuple(item for item in found.caveats if item.feature is None or item.feature in features)
+    return dataclasses.replace(found, caveats=kept)
+
+
+def short(found: Attribution) -> list[str]:
+    """The finding in a sentence or two; the caveats stand beside the chart."""
+    return dataclasses.replace(found, caveats=()).text(mode="short").splitlines()
+
+
+# -- cards -------------------------------------------------------------------------------------------
+
+
+def _bars(found: Attribution, main: Attribution) -> Plain:
+    shown = found if len(found.output_names) <= _PANELS else main
+    return card(
+        "contributions-size",
+        "Size of the contributions",
+        shown,
+        subtitle=f"Mean absolute contribution over {len(found):,} rows",
+        sentences=short(found),
+        advice=TOGETHER,
+        more=found.findings(),
+        full=len(shown.output_names) > 1,
+        kind="bar",
+        max_display=_BARS,
+    )
+
+
+def _dots(main: Attribution) -> Plain:
+    names = main.top(_STRIPS)
+    return card(
+        "contributions-rows",
+        "Contributions row by row",
+        about(main, names),
+        subtitle=f"One dot for each of {len(main):,} rows and each feature{main.scale_of(main.output_names[0])}",
+        sentences=[_directions(main, names[0])],
+        advice=TOGETHER,
+        kind="beeswarm",
+        max_display=_STRIPS,
+    )
+
+
+def _along(main: Attribution, feature: str) -> Plain:
+    partner = main.partner(feature)
+    mixed = (
+        f" The colour is {partner}, on which the contributions of {feature} depend most besides its own value."
+        if partner is not None
+        else ""
+    )
+    return card(
+        "contributions-along",
+        f"Contribution of {feature} and its value",
+        about(main, [feature]),
+        subtitle=f"One dot for each of {len(main):,} rows{main.scale_of(main.output_names[0])}",
+        sentences=[
+            f"Dots above zero: here {feature} raises the prediction, below zero it lowers it.{mixed}",
+        ],
+        advice=TOGETHER,
+        kind="dependence",
+        feature=feature,
+    )
+
+
+def _directions(main: Attribution, feature: str) -> str:
+    """How often, and how far, the first feature raises or lowers predictions."""
+    values: FloatArray = main.values[:, main.position(feature)]
+    up, down = int((values > 0).sum()), int((values < 0).sum())
+    return (
+        f"{feature} raises the prediction in {up:,} and lowers it in {down:,} of {len(values):,} rows. "
+        "Dots to the right raise the prediction, dots to the left lower it."
+    )
+
+
+def _which_output(explainer: Explainer, found: Attribution, main: str) -> list[str]:
+    n = len(found.output_names)
+    if n < 2:
+        return []
+    bars = "" if n <= _PANELS else ", in the bars too"
+    why = "it is the highest in most of these rows" if rivals(explainer) else "it is the first"
+    return [f"Of {n} outputs, {main} is shown row by row{bars}: {why}."]

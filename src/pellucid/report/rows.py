@@ -1,0 +1,206 @@
+"""Individual rows: typical, extreme and unusual ones, and those that were asked for, each with its contributions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pellucid.arrays import FloatArray, IntArray
+from pellucid.errors import InputError
+from pellucid.explanations import Attribution
+from pellucid.explanations.words import number, percent, value_name
+from pellucid.report.asking import LOOKED, spread
+from pellucid.report.cards import Plain, card, section
+from pellucid.report.contributions import TOGETHER, about, how_found, main_output, rivals, short
+from pellucid.report.row_choice import extremes, typical, unusual
+from pellucid.report.row_values import value_table
+from pellucid.runner import Run
+
+if TYPE_CHECKING:
+    from pellucid.explainer import Explainer
+
+TITLE = "Individual rows"
+MOST_ASKED = 20  # rows that a caller may ask for: each has a chart
+_BARS = 8  # features of a waterfall and of the table below it
+_SMALL = 0.01  # of the largest contribution: what is smaller is left out of the table
+_UNUSUAL = "most unusual contributions"
+_LISTED = 40  # features of the table, those beyond `_BARS` folded away
+
+Reasons = dict[
+    int, list[str]
+]  # why each row is shown, by its position, in the order in which they are shown
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """Predictions of the rows that were looked at: ``full`` has all outputs, ``explained`` those to explain."""
+
+    rows: IntArray
+    full: FloatArray
+    explained: FloatArray
+
+
+def check_rows(explainer: Explainer, rows: Any) -> list[int]:
+    """The positions a caller asked for, each once; an error that says what to give."""
+    several = isinstance(rows, Iterable)
+    given = [] if rows is None else list(rows) if several else [rows]
+    wrong = [row for row in given if isinstance(row, bool) or not isinstance(row, int | np.integer)]
+    if wrong:
+        raise InputError(
+            f"rows has {wrong[0]!r}: give positions in X, whole numbers from 0, as in rows=[3, 17]."
+        )
+    chosen = list(dict.fromkeys(int(row) for row in given))
+    if len(chosen) > MOST_ASKED:
+        raise InputError(
+            f"rows has {len(chosen)} rows, but a report shows at most {MOST_ASKED} that are asked for; shap(rows) explains any number."
+        )
+    if chosen:
+        explainer.data.rows(chosen)  # refuses those out of range
+    return chosen
+
+
+def look(explainer: Explainer, run: Run) -> Look:
+    """Ask for the predictions among which extremes are looked for."""
+    rows = spread(explainer, LOOKED)
+    return _predicted(explainer, rows, run)
+
+
+def choose(
+    explainer: Explainer, asked: Sequence[int], seen: Look, sample: IntArray, overall: Attribution | None
+) -> Reasons:
+    """Rows to show and why; ``overall`` holds the contributions in the ``sample`` of rows."""
+    ends = extremes(_score(explainer, seen)) or ()
+    found = [(row, "asked for") for row in asked]
+    extreme = [
+        (int(seen.rows[end]), what) for end, what in zip(ends, _names_of_ends(explainer), strict=False)
+    ]
+    if overall is None:
+        found += extreme
+    else:
+        middle = _middle(explainer, overall, explainer.data.weights[sample])
+        odd = unusual(overall.values, other_than=middle)
+        found += [(int(sample[middle]), "typical"), *extreme]
+        found += [] if odd is None else [(int(sample[odd]), _UNUSUAL)]
+    reasons: Reasons = {}
+    for row, why in found:
+        reasons.setdefault(row, []).append(why)
+    return reasons
+
+
+def row_section(
+    explainer: Explainer, reasons: Reasons, found: Attribution, *, sample: int, run: Run
+) -> Plain:
+    """One card per row; ``found`` holds the contributions in these rows, in this order."""
+    seen = _predicted(explainer, np.array(list(reasons)), run)
+    cards = [_row_card(explainer, seen, k, why, found) for k, why in enumerate(reasons.values())]
+    intro = [*_how_chosen(explainer, reasons.values(), sample), *how_found(explainer, found)]
+    return section("rows", TITLE, intro, cards=cards)
+
+
+# -- one row -----------------------------------------------------------------------------------------
+
+
+def _row_card(explainer: Explainer, seen: Look, k: int, why: Sequence[str], found: Attribution) -> Plain:
+    row = int(seen.rows[k])
+    one = found.row(k).for_output(explainer.predictor.output_names[_explained_output(explainer, seen, k)])
+    sizes = np.abs(one.values[0])
+    order = [int(j) for j in np.argsort(-sizes, kind="stable")[:_LISTED] if sizes[j] > _SMALL * sizes.max()]
+    shown = about(one, [one.feature_names[j] for j in order[:_BARS]])
+    return card(
+        f"row-{row}",
+        f"Row {row}: {', '.join(why)}",
+        shown,
+        subtitle=_outcome(explainer, seen, k),
+        sentences=short(one),
+        advice=TOGETHER,
+        values=value_table(explainer.data, one, order, shown=_BARS),
+        more=one.findings(),
+        kind="waterfall",
+        max_display=_BARS,
+    )
+
+
+def _outcome(explainer: Explainer, seen: Look, k: int) -> str:
+    """What was predicted, and what was true where that is known."""
+    predictor, y = explainer.predictor, explainer.data.y
+    if predictor.classes is not None:
+        best = int(np.argmax(seen.full[k]))
+        sure = f" ({percent(float(seen.full[k, best]))})" if predictor.raw_scale == "probability" else ""
+        said = f"Predicted class: {value_name(predictor.classes[best])}{sure}."
+        true = "True class"
+    else:
+        shown = seen.explained[k, _explained_output(explainer, seen, k)]
+        said, true = f"Prediction: {number(float(shown))}.", "Outcome"
+    if y is None or y.ndim > 1:
+        return said
+    outcome = y[seen.rows[k]]
+    return f"{said} {true}: {number(float(outcome)) if true == 'Outcome' and y.dtype.kind in 'iuf' else value_name(outcome)}."
+
+
+def _explained_output(explainer: Explainer, seen: Look, k: int) -> int:
+    """The output that is explained: the predicted class if it is one of them, of several numbers the first."""
+    explained = explainer.predictor.explained
+    if len(explained) == 1 or not rivals(explainer):
+        return 0
+    best = int(np.argmax(seen.full[k]))
+    return explained.index(best) if best in explained else int(np.argmax(seen.explained[k]))
+
+
+# -- choosing ----------------------------------------------------------------------------------------
+
+
+def _predicted(explainer: Explainer, rows: IntArray, run: Run) -> Look:
+    full = run.predict(explainer.predictor, explainer.data.take(rows), full=True)
+    return Look(rows, full, explainer.predictor.restrict(full))
+
+
+def _middle(explainer: Explainer, overall: Attribution, weights: FloatArray) -> int:
+    """Place of the typical row: of several classes, among the rows of the class that is predicted most often."""
+    name = main_output(explainer, overall)
+    main, k = overall.for_output(name), overall.output_names.index(name)
+    alike = np.ones(len(overall), dtype=np.bool_)
+    if rivals(explainer):
+        alike = overall.stacked("prediction").argmax(axis=1) == k
+    places = np.flatnonzero(alike)
+    return int(places[typical(main.values[places], main.prediction[places], weights[places])])
+
+
+def _score(explainer: Explainer, seen: Look) -> FloatArray:
+    """What is high or low: the only or first output, or how sure the model is of its class."""
+    if not rivals(explainer):
+        return seen.explained[:, 0]
+    return np.asarray(seen.explained.max(axis=1))
+
+
+def _names_of_ends(explainer: Explainer) -> tuple[str, str]:
+    predictor, several = explainer.predictor, len(explainer.predictor.output_names) > 1
+    if several and rivals(explainer):
+        return "surest prediction", "least sure prediction"
+    what = "probability" if predictor.scale == "probability" else "prediction"
+    named = several or predictor.classes is not None
+    of = f" of {predictor.output_names[0]}" if named else ""
+    return f"highest {what}{of}", f"lowest {what}{of}"
+
+
+def _how_chosen(explainer: Explainer, reasons: Iterable[Sequence[str]], sample: int) -> list[str]:
+    """What the names of the rows mean."""
+    given = [why for some in reasons for why in some]
+    n = int((explainer.data.weights > 0).sum())
+    several = rivals(explainer) and len(explainer.predictor.output_names) > 1
+    of_class = ", and of them those of the class predicted most often" if several else ""
+    said = ["Rows are counted from 0, in the order of the data."]
+    if "typical" in given:
+        said.append(
+            f"For the typical row, {sample:,} rows were looked at{of_class}: it is, of the tenth with the most central "
+            "predictions, the one whose contributions are nearest those of the others."
+        )
+    if _UNUSUAL in given:
+        said.append(
+            "Most unusual is the row that is farthest, in its contributions, from its fifth nearest row."
+        )
+    if n > LOOKED:
+        said.append(f"Extremes are looked for among {LOOKED:,} of {n:,} rows, evenly spaced.")
+    return [" ".join([*said, "A usual value is the median, of categories the most frequent."])]

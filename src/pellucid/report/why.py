@@ -1,0 +1,69 @@
+"""Why the model predicts what it predicts: contributions over many rows and in individual rows.
+
+Neither chapter can make the report fail: where contributions cannot be had, it says why and what to call instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pellucid.arrays import IntArray
+from pellucid.errors import PellucidError
+from pellucid.explanations import Attribution
+from pellucid.report import contributions, rows
+from pellucid.report.asking import Asking, find_asking
+from pellucid.report.cards import Plain
+from pellucid.report.work import Work
+
+if TYPE_CHECKING:
+    from pellucid.explainer import Explainer
+
+
+def why_sections(explainer: Explainer, asked: Sequence[int], work: Work) -> tuple[Plain, Plain]:
+    """The chapter on many rows and the one on individual rows."""
+    work.step("sharing predictions out among the features")
+    asking, reason = _asking(explainer, work)
+    found: tuple[IntArray, Attribution] | None = None
+    if asking is not None:
+        try:
+            found = asking.overall()
+            work.keep(found[1])
+        except PellucidError as error:
+            reason = str(error)
+    whole = (
+        contributions.contribution_section(explainer, found[1])
+        if found is not None
+        else contributions.no_contributions("contributions", contributions.TITLE, reason)
+    )
+    work.step("explaining individual rows")
+    return whole, _individual(explainer, asking, reason, asked, found, work)
+
+
+def _asking(explainer: Explainer, work: Work) -> tuple[Asking | None, str]:
+    """How contributions can be had, or why they cannot."""
+    try:
+        return find_asking(explainer, work.keep), ""
+    except PellucidError as error:
+        return None, str(error)
+
+
+def _individual(
+    explainer: Explainer,
+    asking: Asking | None,
+    reason: str,
+    asked: Sequence[int],
+    overall: tuple[IntArray, Attribution] | None,
+    work: Work,
+) -> Plain:
+    if asking is not None:
+        sample, found = overall or (np.empty(0, dtype=np.intp), None)
+        try:
+            reasons = rows.choose(explainer, asked, rows.look(explainer, work.run), sample, found)
+            chosen = work.keep(asking.of(np.array(list(reasons), dtype=np.intp)))
+            return rows.row_section(explainer, reasons, chosen, sample=len(sample), run=work.run)
+        except PellucidError as error:
+            reason = str(error)
+    return contributions.no_contributions("rows", rows.TITLE, reason)

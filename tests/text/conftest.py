@@ -1,0 +1,21 @@
+"""The spam comments; tests that need them skip where the file is absent."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pellucid import datasets
+
+
+@pytest.fixture(scope="session")
+def spam():
+    """Comments, and whether each is spam."""
+    named = os.environ.get("PELLUCID_DATA")
+    folder = Path(named) if named else Path(__file__).parents[3] / "shared" / "data"
+    if not (folder / "youtube_spam.csv").is_file():
+        pytest.skip("youtube_spam.csv is absent: set PELLUCID_DATA to the folder that holds the data files")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PELLUCID_DATA", str(folder))
+        comments = datasets.spam()
+    return comments.X["content"].tolist(), comments.y.to_numpy()
