@@ -14,6 +14,7 @@ from pellucid.data.table import plain_array
 from pellucid.diagnostics.general import SAMPLE_ROWS
 from pellucid.errors import InputError
 from pellucid.explanations import Attribution, Dependence, Effect, Importance
+from pellucid.methods.attribution.breakdown import breakdown
 from pellucid.methods.attribution.shap import shap
 from pellucid.methods.attribution.ways import Conditional, GameName, Method, Scale
 from pellucid.methods.dependence import dependence
@@ -380,6 +381,36 @@ class Explainer:
             conditional=conditional,
             sparse=sparse,
             run=self._run("Shapley values"),
+        )
+
+    def breakdown(self, row: Any, *, order: Any = None, interactions: bool = False) -> Attribution:
+        """Why this prediction, step by step: features become known one after the other, in one order.
+
+        From the average prediction on, each step is the change when one more feature takes the row's value. ``order=None``
+        takes the feature that changes the prediction most at every step; a list of names gives the order; ``"all"``
+        averages over all orders, which gives Shapley values. ``interactions=True`` lets two features enter together where
+        they do more than both alone.
+
+        It misleads where features interact: another order gives other steps (the result's `caveats` say by how much).
+        `shap` does not depend on an order.
+
+        Examples
+        --------
+        >>> import numpy as np, pellucid
+        >>> X = np.random.default_rng(0).normal(size=(100, 2))
+        >>> ex = pellucid.Explainer(lambda X: 2 * X[:, 0] + X[:, 1], X)
+        >>> steps = ex.breakdown(0)
+        >>> bool(np.allclose(steps.values, ex.shap(0).values))
+        True
+        """
+        return breakdown(
+            self.predictor,
+            self.data,
+            row,
+            background=self.background,
+            order=order,
+            interactions=interactions,
+            run=self._run("break-down"),
         )
 
     def report(

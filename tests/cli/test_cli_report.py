@@ -93,6 +93,16 @@ def test_report_without_target(files: Path, tmp_path: Path) -> None:
     assert 'id="effect-2"' not in page
 
 
+def test_rows_to_explain(files: Path, tmp_path: Path) -> None:
+    path = tmp_path / "r.html"
+    given = ("--target", "cnt", "-o", path, "--row", 3, "--row", 17)
+    result = run("report", files / "model.skops", files / "days.csv", *given)
+    assert result.exit_code == 0, result.stderr
+    page = path.read_text(encoding="utf-8")
+    for row in (3, 17):
+        assert f'<article class="card" id="row-{row}">\n<h3>Row {row}: asked for' in page
+
+
 def test_one_class_of_a_classifier(files: Path, tmp_path: Path) -> None:
     path = tmp_path / "r.html"
     result = run(
@@ -189,6 +199,9 @@ def test_version() -> None:
         ("days.csv", [], "does not end like a model file"),
         ("model.skops", ["--target", "mild"], "y holds 'yes', but the model predicts numbers"),
         ("model.skops", ["--target", "temp"], "trained with 'temp' as a feature"),
+        ("model.skops", ["--row", "60"], "row 60 is out of range: X has 60 rows, 0 to 59."),
+        ("model.skops", ["--row", "-1"], "row -1 is out of range"),
+        ("model.skops", ["--row", "1", "--rows", "9"], "--row counts the rows of the whole table"),
         (
             "classes.skops",
             ["--target", "mild", "--output", "maybe"],
@@ -270,7 +283,14 @@ def test_errors_of_the_system_are_one_sentence(
 
 
 @pytest.mark.parametrize(
-    "arguments", [["report"], ["report", "m.skops", "d.csv", "--top", "0"], ["rapport"], ["demo", "--fast"]]
+    "arguments",
+    [
+        ["report"],
+        ["report", "m.skops", "d.csv", "--top", "0"],
+        ["report", "m.skops", "d.csv", "--row", "x"],
+        ["rapport"],
+        ["demo", "--fast"],
+    ],
 )
 def test_usage_errors(arguments: list[str]) -> None:
     result = run(*arguments)

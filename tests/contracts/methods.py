@@ -64,4 +64,14 @@ METHODS = {
     "shap interactions": Method(
         Explainer.shap, options={"rows": 0, "interactions": True, "method": "exact"}
     ),
+    "shap kernel": Method(
+        Explainer.shap, weighable=False, options={"rows": 0, "method": "kernel", "budget": 20_000}
+    ),
+    "shap permutation": Method(
+        Explainer.shap, weighable=False, options={"rows": 0, "method": "permutation", "budget": 2_000}
+    ),
+    "shap sparse": Method(Explainer.shap, weighable=False, options={"rows": 0, "sparse": 2}),
+    "shap conditional": Method(Explainer.shap, weighable=False, options={"rows": 0, "game": "conditional"}),
+    "breakdown": Method(Explainer.breakdown, options={"row": 0}),
+    "breakdown interactions": Method(Explainer.breakdown, options={"row": 0, "interactions": True}),
 }

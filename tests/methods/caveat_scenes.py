@@ -7,7 +7,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeRegressor
 
-from pellucid import Explainer
+from pellucid import Explainer, ImageExplainer, TextExplainer
 from reference.attack import above, attack
 
 FIRES, SILENT = {}, {}
@@ -564,3 +564,39 @@ def two_features_for_a_model_of_nine():
 def all_features_for_a_model_of_nine():
     X = np.random.default_rng(5).normal(size=(200, 9))
     return Explainer(lambda X: np.tanh(X.sum(axis=1)), X, background=20).shap(0)
+
+
+# -- words and segments --------------------------------------------------------------------------------
+
+
+def all_three(texts):
+    return [float({"a", "b", "c"} <= set(text.split())) for text in texts]
+
+
+@fires("cut-dependence")
+def words_that_only_act_together():
+    return TextExplainer(all_three).shap("a b c d e f g h"), (0.1, 1.0)
+
+
+@silent("cut-dependence")
+def words_that_act_alone():
+    return TextExplainer(lambda texts: [len(text.split()) for text in texts]).shap("a b c d e f g h")
+
+
+def brightness(images):
+    return images.reshape(len(images), -1).mean(axis=1)
+
+
+@fires("absence")
+def grey_is_as_bright_as_any_colour():
+    image = np.full((4, 6), 150, dtype=np.uint8)
+    return ImageExplainer(brightness, absent="grey", segmenter="grid", segments=6).shap(image), 128 / 22
+
+
+@silent("absence")
+def contrast_is_nothing_in_any_colour():
+    striped = np.tile(np.array([0, 200], dtype=np.uint8), (4, 3))
+    span = ImageExplainer(
+        lambda images: np.ptp(images.reshape(len(images), -1).astype(float), axis=1), segmenter="grid"
+    )
+    return span.shap(striped)

@@ -1,6 +1,7 @@
 """Every caveat has a scene in which it fires, with the number one expects, and one in which it is silent."""
 
 import re
+from functools import partialmethod
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 import pellucid
 from methods.caveat_scenes import FIRES, SILENT
-from pellucid import Explainer
+from pellucid import Explainer, ImageExplainer, TextExplainer
 from pellucid.diagnostics import general_caveats, off_data
 from pellucid.models import Predictor
 from pellucid.runner import Run
@@ -57,10 +58,8 @@ def test_every_caveat_in_the_source_has_both_tests():
     "scene", [scene for of in FIRES.values() for scene in of], ids=lambda scene: scene.__name__
 )
 def test_no_checks_no_caveats(scene, monkeypatch):
-    build = Explainer.__init__
-    monkeypatch.setattr(
-        Explainer, "__init__", lambda self, *a, **options: build(self, *a, **{**options, "checks": False})
-    )
+    for kind in (Explainer, TextExplainer, ImageExplainer):
+        monkeypatch.setattr(kind, "__init__", partialmethod(kind.__init__, checks=False))
     assert scene()[0].caveats == ()
 
 

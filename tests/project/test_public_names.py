@@ -18,8 +18,9 @@ SIGNATURES = {
     "mplot": "feature bins",
     "importance": "method loss compare repeats scheme grid holdout",
     "dependence": "",
+    "breakdown": "row order interactions",
     "shap": "rows method game budget tolerance interactions scale conditional sparse",
-    "report": "path title top",
+    "report": "path title top rows",
 }
 
 

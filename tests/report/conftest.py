@@ -70,7 +70,8 @@ def demo_document(bike: Explainer) -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def hostile_document() -> dict[str, Any]:
     X, y = _hostile()
-    return build(Explainer(HostileModel(), X, y, progress=False), title="<script>alert('title')</script>")
+    explainer = Explainer(HostileModel(), X, y, progress=False)
+    return build(explainer, title="<script>alert('title')</script>", rows=[5])
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from pellucid import Explainer, InputError
 from pellucid.report import build
 
-SECTIONS = ["model", "data", "matters", "responds", "together", "care"]
+SECTIONS = ["model", "data", "matters", "responds", "contributions", "together", "rows", "care"]
 
 
 def part(document: dict[str, Any], name: str) -> dict[str, Any]:
@@ -217,11 +217,13 @@ def test_steps_are_announced_in_words(linear: Any) -> None:
         "measuring what matters",
         "finding the effect of x0",
         "finding the effect of x1",
+        "sharing predictions out among the features",
+        "explaining individual rows",
         "looking for features that go together",
         "done",
     ]
-    assert [done for _, done, _ in steps] == [0, 1, 2, 3, 4, 5]
-    assert {total for _, _, total in steps} == {5}
+    assert [done for _, done, _ in steps] == list(range(8))
+    assert {total for _, _, total in steps} == {7}
 
 
 @pytest.mark.parametrize("top", [0, -1, 2.5, True, "3"])
@@ -230,7 +232,7 @@ def test_a_bad_number_of_features_is_refused(linear: Any, top: Any) -> None:
         build(linear([1.0]), top=top)
 
 
-@pytest.mark.parametrize("calls", [1, 2, 4, 8])
+@pytest.mark.parametrize("calls", [1, 2, 4, 8, 16, 20, 22])
 def test_an_interruption_ends_the_report(calls: int) -> None:
     left = [1000]
 

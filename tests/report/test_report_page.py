@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from markupsafe import escape
 
 from pellucid import Explainer, InputError
 from pellucid.cli.demo import TITLE, demo_explainer
@@ -109,6 +110,24 @@ def test_same_seed_same_bytes(demo_page: str) -> None:
     assert render(build(demo_explainer(False), title=TITLE)) == demo_page
 
 
+def test_what_a_row_says_in_short_stands_first_and_the_rest_is_folded(
+    hostile_page: str, hostile_document: dict[str, Any]
+) -> None:
+    cards = next(part for part in hostile_document["sections"] if part["id"] == "rows")["cards"]
+    for card in cards:
+        article = hostile_page.split(f'id="{card["id"]}"')[1].split("</article>")[0]
+        outside, folded = article.split("<details>", 1)
+        assert escape(card["sentences"][0]) in outside
+        assert outside.index(escape(card["sentences"][0])) < outside.index("<figure>")
+        for line in card["more"]:
+            assert escape(line) in folded
+            assert escape(line) not in outside
+        for row in card["table"]["rows"]:
+            for cell in row:
+                assert f">{escape(cell)}</t" in outside
+        assert "contributed" not in outside.split("</figure>")[1]
+
+
 def test_every_link_leads_somewhere(demo_page: str) -> None:
     page = Page(demo_page)
     names = {value for _, name, value in page.attributes if name == "id"}
@@ -120,18 +139,21 @@ def test_every_link_leads_somewhere(demo_page: str) -> None:
 def test_folded_features_are_in_the_page(linear: Any) -> None:
     page = render(build(linear([1.0] + [0.0] * 59, n=30), top=1))
     assert "<summary>30 more features</summary>" in page
-    assert page.count('<th scope="row">x') == 60
+    table = page.split('<section id="data">')[1].split("</section>")[0]
+    assert table.count('<th scope="row">x') == 60
 
 
 # -- files -------------------------------------------------------------------------------------------
 
 
 def test_report_writes_a_file_and_gives_its_path(linear: Any, tmp_path: Path) -> None:
-    path = report(linear([2.0, 1.0]), tmp_path / "r.html", title="Größe", top=1)
+    path = report(linear([2.0, 1.0]), tmp_path / "r.html", title="Größe", top=1, rows=[7])
     assert path == tmp_path / "r.html"
     text = path.read_text(encoding="utf-8")
     assert "<h1>Größe</h1>" in text
-    assert text.count('class="card"') == 3
+    assert 'id="effect-1"' in text
+    assert 'id="effect-2"' not in text
+    assert "<h3>Row 7: asked for</h3>" in text
     assert [entry.name for entry in tmp_path.iterdir()] == ["r.html"]
 
 

@@ -152,9 +152,9 @@ class MatrixScratch(Scratch):
         for j, over in columns.items():
             target = self._stack[:n, j].reshape(len(over.known), -1)
             before = self._laid.get(j)
-            if before is None or len(before) != len(over.known):
+            if j in self._dirty and (before is None or len(before) != len(over.known)):
                 self._clean(j)
-            elif (gone := np.flatnonzero(before & ~over.known)).size:
+            elif before is not None and (gone := np.flatnonzero(before & ~over.known)).size:
                 target[gone] = self._array[:, j]
             rows = np.flatnonzero(over.known)
             target[rows] = over.column[over.which[rows]][:, None]

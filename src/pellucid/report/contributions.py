@@ -21,6 +21,7 @@ TOGETHER = {
 _BARS = 15  # features of the bars
 _STRIPS = 10  # and of the dots, which take more room
 _PANELS = 4  # outputs that are shown side by side
+_EXACT = ("tree", "linear", "exact")  # ways that leave nothing to chance
 _MEANING = (
     "A contribution is a feature's share of the difference between a prediction and the average prediction "
     "(Shapley value, SHAP); those of a row add up to that difference."
@@ -66,13 +67,18 @@ def how_found(explainer: Explainer, found: Attribution) -> list[str]:
     """Whether the contributions are exact, for which background, and on which scale."""
     drawn = " drawn from the data" if 0 < found.background < len(explainer.data) else ""
     against = f"a background of {found.background:,} rows{drawn}"
-    if (found.se > 0).any():
+    if found.method in _EXACT:
+        said = f"The contributions are exact, for {against}."
+    else:
+        error = (
+            "± in words and thin lines in charts are 95% intervals."
+            if (found.se > 0).any()
+            else "No error of theirs could be seen."
+        )
         said = (
             f"The contributions are estimates, for {against}: the model was asked for some of the combinations of known "
-            "and unknown features. ± in words and thin lines in charts are 95% intervals."
+            f"and unknown features. {error}"
         )
-    else:
-        said = f"The contributions are exact, for {against}."
     if found.scale == explainer.predictor.scale:
         return [said]
     other = f"They are contributions to the {found.scale}, in which this model adds up, not to the {explainer.predictor.scale}."

@@ -350,12 +350,7 @@ def test_a_group_is_worth_its_members_where_they_do_not_interact_with_others():
     ("way", "budget", "rounding"),
     [
         ("exact", None, 0.0),
-        pytest.param(
-            "kernel",
-            2 * 2 * 30 * 60,
-            0.0,
-            marks=pytest.mark.xfail(reason="the regression does not know which players are idle"),
-        ),
+        ("kernel", 2 * 2 * 30 * 60, 0.0),
         ("permutation", None, 1e-8),
     ],
 )

@@ -192,11 +192,24 @@ def test_a_pure_interaction_is_one_step_with_pairs_and_one_feature_without():
 
     alone = explained(f, X, 1, checks=True)
     np.testing.assert_allclose(alone.values, [[0.0, 0.5, 0.0]], atol=1e-12)
-    pair = explained(f, X, 1, interactions=True)
+    pair = explained(f, X, 1, interactions=True, checks=True)
     assert pair.feature_names == ("x2", "x0:x1")
     np.testing.assert_allclose(pair.values, [[0.0, 0.5]], atol=1e-12)
     caveat = next(caveat for caveat in alone.caveats if caveat.code == "order")
     assert caveat.value == pytest.approx(1.0)
+    assert "order" not in {caveat.code for caveat in pair.caveats}
+
+
+def test_a_model_that_is_not_steady_is_noticed():
+    X, calls = np.random.default_rng(5).normal(size=(30, 3)), []
+
+    def f(Z):
+        calls.append(0)
+        return Z.sum(axis=1) + 0.5 * len(calls)
+
+    found = explained(f, X, 0, checks=True)
+    assert np.abs(found.residual).max() > 0.1
+    assert "not-additive" in {caveat.code for caveat in found.caveats}
 
 
 # -- rows, outputs, tables ---------------------------------------------------------------------------

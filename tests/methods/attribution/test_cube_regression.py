@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pellucid.games import all_coalitions
 from pellucid.methods.attribution import cube_regression
-from pellucid.methods.attribution.cube_regression import CURVES, NOISES, TREND, kernel, regress
+from pellucid.methods.attribution.cube_regression import CURVES, NOISES, kernel, regress
 from pellucid.methods.attribution.cube_shapley import (
     even_curve_values,
     interaction_weights,
@@ -30,11 +30,14 @@ def sides(halves):
 
 
 def kernel_of(s, t, curve, parity):
-    """The kernel by its definition, of two corners."""
+    """The curved part of the kernel by its definition, of two corners."""
     u = s @ t / len(s)
-    if parity == "odd":
-        return TREND * u + np.sinh(curve * u) / np.sinh(curve)
-    return TREND + np.cosh(curve * u) / np.cosh(curve)
+    return np.sinh(curve * u) / np.sinh(curve) if parity == "odd" else np.cosh(curve * u) / np.cosh(curve)
+
+
+def free_of(corners, parity):
+    """What is fitted without a prior: a linear function of the corner, or a constant."""
+    return corners if parity == "odd" else np.ones((len(corners), 1))
 
 
 def sample(seed, p, pairs, games=2):
@@ -64,7 +67,8 @@ def fitted_game(halves, fit, parity, game=0):
             fit.noise * w * (float((s == t).all()) + sign * float((s == -t).all()))
             for w, t in zip(fit.weights[:, game], sides(halves), strict=True)
         )
-        values.append(smooth + own)
+        free = free_of(s[None], parity)[0] @ fit.trend[:, game]
+        values.append(smooth + own + free)
     return np.array(values)
 
 
@@ -87,39 +91,59 @@ def test_the_kernel_is_its_definition(parity, curve):
 def test_the_fit_passes_through_its_pairs(parity, seed, p, pairs):
     halves, worth = sample(seed, p, pairs)
     fit = regress(halves, worth, parity)
-    through = (matrix(halves, fit, parity) + fit.noise * np.eye(len(halves))) @ fit.weights
-    np.testing.assert_allclose(through, worth, atol=1e-6)
+    curved = (matrix(halves, fit, parity) + fit.noise * np.eye(len(halves))) @ fit.weights
+    np.testing.assert_allclose(curved + free_of(sides(halves), parity) @ fit.trend, worth, atol=1e-6)
 
 
 @pytest.mark.parametrize("parity", ["odd", "even"])
 @many
-@given(seeds, st.integers(3, 7), st.integers(2, 14))
+@given(seeds, st.integers(3, 7), st.integers(2, 24))
 def test_errors_are_those_of_leaving_a_pair_out_and_fitting_again(parity, seed, p, pairs):
+    """Wherever the others still say what the free part is."""
     halves, worth = sample(seed, p, pairs)
     fit = regress(halves, worth, parity)
-    smooth = matrix(halves, fit, parity)
+    full = matrix(halves, fit, parity) + fit.noise * np.eye(len(halves))
+    free = free_of(sides(halves), parity)
     for left_out in range(len(halves)):
         rest = np.delete(np.arange(len(halves)), left_out)
-        full = smooth[np.ix_(rest, rest)] + fit.noise * np.eye(len(rest))
-        predicted = smooth[left_out, rest] @ np.linalg.solve(full, worth[rest])
-        np.testing.assert_allclose(fit.errors[left_out], worth[left_out] - predicted, rtol=1e-4, atol=1e-6)
+        F, K, y = free[rest], full[np.ix_(rest, rest)], worth[rest]
+        if np.linalg.matrix_rank(F) < F.shape[1]:
+            continue
+        trend = np.linalg.solve(F.T @ np.linalg.solve(K, F), F.T @ np.linalg.solve(K, y))
+        predicted = free[left_out] @ trend + full[left_out, rest] @ np.linalg.solve(K, y - F @ trend)
+        np.testing.assert_allclose(fit.errors[left_out], worth[left_out] - predicted, rtol=1e-2, atol=1e-5)
 
 
 @pytest.mark.parametrize("parity", ["odd", "even"])
 @many
 @given(seeds, st.integers(3, 6), st.integers(4, 14))
 def test_curve_and_noise_are_those_of_least_error(parity, seed, p, pairs):
-    """Of one game the best on the grid; the pair of nobody and everybody does not count."""
+    """Of one game the best on the grid, with a free part that is nearly so; nobody and everybody do not count."""
     halves, worth = sample(seed, p, pairs, games=1)
     fit = regress(halves, worth, parity)
+    corners = sides(halves)
+    nearly_free = 100 * (corners @ corners.T / p if parity == "odd" else np.ones((len(halves),) * 2))
     losses = {}
     for curve in CURVES:
-        smooth = np.array([[kernel_of(s, t, curve, parity) for t in sides(halves)] for s in sides(halves)])
+        curved = np.array([[kernel_of(s, t, curve, parity) for t in corners] for s in corners])
         for noise in NOISES:
-            inverse = np.linalg.inv(smooth + noise * np.eye(len(halves)))
+            inverse = np.linalg.inv(curved + nearly_free + noise * np.eye(len(halves)))
             errors = (inverse @ worth)[:, 0] / np.diag(inverse)
             losses[curve, noise] = np.mean(errors[1:] ** 2)
     assert losses[fit.curve, fit.noise] <= min(losses.values()) * (1 + 1e-4)
+
+
+@many
+@given(seeds, st.integers(6, 9), st.floats(-10, 10))
+def test_additive_games_are_fitted_exactly(seed, p, base):
+    """Their odd part is a linear function, their even part a constant: nothing is left for the curve."""
+    halves, _ = sample(seed, p, 4 * p)
+    effects = np.random.default_rng(seed).normal(size=p)
+    fit = regress(halves, (sides(halves) @ effects / 2)[:, None], "odd")
+    np.testing.assert_allclose(shapley_of(fit, halves)[:, 0], effects, atol=1e-7)
+    np.testing.assert_allclose(fit.weights, 0, atol=1e-7)
+    even = regress(halves, np.full((len(halves), 1), base), "even")
+    np.testing.assert_allclose(interactions_of(even, halves), 0, atol=1e-7)
 
 
 @many
@@ -146,8 +170,8 @@ def test_many_pairs_choose_by_some_of_them(monkeypatch):
     every = regress(halves, worth, "odd")
     monkeypatch.setattr(cube_regression, "_CHOOSING", 40)
     some = regress(halves, worth, "odd")
-    through = (matrix(halves, some, "odd") + some.noise * np.eye(len(halves))) @ some.weights
-    np.testing.assert_allclose(through, worth, atol=1e-6)
+    curved = (matrix(halves, some, "odd") + some.noise * np.eye(len(halves))) @ some.weights
+    np.testing.assert_allclose(curved + sides(halves) @ some.trend, worth, atol=1e-6)
     assert len(every.weights) == len(some.weights)
 
 

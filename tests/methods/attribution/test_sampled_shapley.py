@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import norm, t
 
 import pellucid
 from pellucid import Explainer
@@ -66,12 +67,12 @@ def test_all_pairs_are_the_exact_values(seed, p, outputs):
 @many
 @given(seeds, st.integers(6, 9), st.floats(-1e3, 1e3))
 def test_additive_games_need_few_pairs(seed, p, base):
-    """Once every player is met several times; the regression bends a straight line by a part in ten thousand at most."""
+    """Once every player is met several times."""
     effects = np.random.default_rng(seed).normal(size=p)
     found = kernel(TableGame.of(additive_table(effects, base)), 30, seed=seed)
     size = np.abs(effects).sum()
-    np.testing.assert_allclose(found.values[0, :, 0], effects, atol=1e-4 * size)
-    assert found.se.max() < 1e-4 * size
+    np.testing.assert_allclose(found.values[0, :, 0], effects, atol=1e-7 * (size + abs(base)))
+    assert found.se.max() < 1e-6 * (size + abs(base))
 
 
 @many
@@ -112,7 +113,7 @@ def test_what_the_background_alone_decides_is_known_without_sampling(seed, donor
 @many
 @given(seeds, st.integers(4, 8), st.integers(3, 40))
 def test_standard_errors_of_pairs_are_their_formula(seed, p, n):
-    """The root of the sum over the asked pairs of (1 - share) (weight x error / share) squared."""
+    """The root of n / (n - p) times the sum over the asked pairs of (1 - share) (weight x error / share) squared."""
     n = min(n, 2 ** (p - 1) - 2)
     game = TableGame(np.random.default_rng(seed).normal(size=(1, 1, 2**p, 1)))
     found = kernel(game, n, seed=seed)
@@ -130,13 +131,14 @@ def test_standard_errors_of_pairs_are_their_formula(seed, p, n):
         for i in range(p):
             weight = 1 / (size * comb(p, size)) if half[i] else -1 / ((p - size) * comb(p, size))
             variance[i] += (1 - share) * (weight * 2 * error / share) ** 2
+    variance *= n / max(n - p, 1)
     np.testing.assert_allclose(found.se[0, :, 0], np.sqrt(variance), rtol=1e-3, atol=1e-9)
 
 
 @many
 @given(seeds, st.integers(2, 6), st.integers(5, 30))
 def test_standard_errors_of_orders_are_those_of_a_regression(seed, p, n):
-    """D on R, draw by draw: the intercept at R = 0 and what is left around the line."""
+    """D on R, draw by draw: the intercept at R = 0 and what is left around the line, for Student's t instead of 1.96."""
     game = TableGame(np.random.default_rng(seed).normal(size=(1, 7, 2**p, 1)))
     found = permutation(game, n, seed=seed)
     generator = Run(seed=seed).generator(42)
@@ -156,7 +158,7 @@ def test_standard_errors_of_orders_are_those_of_a_regression(seed, p, n):
         left = draws[:, i] - line @ solved
         assert found.values[0, i, 0] == pytest.approx(solved[0], abs=1e-8)
         assert found.se[0, i, 0] == pytest.approx(
-            np.sqrt(np.mean(left**2) / max(n - 2, 1)), rel=1e-4, abs=1e-7
+            np.sqrt(np.mean(left**2) / (n - 2)) * t.ppf(0.975, n - 2) / norm.ppf(0.975), rel=1e-4, abs=1e-7
         )
 
 
@@ -251,7 +253,6 @@ def test_a_budget_for_all_coalitions_gives_exact_values():
     exact, found = ex.shap(0, method="exact"), ex.shap(0, method="kernel", budget=30 * 6)
     np.testing.assert_allclose(found.values, exact.values, atol=1e-12)
     assert found.method == "exact"
-    assert found.settings["why"] == "the budget covers all coalitions"
 
 
 def test_equal_questions_are_asked_once():
@@ -272,6 +273,23 @@ def test_equal_questions_are_asked_once():
     ex = Explainer(lambda Z: np.sin(Z).sum(axis=1), same, progress=False, checks=False)
     found = ex.shap(same[:1], method="kernel", budget=7 * 2 * 100)
     assert found.cost.model_rows <= 2 * 2**4 * 7 + 7 + 2  # in two rounds, of 16 different questions each
+
+
+def test_background_rows_are_drawn_as_often_as_they_weigh():
+    """Two kinds of rows, of which one hardly counts."""
+    rng = np.random.default_rng(2)
+    X = np.concatenate([rng.normal(size=(20, 4)), 4 + rng.normal(size=(20, 4))])
+    weights = np.repeat([1.0, 0.01], 20)
+    ex = Explainer(
+        lambda Z: Z[:, 0] * Z[:, 1] + Z[:, 2] * Z[:, 3] ** 2,
+        X,
+        sample_weight=weights,
+        progress=False,
+        checks=False,
+    )
+    exact, found = ex.shap([0, 25], method="exact"), ex.shap([0, 25], method="permutation")
+    assert (np.abs(found.values - exact.values) <= 5 * found.se).all()
+    assert found.se.max() < 0.1 * np.abs(exact.values).max()
 
 
 # -- tolerance ---------------------------------------------------------------------------------------
@@ -422,6 +440,19 @@ def test_an_interruption_gives_what_is_known(method, budget):
     assert found.se.max() > whole.se.max()
 
 
+@pytest.mark.parametrize(("method", "budget"), [("kernel", 4_000), ("permutation", 20_000)])
+def test_an_interruption_without_a_tolerance_gives_the_first_part(method, budget):
+    """Nothing has been worked out yet when the second part is interrupted; the first is worked out then."""
+    run = Run(seed=0)
+    game = FunctionGame(Interrupted(at=4), 30, run=run)
+    found = solve(game, method=method, budget=budget, run=run)
+    assert run.interrupted
+    nobody, everybody = game.ends()
+    np.testing.assert_allclose(found.values.sum(axis=1), everybody - nobody, atol=1e-9)
+    assert found.values[0, 0, 0] > 3 * found.values[0, 5, 0]  # one of the two that work together
+    assert found.se.max() > 0
+
+
 @pytest.mark.parametrize("method", ["kernel", "permutation"])
 def test_an_interruption_before_anything_is_known_is_raised(method):
     run = Run(seed=0)
@@ -430,7 +461,6 @@ def test_an_interruption_before_anything_is_known_is_raised(method):
         solve(game, method=method, budget=40_000, tolerance=1e-7, run=run)
 
 
-@pytest.mark.xfail(reason="draws of an unfinished round are summed but not counted")
 def test_an_interruption_between_batches_gives_what_is_known(monkeypatch):
     monkeypatch.setattr("pellucid.methods.attribution.shapley_permutation._AT_ONCE", 400)
     run = Run(seed=0)
@@ -449,7 +479,7 @@ def test_auto_asks_for_all_coalitions_where_they_fit():
     assert solve(few, run=Run()).method == "exact"
     found = solve(much, run=Run())
     assert found.method == "kernel"
-    assert found.settings["why"] == "2^15 coalitions are too many to ask for all"
+    assert "2^15" in found.settings["why"]
     assert solve(much, budget=2**15, run=Run()).method == "exact"
     symmetric = np.sqrt(15) / 15
     assert (np.abs(found.values - symmetric) <= 6 * found.se).all()
@@ -465,7 +495,10 @@ def test_auto_asks_for_all_coalitions_where_they_fit():
             {"method": "kernel", "budget": 43},
             r"budget=43 is too small: 22 players in 1 row take at least 44",
         ),
-        ({"method": "permutation", "budget": 600}, "budget=600 is too small: .* at least 688 model rows"),
+        (
+            {"method": "permutation", "budget": 100},
+            "budget=100 is too small: .* at least [0-9,]+ model rows",
+        ),
         ({"method": "permutation", "interactions": True}, "use method='kernel' or 'exact'"),
     ],
 )
@@ -480,9 +513,7 @@ def test_refusals_name_the_remedy(options, message):
     [
         (17, "kernel"),
         (17, "permutation"),
-        pytest.param(
-            5, "kernel", marks=pytest.mark.xfail(reason="the error asks for more pairs than there are")
-        ),
+        (5, "kernel"),
     ],
 )
 def test_the_smallest_budget_that_is_offered_is_the_smallest(p, method):

@@ -49,7 +49,7 @@ from pellucid.explanations.words import listed, number, percent
 from pellucid.games import Game, all_coalitions
 from pellucid.games.marginal import MarginalGame, Players
 from pellucid.methods.attribution.background import MOST, background_rows
-from pellucid.methods.attribution.shap import _cells as cells
+from pellucid.methods.attribution.shap import cells_of as cells
 from pellucid.methods.attribution.shapley_exact import shapley_exact
 from pellucid.models import Predictor
 from pellucid.runner import Run

@@ -1,21 +1,22 @@
-"""Which estimator answers a game: all coalitions where they fit, else pairs of them; or what the caller asks for."""
+"""Which estimator answers a game: all coalitions where they fit, else pairs of them; or what the caller asks for.
+
+Rows in which the same players matter are answered together. A player that changes nothing in a row, because present and
+absent are the same, gets exactly nothing there and takes part in no coalition.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
+
+import numpy as np
 
 from pellucid.errors import InputError, nearest
 from pellucid.games import Game
+from pellucid.games.restricted import RestrictedGame, alike
 from pellucid.methods.attribution.estimate import Estimate
 from pellucid.methods.attribution.rounds import Rounds
-from pellucid.methods.attribution.shapley_exact import (
-    MOST_PLAYERS,
-    MOST_ROWS,
-    coalitions_needed,
-    most_players,
-    shapley_exact,
-)
+from pellucid.methods.attribution.shapley_exact import shapley_exact
 from pellucid.methods.attribution.shapley_kernel import shapley_kernel
 from pellucid.methods.attribution.shapley_lasso import shapley_lasso
 from pellucid.methods.attribution.shapley_permutation import shapley_permutation
@@ -23,11 +24,25 @@ from pellucid.runner import Run
 
 Estimator = Literal["auto", "exact", "kernel", "permutation"]
 ESTIMATORS = ("auto", "exact", "kernel", "permutation")
+MOST_PLAYERS = 14
+MOST_ROWS = 20_000_000
 PAIRS = 512  # asked besides one for each player, unless the caller says otherwise
 DRAWS = 500  # orders and background rows
 _LISTED_PLAYERS = 20  # that many have a million coalitions
 _FEWEST = 16
-_FEWEST_DRAWS = 4
+_FEWEST_DRAWS = 16
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the caller asks for; ``budget`` is in model rows, ``remedy`` ends the error for one that is too small."""
+
+    method: Estimator
+    budget: int | None
+    tolerance: float | None
+    interactions: bool
+    sparse: int | None
+    remedy: str
 
 
 def solve(
@@ -41,101 +56,153 @@ def solve(
     remedy: str = "",
     run: Run,
 ) -> Estimate:
-    """Shapley values of a game; ``remedy`` ends the error for a budget that is too small."""
+    """Shapley values of a game."""
     if method not in ESTIMATORS:
         raise InputError(f"method={method!r} is not known{nearest(str(method), ESTIMATORS)}")
-    if sparse is not None:
-        rounds = _pairs(game, budget, tolerance, remedy)
-        most = max(min(rounds.most, _all_pairs(game)), 1)
-        return shapley_lasso(game, replace(rounds, most=most), run, features=sparse)
+    check_amounts(budget=budget, tolerance=tolerance)
+    if method == "permutation" and interactions:
+        raise InputError(
+            "method='permutation' gives no interactions; use method='kernel' or 'exact' with interactions=True."
+        )
+    wish = Wish(method, budget, tolerance, interactions, sparse, remedy)
     if method == "exact":
-        _refuse_too_many(game, budget, remedy)
-    if method == "exact" or (method == "auto" and _fits(game, budget)):
-        why = f"2^{most_players(game)} are few enough" if method == "auto" else ""
-        return _said(shapley_exact(game, interactions=interactions), why)
-    if method == "permutation":
-        if interactions:
-            raise InputError(
-                "method='permutation' gives no interactions; use method='kernel' or 'exact' with interactions=True."
-            )
-        return shapley_permutation(game, _draws(game, budget, tolerance, remedy), run)
-    return _by_pairs(game, _pairs(game, budget, tolerance, remedy), method, interactions, run)
+        _refuse_too_many(game, wish)
+    elif method == "auto" and sparse is None and _fits(game, budget):
+        wish = replace(wish, method="exact")
+    parts = list(alike(game))
+    if len(parts) == 1 and len(parts[0][0]) == game.rows and len(parts[0][1]) == game.players:
+        found = _answer(game, wish, run)
+    else:
+        found = _together(game, parts, wish, run)
+    why = (
+        f"2^{_most_players(game)} are few enough"
+        if found.method == "exact"
+        else f"all 2^{_most_players(game)} are too many"
+    )
+    return (
+        replace(found, settings={**found.settings, "why": why})
+        if method == "auto" and sparse is None
+        else found
+    )
 
 
-def _by_pairs(game: Game, rounds: Rounds, method: Estimator, interactions: bool, run: Run) -> Estimate:
-    """By pairs of coalitions, unless all of them fit; with a tolerance a part of them may do even then."""
-    everything = _all_pairs(game)
-    if rounds.most < everything:
-        why = f"all 2^{most_players(game)} are too many" if method == "auto" else ""
-        return _said(shapley_kernel(game, rounds, run, interactions=interactions), why)
-    if rounds.tolerance is not None and everything >= 8 * rounds.fewest:
-        tried = replace(rounds, most=everything // 4)
-        found = shapley_kernel(game, tried, run, interactions=interactions)
-        if tried.reached(found.se):
-            return _said(found, "a part of them meets the tolerance" if method == "auto" else "")
-    return _said(shapley_exact(game, interactions=interactions), "all of them fit into the budget")
+def check_amounts(**given: float | None) -> None:
+    """An error for an amount that is none."""
+    for name, value in given.items():
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not value > 0:
+            raise InputError(f"{name}={value!r} is no amount; give a positive number or None.")
 
 
-def _said(estimate: Estimate, why: str) -> Estimate:
-    return replace(estimate, settings={**estimate.settings, "why": why}) if why else estimate
+def _together(game: Game, parts: list[tuple[np.ndarray, np.ndarray]], wish: Wish, run: Run) -> Estimate:
+    """The answers for rows in which different players matter, put together."""
+    shape = (game.rows, game.players, game.outputs)
+    whole = Estimate.exact("exact", np.zeros(shape), np.zeros((game.rows, game.players, *shape[1:])) if wish.interactions else None)  # fmt: skip
+    for rows, players in parts:
+        share = None if wish.budget is None else wish.budget * len(rows) // game.rows
+        found = _answer(RestrictedGame(game, rows, players), replace(wish, budget=share), run)
+        whole.put(found, rows, players)
+        if found.method != "exact":
+            counts = {
+                name: max(count, whole.settings.get(name, 0)) for name, count in found.settings.items()
+            }
+            whole = replace(whole, method=found.method, settings=counts)
+    return whole
+
+
+def _answer(game: Game, wish: Wish, run: Run) -> Estimate:
+    """The values of a game in which all players matter."""
+    if wish.method == "exact" or game.players == 1:
+        return shapley_exact(game, interactions=wish.interactions)
+    if wish.method == "permutation":
+        return shapley_permutation(game, _draws(game, wish), run)
+    rounds = _pairs(game, wish)
+    if wish.sparse is not None:
+        most = min(rounds.most, _all_pairs(game))
+        return shapley_lasso(game, replace(rounds, most=most), run, features=wish.sparse)
+    if rounds.most < _all_pairs(game):
+        return shapley_kernel(game, rounds, run, interactions=wish.interactions)
+    if rounds.tolerance is not None and _all_pairs(game) >= 8 * rounds.fewest:  # a part of them may do
+        tried = replace(rounds, most=_all_pairs(game) // 4)
+        found = shapley_kernel(game, tried, run, interactions=wish.interactions)
+        if tried.reached(found.se) and (
+            found.interactions_se is None or tried.reached(found.interactions_se)
+        ):
+            return found
+    return shapley_exact(game, interactions=wish.interactions)
 
 
 # -- what fits ---------------------------------------------------------------------------------------
 
 
+def _most_players(game: Game) -> int:
+    """The largest number of players that matter in one row."""
+    return int(game.active.sum(axis=1).max(initial=0))
+
+
+def _needed(game: Game) -> int:
+    """Model rows for all coalitions in all rows; more than anybody can ask where players are too many."""
+    counts = game.active.sum(axis=1)
+    return game.price * int(sum(min(2 ** int(a), 2**63) - 2 for a in counts if a > 1))
+
+
 def _fits(game: Game, budget: int | None) -> bool:
     """Whether all coalitions can be asked: few players, or a budget that says so."""
-    players = most_players(game)
     most = MOST_PLAYERS if budget is None else _LISTED_PLAYERS
-    return players <= most and coalitions_needed(game) * game.price <= (
-        MOST_ROWS if budget is None else budget
-    )
+    return _most_players(game) <= most and _needed(game) <= (MOST_ROWS if budget is None else budget)
 
 
-def _refuse_too_many(game: Game, budget: int | None, remedy: str) -> None:
-    players = most_players(game)
-    if players > _LISTED_PLAYERS or (budget is None and players > MOST_PLAYERS):
+def _refuse_too_many(game: Game, wish: Wish) -> None:
+    players = _most_players(game)
+    if players > _LISTED_PLAYERS or (wish.budget is None and players > MOST_PLAYERS):
         raise InputError(
-            f"going through all coalitions takes at most {MOST_PLAYERS} players, but there are {players}; use method='kernel', or make groups of players (groups=){remedy}."
+            f"going through all coalitions takes at most {MOST_PLAYERS} players, but there are {players}; use method='kernel', or make groups of players (groups=){wish.remedy}."
         )
-    asked = coalitions_needed(game) * game.price
-    most = MOST_ROWS if budget is None else budget
+    asked, most = _needed(game), MOST_ROWS if wish.budget is None else wish.budget
     if asked > most:
         raise InputError(
-            f"{players} players, {game.rows:,} row{'s' if game.rows > 1 else ''} and a background of {game.price:,} row{'s' if game.price > 1 else ''} take {asked:,} model rows, more than {most:,}; use method='kernel', explain fewer rows, give a smaller background (background=), groups of features (groups=) or a larger budget (budget=){remedy}."
+            f"{players} players, {game.rows:,} row{_s(game.rows)} and a background of {game.price:,} row{_s(game.price)} take {asked:,} model rows, more than {most:,}; use method='kernel', explain fewer rows, give a smaller background (background=), groups of features (groups=) or a larger budget (budget=){wish.remedy}."
         )
 
 
 def _all_pairs(game: Game) -> int:
-    return max(2 ** (game.players - 1) - 1, 0)
+    """Pairs of coalitions, apart from nobody and everybody."""
+    return 2 ** (game.players - 1) - 1
 
 
-def _pairs(game: Game, budget: int | None, tolerance: float | None, remedy: str) -> Rounds:
-    fewest = max(game.players, _FEWEST)
-    if budget is None and tolerance is None:
+def _pairs(game: Game, wish: Wish) -> Rounds:
+    fewest = min(max(game.players, _FEWEST), _all_pairs(game))
+    if wish.budget is None and wish.tolerance is None:
         return Rounds(fewest, PAIRS + game.players)
-    given = MOST_ROWS if budget is None else budget
-    each = 2 * game.rows * game.price
-    if given // each < min(fewest, _all_pairs(game)):
-        raise _too_small(budget, given, fewest * each, game, "coalitions", remedy)
-    return Rounds(fewest, given // each, tolerance)
+    given, each = _given(wish), 2 * game.rows * game.price
+    if given // each < fewest:
+        raise _too_small(wish, given, fewest * each, game, "coalitions")
+    return Rounds(fewest, given // each, wish.tolerance)
 
 
-def _draws(game: Game, budget: int | None, tolerance: float | None, remedy: str) -> Rounds:
-    if budget is None and tolerance is None:
+def _draws(game: Game, wish: Wish) -> Rounds:
+    if wish.budget is None and wish.tolerance is None:
         return Rounds(_FEWEST_DRAWS, DRAWS)
-    given = MOST_ROWS if budget is None else budget
     price = 1 if game.donors > 1 else game.price
-    each = game.rows * price * (2 * game.players - 1)
+    given, each = _given(wish), game.rows * price * (2 * game.players - 1)
     if given // each < _FEWEST_DRAWS:
-        raise _too_small(budget, given, _FEWEST_DRAWS * each, game, "orders", remedy)
-    return Rounds(_FEWEST_DRAWS, given // each, tolerance)
+        raise _too_small(wish, given, _FEWEST_DRAWS * each, game, "orders")
+    return Rounds(_FEWEST_DRAWS, given // each, wish.tolerance)
 
 
-def _too_small(
-    budget: int | None, given: int, needed: int, game: Game, what: str, remedy: str
-) -> InputError:
-    named = f"budget={budget}" if budget is not None else f"the usual budget of {given:,} model rows"
-    return InputError(
-        f"{named} is too small: {game.players} players in {game.rows:,} row{'s' if game.rows > 1 else ''} take at least {needed:,} model rows for enough {what}; give a larger budget, a smaller background (background=) or fewer rows{remedy}."
+def _given(wish: Wish) -> int:
+    return MOST_ROWS if wish.budget is None else int(wish.budget)
+
+
+def _too_small(wish: Wish, given: int, needed: int, game: Game, what: str) -> InputError:
+    named = (
+        f"budget={wish.budget}" if wish.budget is not None else f"the usual budget of {given:,} model rows"
     )
+    return InputError(
+        f"{named} is too small: {game.players} players in {game.rows:,} row{_s(game.rows)} take at least {needed:,} model rows for enough {what}; give a larger budget, a smaller background (background=) or fewer rows{wish.remedy}."
+    )
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"

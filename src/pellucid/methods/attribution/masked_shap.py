@@ -39,8 +39,8 @@ from pellucid.games import all_coalitions
 from pellucid.games.image import ImageGame
 from pellucid.games.masked import ActiveGame, MaskedGame
 from pellucid.games.text import TextGame
-from pellucid.methods.attribution.estimators import Estimator, solve
-from pellucid.methods.attribution.shapley_exact import MOST_PLAYERS, shapley_values
+from pellucid.methods.attribution.estimators import MOST_PLAYERS, Estimator, solve
+from pellucid.methods.attribution.shapley_exact import shapley_values
 from pellucid.models.items import ItemModel
 from pellucid.runner import Run
 

@@ -18,6 +18,7 @@ from pellucid.arrays import FloatArray, IntArray
 from pellucid.runner import Run
 
 LEVEL = 0.95
+_LONG = 256  # draws
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Rounds:
     def looks(self) -> tuple[int, ...]:
         """The numbers of draws after which there is something to see."""
         if self.tolerance is None:  # one, and an earlier place to stop at when interrupted
-            return (self.most // 4, self.most) if self.most >= 4 * self.fewest else (self.most,)
+            return (self.most // 4, self.most) if self.most >= max(4 * self.fewest, _LONG) else (self.most,)
         sizes = [self.most]
         while sizes[-1] >= 2 * self.fewest:
             sizes.append(max(sizes[-1] // 2, self.fewest))

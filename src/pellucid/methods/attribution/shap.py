@@ -80,14 +80,14 @@ def _wrapped(
         values=squeeze_outputs(solved.values), se=squeeze_outputs(solved.se),
         base=squeeze_outputs(solved.base), prediction=squeeze_outputs(solved.prediction),
         interaction_values=None if part is None else squeeze_outputs(part),
-        data=tuple(_cells(rows, members) for members in players.values()), rarity=rare.share, side=rare.side,
+        data=tuple(cells_of(rows, members) for members in players.values()), rarity=rare.share, side=rare.side,
         members=tuple(tuple(data.schema.names[j] for j in members) for members in players.values()),
         feature_names=tuple(players), output_names=predictor.output_names, cost=run.cost(), library=data.caller,
         settings={"method": "shap", "algorithm": solved.method, **asks, "background": solved.background, **solved.settings},
     )  # fmt: skip
 
 
-def _cells(rows: Data, members: tuple[int, ...]) -> AnyArray:
+def cells_of(rows: Data, members: tuple[int, ...]) -> AnyArray:
     """The values of a feature in the explained rows; those of a group in words."""
     columns = [rows.schema.features[j].decode(rows.codes(j)) for j in members]
     if len(columns) == 1:

@@ -8,8 +8,7 @@ Definition. For a game v of p players, over the coalitions S that lack i (and j)
     phi_ij  = sum of |S|! (p-|S|-2)! / 2(p-1)!  (v(S+ij) - v(S+i) - v(S+j) + v(S))
     phi_ii  = phi_i - sum over j of phi_ij
 
-Estimator. The definition itself. Players that change nothing in a row, because present and absent are the same, get
-exactly nothing and take part in no coalition.
+Estimator. The definition itself.
 
 When it misleads:
 1. features that go together: the model is asked about rows that do not occur (see `caveats`);
@@ -22,56 +21,23 @@ Cost. (2^players - 2) coalitions in each row, each at the game's price.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import factorial
 
 import numpy as np
 
-from pellucid.arrays import FloatArray, IntArray
+from pellucid.arrays import FloatArray
 from pellucid.games import Game, all_coalitions
 from pellucid.games.coalitions import sizes
 from pellucid.methods.attribution.estimate import Estimate
 
-MOST_PLAYERS = 14
-MOST_ROWS = 20_000_000
-
 
 def shapley_exact(game: Game, *, interactions: bool = False) -> Estimate:
     """Contributions of the players in each row; the game is asked for every coalition."""
-    shape = (game.rows, game.players, game.outputs)
-    values = np.zeros(shape)
-    pairs = np.zeros((game.rows, game.players, *shape[1:])) if interactions else None
-    nobody, everybody = game.ends()
-    for rows, players in _alike(game):
-        v = np.empty((len(rows), 2 ** len(players), game.outputs))
-        v[:, 0], v[:, -1] = nobody[rows], everybody[rows]
-        if len(players) > 1:
-            inner = np.zeros((2 ** len(players) - 2, game.players), dtype=np.bool_)
-            inner[:, players] = all_coalitions(len(players))[1:-1]
-            v[:, 1:-1] = game.worth(inner, rows)
-        values[np.ix_(rows, players)] = shapley_values(v)
-        if pairs is not None:
-            pairs[np.ix_(rows, players, players)] = interaction_values(v)
-    return Estimate.exact("exact", values, pairs)
-
-
-def coalitions_needed(game: Game) -> int:
-    """How many coalitions have to be asked, over all rows; 2^63 stands for more than anybody can ask."""
-    counts = game.active.sum(axis=1)
-    return int(sum(min(2 ** int(a), 2**63) - 2 for a in counts if a > 1))
-
-
-def most_players(game: Game) -> int:
-    """The largest number of players that matter in one row."""
-    return int(game.active.sum(axis=1).max(initial=0))
-
-
-def _alike(game: Game) -> Iterator[tuple[IntArray, IntArray]]:
-    """Rows in which the same players matter, and these players."""
-    patterns, which = np.unique(game.active, axis=0, return_inverse=True)
-    for k, pattern in enumerate(patterns):
-        if pattern.any():
-            yield np.flatnonzero(which.reshape(-1) == k), np.flatnonzero(pattern)
+    v = np.empty((game.rows, 2**game.players, game.outputs))
+    v[:, 0], v[:, -1] = game.ends()
+    if game.players > 1:
+        v[:, 1:-1] = game.worth(all_coalitions(game.players)[1:-1])
+    return Estimate.exact("exact", shapley_values(v), interaction_values(v) if interactions else None)
 
 
 # -- the values of a game ----------------------------------------------------------------------------

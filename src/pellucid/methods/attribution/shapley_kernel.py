@@ -14,12 +14,14 @@ Estimator. d is asked for a sample of the pairs and predicted for all others by 
 phi(g) is exact and adds up to v(everybody) - v(nobody). With e(S) what a fit that lacks S misses of d(S), and
 pi(S) the share of its stratum that was asked,
 
-    variance of phi_i = sum over the asked of (1 - pi) (weight_i(S) e(S) / pi)^2
+    variance of phi_i = n / (n - p)  sum over the asked of (1 - pi) (weight_i(S) e(S) / pi)^2
 
-which is that of a stratified sample of residuals. If all coalitions are asked, it is zero and phi is exact.
+which is that of a stratified sample of residuals, with the degrees of freedom that n pairs leave after p players. If all
+coalitions are asked, it is zero and phi is exact.
 
-When it misleads: as `shapley_exact`; and an interval is as good as the pairs are many (in trials 92% to 97% of the
-95% intervals held the exact value with 10 to 80 times as many coalitions as players; with fewer, trust them less).
+When it misleads: as `shapley_exact`. In trials with from 4 to 80 times as many coalitions as players, 93% to 97% of the
+95% intervals held the exact value, over all players; for a single player of a single game, whose interactions nobody
+asked about, it can be fewer.
 
 Cost. Two coalitions per pair and row, at the game's price; the regression costs (pairs)^3, once for all rows.
 """
@@ -61,6 +63,7 @@ def shapley_kernel(
         values[rows], se[rows] = _values(sample, n, rows)
         if pairs is not None and pairs_se is not None:
             pairs[rows], pairs_se[rows] = _interactions(sample, n, rows, values[rows], se[rows])
+            return np.concatenate([se[rows][:, None], pairs_se[rows]], axis=1)
         return se[rows]
 
     made = rounds.run(game.rows, sample.ask, estimate, run)
@@ -82,7 +85,9 @@ def _values(sample: PairSample, n: int, rows: IntArray) -> tuple[FloatArray, Flo
     values += (2 * odd[0] - values.sum(axis=0)) / len(values)  # rounding
     errors[np.abs(errors) < _ROUNDING * np.abs(odd).max(axis=0)] = 0.0
     weights = pair_weights(halves[1:], of_stratum=True)
-    return by_row(values, rows), by_row(np.sqrt(_variance(sample, n, halves[1:], weights, errors)), rows)
+    left = n / max(n - len(values), 1)
+    variance = left * _variance(sample, n, halves[1:], np.square(weights), errors)
+    return by_row(values, rows), by_row(np.sqrt(variance), rows)
 
 
 def _interactions(
@@ -99,12 +104,16 @@ def _interactions(
         fit = regress(own, even[np.append(0, members + 1)], "even")
         values += interactions_of(fit, own) / len(groups)
         errors[members] = fit.errors[1:]
+    # A pair of players that no asked coalition has apart from others would seem certain by its own weights alone:
+    # they count half, and half those of all pairs of players.
+    size = halves[1:].sum(axis=1)
+    usual = _mean_squares(p)[size][:, None]
+    by_size = np.square(np.stack(interaction_weights(p, of_stratum=True)[::-1]))[:, size]
     variance = np.zeros(values.shape)
-    by_size = np.stack(interaction_weights(p, of_stratum=True)[::-1])[:, halves[1:].sum(axis=1)]
     for i in range(p):
         together = halves[1:, i : i + 1].astype(np.intp) + halves[1:]
-        weights = np.take_along_axis(by_size, together.T, axis=0).T
-        variance[i] = _variance(sample, n, halves[1:], weights, errors)
+        own = np.take_along_axis(by_size, together.T, axis=0).T
+        variance[i] = _variance(sample, n, halves[1:], (own + usual) / 2, errors)
     pairs, squared = by_row(values, rows), by_row(variance, rows)
     own_place = np.arange(p)
     squared[:, own_place, own_place] = 0.0
@@ -114,12 +123,21 @@ def _interactions(
 
 
 def _variance(
-    sample: PairSample, n: int, halves: BoolArray, weights: FloatArray, errors: FloatArray
+    sample: PairSample, n: int, halves: BoolArray, squared_weights: FloatArray, errors: FloatArray
 ) -> FloatArray:
     """The variance of a weighted sum over all pairs, of which ``n`` were asked; weights are relative to the stratum."""
     stands_for, unasked = sample.spread(n, halves)
-    spread = (2 * stands_for * np.sqrt(unasked))[:, None] * weights
-    return np.asarray(np.square(spread).T @ np.square(errors))
+    return np.asarray(
+        ((np.square(2 * stands_for) * unasked)[:, None] * squared_weights).T @ np.square(errors)
+    )
+
+
+def _mean_squares(p: int) -> FloatArray:
+    """The mean square of the interaction weights over all pairs of players, by the size of the coalition."""
+    s = np.arange(p + 1)
+    inside, outside = s * (s - 1) / (p * (p - 1)), (p - s) * (p - s - 1) / (p * (p - 1))
+    both, one, none = (np.square(weight) for weight in interaction_weights(p, of_stratum=True))
+    return np.asarray(inside * both + (1 - inside - outside) * one + outside * none)
 
 
 def _groups(n: int) -> list[IntArray]:

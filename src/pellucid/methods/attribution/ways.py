@@ -17,7 +17,7 @@ from pellucid.games import Game
 from pellucid.games.conditional import ConditionalGame
 from pellucid.games.marginal import MarginalGame, Players
 from pellucid.methods.attribution.background import MOST, background_rows
-from pellucid.methods.attribution.estimators import Estimator, solve
+from pellucid.methods.attribution.estimators import Estimator, check_amounts, solve
 from pellucid.methods.attribution.linear_shap import Terms, linear_shap, linear_terms
 from pellucid.methods.attribution.solved import Solved
 from pellucid.methods.attribution.tree_shap import ExplainedTrees, Refusal, explained_trees, tree_shap
@@ -62,7 +62,7 @@ class Question:
     def of(cls, predictor: Predictor, data: Data, rows: Any, **asked: Any) -> Question:
         """The question, with the predictor on the explained scale; an error that names the argument."""
         _check_choices(**{name: asked[name] for name in _CHOICES})
-        _check_amounts(budget=asked["budget"], tolerance=asked["tolerance"])
+        check_amounts(budget=asked["budget"], tolerance=asked["tolerance"])
         method, game = asked["method"], asked["game"]
         if game == "path" and method not in ("auto", "tree"):
             raise InputError(
@@ -113,14 +113,6 @@ def _check_choices(**given: str) -> None:
     for name, value in given.items():
         if value not in _CHOICES[name]:
             raise InputError(f"{name}={value!r} is not known{nearest(str(value), _CHOICES[name])}")
-
-
-def _check_amounts(**given: float | None) -> None:
-    for name, value in given.items():
-        if value is None:
-            continue
-        if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not value > 0:
-            raise InputError(f"{name}={value!r} is no amount; give a positive number or None.")
 
 
 def _check_sparse(sparse: Any, method: str, interactions: bool) -> None:
@@ -211,7 +203,11 @@ def _remedy(predictor: Predictor, refusal: Refusal) -> str:
 def _asked(question: Question, refusal: Refusal) -> Solved:
     """The contributions by asking the model."""
     predictor, run = question.predictor, question.run
-    game, background = _game(question)
+    # In the order of their names, so that the random numbers do not depend on the order of the columns.
+    names = list(question.players)
+    by_name = sorted(range(len(names)), key=names.__getitem__)
+    players = {names[i]: question.players[names[i]] for i in by_name}
+    game, background = _game(replace(question, players=players))
     estimator: Estimator = "auto" if question.method in ("tree", "linear") else question.method  # type: ignore[assignment]
     found = solve(
         game, method=estimator, budget=question.budget, tolerance=question.tolerance,

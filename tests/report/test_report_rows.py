@@ -1,0 +1,358 @@
+"""The chapters on contributions: over many rows, and in individual ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LinearRegression
+
+from pellucid import Explainer, InputError
+from pellucid.explanations.words import number, percent
+from pellucid.report import asking, build
+from pellucid.report.asking import MODEL_ROWS
+from pellucid.report.row_values import usual_value
+from pellucid.report.rows import MOST_ASKED, check_rows
+
+STEPS = ("sharing predictions out among the features", "explaining individual rows")
+
+
+def part(document: dict[str, Any], name: str) -> dict[str, Any]:
+    return next(section for section in document["sections"] if section["id"] == name)
+
+
+def titles(document: dict[str, Any]) -> list[str]:
+    return [card["title"] for card in part(document, "rows")["cards"]]
+
+
+class Counted:
+    """A wave of all features, which has to be asked, and how many rows it was asked for in each step."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, int] = {}
+        self._step = ""
+
+    def __call__(self, X: Any) -> Any:
+        self.rows[self._step] = self.rows.get(self._step, 0) + len(X)
+        X = np.asarray(X)
+        return np.sin(3 * X.sum(axis=1) / np.sqrt(X.shape[1]))
+
+    def step(self, what: str, *_: int) -> None:
+        self._step = what
+
+    @property
+    def spent(self) -> int:
+        return sum(self.rows.get(step, 0) for step in STEPS)
+
+
+def counted(players: int, **options: Any) -> tuple[Counted, Explainer]:
+    model = Counted()
+    X = np.random.default_rng(0).normal(size=(150, players))
+    return model, Explainer(model, X, progress=False, **options)
+
+
+@pytest.fixture
+def sums() -> Callable[[list[float]], Explainer]:
+    """An Explainer of the sum of a line of numbers and an idle feature: everything about its rows is known."""
+
+    def make(values: list[float]) -> Explainer:
+        X = pd.DataFrame({"x": values, "idle": 0.0})
+        model = LinearRegression().fit(X.assign(idle=np.arange(len(X))), 2 * X["x"])
+        return Explainer(model, X, 2 * X["x"], progress=False)
+
+    return make
+
+
+# -- which rows --------------------------------------------------------------------------------------
+
+
+def test_typical_extreme_and_unusual_rows_of_a_line(sums: Any) -> None:
+    values = [*np.linspace(-1, 1, 21), 40.0, -50.0]
+    document = build(sums(values))
+    assert titles(document) == [
+        "Row 10: typical",
+        "Row 21: highest prediction",
+        "Row 22: lowest prediction, most unusual contributions",
+    ]
+
+
+def test_rows_that_are_asked_for_come_first_and_once(sums: Any) -> None:
+    values = [*np.linspace(-1, 1, 21), 40.0, -50.0]
+    shown = titles(build(sums(values), rows=[4, 21, 4]))
+    assert shown[:3] == ["Row 4: asked for", "Row 21: asked for, highest prediction", "Row 10: typical"]
+    assert len(shown) == 4
+
+
+def test_a_row_shows_its_contributions_values_and_outcome(sums: Any) -> None:
+    values = [*np.linspace(-1, 1, 21), 40.0, -50.0]
+    mean = 2 * float(np.mean(values))
+    card = part(build(sums(values)), "rows")["cards"][1]
+    assert card["subtitle"] == "Prediction: 80. Outcome: 80."
+    assert card["sentences"] == [
+        f"The prediction is 80 rather than {number(mean)}, the average prediction, mainly because x = 40 "
+        f"(higher than 96% of the rows) contributed {number(80 - mean, sign=True)}."
+    ]
+    assert card["table"]["head"] == ["Feature", "Value in this row", "Usual value", "Contribution"]
+    assert card["table"]["rows"] == [
+        ["x", "40 (higher than 96% of the rows)", "0", number(80 - mean, sign=True)]
+    ]
+    assert any("idle = 0 contributed nothing" in line for line in card["more"])
+
+
+def test_a_constant_model_has_no_extremes() -> None:
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    document = build(Explainer(lambda rows: np.ones(len(rows)), X, progress=False))
+    assert len(titles(document)) == 1
+    assert titles(document)[0].endswith(": typical")
+    assert part(document, "contributions")["cards"] == []
+    assert part(document, "contributions")["intro"][-1].startswith("No feature contributes anything")
+
+
+def test_rows_without_weight_are_not_shown() -> None:
+    X = np.arange(40.0)[:, None]
+    weights = np.ones(40)
+    weights[[0, 39]] = 0
+    document = build(Explainer(lambda rows: rows[:, 0], X, sample_weight=weights, progress=False))
+    assert [title.partition(",")[0] for title in titles(document)[1:3]] == [
+        "Row 38: highest prediction",
+        "Row 1: lowest prediction",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([0, 80], "row 80 is out of range: X has 80 rows, 0 to 79"),
+        ([-1], "row -1 is out of range"),
+        ([1.5], "rows has 1.5: give positions in X"),
+        ([True], "rows has True: give positions in X"),
+        ("17", "rows has '1': give positions in X"),
+        (2.0, "rows has 2.0: give positions in X"),
+        (range(MOST_ASKED + 1), f"a report shows at most {MOST_ASKED}"),
+    ],
+)
+def test_bad_rows_are_refused_before_the_work(linear: Any, rows: Any, words: str) -> None:
+    steps: list[str] = []
+    with pytest.raises(InputError, match=words):
+        build(linear([1.0, 2.0]), rows=rows, progress=lambda what, *_: steps.append(what))
+    assert steps == []
+
+
+@pytest.mark.parametrize("rows", [3, np.int64(3), [3], (3, 3), np.array([3]), range(3, 4)])
+def test_positions_in_any_container(linear: Any, rows: Any) -> None:
+    assert check_rows(linear([1.0]), rows) == [3]
+
+
+# -- classes -----------------------------------------------------------------------------------------
+
+
+def test_of_several_classes_the_predicted_one_is_explained() -> None:
+    iris = load_iris(as_frame=True)
+    X, y = iris.data, iris.target_names[iris.target]
+    model = RandomForestClassifier(10, max_depth=2, random_state=0).fit(X, y)
+    explainer = Explainer(model, X, y, progress=False)
+    document = build(explainer, top=1, rows=[0, 75, 149])
+    shares = model.predict_proba(X)
+    cards = part(document, "rows")["cards"]
+    assert {card["sentences"][0].split(")")[0] for card in cards[:3]} == {
+        f"The prediction (probability of {name}" for name in ("setosa", "versicolor", "virginica")
+    }
+    for card in cards:
+        row = int(card["id"].removeprefix("row-"))
+        share, name = shares[row].max(), model.classes_[shares[row].argmax()]
+        assert card["subtitle"] == f"Predicted class: {name} ({percent(share)}). True class: {y[row]}."
+        assert f"(probability of {name}) is {number(share)} rather" in card["sentences"][0]
+    sure = shares.max(axis=1)
+    reasons = {why: card for card in cards for why in card["title"].split(": ")[1].split(", ")}
+    assert reasons["surest prediction"]["id"] == f"row-{sure.argmax()}"
+    assert reasons["least sure prediction"]["id"] == f"row-{sure.argmin()}"
+    common = model.classes_[np.bincount(shares.argmax(axis=1)).argmax()]
+    assert common in reasons["typical"]["subtitle"].split(".")[0]
+    assert common in part(document, "contributions")["intro"][-1]
+
+
+def test_boosted_trees_are_told_in_log_odds_and_the_page_says_so() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(120, 3)), columns=list("abc"))
+    y = np.where(X["a"] + X["b"] > 0, "yes", "no")
+    model = GradientBoostingClassifier(n_estimators=5, random_state=0).fit(X, y)
+    document = build(Explainer(model, X, y, progress=False), top=1)
+    share = model.predict_proba(X)[:, 1]
+    cards = part(document, "rows")["cards"]
+    high = next(card for card in cards if "highest probability of yes" in card["title"])
+    assert high["id"] == f"row-{share.argmax()}"
+    assert high["subtitle"].startswith(f"Predicted class: yes ({percent(share.max())}).")
+    assert "(log-odds of yes)" in high["sentences"][0]
+    for name in ("contributions", "rows"):
+        assert any("contributions to the log-odds" in line for line in part(document, name)["intro"])
+
+
+# -- the whole ---------------------------------------------------------------------------------------
+
+
+def test_the_bars_are_the_mean_absolute_contributions(
+    demo_document: dict[str, Any], bike: Explainer
+) -> None:
+    found = bike.shap(bike.data.spread(200).tolist())
+    size, rows, along = part(demo_document, "contributions")["cards"]
+    drawn = {
+        row["full"]: row["size"]
+        for data in size["chart"]["datasets"].values()
+        for row in data
+        if "size" in row
+    }
+    assert list(drawn) == found.top(len(found.feature_names))
+    for name, value in zip(found.feature_names, found.mean_abs, strict=True):
+        assert drawn[name] == pytest.approx(float(value), rel=1e-6)
+    assert along["title"] == f"Contribution of {found.top(1)[0]} and its value"
+    up = int((found.values[:, found.position(found.top(1)[0])] > 0).sum())
+    assert f"raises the prediction in {up} and" in rows["sentences"][0]
+
+
+def test_caveats_stand_beside_the_rows_they_are_about(demo_document: dict[str, Any]) -> None:
+    for card in part(demo_document, "rows")["cards"]:
+        assert [item["code"] for item in card["caveats"]] == ["off-data"]
+        assert "temp" in card["caveats"][0]["message"]
+    along = part(demo_document, "contributions")["cards"][2]
+    assert along["caveats"][0]["message"].startswith("days_since_start goes together with")
+
+
+def test_a_row_in_which_a_feature_does_nothing_has_no_caveat_about_it() -> None:
+    rng = np.random.default_rng(0)
+    b = rng.normal(size=200)
+    X = np.column_stack([b + 0.05 * rng.normal(size=200), b])
+    X[7, 0], X[7, 1] = np.delete(X[:, 0], 7).mean(), 1.0
+    explainer = Explainer(LinearRegression().fit(X, X.sum(axis=1)), X, progress=False)
+    seven, eight = part(build(explainer, rows=[7, 8]), "rows")["cards"][:2]
+    assert [row[0] for row in seven["table"]["rows"]] == ["x1"]
+    assert [item["message"].split(" go")[0] for item in seven["caveats"]] == ["x1"]
+    assert [item["message"].split(" go")[0] for item in eight["caveats"]] in (["x0 and x1"], ["x1 and x0"])
+
+
+def test_a_group_is_shown_with_the_values_of_its_members() -> None:
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    explainer = Explainer(
+        lambda rows: 5 * rows[:, 0] * rows[:, 1], X, groups={"both": [0, 1]}, progress=False
+    )
+    document = build(explainer, rows=[7])
+    assert len(part(document, "contributions")["cards"]) == 2  # a group has no axis to stand on
+    name, value, usual, _ = part(document, "rows")["cards"][0]["table"]["rows"][0]
+    assert (name, usual) == ("both", "")
+    assert value.startswith(f"x0 = {number(X[7, 0])}, x1 = {number(X[7, 1])}")
+
+
+def test_usual_values() -> None:
+    X = pd.DataFrame(
+        {
+            "number": [1.0, 2.0, 4.0, np.nan],
+            "whole": [1, 2, 4, 9],
+            "town": pd.Categorical(["b", "a", "b", None]),
+            "flag": [True, False, True, True],
+            "day": pd.to_datetime(["2024-01-01", "2024-01-02", "2024-01-05", "2024-01-09"]),
+            "never": [np.nan] * 4,
+        }
+    )  # fmt: skip
+    data = Explainer(lambda rows: np.zeros(len(rows)), X, progress=False).data
+    assert [usual_value(data, j) for j in range(6)] == ["2", "2", "b", "yes", "2024-01-02", ""]
+
+
+# -- price -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("players", [2, 5, 12, 40, 200])
+def test_a_model_that_has_to_be_asked_costs_no_more_than_is_said(players: int) -> None:
+    model, explainer = counted(players)
+    document = build(explainer, top=1, rows=[1, 2, 3], progress=model.step)
+    assert 0 < model.spent <= MODEL_ROWS
+    assert len(titles(document)) >= 5
+    text = " ".join(part(document, "rows")["intro"])
+    assert "drawn from the data" in text
+    estimated = "±" in part(document, "rows")["cards"][0]["table"]["rows"][0][-1]
+    assert estimated == ("The contributions are estimates" in text)
+    assert estimated == (players > 5)
+
+
+def test_estimates_without_visible_error_are_not_called_exact(linear: Any) -> None:
+    intro = " ".join(part(build(linear([1.0] * 18), top=1), "rows")["intro"])
+    assert "The contributions are estimates" in intro
+    assert ("No error of theirs could be seen." in intro) != ("±" in intro)
+
+
+def test_a_model_that_is_read_is_asked_for_hardly_anything(sums: Any) -> None:
+    explainer = sums(list(np.linspace(-1, 1, 300)))
+    asked: dict[str, int] = {}
+    step = [""]
+    predict = explainer.predictor.timed_full
+
+    def ask(table: Any, n: int) -> Any:
+        asked[step[0]] = asked.get(step[0], 0) + n
+        return predict(table, n)
+
+    explainer.predictor.timed_full = ask
+    document = build(explainer, progress=lambda what, *_: step.__setitem__(0, what))
+    assert sum(asked[what] for what in STEPS) < 3000
+    assert "The contributions are exact, for a background of 300 rows." in part(document, "rows")["intro"]
+
+
+@pytest.mark.parametrize("options", [{"background": np.zeros((900, 30)) + np.arange(900)[:, None]}, {}])
+def test_what_costs_too_much_is_not_done_and_the_report_says_why(options: dict[str, Any]) -> None:
+    model, explainer = counted(30 if options else 1200, **options)
+    document = build(explainer, top=1, progress=model.step)
+    assert model.spent <= 1
+    for name in ("contributions", "rows"):
+        section = part(document, name)
+        assert section["cards"] == []
+        assert section["intro"][0].startswith(
+            "Contributions are not shown: the model (Counted) has to be asked"
+        )
+        assert "explainer.shap(0, budget=1_000_000)" in section["intro"][1]
+
+
+def test_few_rows_may_be_explained_where_many_cost_too_much() -> None:
+    background = np.random.default_rng(1).normal(size=(300, 30))
+    model, explainer = counted(30, background=background)
+    document = build(explainer, top=1, progress=model.step)
+    assert model.spent <= MODEL_ROWS
+    assert "5 rows take at least 90,000 model rows" in part(document, "contributions")["intro"][0]
+    assert [title.split(": ")[1] for title in titles(document)] == [
+        "highest prediction",
+        "lowest prediction",
+    ]
+
+
+def test_many_rows_that_cost_too_much_leave_the_rest_standing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "_SHARE", 7_000)
+    _, explainer = counted(12)
+    document = build(explainer, top=1, rows=range(20))
+    assert len(part(document, "contributions")["cards"]) == 3
+    assert "rows take at least" in part(document, "rows")["intro"][0]
+    assert "ask for fewer rows" in part(document, "rows")["intro"][0]
+
+
+def test_a_model_that_fails_on_mixed_rows_does_not_fail_the_report() -> None:
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    X[:, 1] = X[:, 0]
+    broken = [False]
+
+    def model(rows: Any) -> Any:
+        if broken[0] and not np.array_equal(rows[:, 0], rows[:, 1]):
+            raise RuntimeError("these two columns are one")
+        return rows.sum(axis=1)
+
+    def step(what: str, *_: int) -> None:
+        broken[0] = what in STEPS
+
+    document = build(Explainer(model, X, progress=False), progress=step)
+    for name in ("contributions", "rows"):
+        assert "these two columns are one" in part(document, name)["intro"][0]
+
+
+def test_an_explainer_is_not_changed() -> None:
+    _, explainer = counted(4, background=77)
+    build(explainer, top=1)
+    assert explainer.background == 77
