@@ -212,7 +212,7 @@ def _asked(question: Question, refusal: Refusal) -> Solved:
     found = solve(
         game, method=estimator, budget=question.budget, tolerance=question.tolerance,
         interactions=question.interactions, sparse=question.sparse, remedy=_remedy(predictor, refusal), run=run,
-    )  # fmt: skip
+    ).ordered(np.argsort(by_name))  # fmt: skip
     return Solved(
         method=found.method,
         values=found.values,
