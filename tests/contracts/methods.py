@@ -14,13 +14,14 @@ class Method:
 
     ``features`` are the columns it is about, to be given by name or by position. ``weighable``: whether two
     equal rows count exactly like one row of weight two (not so where rows are drawn at random or are the
-    result itself).
+    result itself). ``sampled``: estimates with standard errors.
     """
 
     call: Callable[..., Explanation]
     features: tuple[str, ...] = ()
     weighable: bool = True
     needs_y: bool = False
+    sampled: bool = False
     options: dict[str, Any] = field(default_factory=dict)
 
     def __call__(self, explainer: Explainer, *, by: Callable[[str], Any] = str) -> Explanation:
@@ -68,7 +69,10 @@ METHODS = {
         Explainer.shap, weighable=False, options={"rows": 0, "method": "kernel", "budget": 20_000}
     ),
     "shap permutation": Method(
-        Explainer.shap, weighable=False, options={"rows": 0, "method": "permutation", "budget": 2_000}
+        Explainer.shap,
+        weighable=False,
+        sampled=True,
+        options={"rows": 0, "method": "permutation", "budget": 2_000},
     ),
     "shap sparse": Method(Explainer.shap, weighable=False, options={"rows": 0, "sparse": 2}),
     "shap conditional": Method(Explainer.shap, weighable=False, options={"rows": 0, "game": "conditional"}),

@@ -135,7 +135,9 @@ def test_names_in_any_script_and_names_that_look_alike(method):
     )
     expected = method(Explainer(model, as_pandas(columns()), outcome(as_pandas(columns())), progress=False))
     found = method(ex, by=new.get)
-    np.testing.assert_allclose(found.values, expected.values)
+    # Random orders follow the names, so that they do not follow the order of the columns: an estimate may differ.
+    apart = 5 * np.hypot(found.se, expected.se) if method.sampled else 0.0
+    assert (np.abs(found.values - expected.values) <= apart + 1e-7 * np.abs(expected.values)).all()
     assert found.feature_names == tuple(new.get(name, name) for name in expected.feature_names)
     assert found.plot().spec["$schema"]
 
