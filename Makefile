@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint format bench bench-trees setup clean
+.PHONY: demo test lint format bench bench-trees bench-shapley setup clean
 
 demo: .venv/ready-demo
 	$(BIN)/pellucid demo
@@ -24,6 +24,9 @@ bench: .bench/ready
 
 bench-trees: .bench-trees/ready .bench-fasttreeshap/tried
 	.bench-trees/bin/python benchmarks/trees.py
+
+bench-shapley: .bench-trees/ready
+	.bench-trees/bin/python benchmarks/shapley.py
 
 setup: .venv/ready-test
 

@@ -19,12 +19,13 @@ Estimate = Callable[[Value, int, int, int], "np.ndarray | None"]
 SHAP = "shap KernelExplainer"
 
 
-def ours(method: str) -> Estimate:
+def ours(method: str, **options: Any) -> Estimate:
     def estimate(value: Value, players: int, budget: int, seed: int) -> np.ndarray | None:
-        if method == "permutation" and budget < 10 * players:
+        few = method == "permutation" and budget < 32 * players
+        if few or (options and players < 20):  # trees as stand-ins are for many players
             return None
         found = pellucid.shapley(
-            value, players, method=method, budget=budget, random_state=seed, progress=False
+            value, players, method=method, budget=budget, random_state=seed, progress=False, **options
         )
         return found.values[0]
 
@@ -61,9 +62,10 @@ def _asked(value: Value, coalitions: Any) -> Any:
     return value(some) if some.ndim == 2 else value(some[None])
 
 
-OURS = ("pellucid kernel", "pellucid permutation")
+OURS = ("pellucid kernel", "pellucid trees", "pellucid permutation")
 PEERS: dict[str, Estimate] = {
     "pellucid kernel": ours("kernel"),
+    "pellucid trees": ours("kernel", proxy="trees"),
     "pellucid permutation": ours("permutation"),
     SHAP: shap_kernel,
     "shapiq KernelSHAP": shapiq("KernelSHAP"),

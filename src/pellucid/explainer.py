@@ -16,6 +16,7 @@ from pellucid.errors import InputError
 from pellucid.explanations import Attribution, Dependence, Effect, Importance
 from pellucid.methods.attribution.breakdown import breakdown
 from pellucid.methods.attribution.shap import shap
+from pellucid.methods.attribution.shapley_kernel import Proxy
 from pellucid.methods.attribution.ways import Conditional, GameName, Method, Scale
 from pellucid.methods.dependence import dependence
 from pellucid.methods.effects.ale import ale
@@ -336,6 +337,7 @@ class Explainer:
         scale: Scale = "auto",
         conditional: Conditional = "auto",
         sparse: int | None = None,
+        proxy: Proxy = "curve",
     ) -> Attribution:
         """Why these predictions: Shapley values, the fair share of each feature (or group) in a prediction.
 
@@ -350,6 +352,7 @@ class Explainer:
         value; ``"permutation"`` follows random orders instead. The result says which it was and why. ``budget`` is a number
         of model rows, ``tolerance`` the half width of the 95% intervals at which sampling ends. ``sparse=k`` gives
         contributions to at most k features (an L1 penalty; no longer Shapley values; `Attribution.sparse` keeps them).
+        ``proxy="trees"`` lets boosted trees learn from the coalitions that were asked, which pays for rule-like models.
         ``interactions=True`` adds `interaction_values`. The trees of a boosted classifier add up to log-odds, and
         ``scale="auto"`` explains those; ``scale="probability"`` explains probabilities.
 
@@ -380,6 +383,7 @@ class Explainer:
             scale=scale,
             conditional=conditional,
             sparse=sparse,
+            proxy=proxy,
             run=self._run("Shapley values"),
         )
 

@@ -19,7 +19,7 @@ SIGNATURES = {
     "importance": "method loss compare repeats scheme grid holdout",
     "dependence": "",
     "breakdown": "row order interactions",
-    "shap": "rows method game budget tolerance interactions scale conditional sparse",
+    "shap": "rows method game budget tolerance interactions scale conditional sparse proxy",
     "report": "path title top rows",
 }
 

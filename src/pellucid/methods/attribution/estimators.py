@@ -17,13 +17,14 @@ from pellucid.games.restricted import RestrictedGame, alike
 from pellucid.methods.attribution.estimate import Estimate
 from pellucid.methods.attribution.rounds import Rounds
 from pellucid.methods.attribution.shapley_exact import shapley_exact
-from pellucid.methods.attribution.shapley_kernel import shapley_kernel
+from pellucid.methods.attribution.shapley_kernel import Proxy, shapley_kernel
 from pellucid.methods.attribution.shapley_lasso import shapley_lasso
 from pellucid.methods.attribution.shapley_permutation import shapley_permutation
 from pellucid.runner import Run
 
 Estimator = Literal["auto", "exact", "kernel", "permutation"]
 ESTIMATORS = ("auto", "exact", "kernel", "permutation")
+PROXIES = ("curve", "trees")
 MOST_PLAYERS = 14
 MOST_ROWS = 20_000_000
 PAIRS = 512  # asked besides one for each player, unless the caller says otherwise
@@ -42,6 +43,7 @@ class Wish:
     tolerance: float | None
     interactions: bool
     sparse: int | None
+    proxy: Proxy
     remedy: str
 
 
@@ -53,18 +55,21 @@ def solve(
     tolerance: float | None = None,
     interactions: bool = False,
     sparse: int | None = None,
+    proxy: Proxy = "curve",
     remedy: str = "",
     run: Run,
 ) -> Estimate:
     """Shapley values of a game."""
     if method not in ESTIMATORS:
         raise InputError(f"method={method!r} is not known{nearest(str(method), ESTIMATORS)}")
+    if proxy not in PROXIES:
+        raise InputError(f"proxy={proxy!r} is not known{nearest(str(proxy), PROXIES)}")
     check_amounts(budget=budget, tolerance=tolerance)
     if method == "permutation" and interactions:
         raise InputError(
             "method='permutation' gives no interactions; use method='kernel' or 'exact' with interactions=True."
         )
-    wish = Wish(method, budget, tolerance, interactions, sparse, remedy)
+    wish = Wish(method, budget, tolerance, interactions, sparse, proxy, remedy)
     if method == "exact":
         _refuse_too_many(game, wish)
     elif method == "auto" and sparse is None and _fits(game, budget):
@@ -122,10 +127,10 @@ def _answer(game: Game, wish: Wish, run: Run) -> Estimate:
         most = min(rounds.most, _all_pairs(game))
         return shapley_lasso(game, replace(rounds, most=most), run, features=wish.sparse)
     if rounds.most < _all_pairs(game):
-        return shapley_kernel(game, rounds, run, interactions=wish.interactions)
+        return shapley_kernel(game, rounds, run, interactions=wish.interactions, proxy=wish.proxy)
     if rounds.tolerance is not None and _all_pairs(game) >= 8 * rounds.fewest:  # a part of them may do
         tried = replace(rounds, most=_all_pairs(game) // 4)
-        found = shapley_kernel(game, tried, run, interactions=wish.interactions)
+        found = shapley_kernel(game, tried, run, interactions=wish.interactions, proxy=wish.proxy)
         if tried.reached(found.se) and (
             found.interactions_se is None or tried.reached(found.interactions_se)
         ):

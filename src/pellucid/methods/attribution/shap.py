@@ -22,6 +22,7 @@ from pellucid.explanations.attribution import shown_value
 from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.games.marginal import Players
 from pellucid.methods.attribution.background import MOST, background_rows
+from pellucid.methods.attribution.shapley_kernel import Proxy
 from pellucid.methods.attribution.solved import Solved
 from pellucid.methods.attribution.tree_shap import ExplainedTrees, Refusal, tree_shap
 from pellucid.methods.attribution.ways import Conditional, GameName, Method, Question, Scale, answer
@@ -45,12 +46,13 @@ def shap(
     scale: Scale = "auto",
     conditional: Conditional = "auto",
     sparse: int | None = None,
+    proxy: Proxy = "curve",
     run: Run,
 ) -> Attribution:
     """Contributions of the features (or groups) to the predictions of some rows."""
     question = Question.of(
         predictor, data, rows, background=background, method=method, game=game, budget=budget, tolerance=tolerance,
-        interactions=interactions, scale=scale, conditional=conditional, sparse=sparse, run=run,
+        interactions=interactions, scale=scale, conditional=conditional, sparse=sparse, proxy=proxy, run=run,
     )  # fmt: skip
     solved, trees = answer(question)
     asks = {"game": game, "scale": scale, "interactions": interactions, "random_state": run.seed}

@@ -13,6 +13,7 @@ from pellucid.explanations import Attribution
 from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.games import FunctionGame
 from pellucid.methods.attribution.estimators import Estimator, solve
+from pellucid.methods.attribution.shapley_kernel import Proxy
 from pellucid.runner import Run
 from pellucid.runner.progress import Progress
 
@@ -25,6 +26,7 @@ def shapley(
     order: int = 1,
     budget: int | None = None,
     tolerance: float | None = None,
+    proxy: Proxy = "curve",
     names: Sequence[str] | None = None,
     random_state: int = 0,
     progress: Progress = None,
@@ -37,7 +39,8 @@ def shapley(
 
     ``method="auto"`` asks for all coalitions where there are at most 14 players (or as many as ``budget``, a number of
     coalitions, covers), and else estimates from pairs of coalitions (``"kernel"``), with standard errors; ``"permutation"``
-    follows random orders. ``tolerance`` is the half width of the 95% intervals at which sampling ends.
+    follows random orders. ``proxy="trees"`` lets boosted trees learn the game from the coalitions that were asked, which pays for
+    games of thresholds and rules. ``tolerance`` is the half width of the 95% intervals at which sampling ends.
 
     Examples
     --------
@@ -53,7 +56,15 @@ def shapley(
     _check(n, order, names)
     run = Run(progress=progress, what="Shapley values", seed=random_state)
     game = FunctionGame(value, n, run=run)
-    found = solve(game, method=method, budget=budget, tolerance=tolerance, interactions=order == 2, run=run)
+    found = solve(
+        game,
+        method=method,
+        budget=budget,
+        tolerance=tolerance,
+        interactions=order == 2,
+        proxy=proxy,
+        run=run,
+    )
     nobody, everybody = game.ends()
     part = found.interactions
     return Attribution(

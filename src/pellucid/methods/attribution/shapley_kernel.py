@@ -28,6 +28,8 @@ Cost. Two coalitions per pair and row, at the game's price; the regression costs
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
@@ -43,16 +45,27 @@ from pellucid.methods.attribution.estimate import Estimate
 from pellucid.methods.attribution.pair_design import PairDesign
 from pellucid.methods.attribution.pair_sample import PairSample, by_row
 from pellucid.methods.attribution.rounds import Rounds
+from pellucid.methods.attribution.tree_proxy import tree_proxy
 from pellucid.runner import Run
 
+Proxy = Literal["curve", "trees"]
 _ROUNDING = 1e-12  # of the largest worth: smaller errors are none
 _MOST = 2048  # pairs in one regression; more are shared out among several
 
 
 def shapley_kernel(
-    game: Game, rounds: Rounds, run: Run, *, key: int = 41, interactions: bool = False
+    game: Game,
+    rounds: Rounds,
+    run: Run,
+    *,
+    key: int = 41,
+    interactions: bool = False,
+    proxy: Proxy = "curve",
 ) -> Estimate:
-    """Contributions of the players in each row, from as many pairs as ``rounds`` allow."""
+    """Contributions of the players in each row, from as many pairs as ``rounds`` allow.
+
+    ``proxy="trees"`` lets boosted trees learn the game first, and the curves what these miss (see `tree_proxy`).
+    """
     sample = PairSample(game, PairDesign(game.players, run.generator(key)))
     values = np.zeros((game.rows, game.players, game.outputs))
     se = np.zeros(values.shape)
@@ -60,7 +73,9 @@ def shapley_kernel(
     pairs_se = None if pairs is None else np.zeros(pairs.shape)
 
     def estimate(n: int, rows: IntArray) -> FloatArray:
-        values[rows], se[rows] = _values(sample, n, rows)
+        values[rows], se[rows] = _values(
+            sample, n, rows, run.generator(key, 1) if proxy == "trees" else None
+        )
         if pairs is not None and pairs_se is not None:
             pairs[rows], pairs_se[rows] = _interactions(sample, n, rows, values[rows], se[rows])
             return np.concatenate([se[rows][:, None], pairs_se[rows]], axis=1)
@@ -70,11 +85,16 @@ def shapley_kernel(
     return Estimate("kernel", values, se, pairs, pairs_se, {"coalitions": int(2 * made.max(initial=0) + 2)})
 
 
-def _values(sample: PairSample, n: int, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+def _values(
+    sample: PairSample, n: int, rows: IntArray, folding: np.random.Generator | None
+) -> tuple[FloatArray, FloatArray]:
     """Shapley values and standard errors ``(rows, players, outputs)`` from the first ``n`` pairs."""
     halves, worth = sample.pairs(rows)
-    odd = (worth[0] - worth[1]) / 2
-    values = np.zeros((halves.shape[1], odd.shape[1]))
+    total = worth[0, 0] - worth[1, 0]
+    if folding is None:
+        values, odd = np.zeros((halves.shape[1], worth.shape[2])), (worth[0] - worth[1]) / 2
+    else:
+        values, odd = tree_proxy(halves, worth, folding)
     errors = np.zeros((len(halves) - 1, odd.shape[1]))
     groups = _groups(len(halves) - 1)
     for members in groups:
@@ -82,11 +102,12 @@ def _values(sample: PairSample, n: int, rows: IntArray) -> tuple[FloatArray, Flo
         fit = regress(own, odd[np.append(0, members + 1)], "odd")
         values += shapley_of(fit, own) / len(groups)
         errors[members] = fit.errors[1:]
-    values += (2 * odd[0] - values.sum(axis=0)) / len(values)  # rounding
+    values += (total - values.sum(axis=0)) / len(values)  # rounding
     errors[np.abs(errors) < _ROUNDING * np.abs(odd).max(axis=0)] = 0.0
     weights = pair_weights(halves[1:], of_stratum=True)
     left = n / max(n - len(values), 1)
-    variance = left * _variance(sample, n, halves[1:], np.square(weights), errors)
+    # Trees that have not seen a pair are wrong about it even though it was asked: all pairs are then uncertain.
+    variance = left * _variance(sample, n, halves[1:], np.square(weights), errors, certain=folding is None)
     return by_row(values, rows), by_row(np.sqrt(variance), rows)
 
 
@@ -123,10 +144,17 @@ def _interactions(
 
 
 def _variance(
-    sample: PairSample, n: int, halves: BoolArray, squared_weights: FloatArray, errors: FloatArray
+    sample: PairSample,
+    n: int,
+    halves: BoolArray,
+    squared_weights: FloatArray,
+    errors: FloatArray,
+    *,
+    certain: bool = True,
 ) -> FloatArray:
-    """The variance of a weighted sum over all pairs, of which ``n`` were asked; weights are relative to the stratum."""
+    """The variance of a weighted sum over all pairs, of which ``n`` were asked and are ``certain``; weights are relative to the stratum."""
     stands_for, unasked = sample.spread(n, halves)
+    unasked = unasked if certain else np.ones(len(unasked))
     return np.asarray(
         ((np.square(2 * stands_for) * unasked)[:, None] * squared_weights).T @ np.square(errors)
     )

@@ -19,6 +19,7 @@ from pellucid.games.marginal import MarginalGame, Players
 from pellucid.methods.attribution.background import MOST, background_rows
 from pellucid.methods.attribution.estimators import Estimator, check_amounts, solve
 from pellucid.methods.attribution.linear_shap import Terms, linear_shap, linear_terms
+from pellucid.methods.attribution.shapley_kernel import Proxy
 from pellucid.methods.attribution.solved import Solved
 from pellucid.methods.attribution.tree_shap import ExplainedTrees, Refusal, explained_trees, tree_shap
 from pellucid.models import Predictor
@@ -56,6 +57,7 @@ class Question:
     scale: Scale
     conditional: Conditional
     sparse: int | None
+    proxy: Proxy
     run: Run
 
     @classmethod
@@ -211,7 +213,7 @@ def _asked(question: Question, refusal: Refusal) -> Solved:
     estimator: Estimator = "auto" if question.method in ("tree", "linear") else question.method  # type: ignore[assignment]
     found = solve(
         game, method=estimator, budget=question.budget, tolerance=question.tolerance,
-        interactions=question.interactions, sparse=question.sparse, remedy=_remedy(predictor, refusal), run=run,
+        interactions=question.interactions, sparse=question.sparse, proxy=question.proxy, remedy=_remedy(predictor, refusal), run=run,
     ).ordered(np.argsort(by_name))  # fmt: skip
     return Solved(
         method=found.method,
