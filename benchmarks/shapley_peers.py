@@ -17,6 +17,7 @@ import pellucid
 Value = Callable[[np.ndarray], np.ndarray]
 Estimate = Callable[[Value, int, int, int], "np.ndarray | None"]
 SHAP = "shap KernelExplainer"
+SLOW = ("ProxySPEX",)  # seconds for each answer: asked for two rows and one seed only
 
 
 def ours(method: str, **options: Any) -> Estimate:

@@ -283,3 +283,15 @@ def test_interval():
 def test_impossible_level(level):
     with pytest.raises(pellucid.InputError, match="between 0 and 1"):
         attribution().interval(level)
+
+
+def test_steps_are_told_in_their_order():
+    steps = attribution(
+        settings={"method": "breakdown", "order": [["day", "temp", "season"], ["season", "day", "temp"]]}
+    )
+    assert steps.sequence(0).tolist() == [2, 0, 1]
+    assert steps.row(1).settings["order"] == [["season", "day", "temp"]]
+    assert steps.row(1).sequence(0).tolist() == [1, 2, 0]
+    told = steps.row(0).text()
+    assert told.index("day = 3") < told.index("temp = 21.5") < told.index("season = fall")
+    assert attribution().sequence(0).tolist() == [1, 0, 2]

@@ -42,6 +42,11 @@ def test_the_derivation_of_the_tree_engine():
     assert len(names["phi"]) == len(names["table"]) == 3
 
 
+def test_the_page_on_shapley_values():
+    names = run_examples("docs/shapley.md")
+    assert (names["low"] < names["high"]).any()
+
+
 def test_readme_examples(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run_examples("README.md")

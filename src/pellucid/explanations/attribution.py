@@ -151,7 +151,25 @@ class Attribution(Explanation):
         fields = {**self._arrays(), "rarity": self.rarity, "side": self.side}
         del fields["base"]
         parts = {field: part[i : i + 1] for field, part in fields.items() if part is not None}
-        return replace(self, data=tuple(column[i : i + 1] for column in self.data), **parts)
+        orders = self.settings.get("order")
+        settings = (
+            {**self.settings, "order": [orders[i]]} if isinstance(orders, list | tuple) else self.settings
+        )
+        data = tuple(column[i : i + 1] for column in self.data)
+        return replace(self, data=data, settings=settings, **parts)
+
+    def sequence(self, i: int) -> IntArray:
+        """Positions of the entries of row ``i`` as they are told: in the order of a break-down, else from large to small.
+
+        The sum of others is last.
+        """
+        largest = np.abs(self.stacked()[i]).max(axis=1)
+        order = np.argsort(-largest, kind="stable")
+        steps = self.settings.get("order")
+        if isinstance(steps, list | tuple) and set(steps[i]) <= set(self.feature_names):
+            entered = [self.feature_names.index(name) for name in steps[i]]
+            order = np.array([*entered, *(j for j in order if j not in entered)], dtype=np.intp)
+        return order if self.others is None else np.append(order[order != self.others], self.others)
 
     def _arrays(self) -> dict[str, Any]:
         names = ("values", "se", "base", "prediction", "interaction_values", "hidden")

@@ -90,7 +90,7 @@ def short(found: Attribution) -> list[str]:
 
 def _of_row(one: Attribution) -> str:
     values, labels = settled(one), one.labels(0)
-    order = [int(j) for j in _by_size(one, np.abs(values)) if values[j] != 0]
+    order = [int(j) for j in one.sequence(0) if values[j] != 0]
     said = [f"{labels[j]} contributed {amount(float(values[j]), _half(one)[0, j])}" for j in order[:_SAID]]
     rest = order[_SAID:]
     if rest:

@@ -22,13 +22,10 @@ class Step:
 
 
 def steps(one: Attribution, row: int, max_display: int) -> list[Step]:
-    """The contributions to a row, largest first; small ones beyond ``max_display`` are the last one together."""
+    """The contributions to a row, largest first or step by step; those beyond ``max_display`` are the last one together."""
     values, labels = one.values[row], one.labels(row)
     half = half_widths(one)[row]
-    order = np.argsort(-np.abs(values), kind="stable")
-    if one.others is not None:
-        order = np.append(order[order != one.others], one.others)
-    kept, rest = fold(order, max_display)
+    kept, rest = fold(one.sequence(row), max_display)
     found = [Step(labels[j], float(values[j]), float(half[j])) for j in kept]
     if len(rest):
         found.append(Step(f"{len(rest)} others", float(values[rest].sum()), float(half[rest].sum())))
