@@ -7,8 +7,9 @@ BIN := .venv/bin
 demo: .venv/ready-demo
 	$(BIN)/pellucid demo
 
+# Two workers with a thread each: more threads than cores only wait for each other.
 test: .venv/ready-test
-	$(BIN)/python -m pytest -n 2
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
 lint: .venv/ready-test
 	$(BIN)/ruff check .
