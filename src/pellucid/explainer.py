@@ -117,8 +117,12 @@ class Explainer:
             container=self.predictor.container,
         )
         self.background = background
-        if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
-            raise InputError(f"random_state is {random_state!r}; give a whole number.")
+        if (
+            isinstance(random_state, bool)
+            or not isinstance(random_state, int | np.integer)
+            or random_state < 0
+        ):
+            raise InputError(f"random_state is {random_state!r}; give a whole number, at least 0.")
         self._random_state = int(random_state)
         self._n_jobs = n_jobs
         self._progress = progress

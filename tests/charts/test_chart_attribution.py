@@ -78,7 +78,9 @@ def test_steps_name_the_values_of_the_row():
 
 def test_estimates_have_an_interval_at_the_end_of_their_bar():
     rows = waterfall_data(attribution(se=np.full((1, 5), 10.0)), 3)[1:-1]
-    for row, half in zip(rows, (19.6, 19.6, 58.8), strict=True):  # the last is the sum of three
+    for row, half in zip(
+        rows, (19.6, 19.6, 39.2), strict=True
+    ):  # the last three are as sure as the first two
         assert row["low"] == pytest.approx(row["end"] - half, abs=0.01)
         assert row["high"] == pytest.approx(row["end"] + half, abs=0.01)
         assert " ± " in row["label"]
@@ -354,3 +356,65 @@ def test_labels_are_bounded(label, most):
 def test_options_are_checked(options, message):
     with pytest.raises(InputError, match=message):
         draw(attribution(5), **options)
+
+
+# -- numbers stay whole ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [200, 520, 640])
+@pytest.mark.parametrize("against", [False, True])
+def test_long_names_are_cut_but_numbers_never(against, width):
+    names = [f"measurement number {j} of the second series of the long experiment" for j in range(6)]
+    found = attribution(2, names=names, se=np.full((2, 6), 12.5))
+    one = found.contrast(1).row(0) if against else found.row(0)
+    values = [label.split(" = ")[1] for label in one.labels(0)]
+    assert any("(not " in value for value in values) == against
+    steps = waterfall_data(one, 10)[1:-1]
+    assert all(any(step["step"].endswith(f" = {value}") for value in values) for step in steps)
+    arrows = force_data(one)
+    words = named(arrows)
+    for word in hung(words, axis_of([each["start"] for each in arrows], words, width)):
+        assert any(word["text"].endswith(f" = {value} ({word['label']})") for value in values)
+
+
+def test_a_cut_is_never_inside_a_number():
+    label = (
+        "weather: temp = 31.25, hum = 64.75, wind = 12.125, press = 1013.25, clouds = 87.5, rain = 0.125"
+    )
+    numbers = set(re.findall(r"[\d.]+", label))
+    for most in range(20, 90):
+        assert set(re.findall(r"[\d.]+", shortened(label, most))) <= numbers
+
+
+def test_the_error_of_the_others_is_at_most_that_of_the_rest():
+    found = attribution(se=np.array([[1.0, 2.0, 30.0, 40.0, 50.0]]), values=np.array([[50.0, 40, 3, 2, 1]]))
+    loose = waterfall_data(found, 3)[-2]  # does not add up to its prediction
+    exact = waterfall_data(replace(found, prediction=found.base + found.values.sum(axis=1)), 3)[-2]
+    assert loose["high"] - loose["end"] == pytest.approx(1.96 * 120, rel=1e-4)
+    assert exact["high"] - exact["end"] == pytest.approx(1.96 * 3, rel=1e-4)
+
+
+def test_rare_categories_with_large_contributions_keep_their_strip():
+    words = np.array([f"often {i % 8}" for i in range(80)], dtype=object)
+    words[40] = "rare"
+    values = np.full((80, 5), 0.1)
+    values[40, 0] = 100.0
+    found = attribution(80, values=values)
+    found = replace(found, data=(words, *found.data[1:]))
+    assert "temperature = rare" in {row["strip"] for row in swarm_data(found, ONE)}
+
+
+def test_interactions_of_one_row_have_their_sign():
+    one = with_pairs(1)
+    cells = {(row["feature"], row["other"]): row["value"] for row in interaction_data(one, ONE)}
+    for (a, b), value in cells.items():
+        assert value == one.interaction_values[0, one.position(a), one.position(b)]
+    assert min(cells.values()) < 0
+    spec = str(draw(one, kind="interactions").spec)
+    assert "mean absolute" not in spec
+    assert "blueorange" in spec
+    assert "mean absolute" in str(draw(with_pairs(5), kind="interactions").spec).replace("', '", " ")
+
+
+def test_the_note_of_a_force_plot_is_true():
+    assert "only the largest arrows are named" in subtitle(draw(attribution(), kind="force"))

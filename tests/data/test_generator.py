@@ -94,7 +94,73 @@ def test_knots_are_at_most_101_and_rounded():
     X = np.random.default_rng(0).uniform(0, 1000, size=(5000, 1))
     (column,) = RowGenerator.learn(X).description["columns"]
     assert len(column["values"]) == 101
-    assert all(value == round(value, 1) for value in column["values"])
+    assert all(value == round(value, 2) for value in column["values"])
+    assert any(value != round(value, 1) for value in column["values"])
+
+
+def heavy():
+    rng = np.random.default_rng(0)
+    return {
+        "one outlier": np.append(rng.normal(50, 5, 60), 1e6),
+        "outliers on both sides": np.r_[-1e9, rng.normal(50, 5, 200), 1e12],
+        "lognormal": rng.lognormal(0, 8, 700),
+        "minus lognormal": -rng.lognormal(0, 8, 700),
+        "far from zero": 1e9 + rng.normal(0, 1e-3, 300),
+        "tied": np.where(rng.random(300) < 0.4, 0.123456789, rng.lognormal(0, 4, 300)),
+    }
+
+
+@pytest.mark.parametrize("case", heavy())
+@pytest.mark.parametrize("least", [2, 10])
+def test_each_knot_is_near_its_mean_for_its_neighbourhood_also_with_heavy_tails(case, least):
+    """The slow twin: means of neighbours, and no knot further from its own than a hundredth of the nearer gap."""
+    x = np.sort(heavy()[case])
+    generator = RowGenerator.learn(pd.DataFrame({"s": x}), least=least)
+    (column,) = generator.description["columns"]
+    if least == 2 and case == "one outlier":
+        assert len(column["values"]) == 31
+    means = []
+    for share in column["upper"]:
+        middle = next(k for k in range(len(x)) if k + 1 >= share * len(x) * (1 - 1e-12))
+        start = min(max(middle - least // 2, 0), len(x) - least)
+        means.append(sum(x[start : start + least] - x[start]) / least + x[start])
+    distinct = sorted(set(means))
+    for told, mean in zip(column["values"], means, strict=True):
+        gap = min(abs(mean - other) for other in distinct if other != mean)
+        assert abs(told - mean) <= gap / 100 * (1 + 1e-6) + 2 * np.spacing(abs(mean))
+    assert sorted(column["values"]) == column["values"]
+    drawn = generator.sample(500)["s"]
+    assert drawn.min() >= x[:least].mean() - 1e-12 * abs(x[0])
+    assert drawn.max() <= x[-least:].mean() + 1e-12 * abs(x[-1])
+    assert drawn.min() >= x[0]
+    assert drawn.max() <= x[-1]
+
+
+def test_a_value_that_many_rows_share_is_kept_between_the_knots():
+    x = np.where(np.arange(300) < 120, 0.123456789, np.random.default_rng(0).lognormal(1, 1, 300))
+    drawn = RowGenerator.learn(pd.DataFrame({"s": x})).sample(2000)["s"]
+    assert abs((drawn == 0.123456789).mean() - 0.4) <= Z * np.sqrt(0.24 / 2000) + 0.04
+
+
+@pytest.mark.parametrize("least", [2, 3, 10])
+def test_the_outermost_whole_numbers_and_days_are_not_told(least):
+    day = pd.Timestamp("2024-03-01")
+    table = pd.DataFrame({"k": range(100), "at": day + pd.to_timedelta(np.arange(100), unit="D")})
+    generator = RowGenerator.learn(table, least=least)
+    trimmed = (least - 1) / 2  # the mean of 0, 1, ..., least - 1
+    stored = generator.description["columns"][0]["values"]
+    assert stored[0] == np.ceil(trimmed)
+    assert stored[-1] == np.floor(99 - trimmed)
+    drawn = generator.sample(1000)
+    assert drawn["k"].between(stored[0], stored[-1]).all()
+    days = (drawn["at"] - day).dt.days
+    assert days.min() == stored[0]
+    assert days.max() == stored[-1]
+
+
+def test_whole_numbers_without_another_between_the_means_are_told_as_one():
+    (column,) = RowGenerator.learn(pd.DataFrame({"k": [3] * 7 + [4] * 8})).description["columns"]
+    assert set(column["values"]) == {4.0}  # means 3.3 and 3.8
 
 
 def test_rare_levels_and_rare_values_are_not_told():
@@ -199,8 +265,16 @@ def test_what_cannot_be_generated_is_refused(tmp_path):
         RowGenerator.learn(pd.DataFrame({"bin": pd.cut(X[:, 0], 2)}))
     with pytest.raises(InputError, match="least=31 does not suit 30 rows"):
         RowGenerator.learn(X, least=31)
-    with pytest.raises(InputError, match="n=0"):
-        RowGenerator.learn(X).sample(0)
+    for least in (10.5, True, "10", 1):
+        with pytest.raises(InputError, match=r"least=.* give a whole number from 2"):
+            RowGenerator.learn(X, least=least)
+    for n in (0, 2.5, True, "3"):
+        with pytest.raises(InputError, match=r"n=.* is no number of rows; give a whole number, at least 1"):
+            RowGenerator.learn(X).sample(n)
+    for seed in (-1, 0.5, "a"):
+        with pytest.raises(InputError, match="random_state is"):
+            RowGenerator.learn(X).sample(2, random_state=seed)
+    assert len(RowGenerator.learn(X, least=np.int64(5)).sample(np.int64(3))) == 3
     for text in ("[]", "{}", "no json"):
         (tmp_path / "other.json").write_text(text)
         with pytest.raises(InputError, match="holds no row generator"):

@@ -101,3 +101,37 @@ def test_rare_categories_are_together():
 def test_unknown_feature():
     with pytest.raises(pellucid.InputError, match="there is no feature 'seasn'; did you mean 'season'"):
         attribution().partner("seasn")
+
+
+# -- no partner where there is none ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [20, 45, 60, 150, N])
+@pytest.mark.parametrize("curve", [lambda a: a, np.square, np.exp, lambda a: np.floor(4 * a), np.sin])
+def test_a_feature_that_goes_with_it_is_no_partner_of_an_additive_one(curve, n):
+    for seed in range(5):
+        generator = np.random.default_rng(seed)
+        a = generator.normal(size=n)
+        b = a + 0.5 * generator.normal(size=n)
+        values = np.stack([curve(a) - curve(a).mean(), np.zeros(n)], axis=1)
+        found = attribution(values, feature_names=("a", "b"), members=(("a",), ("b",)), data=(a, b))
+        assert found.partner("a") is None
+
+
+def test_a_partner_that_goes_with_the_feature_is_found():
+    generator = np.random.default_rng(0)
+    a, c = generator.normal(size=(2, N))
+    b = a + 0.5 * generator.normal(size=N)
+    values = np.stack([a * b, np.zeros(N), np.zeros(N)], axis=1)
+    names = ("a", "b", "c")
+    found = attribution(values, feature_names=names, members=tuple((n,) for n in names), data=(a, b, c))
+    assert found.partner("a") == "b"
+
+
+def test_interactions_that_are_mere_rounding_are_none():
+    pairs = np.zeros((N, 4, 4))
+    pairs[:, 0, 0] = 5.0
+    pairs[:, 0, 1] = pairs[:, 1, 0] = 1e-12
+    assert scene(lambda x, z, w, k: 5 * x, interaction_values=pairs).partner("x") is None
+    pairs[:, 0, 1] = pairs[:, 1, 0] = 1e-3
+    assert scene(lambda x, z, w, k: 5 * x, interaction_values=pairs).partner("x") == "z"

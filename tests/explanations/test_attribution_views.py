@@ -295,3 +295,24 @@ def test_steps_are_told_in_their_order():
     told = steps.row(0).text()
     assert told.index("day = 3") < told.index("temp = 21.5") < told.index("season = fall")
     assert attribution().sequence(0).tolist() == [1, 0, 2]
+
+
+def test_a_sum_is_as_sure_as_what_is_left():
+    found = attribution([[5.0, 1.0, 0.5]], se=np.array([[0.1, 2.0, 3.0]]))
+    assert found.additivity.relative < 1e-8
+    assert found.sparse(1).se.tolist() == [[0.1, 0.1]]
+    assert found.group({"two": [*found.feature_names[:2]]}).se.tolist() == [[pytest.approx(2.1), 3.0]]
+    unknown = attribution([[5.0, 1.0, 0.5]], se=np.array([[np.nan, 2.0, 3.0]]))
+    assert unknown.sparse(1).se[0, 1] == 5.0
+
+
+def test_errors_of_interactions_follow_the_views():
+    rng = np.random.default_rng(0)
+    pairs, errors = rng.normal(size=(2, 2, 3, 3))
+    found = attribution(interaction_values=pairs, interaction_se=np.abs(errors))
+    assert found.row(1).interaction_se.shape == (1, 3, 3)
+    grouped = found.group({"both": ["temp", "day"]})
+    assert grouped.interaction_se.shape == grouped.interaction_values.shape
+    assert found.contrast(0).interaction_se is None
+    with pytest.raises(pellucid.InputError, match="row 1.5 is no position"):
+        found.row(1.5)

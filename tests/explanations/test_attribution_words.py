@@ -212,3 +212,16 @@ def test_each_cause_is_nearly_the_largest_that_is_left(values, shares):
 def test_how_many_causes(n):
     with pytest.raises(pellucid.InputError, match="whole number of causes"):
         attribution().causes(n)
+
+
+def test_main_causes_make_up_half_of_the_difference():
+    many = letters([1, 1, 1, 1, 1, 1, 1]).text("short")
+    assert "mainly" not in many
+    assert many.endswith(
+        "; the largest contributions in this direction were those of a = 0 (+1) and b = 0 (+1), "
+        "less than half of the difference."
+    )
+    assert "mainly because a = 0 contributed +1 and b = 0 contributed +1." in letters([1, 1, 1, 1]).text(
+        "short"
+    )
+    assert letters([5, -4]).text("short").endswith("a = 0 contributed +5; others partly cancel this.")

@@ -143,3 +143,18 @@ def test_the_other_charts_of_contributions_work_too(kind):
 def test_options_are_checked(options):
     with pytest.raises(InputError, match=next(iter(options))):
         ImageOptions(**options)
+
+
+def test_segments_inside_a_sum_are_grey_without_number_and_nan_on_the_map():
+    image = np.arange(24, dtype=np.uint8).reshape(4, 6) * 10
+    whole = found(image=image, absent=0)
+    few = whole.sparse(2)
+    folded = (few.entry_of == few.others)[few.segments]
+    assert folded.sum() == 16
+    np.testing.assert_array_equal(np.isnan(few.map()), folded)
+    np.testing.assert_array_equal(few.map()[~folded], whole.map()[~folded])
+    picture = overlay(few, "prediction", (120, 80))
+    corner = picture[5, 5].astype(int)
+    assert corner[0] == corner[1] == corner[2] < 210
+    assert len(number_data(few, "prediction", 6, (120, 80))) == 2
+    assert "grey: 4 others together +" in " ".join(chart(few).spec["title"]["subtitle"])

@@ -600,3 +600,15 @@ def contrast_is_nothing_in_any_colour():
         lambda images: np.ptp(images.reshape(len(images), -1).astype(float), axis=1), segmenter="grid"
     )
     return span.shap(striped)
+
+
+@fires("tolerance-missed")
+def a_tolerance_beyond_the_budget():
+    X = np.random.default_rng(3).normal(size=(200, 18))
+    return Explainer(crooked, X, background=2).shap(0, tolerance=1e-9, budget=2 * 400), (1e-9, np.inf)
+
+
+@silent("tolerance-missed")
+def a_tolerance_within_the_budget():
+    X = np.random.default_rng(3).normal(size=(200, 18))
+    return Explainer(lambda X: X @ np.arange(18.0), X, background=2).shap(0, tolerance=1e-3)

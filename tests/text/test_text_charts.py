@@ -158,3 +158,30 @@ def test_the_other_charts_of_contributions_work_too(kind):
 def test_options_are_checked(options):
     with pytest.raises(InputError, match=next(iter(options))):
         TextOptions(**options)
+
+
+def test_words_inside_a_sum_have_no_colour():
+    found = TextExplainer(letters, checks=False).shap("banana boat, no! papa").sparse(1)
+    boxes = box_data(found, "prediction", set_lines(found.source, found.spans.tolist(), 40))
+    assert [box["value"] for box in boxes] == [3.0, None, None, None]
+    assert [box["label"] for box in boxes[1:]] == ["+2"] * 3
+    assert "one of 3 others" in boxes[1]["word"]
+    spec = chart(found).spec
+    assert "grey: 3 others together +2" in " ".join(spec["title"]["subtitle"])
+    coloured = spec["datasets"][spec["layer"][0]["data"]["name"]]
+    assert [row["value"] for row in coloured] == [3.0]
+
+
+def test_a_group_says_that_its_words_share_a_colour():
+    found = TextExplainer(letters, checks=False).shap("banana no!").group({"all": ["banana", "no!"]})
+    boxes = box_data(found, "prediction", set_lines(found.source, found.spans.tolist(), 40))
+    assert all("in one colour" in box["word"] for box in boxes)
+
+
+@pytest.mark.parametrize(
+    "kind", ["waterfall", "force", "bar", "beeswarm", "stacked", "dependence", "decision"]
+)
+def test_an_empty_text_has_nothing_to_draw(kind):
+    found = TextExplainer(letters, checks=False).shap("")
+    with pytest.raises(InputError, match="there is nothing to draw: no part contributed"):
+        chart(found, kind=kind)

@@ -12,7 +12,7 @@ from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from pellucid.charts import attribution as contributions
 from pellucid.charts import theme
 from pellucid.charts.attribution.folding import half_widths
-from pellucid.charts.attribution.words import change
+from pellucid.charts.attribution.words import change, others_note, part_name
 from pellucid.charts.layout import grid, titled
 from pellucid.charts.masked_options import ImageOptions
 from pellucid.charts.masked_words import ends_note, panel_name
@@ -27,6 +27,7 @@ _SIDE = 300.0  # pixels of the longer side
 _SMALL = 190.0  # beside many others
 _SHARP = 2  # image pixels per pixel on screen
 _STRIPS = 48  # lines of tooltips
+_FOLDED = int(theme.EMPTY[1:3], 16)  # the grey of segments inside a sum of others
 _FAINT = 0.18  # of the picture's own brightness shines through the colour
 _COLUMNS = 4
 _WORTH_A_NUMBER = 0.1  # of the largest contribution
@@ -50,6 +51,7 @@ def body(attribution: ImageAttribution, options: ImageOptions) -> ChartType:
     notes = [
         ends_note(attribution),
         f"{len(attribution.players)} segments",
+        others_note(attribution, outputs),
         f"{hidden} outputs with lower predictions not shown" if hidden else "",
         caveat_note(attribution),
     ]
@@ -99,10 +101,13 @@ def _sampling(n: int, pixels: float) -> IntArray:
 
 
 def overlay(attribution: ImageAttribution, output: str, size: tuple[float, float]) -> AnyArray:
-    """The picture in grey under the colours of its segments, with the borders between them."""
+    """The picture in grey under the colours of its segments, with the borders between them; grey for a sum of others."""
     segments = enlarged(attribution.segments[..., None], size)[..., 0]
-    values = attribution.for_output(output).values[0][attribution.entry_of][segments]
+    entry = attribution.entry_of[segments]
+    values = attribution.for_output(output).values[0][entry]
     tint = painted(values, largest(attribution, output)).astype(np.float64)
+    if attribution.others is not None:
+        tint[entry == attribution.others] = _FOLDED
     brightness = (
         enlarged(_bytes(attribution.image)[..., :3], size).astype(np.float64).mean(axis=2, keepdims=True)
     )
@@ -139,7 +144,8 @@ def _picture(address: str, size: tuple[float, float]) -> alt.Chart:
 def strip_data(attribution: ImageAttribution, output: str, size: tuple[float, float]) -> list[Row]:
     """Rectangles that cover the segments roughly, line by line, to point at: their place in pixels and their words."""
     one = attribution.for_output(output)
-    halves, labels = half_widths(one)[0], one.labels(0)
+    halves = half_widths(one)[0]
+    names = [part_name(one, j) for j in range(len(one.feature_names))]
     height, width = one.segments.shape
     lines = min(_STRIPS, height)
     down = ((np.arange(lines) + 0.5) * height / lines).astype(np.intp)
@@ -156,7 +162,7 @@ def strip_data(attribution: ImageAttribution, output: str, size: tuple[float, fl
                     "y": line * size[1] / lines,
                     "y2": (line + 1) * size[1] / lines,
                     "value": value,
-                    "segment": labels[j],
+                    "segment": names[j],
                     "label": change(value, one.scale, float(halves[j])),
                 }
             )
@@ -166,8 +172,11 @@ def strip_data(attribution: ImageAttribution, output: str, size: tuple[float, fl
 def number_data(
     attribution: ImageAttribution, output: str, most: int, size: tuple[float, float]
 ) -> list[Row]:
-    """The numbers of the segments with the largest contributions, at their middles."""
-    values: FloatArray = attribution.for_output(output).values[0][attribution.entry_of]
+    """The numbers of the segments with the largest contributions, at their middles; none inside a sum of others."""
+    entry = attribution.entry_of
+    values: FloatArray = attribution.for_output(output).values[0][entry]
+    if attribution.others is not None:
+        values = np.where(entry == attribution.others, 0.0, values)
     least = _WORTH_A_NUMBER * largest(attribution, output)
     top = [k for k in np.argsort(-np.abs(values), kind="stable")[:most] if abs(values[k]) >= least]
     middles = attribution.centres * [size[1], size[0]]

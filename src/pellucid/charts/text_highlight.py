@@ -12,7 +12,7 @@ from altair.typing import ChartType
 from pellucid.charts import attribution as contributions
 from pellucid.charts import theme
 from pellucid.charts.attribution.folding import half_widths
-from pellucid.charts.attribution.words import change
+from pellucid.charts.attribution.words import change, others_note, part_name
 from pellucid.charts.layout import titled
 from pellucid.charts.masked_options import TextOptions
 from pellucid.charts.masked_words import ends_note, panel_name
@@ -50,6 +50,7 @@ def body(attribution: TextAttribution, options: TextOptions) -> ChartType:
     )
     notes = [
         *_notes(attribution, outputs),
+        others_note(attribution, outputs),
         _left_out(attribution, fragments, drawn),
         caveat_note(attribution),
     ]
@@ -74,7 +75,8 @@ def _left_out(attribution: TextAttribution, fragments: list[Fragment], drawn: li
     if len(drawn) == len(fragments):
         return ""
     seen = {fragment.word for fragment in drawn}
-    sizes = np.abs(attribution.stacked()[0]).sum(axis=1)[attribution.entry_of]
+    entry = attribution.entry_of
+    sizes = (np.abs(attribution.stacked()[0]).sum(axis=1) / np.bincount(entry))[entry]
     missing = [word for word in range(len(attribution.players)) if word not in seen]
     share = float(sizes[missing].sum() / (sizes.sum() or 1.0))
     lines = fragments[-1].line - drawn[-1].line
@@ -84,7 +86,7 @@ def _left_out(attribution: TextAttribution, fragments: list[Fragment], drawn: li
 
 
 def box_data(attribution: TextAttribution, output: str, fragments: list[Fragment]) -> list[Row]:
-    """One row per word and line: the box in pixels, and what the word contributes."""
+    """One row per word and line: the box in pixels, and what the word contributes; no value inside a sum of others."""
     one = attribution.for_output(output)
     entry, halves = one.entry_of, half_widths(one)[0]
     rows: list[Row] = []
@@ -100,9 +102,9 @@ def box_data(attribution: TextAttribution, output: str, fragments: list[Fragment
                 "x2": _FONT * (max(each.left + each.width for each in some) + 2 * _PAD),
                 "y": _FONT * _LINE * line + 1,
                 "y2": _FONT * _LINE * (line + 1) - 1,
-                "value": value,
+                "value": None if j == one.others else value,
                 "label": change(value, one.scale, float(halves[j])),
-                "word": one.label(j, 0),
+                "word": part_name(one, j),
             }
         )
     return rows
@@ -138,11 +140,17 @@ def _view(
     }
     tips = tooltips((attribution.unit, "word"), ("contribution", "label"))
     colour = signed_colour(attribution, output, width)
+    place: dict[str, Any] = {"x": alt.X("x", **x), "x2": "x2", "y": alt.Y("y", **y), "y2": "y2"}
+    own, folded = ([row for row in boxes if (row["value"] is None) == none] for none in (False, True))
     layers: list[ChartType] = [
-        alt.Chart(data(boxes))
-        .mark_rect(cornerRadius=3)
-        .encode(x=alt.X("x", **x), x2="x2", y=alt.Y("y", **y), y2="y2", color=colour, tooltip=tips)
+        alt.Chart(data(own)).mark_rect(cornerRadius=3).encode(**place, color=colour, tooltip=tips)
     ]
+    if folded:
+        layers.append(
+            alt.Chart(data(folded))
+            .mark_rect(cornerRadius=3, color=theme.EMPTY, opacity=0.5)
+            .encode(**place)
+        )
     for ink in sorted({row["ink"] for row in letters}):
         some = alt.Chart(data([row for row in letters if row["ink"] == ink]))
         layers.append(
@@ -151,11 +159,7 @@ def _view(
             )
         )
     # A box without colour on top: letters would hide the tooltip of their word.
-    layers.append(
-        alt.Chart(data(boxes))
-        .mark_rect(opacity=0)
-        .encode(x=alt.X("x", **x), x2="x2", y=alt.Y("y", **y), y2="y2", tooltip=tips)
-    )
+    layers.append(alt.Chart(data(boxes)).mark_rect(opacity=0).encode(**place, tooltip=tips))
     view = alt.layer(*layers).properties(width=width, height=height)
     if not named:
         return view

@@ -6,8 +6,10 @@ What is stored, and nothing else: for each feature its distribution, coarsely, a
 scores. With ``least`` (10 unless told) as the number of rows below which nothing is told:
 
 - a number of many values: at most 101 knots of its quantile function, each the mean of ``least`` neighbouring values, rounded
-  to a ten-thousandth of the range. The outermost knots are the means of the ``least`` smallest and largest values: nobody's own
-  minimum or maximum is stored or exceeded;
+  to a hundredth of its distance from the nearer of the knots beside it, or finer (kept as it is where all of these values are
+  equal). The outermost knots are the means of the ``least`` smallest and largest values, rounded inwards: no knot and no drawn
+  row is beyond them, and a minimum or maximum is stored only where ``least`` rows share it. The exception is whole numbers or
+  days of which none lies between the outermost means: the one nearest to their middle is told, and drawn always;
 - a number of few values (nine in ten rows share theirs with ``least`` rows or more): those values and their shares, the
   rarer ones counted to the nearest of them;
 - a category: the levels that ``least`` rows or more have, and their shares; rarer ones are dropped, also from the
@@ -40,7 +42,7 @@ from pellucid.data.copula import Copula, positive
 from pellucid.data.frame import Frame
 from pellucid.data.grid import snap
 from pellucid.data.margin import Margin
-from pellucid.data.schema import Feature
+from pellucid.data.schema import DAY, Feature
 from pellucid.data.table import Data
 from pellucid.data.template import column_labels, template, type_words
 from pellucid.errors import InputError
@@ -87,9 +89,9 @@ class RowGenerator:
         """Learn from a table of any kind; ``least`` is the number of rows below which nothing is told."""
         data = Data.of(X, feature_names=feature_names, categorical=categorical, sample_weight=sample_weight)
         words = type_words(data.frame)
-        if not 2 <= least <= len(data):
+        if not _whole(least) or not 2 <= least <= len(data):
             raise InputError(
-                f"least={least} does not suit {len(data)} rows; give a number from 2 to that of the rows."
+                f"least={least!r} does not suit {len(data)} rows; give a whole number from 2 to that of the rows."
             )
         copula = Copula.of(data)
         columns = [
@@ -109,7 +111,7 @@ class RowGenerator:
         description = {
             "format": _FORMAT,
             "library": data.frame.kind,
-            "least": least,
+            "least": int(least),
             "columns": columns,
             "gaps": {
                 data.schema.names[copula.gaps[k]]: float(copula.margins[p + k].upper[0]) for k in gaps
@@ -120,8 +122,10 @@ class RowGenerator:
 
     def sample(self, n: int, random_state: int = 0) -> Any:
         """``n`` rows in the caller's kind of table, with its names and types."""
-        if n < 1:
-            raise InputError(f"n={n} asks for no rows; ask for at least one.")
+        if not _whole(n) or n < 1:
+            raise InputError(f"n={n!r} is no number of rows; give a whole number, at least 1.")
+        if not _whole(random_state) or random_state < 0:
+            raise InputError(f"random_state is {random_state!r}; give a whole number, at least 0.")
         features, copula = self._features(), self._copula()
         codes = copula.sample(n, np.random.default_rng(random_state))
         drawn = [snap(feature, codes[:, j]) for j, feature in enumerate(features)]
@@ -183,6 +187,10 @@ class RowGenerator:
     def _template(self, features: list[Feature], drawn: list[FloatArray]) -> Frame:
         labels, words = zip(*((c["label"], c["type"]) for c in self.description["columns"]), strict=True)
         return template(self.description["library"], labels, words, features, drawn)
+
+
+def _whole(given: Any) -> bool:
+    return isinstance(given, int | np.integer) and not isinstance(given, bool)
 
 
 # -- what is told of one feature ---------------------------------------------------------------------
@@ -253,8 +261,37 @@ def _knots(
     order = np.argsort(codes, kind="stable")
     ascending, cumulated = codes[order], np.cumsum(weights[order])
     shares = np.linspace(0.0, 1.0, min(_KNOTS - 1, max(1, len(codes) // least)) + 1)
-    middle = np.searchsorted(cumulated, shares * cumulated[-1])
+    middle = np.searchsorted(
+        cumulated, shares * cumulated[-1] * (1 - 1e-12)
+    )  # sums that differ by rounding are equal
     start = np.clip(middle - least // 2, 0, len(codes) - least)
-    means = ascending[start[:, None] + np.arange(least)].mean(axis=1)
-    digits = 4 - int(np.ceil(np.log10(max(means[-1] - means[0], 1e-300))))
-    return snap(feature, np.round(means, digits)).tolist(), shares.tolist()
+    around = ascending[start[:, None] + np.arange(least)]
+    first, last = around[:, 0], around[:, -1]
+    means = first + (around - first[:, None]).mean(axis=1)  # exact where all are equal
+    told = np.where(first == last, means, _rounded(means))
+    return _inside(feature, told, means).tolist(), shares.tolist()
+
+
+def _rounded(means: FloatArray) -> FloatArray:
+    """Each to a hundredth of the distance from the nearer of its neighbours, or finer; the outermost inwards."""
+    knots, place = np.unique(means, return_inverse=True)
+    if len(knots) == 1:
+        return means
+    gaps = np.diff(knots)
+    nearer = np.minimum(np.append(gaps, np.inf), np.append(np.inf, gaps))
+    digits = np.ceil(2 - np.log10(nearer)).astype(int)
+    knots[0] += 10.0 ** -digits[0] / 2
+    knots[-1] -= 10.0 ** -digits[-1] / 2
+    told = [round(knot, digit) for knot, digit in zip(knots.tolist(), digits.tolist(), strict=True)]
+    return np.array(told)[place]
+
+
+def _inside(feature: Feature, told: FloatArray, means: FloatArray) -> FloatArray:
+    """Values the feature can take, none beyond the outermost means."""
+    low, high = means.min(), means.max()
+    step = {"integer": 1.0, "date": DAY if feature.whole_days else 1.0}.get(feature.kind)
+    if step is not None:
+        low, high = np.ceil(low / step) * step, np.floor(high / step) * step
+    if low > high:
+        low = high = snap(feature, np.array([(means.min() + means.max()) / 2]))[0]
+    return np.clip(snap(feature, told), low, high)

@@ -136,6 +136,14 @@ class Data:
         frame = self.frame.from_columns([self.pool(j, column) for j, column in enumerate(codes)])
         return self._of_rows(frame, codes)
 
+    def mixed(self, generator: np.random.Generator) -> Data:
+        """As many rows again, in which every column is shuffled by itself."""
+        columns = {
+            j: self.frame.gather(self.frame.native_column(j), generator.permutation(len(self)))
+            for j in range(len(self.frame.names))
+        }
+        return self.like(self.frame.replace(columns), None)
+
     def of_codes(self, codes: FloatArray) -> Data:
         """Rows ``(n, features)`` of codes as a table of this type."""
         columns = tuple(np.ascontiguousarray(column) for column in codes.T)

@@ -14,7 +14,13 @@ from pellucid.data import Data
 from pellucid.diagnostics.fooled import fooled_caveat
 from pellucid.diagnostics.general import general_caveats
 from pellucid.diagnostics.off_data import off_data_caveat
-from pellucid.diagnostics.sampling_checks import conditional_game, dense_answer, imprecise, sparse_answer
+from pellucid.diagnostics.sampling_checks import (
+    conditional_game,
+    dense_answer,
+    imprecise,
+    missed_tolerance,
+    sparse_answer,
+)
 from pellucid.explanations import Attribution
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.words import number, percent
@@ -55,6 +61,7 @@ def attribution_caveats(
     caveats.extend(conditional_game(result, result.settings.get("effective")))
     caveats.extend(dense_answer(result))
     caveats.extend(sparse_answer(result))
+    caveats.extend(missed_tolerance(result))
     if result.game == "marginal" and result.method not in ("tree", "linear"):
         caveats.extend(fooled_caveat(predictor, data, rows, players, run))
     if result.game == "marginal":

@@ -70,17 +70,23 @@ def _cut(result: MaskedAttribution, blocks: IntArray, joint: FloatArray) -> Iter
     if share > _CUT:
         b, k = np.unravel_index(int(np.argmax(missed)), missed.shape)
         first, last = np.flatnonzero(blocks == b)[[0, -1]]
+        output = f" to {result.output_names[k]}" if len(result.output_names) > 1 else ""
         yield Caveat(
             code="cut-dependence",
             message=(
-                f"The contributions depend on how the whole is cut into {result.part}s: those from {result.players[first]} to {result.players[last]} "
-                f"contribute {number(float(together[b, k]), sign=True)} one by one, but {number(float(joint[b, k]), sign=True)} as one piece "
+                f"The contributions depend on how the whole is cut into {result.part}s: {_pieces(result.players[first], result.players[last])} "
+                f"contribute {number(float(together[b, k]), sign=True)}{output} one by one, but {number(float(joint[b, k]), sign=True)} as one piece "
                 f"(over all pieces {percent(share)} of the contributions differ)."
             ),
             value=share,
             threshold=_CUT,
             advice=f"The {result.part}s act together: ask for interactions=True, or explain larger pieces as well and read both.",
         )
+
+
+def _pieces(first: str, last: str) -> str:
+    """A block of neighbouring parts, by its ends."""
+    return f'those from "{first}" to "{last}"'
 
 
 def _absence(result: MaskedAttribution, bases: Mapping[str, FloatArray]) -> Iterator[Caveat]:

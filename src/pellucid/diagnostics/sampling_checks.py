@@ -202,3 +202,22 @@ def sparse_answer(result: Attribution) -> Iterator[Caveat]:
         threshold=0.0,
         advice="Leave sparse= out for the shares of all features; .sparse(k) of that result sums the small ones.",
     )
+
+
+# -- tolerance-missed --------------------------------------------------------------------------------
+
+
+def missed_tolerance(result: Attribution) -> Iterator[Caveat]:
+    """Sampling ended before all intervals were as narrow as asked for."""
+    wanted = result.settings.get("tolerance")
+    if wanted is None:
+        return
+    widest = 1.96 * float(result.se.max(initial=0.0))
+    if widest > float(wanted):
+        yield Caveat(
+            code="tolerance-missed",
+            message=f"The tolerance of {number(float(wanted))} was not reached: the widest 95% interval is ± {number(widest)}.",
+            value=widest,
+            threshold=float(wanted),
+            advice="Give a larger budget=, explain fewer rows, or accept a larger tolerance=.",
+        )

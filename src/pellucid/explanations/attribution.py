@@ -44,7 +44,8 @@ class Attribution(Explanation):
     ``prediction`` (rows, or rows x outputs) is where they lead, on the explained `scale`; what is missing is in
     `residual`. ``data`` holds, for each feature, its value in every row (for a group, those of its
     ``members`` in words). ``interaction_values`` (rows, features, features), where asked for, has half of each
-    pair's interaction off the diagonal and what is left of the feature's contribution on it. ``game`` says what
+    pair's interaction off the diagonal and what is left of the feature's contribution on it, ``interaction_se`` their standard errors
+    where they are estimates. ``game`` says what
     an absent feature is, ``background`` how many rows stand for it.
 
     ``rarity`` (rows, features) is the share of reference rows whose value is at least as extreme, NaN where that is
@@ -60,6 +61,7 @@ class Attribution(Explanation):
     data: tuple[AnyArray, ...]
     members: tuple[tuple[str, ...], ...] = ()
     interaction_values: FloatArray | None = None
+    interaction_se: FloatArray | None = None
     background: int = 0
     rarity: FloatArray | None = None
     side: FloatArray | None = None
@@ -144,6 +146,8 @@ class Attribution(Explanation):
 
     def row(self, i: int) -> Self:
         """The contributions in one row alone, by its place among the explained rows."""
+        if isinstance(i, bool) or not isinstance(i, int | np.integer):
+            raise InputError(f"row {i!r} is no position; give a whole number from 0 to {len(self) - 1}.")
         if not 0 <= i < len(self):
             raise InputError(
                 f"row {i} is out of range: {len(self)} rows are explained, 0 to {len(self) - 1}."
@@ -172,7 +176,7 @@ class Attribution(Explanation):
         return order if self.others is None else np.append(order[order != self.others], self.others)
 
     def _arrays(self) -> dict[str, Any]:
-        names = ("values", "se", "base", "prediction", "interaction_values", "hidden")
+        names = ("values", "se", "base", "prediction", "interaction_values", "interaction_se", "hidden")
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
     # -- views ---------------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 """Contributions seen otherwise: fewer of them, in groups, against another row, for the other of two classes.
 
 Every view adds up like the contributions it comes from. Errors of sums and differences are bounds: the errors
-are added as if they were all in step, because those of one sample usually are, at least in part.
+are added as if they were all in step, because those of one sample usually are, at least in part. Where all
+contributions add up to a known difference, a sum is as uncertain as the sum of those left: the smaller bound holds.
 """
 
 from __future__ import annotations
@@ -12,15 +13,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from pellucid.arrays import AnyArray, FloatArray
+from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.errors import InputError, nearest
 from pellucid.explanations.attribution_words import shown_value
 
 if TYPE_CHECKING:
-    from pellucid.explanations.attribution import Attribution
+    from pellucid.explanations.attribution import Additivity, Attribution
 
 A = TypeVar("A", bound="Attribution")
 Part = tuple[str, tuple[int, ...]]  # a name and the positions of the features in it
+
+_ADDS_UP = 1e-8  # what may be missing, as a share of the row's numbers
 
 # What a class's numbers become when they are told for the other of two classes.
 _MIRRORED_AT = {"probability": 1.0, "log-odds": 0.0}
@@ -72,7 +75,7 @@ def contrast(found: A, other: int) -> A:
     pairs = found.interaction_values
     return replace(
         found, values=found.values - one.values, se=found.se + one.se, base=one.prediction[0],
-        interaction_values=None if pairs is None else pairs - pairs[other],
+        interaction_values=None if pairs is None else pairs - pairs[other], interaction_se=None,
         against=f"row {other}",
         instead=tuple("" if found.grouped(j) else shown_value(column[0]) for j, column in enumerate(one.data)),
         settings={**found.settings, "contrast": int(other)},
@@ -104,17 +107,37 @@ def _merged(found: A, parts: Sequence[Part]) -> A:
     def summed(array: FloatArray, axis: int = 1) -> FloatArray:
         return np.stack([array.take(list(members), axis).sum(axis) for members in places], axis)
 
+    exact = found.additivity
+    errors = [
+        found.se[:, members[0]] if len(members) == 1 else sum_error(found.se, members, exact, 1)
+        for members in places
+    ]
     pairs, rare, side = found.interaction_values, found.rarity, found.side
     names = found.members or tuple((name,) for name in found.feature_names)
     return replace(
-        found, values=summed(found.values), se=summed(found.se), feature_names=tuple(name for name, _ in parts),
+        found, values=summed(found.values), se=np.stack(errors, 1), feature_names=tuple(name for name, _ in parts),
         members=tuple(tuple(name for j in members for name in names[j]) for members in places),
         data=tuple(_cells(found, members) for members in places),
         interaction_values=None if pairs is None else summed(summed(pairs, 1), 2),
+        interaction_se=None if found.interaction_se is None else summed(summed(found.interaction_se, 1), 2),
         rarity=None if rare is None else np.stack([np.fmin.reduce(rare[:, list(m)], axis=1) for m in places], axis=1),
         side=None if side is None else np.stack([side[:, m[0]] * (len(m) == 1) for m in places], axis=1),
         instead=tuple(found.instead[m[0]] if len(m) == 1 else "" for m in places) if found.instead else (),
     )  # fmt: skip
+
+
+def sum_error(
+    errors: FloatArray, members: Sequence[int] | IntArray, exact: Additivity, axis: int = 0
+) -> FloatArray:
+    """A bound of the error of the sum of ``members``: their errors added, or those of all others if that is less.
+
+    The others count only where base and contributions add up to the prediction; an unknown error (NaN) bounds nothing.
+    """
+    inside = np.isin(np.arange(errors.shape[axis]), members)
+    bound = errors.compress(inside, axis).sum(axis)
+    if not exact.relative <= _ADDS_UP:
+        return np.asarray(bound)
+    return np.fmin(bound, errors.compress(~inside, axis).sum(axis))
 
 
 def _cells(found: Attribution, members: tuple[int, ...]) -> AnyArray:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pellucid.explanations.attribution import Attribution
 
 _SAID = 10  # features named one by one
+_MAIN = 0.5  # of the difference: causes that make up less are not the main ones
 _SECOND = 0.25  # of the first cause: a smaller second one is not worth a word
 
 GAMES = {
@@ -68,8 +69,14 @@ _HOW = {
 def _how(found: Attribution) -> str:
     """Which way gave the numbers, and why it was taken."""
     how = _HOW.get(found.method)
+    if found.settings.get("method") == "breakdown" and found.settings.get("order") != "all":
+        return " Step by step, in this order: a contribution is what changed when the feature became known after those before it; another order can give others."
     if how is None or found.settings.get("method") != "shap":
         return ""
+    if found.method == "linear" and (found.se > 0).any():
+        how = "Estimated from the terms of the model"
+    if "draws" in found.settings:
+        how = f"{how.removeprefix('Exact, f').replace('rom all', 'From all')}, each worth the mean of {found.settings['draws']} draws, whose own error is not in the intervals"
     counts = {name: f"{found.settings.get(name, '')}" for name in ("coalitions", "orders")}
     why = found.settings.get("why")
     return f" {how.format(**counts)}{f' ({why})' if why else ''}."
@@ -137,7 +144,21 @@ def _short(one: Attribution) -> str:
         if -pushes(one)[against] > np.abs(values[chosen]).max()
         else ""
     )
-    return f"{start}, mainly because {listed(said)}{although}."
+    share = float(np.abs(values[chosen]).sum()) / abs(difference(one))
+    if share < _MAIN:
+        largest = [
+            f"{labels[j]}{remark(one, j)} ({amount(float(values[j]), _half(one)[0, j])})" for j in chosen
+        ]
+        were = (
+            "contribution in this direction was that"
+            if len(chosen) == 1
+            else "contributions in this direction were those"
+        )
+        return (
+            f"{start}; the largest {were} of {listed(largest)}, less than half of the difference{although}."
+        )
+    cancelled = "; others partly cancel this" if share > 1 / _MAIN and not although else ""
+    return f"{start}, mainly because {listed(said)}{although}{cancelled}."
 
 
 # -- several rows ------------------------------------------------------------------------------------

@@ -67,9 +67,15 @@ class ImageAttribution(MaskedAttribution):
         return np.asarray(np.stack(sums, axis=1) / sizes[:, None] / [height, width])
 
     def map(self, output: str | None = None) -> FloatArray:
-        """The contribution of the segment of every pixel ``(height, width)``, to one output."""
+        """The contribution of the segment of every pixel ``(height, width)``, to one output.
+
+        After `sparse`, NaN in the segments that were summed; after `group`, the sum in every segment of the group.
+        """
         one = self.for_output(self.output_names[0] if output is None else output)
-        return np.asarray(one.values[0][self.entry_of][self.segments])
+        values = one.values[0].copy()
+        if self.others is not None:
+            values[self.others] = np.nan
+        return np.asarray(values[self.entry_of][self.segments])
 
     def label(self, j: int, i: int) -> str:
         del i

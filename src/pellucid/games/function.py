@@ -31,10 +31,11 @@ class FunctionGame(Game):
     ) -> None:
         self.players = players
         self._value, self._run, self._batch = value, run or Run(), batch
+        self.outputs = 0  # not known before the first answer
         nobody = self._ask(np.zeros((1, players), dtype=np.bool_))
+        self.outputs = nobody.shape[1]
         everybody = self._ask(np.ones((1, players), dtype=np.bool_))
         self._ends = nobody, everybody
-        self.outputs = nobody.shape[1]
 
     def ends(self) -> tuple[FloatArray, FloatArray]:
         return self._ends
@@ -56,15 +57,24 @@ class FunctionGame(Game):
         with self._run.counting(len(coalitions)):
             given = self._value(coalitions.copy())
         try:
-            worth = np.asarray(given, dtype=np.float64)
+            plain = np.asarray(given)
+            worth = plain.real.astype(np.float64)
         except (TypeError, ValueError):
             raise InputError(
                 "value(coalitions) returned something that is no number; return one number per coalition."
             ) from None
+        if np.iscomplexobj(plain):
+            raise InputError("value(coalitions) returned complex numbers; return real ones.")
         worth = worth[:, None] if worth.ndim == 1 else worth
         if worth.ndim != 2 or len(worth) != len(coalitions):
             raise InputError(
                 f"value(coalitions) returned shape {np.shape(given)} for {len(coalitions)} coalitions; return one number per coalition."
+            )
+        if not worth.shape[1]:
+            raise InputError("value(coalitions) returned no outputs; return one number per coalition.")
+        if self.outputs and worth.shape[1] != self.outputs:
+            raise InputError(
+                f"value(coalitions) returned {worth.shape[1]} outputs after {self.outputs}; return as many for all coalitions."
             )
         if not np.isfinite(worth).all():
             who = np.flatnonzero(coalitions[int(np.flatnonzero(~np.isfinite(worth).all(axis=1))[0])])

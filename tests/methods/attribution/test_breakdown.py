@@ -111,6 +111,32 @@ def test_steps_of_several_features_enter_together():
     assert found.settings["order"] == [["x2", "x0:x3", "x1"]]
 
 
+def test_joint_steps_have_names_of_their_own():
+    f, X = crooked(4, 4)
+    frame = pd.DataFrame(X, columns=["a", "b", "a:b", "b:a:b"])
+    model = lambda Z: f(np.asarray(Z))  # noqa: E731
+    found = explained(model, frame, 0, order=[("a", "b"), "a:b", "b:a:b"], checks=True)
+    assert found.feature_names == ("a:b", "b:a:b", "a:b (2)")
+    assert found.settings["order"] == [["a:b (2)", "a:b", "b:a:b"]]
+    v = game_of(f, X[0], X)
+    np.testing.assert_allclose(found.values[0], [v[7] - v[3], v[15] - v[7], v[3] - v[0]], atol=1e-12)
+    twins = explained(model, frame, 0, order=[("b", "a:b"), ("a", "b:a:b")])
+    assert twins.feature_names == ("a:b:a:b", "b:a:b (2)")
+    for row in range(6):
+        pairs = explained(model, frame, row, interactions=True)
+        assert len(set(pairs.feature_names)) == pairs.values.shape[1]
+        assert set(pairs.settings["order"][0]) == set(pairs.feature_names)
+    assert "a:b (2)" in found.text()
+
+
+def test_two_joint_steps_of_one_name_are_told_apart():
+    f, X = crooked(4, 4)
+    frame = pd.DataFrame(X, columns=["a", "b:c", "a:b", "c"])
+    found = explained(lambda Z: f(np.asarray(Z)), frame, 0, order=[("a:b", "c"), ("a", "b:c")])
+    assert found.feature_names == ("a:b:c", "a:b:c (2)")
+    assert found.members == (("a", "b:c"), ("a:b", "c"))
+
+
 # -- theorems ----------------------------------------------------------------------------------------
 
 
@@ -165,6 +191,15 @@ def test_rounding_is_no_effect_and_no_interaction():
             found = explained(lambda Z: Z @ b + 1000.1, X, row, **options)
             assert found.feature_names == ("x0", "x1", "x2", "x3", "x4", "x5")
             np.testing.assert_array_equal(found.values[0, 3:], 0.0)
+
+
+@pytest.mark.parametrize("level", [1e6, 1e9, 1e12])
+def test_small_effects_on_a_high_level_are_no_rounding(level):
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    plain = explained(lambda Z: Z[:, 0] * Z[:, 1], X, [0, 3], order=[0, 1])
+    found = explained(lambda Z: Z[:, 0] * Z[:, 1] + level, X, [0, 3], order=[0, 1])
+    assert np.abs(plain.values).min() > 0.01
+    np.testing.assert_allclose(found.values, plain.values, atol=8 * np.spacing(level))
 
 
 def test_effects_that_cancel_make_no_pairs():

@@ -118,7 +118,7 @@ def test_errors_are_those_of_leaving_a_pair_out_and_fitting_again(parity, seed, 
 @many
 @given(seeds, st.integers(3, 6), st.integers(4, 14))
 def test_curve_and_noise_are_those_of_least_error(parity, seed, p, pairs):
-    """Of one game the best on the grid, with a free part that is nearly so; nobody and everybody do not count."""
+    """Of one game the best on the grid (of noises within 1% the largest), with a free part that is nearly so."""
     halves, worth = sample(seed, p, pairs, games=1)
     fit = regress(halves, worth, parity)
     corners = sides(halves)
@@ -130,7 +130,7 @@ def test_curve_and_noise_are_those_of_least_error(parity, seed, p, pairs):
             inverse = np.linalg.inv(curved + nearly_free + noise * np.eye(len(halves)))
             errors = (inverse @ worth)[:, 0] / np.diag(inverse)
             losses[curve, noise] = np.mean(errors[1:] ** 2)
-    assert losses[fit.curve, fit.noise] <= min(losses.values()) * (1 + 1e-4)
+    assert losses[fit.curve, fit.noise] <= min(losses.values()) * 1.0101
 
 
 @many

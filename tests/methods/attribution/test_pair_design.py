@@ -75,16 +75,16 @@ def test_allocations_add_up_and_never_shrink(p, n, more):
 
 @pytest.mark.parametrize(("p", "n"), [(10, 200), (30, 500), (200, 2000), (1200, 4000)])
 def test_sizes_are_drawn_in_proportion_to_the_root_of_their_weight(p, n):
-    """Neyman: the weight of a stratum's pairs is 1 / sqrt(s (p - s)), unless it is exhausted."""
+    """Neyman: the weight of a stratum's pairs is 1 / sqrt(s (p - s)), unless it is exhausted; single players come first."""
     counts = np.array(design(p).allocation(n), dtype=float)
     sizes = np.arange(1, len(counts) + 1)
     totals = np.array([float(min(comb(p, int(s)) // (2 if 2 * s == p else 1), 2**62)) for s in sizes])
     level = counts * np.sqrt(sizes * (p - sizes))
-    open_ = counts < totals
+    open_, rest = counts < totals, sizes > 1
     step = np.sqrt(sizes * (p - sizes))
-    rate = (level + step)[open_].min()
-    assert (level[open_] <= rate + 1e-9).all()
-    assert (level[~open_] <= rate + 1e-9).all()
+    rate = (level + step)[open_ & rest].min()
+    assert (level[rest] <= rate + 1e-9).all()
+    assert counts[0] >= counts[1:].max(initial=0) or counts[0] == totals[0]
 
 
 @pytest.mark.parametrize("p", [2, 3, 64, 65, 257, 1023, 1200])

@@ -146,7 +146,17 @@ def test_numbers_of_players_that_are_none(n):
         (lambda S: np.where(S[:, 1] & ~S[:, 0], np.nan, 1.0), {}, r"not finite for the coalition of players \[1"),
         (lambda S: S.sum(axis=1), {"order": 3}, "give 1 for the players' values or 2"),
         (lambda S: S.sum(axis=1), {"names": ["a", "a", "b"]}, "names has 2 different names for 3 players"),
+        (lambda S: S.sum(axis=1), {"names": ["a", "b", "c", "c"]}, "names has 4 names for 3 players"),
         (lambda S: S.sum(axis=1), {"method": "tree"}, "method='tree' is not known"),
+        (lambda S: S.sum(axis=1), {"random_state": -1}, "random_state is -1; give a whole number, at least 0"),
+        (lambda S: S.sum(axis=1), {"random_state": "a"}, "random_state is 'a'; give a whole number"),
+        (lambda S: S.sum(axis=1), {"random_state": True}, "random_state is True; give a whole number"),
+        (np.zeros(8), {}, "value is ndarray, which cannot be called; give a function of coalitions"),
+        (lambda S: S.sum(axis=1) + 0j, {}, "returned complex numbers; return real ones"),
+        (lambda S: [1j] * len(S), {}, "returned complex numbers; return real ones"),
+        (lambda S: np.zeros((len(S), 0)), {}, "returned no outputs"),
+        (lambda S: np.zeros((len(S), 1 + S.all())), {}, "returned 2 outputs after 1; return as many"),
+        (lambda S: np.zeros((len(S), 1 + (len(S) > 1))), {}, "returned 2 outputs after 1; return as many"),
     ],
 )  # fmt: skip
 def test_refusals_name_the_remedy(value, options, message):

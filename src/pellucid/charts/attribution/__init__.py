@@ -22,6 +22,7 @@ from pellucid.charts.attribution.words import title, view_name, who_and_where
 from pellucid.charts.layout import by_output, titled
 from pellucid.charts.options import AttributionOptions
 from pellucid.charts.text import caveat_note
+from pellucid.errors import InputError
 from pellucid.explanations import Attribution
 
 _COLUMNS = 2  # outputs side by side
@@ -51,6 +52,10 @@ _PICTURES = {
 
 def body(attribution: Attribution, options: AttributionOptions) -> ChartType:
     """The Altair chart of contributions."""
+    if not attribution.feature_names:
+        raise InputError(
+            "there is nothing to draw: no part contributed; plot() without kind= shows the whole."
+        )
     kind = options.kind
     if kind == "auto":
         kind = "waterfall" if len(attribution) == 1 else "beeswarm"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 import altair as alt
@@ -85,11 +84,15 @@ def swarm_data(attribution: Attribution, output: str, max_display: int = 20) -> 
 
 
 def strips(one: Attribution, j: int, name: str, rows: IntArray, most: int) -> list[tuple[str, IntArray]]:
-    """The strips of a feature with their rows: one, or one per frequent category from high to low contribution."""
+    """The strips of a feature with their rows: one, or one per category from high to low contribution.
+
+    Categories that hold little of the absolute contributions share the last strip.
+    ."""
     if not _nominal(one, j):
         return [(name, rows)]
     words = np.array([shown_value(one.data[j][i]) for i in rows], dtype=object)
-    ranked = [word for word, _ in Counter(words.tolist()).most_common()]
+    sizes = {word: float(np.abs(one.values[rows[words == word], j]).sum()) for word in dict.fromkeys(words)}
+    ranked = sorted(sizes, key=lambda word: -sizes[word])
     kept, rest = fold(np.arange(len(ranked)), most)
     parts = [
         (f"{shortened(name, 26)} = {shortened(ranked[k], 16)}", rows[words == ranked[k]]) for k in kept

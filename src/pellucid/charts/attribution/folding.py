@@ -8,6 +8,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.explanations import Attribution
+from pellucid.explanations.attribution_views import sum_error
 
 UP, DOWN = "up", "down"
 
@@ -28,8 +29,14 @@ def steps(one: Attribution, row: int, max_display: int) -> list[Step]:
     kept, rest = fold(one.sequence(row), max_display)
     found = [Step(labels[j], float(values[j]), float(half[j])) for j in kept]
     if len(rest):
-        found.append(Step(f"{len(rest)} others", float(values[rest].sum()), float(half[rest].sum())))
+        found.append(Step(f"{len(rest)} others", float(values[rest].sum()), _half_of_sum(one, row, rest)))
     return found
+
+
+def _half_of_sum(one: Attribution, row: int, members: IntArray) -> float:
+    """Half of the 95% interval of a sum of contributions, as wide as it can be."""
+    low, high = one.interval()
+    return float(np.nan_to_num(sum_error((high - low)[row] / 2, members, one.additivity)))
 
 
 def fold(order: IntArray, most: int) -> tuple[IntArray, IntArray]:

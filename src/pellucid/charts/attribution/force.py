@@ -27,10 +27,10 @@ _ARROW = 26.0  # height of the arrows
 
 
 def notes(attribution: Attribution, _: AttributionOptions) -> list[str]:
-    """Which rows, and where the names are that found no room."""
+    """Which rows, what the colours are, and why not every arrow has a name."""
     return [
         *rows_note(min(MOST_ROWS, len(attribution)), attribution, "the first "),
-        "orange pushes up, blue down; arrows without a name are small",
+        "orange pushes up, blue down; only the largest arrows are named",
     ]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pellucid.charts.attribution.folding import UP
-from pellucid.charts.attribution.words import shortened
+from pellucid.charts.attribution.words import short_label
 from pellucid.charts.scales import Limits, Row, limits_of
 
 LETTER = 6.1  # pixels
@@ -40,10 +40,15 @@ def named(arrows: list[Row]) -> list[Row]:
     worth = [each for n, each in enumerate(order) if n == 0 or abs(each["end"] - each["start"]) >= least]
     sides = [[each for each in worth if (each["sort"] == UP) == up][:_SIDE] for up in (True, False)]
     return [
-        {**each, "at": (each["start"] + each["end"]) / 2, "text": f"{shortened(each['full'], _LETTERS)} ({each['label']})"}
+        {**each, "at": (each["start"] + each["end"]) / 2, "text": _words(each, _LETTERS)}
         for side in sides
         for each in side
     ]  # fmt: skip
+
+
+def _words(arrow: Row, most: int) -> str:
+    """What an arrow stands for, at most about so long, and its contribution in full."""
+    return f"{short_label(arrow['full'], most)} ({arrow['label']})"
 
 
 def axis_of(values: Sequence[float], words: list[Row], width: float) -> Axis:
@@ -66,13 +71,15 @@ def axis_of(values: Sequence[float], words: list[Row], width: float) -> Axis:
 
 
 def hung(words: list[Row], axis: Axis) -> list[Row]:
-    """The words with their line, and cut where the margin is not enough."""
+    """The words with their line; names are cut where the margin is not enough, numbers never."""
     found: list[Row] = []
     for up in (True, False):
         side = [each for each in words if (each["sort"] == UP) == up]
         places = [axis.pixel(each["at"]) if up else axis.width - axis.pixel(each["at"]) for each in side]
         texts = [
-            shortened(each["text"], max(int(place / LETTER), 6))
+            each["text"]
+            if LETTER * len(each["text"]) <= place
+            else _words(each, min(_LETTERS, max(int(place / LETTER) - len(each["label"]) - 3, 6)))
             for each, place in zip(side, places, strict=True)
         ]
         lines = flags(places, [LETTER * len(text) for text in texts])

@@ -1,4 +1,4 @@
-"""A heat map of mean absolute interaction values."""
+"""A heat map of interaction values: with their sign for one row, the mean absolute ones of several."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import altair as alt
 import numpy as np
 from altair.typing import ChartType
 
+from pellucid.arrays import FloatArray
 from pellucid.charts import theme
 from pellucid.charts.attribution.words import not_shown, short_names
 from pellucid.charts.marks import text_layers
@@ -36,7 +37,7 @@ def interaction_data(attribution: Attribution, output: str, max_display: int = 1
         )
     order = attribution.ranking[:max_display]
     names = short_names(attribution.feature_names[j] for j in order)
-    sizes = np.abs(one.interaction_values).mean(axis=0)[np.ix_(order, order)]
+    sizes = _averaged(one, one.interaction_values)[np.ix_(order, order)]
     largest = _largest(attribution)
     rows: list[Row] = []
     for a, name in enumerate(names):
@@ -48,17 +49,23 @@ def interaction_data(attribution: Attribution, output: str, max_display: int = 1
                     "other": other,
                     "sort": "on its own" if a == b else "half of the interaction",
                     "value": size,
-                    "value_text": shown(size, one.scale, change=True).lstrip("+"),
-                    "label": number(100 * size if one.scale == "probability" else size),
-                    "ink": "white" if size > 0.55 * largest else "black",
+                    "value_text": shown(size, one.scale, change=True).lstrip("" if len(one) == 1 else "+"),
+                    "label": number(100 * size if one.scale == "probability" else size, sign=len(one) == 1),
+                    "ink": "white" if abs(size) > (0.75 if len(one) == 1 else 0.55) * largest else "black",
                 }
             )
     return rows
 
 
+def _averaged(attribution: Attribution, pairs: FloatArray) -> FloatArray:
+    """The values of the only row, or the mean absolute ones."""
+    return np.asarray(pairs[0] if len(attribution) == 1 else np.abs(pairs).mean(axis=0))
+
+
 def _largest(attribution: Attribution) -> float:
-    """The largest mean size in any output: they share their colours, so that views compare."""
-    return float(np.abs(attribution.stacked("interaction_values")).mean(axis=0).max(initial=0.0))
+    """The largest size in any output: they share their colours, so that views compare."""
+    averaged = _averaged(attribution, attribution.stacked("interaction_values"))
+    return float(np.abs(averaged).max(initial=0.0))
 
 
 def view(attribution: Attribution, output: str, options: AttributionOptions, _: float) -> ChartType:
@@ -70,16 +77,29 @@ def view(attribution: Attribution, output: str, options: AttributionOptions, _: 
     wide, height = options.width or size, options.height or size * (0.7 if printed else 1.0)
     x = alt.X("other", **level_axis(None, names, wide, cells=True, labelAngle=-45))
     y = alt.Y("feature", **level_axis(None, names, height, cells=True))
-    top = _largest(attribution) or 1.0
+    top, single = _largest(attribution) or 1.0, len(attribution) == 1
     only = output if len(attribution.output_names) == 1 else "output"
     cells = "; in cells percentage points" if attribution.scale == "probability" and printed else ""
     legend = alt.Legend(
-        title=wrapped(f"mean absolute interaction value{attribution.scale_of(only)}{cells}", 170, 12),
-        format=number_format((0.0, top)),
+        title=wrapped(
+            f"{'' if single else 'mean absolute '}interaction value{attribution.scale_of(only)}{cells}",
+            170,
+            12,
+        ),
+        format=number_format((-top if single else 0.0, top)),
         gradientLength=max(60.0, min(height, 160.0)),
     )
-    scale = alt.Scale(scheme=theme.STRENGTH, domain=[0, top], nice=False)
-    tips = tooltips(("feature", "feature"), ("with", "other"), ("", "sort"), ("mean size", "value_text"))
+    scale = (
+        alt.Scale(scheme=theme.DIVERGING, domain=[-top, top], domainMid=0, nice=False)
+        if single
+        else alt.Scale(scheme=theme.STRENGTH, domain=[0, top], nice=False)
+    )
+    tips = tooltips(
+        ("feature", "feature"),
+        ("with", "other"),
+        ("", "sort"),
+        ("value" if single else "mean size", "value_text"),
+    )
     squares = alt.Chart(data(rows)).mark_rect()
     colour = alt.Color("value", type="quantitative", scale=scale, legend=legend)
     layers = [squares.encode(x=x, y=y, tooltip=tips, color=colour)]

@@ -10,6 +10,9 @@ from pellucid.charts.text import level_names, shown
 from pellucid.explanations import Attribution
 
 _LETTERS = 46  # of a label; the tooltip has it in full
+_LEAST_NAME = 8  # letters that stay of a name beside a long value
+_DIGITS = "0123456789.,"
+_WHOLE = 32  # letters of a value that is never cut; numbers are shorter
 
 
 def title(attribution: Attribution, kind: str, feature: str) -> str:
@@ -96,13 +99,62 @@ def rows_note(drawn: int, attribution: Attribution, what: str = "") -> list[str]
 
 def short_names(labels: Iterable[str]) -> list[str]:
     """Labels that are all different and none of which fills the page."""
-    return level_names(shortened(label) for label in labels)
+    found: dict[str, None] = {}
+    for label in labels:
+        (short,) = level_names([short_label(label)])
+        while short in found:  # the prime goes to the name: behind a number it would be part of it
+            name, equals, value = short.rpartition(" = ")
+            short = f"{name}\u2032{equals}{value}" if equals else f"{short}\u2032"
+        found[short] = None
+    return list(found)
+
+
+def short_label(label: str, most: int = _LETTERS) -> str:
+    """``name = value`` with the name cut, never a number: it is longer than ``most`` where the value is.
+
+    >>> short_label("measurement number twelve = -1.3 (not 20.5)", 30)
+    'measurem…lve = -1.3 (not 20.5)'
+    """
+    words = " ".join(label.split())
+    name, equals, value = words.rpartition(" = ")
+    if len(words) <= most or not equals:
+        return shortened(words, most)
+    if len(value) > max(_WHOLE, most - _LEAST_NAME - len(equals)):  # a long text: no number
+        value = shortened(value, max(_WHOLE, most // 2))
+    return f"{shortened(name, max(most - len(equals) - len(value), _LEAST_NAME))}{equals}{value}"
 
 
 def shortened(label: str, most: int = _LETTERS) -> str:
-    """A label of bounded length, cut in the middle: names often differ at their end, where the value stands too."""
+    """A name of bounded length, cut in the middle: names often differ at their end."""
     words = " ".join(label.split())
     if len(words) <= most:
         return words
     tail = (most - 1) // 3
-    return f"{words[: most - 1 - tail].rstrip()}\u2026{words[len(words) - tail :].lstrip()}"
+    left, gap, right = words[: most - 1 - tail], words[most - 1 - tail : -tail], words[-tail:]
+    if gap[0] in _DIGITS:  # half a number is a wrong one
+        left = left.rstrip(_DIGITS) or left
+    if gap[-1] in _DIGITS:
+        right = right.lstrip(_DIGITS) or right
+    return f"{left.rstrip()}\u2026{right.lstrip()}"
+
+
+def part_name(one: Attribution, j: int) -> str:
+    """A part of a text or image by its name; what is drawn as one with others says so."""
+    label = one.label(j, 0)
+    if one.others == j:
+        return f"one of {label}, which contribute together"
+    return f"{label} (together, in one colour)" if one.grouped(j) else label
+
+
+def others_note(attribution: Attribution, outputs: Iterable[str]) -> str:
+    """What the grey parts, which have no contribution of their own any more, contribute together."""
+    j = attribution.others
+    if j is None:
+        return ""
+    several = len(attribution.output_names) > 1
+    sums = [
+        change(float(attribution.for_output(name).values[0, j]), attribution.scale)
+        + (f" to {name}" if several else "")
+        for name in outputs
+    ]
+    return f"grey: {attribution.feature_names[j]} together {', '.join(sums)}"

@@ -59,7 +59,7 @@ MOST_PLAYERS = 8  # whose orders are all gone through
 ORDER_SHARE = (
     0.25  # of the row's largest contribution: a contribution that varies by more depends on the order
 )
-_NOISE = 1e-12  # of the row's worths: rounding, no effect
+_NOISE = 8 * np.finfo(np.float64).eps  # of the row's worths: rounding, no effect
 _CHECKED = 5  # rows whose order is checked
 _LISTED = 6  # steps whose orders are all gone through by the check
 _ORDERS = 16  # orders tried where these are too many, each forwards and backwards
@@ -91,8 +91,10 @@ def breakdown(
         values = np.zeros((game.rows, len(steps), game.outputs))
         for i, path in enumerate(paths):
             values[i, [steps.index(step) for step in path]] = worths.gains(i, path)
-    asks = {"order": "all" if every else _named(paths, players), "interactions": interactions}
-    result = _wrapped(predictor, data, explained, _entries(players, steps), game, values, asks, run)
+    names = _names(steps, players)
+    orders = "all" if every else [[names[step] for step in path] for path in paths]
+    asks = {"order": orders, "interactions": interactions}
+    result = _wrapped(predictor, data, explained, _entries(players, names), game, values, asks, run)
     caveats = attribution_caveats(
         predictor, data, run, _by_player(result, values, steps, players),
         rows=explained, players=players, marginal=lambda: None,
@@ -134,19 +136,22 @@ def _by_player(
     )  # fmt: skip
 
 
-def _entries(players: Players, steps: Sequence[Step]) -> dict[str, tuple[int, ...]]:
+def _entries(players: Players, names: Mapping[Step, str]) -> dict[str, tuple[int, ...]]:
     """The columns of each step, by its name."""
     members = list(players.values())
-    return {_name(step, players): tuple(j for i in step for j in members[i]) for step in steps}
+    return {name: tuple(j for i in step for j in members[i]) for step, name in names.items()}
 
 
-def _named(paths: Sequence[Sequence[Step]], players: Players) -> list[list[str]]:
-    return [[_name(step, players) for step in path] for path in paths]
-
-
-def _name(step: Step, players: Players) -> str:
-    names = tuple(players)
-    return ":".join(names[i] for i in step)
+def _names(steps: Sequence[Step], players: Players) -> dict[Step, str]:
+    """``a:b`` for a and b together; with a number where a feature or another step is called that."""
+    alone, found = tuple(players), dict[Step, str]()
+    for step in steps:
+        name = joint = ":".join(alone[i] for i in step)
+        taken, again = {*(alone if len(step) > 1 else ()), *found.values()}, 2
+        while name in taken:
+            name, again = f"{joint} ({again})", again + 1
+        found[step] = name
+    return found
 
 
 # -- the order ---------------------------------------------------------------------------------------

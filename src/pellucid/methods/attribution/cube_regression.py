@@ -27,6 +27,7 @@ from pellucid.arrays import BoolArray, FloatArray, IntArray
 Parity = Literal["odd", "even"]
 CURVES = (0.5, 1.5, 4.0)
 NOISES = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+_AS_GOOD = 1.01
 _NEARLY_FREE = 100.0  # prior variance of the free part while choosing
 _ALL = 400  # pairs whose errors are all worked out exactly
 _CHOOSING = 96  # pairs that choose between the curves and noises
@@ -53,25 +54,40 @@ def regress(halves: BoolArray, worth: FloatArray, parity: Parity) -> Regression:
     scale = np.sqrt(np.mean(np.square(worth), axis=0))
     relative = worth / np.where(scale > 0, scale, 1.0)
     agreement = np.rint((sides @ sides.T + halves.shape[1]) / 2).astype(np.intp)
-    curve, noise = _choose(agreement, relative, parity)
+    sizes = halves.sum(axis=1)
+    curve, noise = _choose(agreement, relative, sizes, parity)
     free = sides if parity == "odd" else np.ones((len(sides), 1))
     curved = kernel(agreement, halves.shape[1], curve, parity)
-    trend, weights, errors = _solve(curved, free, relative, noise, halves.sum(axis=1))
+    trend, weights, errors = _solve(curved, free, relative, noise, sizes)
     return Regression(trend * scale, weights * scale, errors * scale, curve, noise)
 
 
-def _choose(agreement: IntArray, worth: FloatArray, parity: Parity) -> tuple[float, float]:
-    """Curve and noise of least leave-one-out error, on some of the pairs; the games count relative to their best."""
-    n = len(agreement)
-    some = np.unique(np.linspace(0, n - 1, min(n, _CHOOSING + 1)).astype(np.intp))
-    few, p = agreement[np.ix_(some, some)], int(agreement[0, 0])
-    grid = [(curve, noise) for curve in CURVES for noise in NOISES]
-    nearly_free = _NEARLY_FREE * (2 * few / p - 1 if parity == "odd" else np.ones(few.shape))
-    losses = np.concatenate(
-        [_losses(kernel(few, p, curve, parity) + nearly_free, worth[some]) for curve in CURVES]
+def _choose(agreement: IntArray, worth: FloatArray, sizes: IntArray, parity: Parity) -> tuple[float, float]:
+    """Curve and noise of least leave-one-out error, on some of the pairs; the games count relative to their best.
+
+    Single players are among them, because what one of them does alone may be like nothing else. Of noises that do about as well
+    the largest is taken: too little noise believes a single odd pair, too much loses little.
+    """
+    few = _spread(sizes)
+    small, p = agreement[np.ix_(few, few)], int(agreement[0, 0])
+    nearly_free = _NEARLY_FREE * (2 * small / p - 1 if parity == "odd" else np.ones(small.shape))
+    losses = np.stack(
+        [_losses(kernel(small, p, curve, parity) + nearly_free, worth[few]) for curve in CURVES]
     )
-    best = losses.min(axis=0)
-    return grid[int((losses / np.where(best > 0, best, 1.0)).mean(axis=1).argmin())]
+    best = losses.min(axis=(0, 1))
+    rounding = (1e-13 * np.square(worth).mean(axis=0)) + np.finfo(float).tiny
+    relative = ((losses + rounding) / (best + rounding)).mean(axis=2)
+    curve = int(relative.min(axis=1).argmin())
+    good = np.flatnonzero(relative[curve] <= _AS_GOOD * relative[curve].min())
+    return CURVES[curve], NOISES[int(good[-1])]
+
+
+def _spread(sizes: IntArray) -> IntArray:
+    """Some pairs of all sizes: everybody first, single players, and others evenly spaced."""
+    singles = np.flatnonzero(sizes == 1)[:_CHOOSING]
+    others = np.flatnonzero(sizes != 1)
+    places = np.linspace(0, len(others) - 1, min(len(others), max(_CHOOSING, len(singles)))).astype(np.intp)
+    return np.unique(np.concatenate([[0], singles, others[places]]))
 
 
 def _losses(smooth: FloatArray, worth: FloatArray) -> FloatArray:

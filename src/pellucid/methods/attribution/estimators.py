@@ -96,7 +96,8 @@ def check_amounts(**given: float | None) -> None:
     for name, value in given.items():
         if value is None:
             continue
-        if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not value > 0:
+        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        if not number or not 0 < value < np.inf:
             raise InputError(f"{name}={value!r} is no amount; give a positive number or None.")
 
 
@@ -131,9 +132,10 @@ def _answer(game: Game, wish: Wish, run: Run) -> Estimate:
     if rounds.tolerance is not None and _all_pairs(game) >= 8 * rounds.fewest:  # a part of them may do
         tried = replace(rounds, most=_all_pairs(game) // 4)
         found = shapley_kernel(game, tried, run, interactions=wish.interactions, proxy=wish.proxy)
-        if tried.reached(found.se) and (
+        enough = tried.reached(found.se) and (
             found.interactions_se is None or tried.reached(found.interactions_se)
-        ):
+        )
+        if enough or run.interrupted:
             return found
     return shapley_exact(game, interactions=wish.interactions)
 
@@ -177,13 +179,17 @@ def _all_pairs(game: Game) -> int:
 
 
 def _pairs(game: Game, wish: Wish) -> Rounds:
-    fewest = min(max(game.players, _FEWEST), _all_pairs(game))
+    everything = _all_pairs(game)
+    fewest = min(max(game.players, _FEWEST), everything)
     if wish.budget is None and wish.tolerance is None:
         return Rounds(fewest, PAIRS + game.players)
     given, each = _given(wish), 2 * game.rows * game.price
-    if given // each < fewest:
+    most = given // each
+    if most < fewest:
         raise _too_small(wish, given, fewest * each, game, "coalitions")
-    return Rounds(fewest, given // each, wish.tolerance)
+    if wish.tolerance is not None:  # a first look that can be believed
+        fewest = min(4 * max(game.players, _FEWEST), everything, most)
+    return Rounds(fewest, most, wish.tolerance)
 
 
 def _draws(game: Game, wish: Wish) -> Rounds:

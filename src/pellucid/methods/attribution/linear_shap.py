@@ -12,7 +12,7 @@ The latter is exact if the columns are jointly normal, and otherwise the best li
 coalition is linear in d; all its Shapley values follow by the usual estimators, which ask no model.
 
 Estimator. Coefficients and encodings are read from the model (see `pellucid.models.linear`) and trusted only after they have
-reproduced the model's own predictions of the explained and of the background rows.
+reproduced the model's own predictions of the explained rows, of background rows and of mixtures of those.
 
 When it misleads: as `shapley_exact`. The conditional game knows only linear dependence between the columns, and credits
 features the model does not use.
@@ -22,21 +22,26 @@ Cost. The explained rows and the background, once.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data import Data
+from pellucid.errors import PellucidError
 from pellucid.games import Game
 from pellucid.games.marginal import Players
 from pellucid.methods.attribution.estimators import solve
 from pellucid.methods.attribution.solved import Solved
 from pellucid.models import Predictor
-from pellucid.models.linear import Unlike, agreeing_link, linear_form
+from pellucid.models.linear import LinearForm, Unlike, agreeing_link, linear_form
 from pellucid.runner import Run
 
-_COMPARED = 1000  # background rows on which the terms must reproduce the model
+_COMPARED = (
+    1000  # background rows, and as many mixtures of them, on which the terms must reproduce the model
+)
+_MIXING = 61  # key of the random numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,11 +65,14 @@ def linear_terms(predictor: Predictor, rows: Data, background: Data, run: Run) -
         return form
     full = run.predict(predictor, rows, full=True)
     matrices = [form.encode(predictor.dressed(part.frame)) for part in (rows, background)]
-    some = background.spread(_COMPARED)
-    with run.checking():
-        others = run.predict(predictor, background.take(some), full=True)
-    sums = np.vstack([form.sums(matrices[0]), form.sums(matrices[1][some])])
-    link = agreeing_link(form, sums, np.vstack([full, others]))
+    some = background.take(background.spread(_COMPARED))
+    compared = [(form.sums(matrices[0]), full), _both(form, predictor, some, run)]
+    if some.frame.kind != "sparse":
+        with suppress(
+            PellucidError
+        ):  # a model may refuse a mixture; it is then compared on real rows alone
+            compared.append(_both(form, predictor, some.mixed(run.generator(_MIXING)), run))
+    link = agreeing_link(form, *(np.vstack(parts) for parts in zip(*compared, strict=True)))
     if isinstance(link, Unlike):
         return link
     if link not in ("identity", "logit"):
@@ -75,12 +83,27 @@ def linear_terms(predictor: Predictor, rows: Data, background: Data, run: Run) -
     return Terms(
         matrices[0], matrices[1], background.weights / background.weights.sum(),
         np.asarray(predictor.columns, dtype=np.intp)[form.source], chosen.weights, chosen.intercept,
-        predictor.restrict(full), str(predictor.scale),
+        # Probabilities near 0 and 1 lose their log-odds: the sums have them.
+        chosen.sums(matrices[0]) if link == "logit" else predictor.restrict(full), str(predictor.scale),
     )  # fmt: skip
 
 
+def _both(form: LinearForm, predictor: Predictor, rows: Data, run: Run) -> tuple[FloatArray, FloatArray]:
+    """The sums and the model's own predictions."""
+    with run.checking():
+        full = run.predict(predictor, rows, full=True)
+    return form.sums(form.encode(predictor.dressed(rows.frame))), full
+
+
 def linear_shap(
-    terms: Terms, *, players: Players, conditional: bool = False, interactions: bool = False, run: Run
+    terms: Terms,
+    *,
+    players: Players,
+    conditional: bool = False,
+    interactions: bool = False,
+    budget: int | None = None,
+    tolerance: float | None = None,
+    run: Run,
 ) -> Solved:
     """Contributions of the players in each row."""
     member = np.array([np.isin(terms.source, columns) for columns in players.values()])
@@ -88,7 +111,7 @@ def linear_shap(
     away = terms.explained - middle
     if conditional:
         game = _NormalGame(away, terms.background - middle, terms, member)
-        found = solve(game, interactions=interactions, run=run)
+        found = solve(game, interactions=interactions, budget=budget, tolerance=tolerance, run=run)
         values, se, pairs, inner = found.values, found.se, found.interactions, found.method
     else:
         values = np.einsum("ie,re,ek->rik", member, away, terms.slopes, optimize=True)

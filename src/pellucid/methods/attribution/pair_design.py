@@ -4,8 +4,8 @@ With p players the pairs (S, everybody else) fall into strata by the size s of t
 Within a stratum pairs are drawn at random without replacement. A pair of size s counts for player i with a weight whose
 mean square over the players is 1 / (s (p - s)) relative to the stratum, so Neyman's allocation draws from each stratum
 in proportion to the square root of that, until there are no more: the few coalitions of the smallest and largest sizes,
-which weigh most, are soon taken whole. A longer design contains the shorter ones, so that sampling can go on where it
-stopped.
+which weigh most, are soon taken whole; single players come first. A longer design contains the shorter ones, so that
+sampling can go on where it stopped.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class PairDesign:
         p, totals = self.players, np.array([float(min(stratum.total, 2**62)) for stratum in self._strata])
         n = min(n, self.total)
         s = np.arange(1, len(totals) + 1)
-        pace = 1 / np.sqrt(s * (p - s))
+        pace = np.where(s == 1, 1.0, 1 / np.sqrt(s * (p - s)))
 
         def counts(level: float) -> FloatArray:
             return np.minimum(totals, np.floor(level * pace))

@@ -55,7 +55,11 @@ def shap(
         interactions=interactions, scale=scale, conditional=conditional, sparse=sparse, proxy=proxy, run=run,
     )  # fmt: skip
     solved, trees = answer(question)
-    asks = {"game": game, "scale": scale, "interactions": interactions, "random_state": run.seed}
+    asks = {
+        "game": game, "scale": scale, "interactions": interactions, "random_state": run.seed,
+        **{name: value for name, value in (("budget", budget), ("tolerance", tolerance), ("sparse", sparse)) if value is not None},
+        **({"proxy": proxy} if proxy != "curve" else {}),
+    }  # fmt: skip
     asked, players = question.predictor, question.players
     result = _wrapped(asked, data, question.rows, players, solved, game, asks, run)
     return _checked(question, result, trees)
@@ -82,7 +86,9 @@ def _wrapped(
         values=squeeze_outputs(solved.values), se=squeeze_outputs(solved.se),
         base=squeeze_outputs(solved.base), prediction=squeeze_outputs(solved.prediction),
         interaction_values=None if part is None else squeeze_outputs(part),
+        interaction_se=None if solved.interactions_se is None else squeeze_outputs(solved.interactions_se),
         data=tuple(cells_of(rows, members) for members in players.values()), rarity=rare.share, side=rare.side,
+        against="the background row" if game == "marginal" and solved.background == 1 else "",
         members=tuple(tuple(data.schema.names[j] for j in members) for members in players.values()),
         feature_names=tuple(players), output_names=predictor.output_names, cost=run.cost(), library=data.caller,
         settings={"method": "shap", "algorithm": solved.method, **asks, "background": solved.background, **solved.settings},

@@ -53,7 +53,7 @@ def shapley(
     >>> pellucid.shapley(earn, 2, names=["a", "b"]).values
     array([[20., 30.]])
     """
-    _check(n, order, names)
+    _check(value, n, order, names, random_state)
     run = Run(progress=progress, what="Shapley values", seed=random_state)
     game = FunctionGame(value, n, run=run)
     found = solve(
@@ -79,14 +79,26 @@ def shapley(
     )  # fmt: skip
 
 
-def _check(n: int, order: int, names: Sequence[str] | None) -> None:
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+def _check(value: Any, n: int, order: int, names: Sequence[str] | None, random_state: int) -> None:
+    if not callable(value):
+        raise InputError(
+            f"value is {type(value).__name__}, which cannot be called; give a function of coalitions (m, n) that returns m worths."
+        )
+    if not _whole(n) or n < 1:
         raise InputError(f"n={n!r} is no number of players; give a whole number, at least 1.")
     if order not in (1, 2):
         raise InputError(
             f"order={order!r}: give 1 for the players' values or 2 for interaction values too."
         )
+    if names is not None and len(names) != n:
+        raise InputError(f"names has {len(names)} names for {n} players; give one per player.")
     if names is not None and len(set(names)) != n:
         raise InputError(
-            f"names has {len(set(names))} different names for {n} players; give one per player."
+            f"names has {len(set(names))} different names for {n} players; give each player its own."
         )
+    if not _whole(random_state) or random_state < 0:
+        raise InputError(f"random_state is {random_state!r}; give a whole number, at least 0.")
+
+
+def _whole(given: Any) -> bool:
+    return isinstance(given, int | np.integer) and not isinstance(given, bool)

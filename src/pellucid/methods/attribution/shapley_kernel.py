@@ -66,7 +66,10 @@ def shapley_kernel(
 
     ``proxy="trees"`` lets boosted trees learn the game first, and the curves what these miss (see `tree_proxy`).
     """
-    sample = PairSample(game, PairDesign(game.players, run.generator(key)))
+    sample = PairSample(
+        game,
+        PairDesign(game.players, run.generator(key)),
+    )
     values = np.zeros((game.rows, game.players, game.outputs))
     se = np.zeros(values.shape)
     pairs = np.zeros((game.rows, game.players, *values.shape[1:])) if interactions else None

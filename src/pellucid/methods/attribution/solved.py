@@ -22,3 +22,4 @@ class Solved:
     scale: str
     background: int
     settings: Mapping[str, Any] = field(default_factory=dict)
+    interactions_se: FloatArray | None = None

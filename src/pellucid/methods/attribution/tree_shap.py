@@ -154,15 +154,10 @@ def _compared(
     some = data.take(data.spread(_COMPARED))
     parts = [_both(predictor, model, some, run)]
     if data.frame.kind != "sparse":
-        generator = run.generator(_MIXING)
-        columns = {
-            j: some.frame.gather(some.frame.native_column(j), generator.permutation(len(some)))
-            for j in range(len(some.frame.names))
-        }
         with suppress(
             PellucidError
         ):  # a model may refuse a mixture; it is then asked no more than real rows
-            parts.append(_both(predictor, model, some.like(some.frame.replace(columns), None), run))
+            parts.append(_both(predictor, model, some.mixed(run.generator(_MIXING)), run))
     raw, full = (np.vstack(arrays) for arrays in zip(*parts, strict=True))
     return raw, full
 

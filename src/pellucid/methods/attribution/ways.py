@@ -74,6 +74,7 @@ class Question:
             raise InputError(
                 "method='tree' does not answer the conditional game; use method='auto', or game='path', its relative for trees."
             )
+        _check_sparse(asked["sparse"], method, asked["interactions"])
         return cls(
             _on_scale(predictor, asked["scale"]), data, data.rows(rows), data.schema.players(), **asked
         )
@@ -96,7 +97,7 @@ def answer(question: Question) -> tuple[Solved, ExplainedTrees | Refusal]:
     if isinstance(terms, Terms):
         solved = linear_shap(
             terms, players=question.players, conditional=question.game == "conditional",
-            interactions=question.interactions, run=question.run,
+            interactions=question.interactions, budget=question.budget, tolerance=question.tolerance, run=question.run,
         )  # fmt: skip
         return _because(question, solved, "the model is a sum of one term per feature"), trees
     return _asked(question, trees), trees
@@ -174,7 +175,8 @@ def _trees(question: Question) -> ExplainedTrees | Refusal:
 
 def _terms(question: Question) -> Terms | Unlike:
     """The model's terms, or why there are none; an error where they were asked for."""
-    if question.method not in ("auto", "linear") or question.sparse is not None:
+    drawn = question.game == "conditional" and question.conditional != "auto" and question.method == "auto"
+    if question.method not in ("auto", "linear") or question.sparse is not None or drawn:
         return Unlike("they were not asked for")
     absent = background_rows(question.data, question.background, question.run)
     found = linear_terms(question.predictor, question.rows, absent, question.run)
@@ -223,6 +225,7 @@ def _asked(question: Question, refusal: Refusal) -> Solved:
         # Asked once more: what is missing then shows a model that is not steady.
         prediction=run.predict(predictor, question.rows),
         interactions=found.interactions,
+        interactions_se=found.interactions_se,
         scale=predictor.scale,
         background=background,
         settings={**found.settings, **game.settings()},
