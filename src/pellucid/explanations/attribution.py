@@ -239,7 +239,7 @@ class Attribution(Explanation):
         """The feature on which the contributions of ``feature`` depend most besides its own value, if there is one.
 
         By mean absolute interaction value, where there are interaction values; otherwise by the share it explains
-        of what is left of the contributions after their mean in each bin of ``feature``.
+        of what is left of the contributions after the curve of ``feature``'s own value.
         """
         best = attribution_partner.partner(self, self.position(feature))
         return None if best is None else self.feature_names[best]

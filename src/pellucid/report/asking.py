@@ -71,7 +71,7 @@ def find_asking(explainer: Explainer, keep: Keep) -> Asking:
         price = len(explainer.data.rows(explainer.background))
     try:
         # Intervals of any width will do: how the answer is found is all that matters here.
-        one = keep(thrifty.shap(spread(explainer, 1).tolist(), budget=_PROBE, tolerance=float("inf")))
+        one = keep(thrifty.shap(spread(explainer, 1).tolist(), budget=_PROBE, tolerance=1e300))
     except InputError:
         if least * price > _PROBE:
             raise _too_dear(explainer, 1, least * price) from None

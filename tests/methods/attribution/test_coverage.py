@@ -90,7 +90,7 @@ def test_with_few_pairs_intervals_are_rather_too_wide(game, each):
         found = shapley_kernel(game, Rounds(n, n), Run(seed=seed), interactions=True)
         held.append(holds(found.values, found.se, values))
         held_pairs.append(off_diagonal(holds(found.interactions, found.interactions_se, pairs)))
-    assert_covered(held, low=0.92, high=0.985)
+    assert_covered(held, low=0.92, high=0.995 if each == 2 else 0.985)
     assert_covered(held_pairs, low=0.92, high=0.998)
 
 
