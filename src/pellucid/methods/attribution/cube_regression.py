@@ -53,7 +53,8 @@ def regress(halves: BoolArray, worth: FloatArray, parity: Parity) -> Regression:
     sides = np.where(halves, 1.0, -1.0)
     scale = np.sqrt(np.mean(np.square(worth), axis=0))
     relative = worth / np.where(scale > 0, scale, 1.0)
-    agreement = np.rint((sides @ sides.T + halves.shape[1]) / 2).astype(np.intp)
+    corners = sides.astype(np.float32)  # whole numbers are exact in it
+    agreement = ((corners @ corners.T + halves.shape[1]) * 0.5).astype(np.intp)
     sizes = halves.sum(axis=1)
     curve, noise = _choose(agreement, relative, sizes, parity)
     free = sides if parity == "odd" else np.ones((len(sides), 1))
@@ -143,7 +144,7 @@ def _some_of_each(sizes: IntArray) -> IntArray:
     if len(sizes) <= _ALL:
         return np.arange(len(sizes))
     kinds, which = np.unique(sizes, return_inverse=True)
-    each = max(_ALL // 4 // len(kinds), 2)
+    each = max(_ALL // 8 // len(kinds), 2)
     order = np.argsort(which, kind="stable")
     rank = np.empty(len(sizes), dtype=np.intp)
     rank[order] = np.arange(len(sizes)) - np.searchsorted(which[order], which[order])
