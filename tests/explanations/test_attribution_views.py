@@ -314,5 +314,5 @@ def test_errors_of_interactions_follow_the_views():
     grouped = found.group({"both": ["temp", "day"]})
     assert grouped.interaction_se.shape == grouped.interaction_values.shape
     assert found.contrast(0).interaction_se is None
-    with pytest.raises(pellucid.InputError, match="row 1.5 is no position"):
+    with pytest.raises(pellucid.InputError, match=r"row 1\.5 is no position"):
         found.row(1.5)
