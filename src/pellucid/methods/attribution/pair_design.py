@@ -10,6 +10,7 @@ sampling can go on where it stopped.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import combinations
 from math import comb
 
@@ -94,12 +95,7 @@ class _Stratum:
         return self._known[:n]
 
     def _listed(self) -> BoolArray:
-        members = np.array(list(combinations(range(self._players), self._size)), dtype=np.intp)[
-            : self.total
-        ]
-        halves = np.zeros((self.total, self._players), dtype=np.bool_)
-        np.put_along_axis(halves, members, True, axis=1)
-        return halves[self._generator.permutation(self.total)]
+        return _subsets(self._players, self._size)[: self.total][self._generator.permutation(self.total)]
 
     def _drawn(self, n: int) -> BoolArray:
         parts = [self._known]
@@ -115,3 +111,13 @@ class _Stratum:
                     new.append(half)
             parts.append(np.array(new, dtype=np.bool_).reshape(-1, self._players))
         return np.concatenate(parts)
+
+
+@lru_cache(maxsize=64)
+def _subsets(players: int, size: int) -> BoolArray:
+    """All coalitions of a size, those with player 0 first."""
+    members = np.array(list(combinations(range(players), size)), dtype=np.intp)
+    subsets = np.zeros((len(members), players), dtype=np.bool_)
+    np.put_along_axis(subsets, members, True, axis=1)
+    subsets.setflags(write=False)
+    return subsets
