@@ -28,29 +28,35 @@ def general_caveats(predictor: Predictor, data: Data, run: Run) -> tuple[Caveat,
     about_model: tuple[Caveat, ...] = run.remember(
         "general", lambda: tuple(_about_model(predictor, data, run))
     )
-    return (*about_model, *_about_run(run))
+    return (*about_model, *interrupted(run))
 
 
-def _about_run(run: Run) -> Iterator[Caveat]:
+def interrupted(run: Run) -> Iterator[Caveat]:
+    """The work was not done to its end."""
     if run.interrupted:
         yield Caveat(
             code="partial",
-            message="The calculation was interrupted; what was not reached is unknown (NaN).",
+            message="The calculation was interrupted; the result rests on what was known until then, and what was not reached is missing.",
             value=1.0,
             threshold=0.0,
             advice="Run it again to the end.",
         )
 
 
-def _about_model(predictor: Predictor, data: Data, run: Run) -> Iterator[Caveat]:
-    if predictor.instability > 0:
+def unsteady(instability: float) -> Iterator[Caveat]:
+    """The model contradicts itself, by a share of the range of its predictions."""
+    if instability > 0:
         yield Caveat(
             code="unsteady-model",
-            message=f"The model gave different predictions when asked twice for the same rows (by up to {percent(predictor.instability)} of their range).",
-            value=predictor.instability,
+            message=f"The model gave different predictions when asked twice for the same (by up to {percent(instability)} of their range).",
+            value=instability,
             threshold=0.0,
             advice="Fix its random state, or switch off dropout and other sampling, before explaining it.",
         )
+
+
+def _about_model(predictor: Predictor, data: Data, run: Run) -> Iterator[Caveat]:
+    yield from unsteady(predictor.instability)
     if predictor.link != "logit" and (data.y is None or predictor.task == "scores"):
         return
     some = data.take(data.spread(SAMPLE_ROWS))

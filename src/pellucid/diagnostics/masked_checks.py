@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
+from pellucid.diagnostics.general import interrupted, unsteady
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.masked_attribution import MaskedAttribution
 from pellucid.explanations.words import number, percent
@@ -30,33 +31,11 @@ def masked_caveats(
     ``joint`` (blocks, outputs) are the contributions of a few blocks of parts, each block one player; ``bases`` are
     the predictions with everything absent, for other things that could stand for absence.
     """
-    found = [*_run(run), *_unsteady(instability)]
+    found = [*interrupted(run), *unsteady(instability)]
     if joint is not None:
         found += _cut(result, blocks, joint)
     found += _absence(result, bases)
     return tuple(found)
-
-
-def _run(run: Run) -> Iterator[Caveat]:
-    if run.interrupted:
-        yield Caveat(
-            code="partial",
-            message="The calculation was interrupted; the contributions come from fewer coalitions than asked for.",
-            value=1.0,
-            threshold=0.0,
-            advice="Run it again to the end.",
-        )
-
-
-def _unsteady(instability: float) -> Iterator[Caveat]:
-    if instability > 0:
-        yield Caveat(
-            code="unsteady-model",
-            message=f"The model gave different predictions when asked twice for the same (by up to {percent(instability)} of their range).",
-            value=instability,
-            threshold=0.0,
-            advice="Fix its random state, or switch off dropout and other sampling, before explaining it.",
-        )
 
 
 def _cut(result: MaskedAttribution, blocks: IntArray, joint: FloatArray) -> Iterator[Caveat]:

@@ -14,6 +14,7 @@ from altair.typing import ChartType
 from pellucid.charts import theme
 from pellucid.charts.attribution.folding import DOWN, UP, Step, steps
 from pellucid.charts.attribution.force_words import GAP, Axis, axis_of, hung, named
+from pellucid.charts.attribution.single_rows import below_each_other
 from pellucid.charts.attribution.waterfall import COLOURS, MOST_ROWS
 from pellucid.charts.attribution.words import change, prediction_title, rows_note, start_name
 from pellucid.charts.options import AttributionOptions
@@ -75,14 +76,7 @@ def _together(rest: Sequence[Step]) -> list[Step]:
 
 def view(attribution: Attribution, output: str, options: AttributionOptions, width: float) -> ChartType:
     """The arrows of the row, or of the first rows below each other."""
-    one = attribution.for_output(output)
-    if len(one) == 1:
-        return _of_row(one, output, options, width, 0)
-    named_rows = [
-        _of_row(one, output, options, width, i).properties(title=alt.TitleParams(f"row {i}", fontSize=12))
-        for i in range(min(len(one), MOST_ROWS))
-    ]
-    return alt.vconcat(*named_rows)
+    return below_each_other(_of_row, attribution.for_output(output), output, options, width, MOST_ROWS)
 
 
 def _of_row(

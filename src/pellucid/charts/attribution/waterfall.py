@@ -7,6 +7,7 @@ from altair.typing import ChartType
 
 from pellucid.charts import theme
 from pellucid.charts.attribution.folding import DOWN, UP, steps
+from pellucid.charts.attribution.single_rows import below_each_other
 from pellucid.charts.attribution.words import (
     change,
     prediction_title,
@@ -62,14 +63,7 @@ def _total(name: str, at: float, scale: str) -> Row:
 
 def view(attribution: Attribution, output: str, options: AttributionOptions, width: float) -> ChartType:
     """The waterfall of the row, or of the first rows."""
-    one = attribution.for_output(output)
-    if len(one) == 1:
-        return _of_row(one, output, options, width, 0)
-    named = [
-        _of_row(one, output, options, width, i).properties(title=alt.TitleParams(f"row {i}", fontSize=12))
-        for i in range(min(len(one), MOST_ROWS))
-    ]
-    return alt.vconcat(*named)
+    return below_each_other(_of_row, attribution.for_output(output), output, options, width, MOST_ROWS)
 
 
 def _of_row(

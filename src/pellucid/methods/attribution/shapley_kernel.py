@@ -28,13 +28,14 @@ Cost. Two coalitions per pair and row, at the game's price; the regression costs
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.games import Game
-from pellucid.methods.attribution.cube_regression import regress
+from pellucid.methods.attribution.cube_regression import Parity, Regression, regress
 from pellucid.methods.attribution.cube_shapley import (
     interaction_weights,
     interactions_of,
@@ -66,10 +67,7 @@ def shapley_kernel(
 
     ``proxy="trees"`` lets boosted trees learn the game first, and the curves what these miss (see `tree_proxy`).
     """
-    sample = PairSample(
-        game,
-        PairDesign(game.players, run.generator(key)),
-    )
+    sample = PairSample(game, PairDesign(game.players, run.generator(key)))
     values = np.zeros((game.rows, game.players, game.outputs))
     se = np.zeros(values.shape)
     pairs = np.zeros((game.rows, game.players, *values.shape[1:])) if interactions else None
@@ -94,17 +92,11 @@ def _values(
     """Shapley values and standard errors ``(rows, players, outputs)`` from the first ``n`` pairs."""
     halves, worth = sample.pairs(rows)
     total = worth[0, 0] - worth[1, 0]
-    if folding is None:
-        values, odd = np.zeros((halves.shape[1], worth.shape[2])), (worth[0] - worth[1]) / 2
-    else:
-        values, odd = tree_proxy(halves, worth, folding)
-    errors = np.zeros((len(halves) - 1, odd.shape[1]))
-    groups = _groups(len(halves) - 1)
-    for members in groups:
-        own = halves[np.append(0, members + 1)]
-        fit = regress(own, odd[np.append(0, members + 1)], "odd")
-        values += shapley_of(fit, own) / len(groups)
-        errors[members] = fit.errors[1:]
+    learned, odd = (
+        (0.0, (worth[0] - worth[1]) / 2) if folding is None else tree_proxy(halves, worth, folding)
+    )
+    values, errors = _fitted(halves, odd, "odd", shapley_of)
+    values += learned
     values += (total - values.sum(axis=0)) / len(values)  # rounding
     errors[np.abs(errors) < _ROUNDING * np.abs(odd).max(axis=0)] = 0.0
     weights = pair_weights(halves[1:], of_stratum=True)
@@ -119,15 +111,8 @@ def _interactions(
 ) -> tuple[FloatArray, FloatArray]:
     """Interaction values and standard errors ``(rows, players, players, outputs)``; rows sum to ``main``."""
     halves, worth = sample.pairs(rows)
-    even, p = worth.sum(axis=0) / 2, halves.shape[1]
-    values = np.zeros((p, p, even.shape[1]))
-    errors = np.zeros((len(halves) - 1, even.shape[1]))
-    groups = _groups(len(halves) - 1)
-    for members in groups:
-        own = halves[np.append(0, members + 1)]
-        fit = regress(own, even[np.append(0, members + 1)], "even")
-        values += interactions_of(fit, own) / len(groups)
-        errors[members] = fit.errors[1:]
+    p = halves.shape[1]
+    values, errors = _fitted(halves, worth.sum(axis=0) / 2, "even", interactions_of)
     # A pair of players that no asked coalition has apart from others would seem certain by its own weights alone:
     # they count half, and half those of all pairs of players.
     size = halves[1:].sum(axis=1)
@@ -171,7 +156,22 @@ def _mean_squares(p: int) -> FloatArray:
     return np.asarray(inside * both + (1 - inside - outside) * one + outside * none)
 
 
-def _groups(n: int) -> list[IntArray]:
-    """The pairs of each regression: one, or several of about equal size."""
+def _fitted(
+    halves: BoolArray,
+    part: FloatArray,
+    parity: Parity,
+    values_of: Callable[[Regression, BoolArray], FloatArray],
+) -> tuple[FloatArray, FloatArray]:
+    """The values of the games fitted to one part of the pairs, and the error of each pair when it is left out.
+
+    Many pairs are shared out among several regressions, whose values are averaged; everybody and nobody are in all of them.
+    """
+    n = len(halves) - 1
     count = -(-n // _MOST)
-    return [np.arange(g, n, count) for g in range(count)]
+    errors, fits = np.zeros((n, part.shape[1])), []
+    for g in range(count):
+        members = np.append(0, np.arange(g, n, count) + 1)
+        fit = regress(halves[members], part[members], parity)
+        errors[members[1:] - 1] = fit.errors[1:]
+        fits.append(values_of(fit, halves[members]))
+    return np.mean(fits, axis=0), errors
