@@ -20,11 +20,16 @@ if TYPE_CHECKING:
     from pellucid.explainer import Explainer as Explainer
     from pellucid.explanations import Attribution as Attribution
     from pellucid.explanations import Caveat as Caveat
+    from pellucid.explanations import Clusters as Clusters
+    from pellucid.explanations import Decomposition as Decomposition
     from pellucid.explanations import Dependence as Dependence
     from pellucid.explanations import Effect as Effect
     from pellucid.explanations import Explanation as Explanation
     from pellucid.explanations import ImageAttribution as ImageAttribution
     from pellucid.explanations import Importance as Importance
+    from pellucid.explanations import ImportanceComparison as ImportanceComparison
+    from pellucid.explanations import Interactions as Interactions
+    from pellucid.explanations import Network as Network
     from pellucid.explanations import TextAttribution as TextAttribution
     from pellucid.explanations import load as load
     from pellucid.image_explainer import ImageExplainer as ImageExplainer
@@ -38,6 +43,8 @@ __version__ = "0.1.0"
 _HOME = {
     "Attribution": "pellucid.explanations",
     "Caveat": "pellucid.explanations",
+    "Clusters": "pellucid.explanations",
+    "Decomposition": "pellucid.explanations",
     "Dependence": "pellucid.explanations",
     "Effect": "pellucid.explanations",
     "Explainer": "pellucid.explainer",
@@ -45,9 +52,12 @@ _HOME = {
     "ImageAttribution": "pellucid.explanations",
     "ImageExplainer": "pellucid.image_explainer",
     "Importance": "pellucid.explanations",
+    "ImportanceComparison": "pellucid.explanations",
     "InputError": "pellucid.errors",
+    "Interactions": "pellucid.explanations",
     "MissingExtra": "pellucid.errors",
     "ModelError": "pellucid.errors",
+    "Network": "pellucid.explanations",
     "PellucidError": "pellucid.errors",
     "Predictor": "pellucid.models",
     "RowGenerator": "pellucid.data.generator",
@@ -62,6 +72,8 @@ _HOME = {
 __all__ = [
     "Attribution",
     "Caveat",
+    "Clusters",
+    "Decomposition",
     "Dependence",
     "Effect",
     "Explainer",
@@ -69,9 +81,12 @@ __all__ = [
     "ImageAttribution",
     "ImageExplainer",
     "Importance",
+    "ImportanceComparison",
     "InputError",
+    "Interactions",
     "MissingExtra",
     "ModelError",
+    "Network",
     "PellucidError",
     "Predictor",
     "RowGenerator",

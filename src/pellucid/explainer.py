@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -13,18 +13,33 @@ from pellucid.data.doorway import as_frame
 from pellucid.data.table import plain_array
 from pellucid.diagnostics.general import SAMPLE_ROWS
 from pellucid.errors import InputError
-from pellucid.explanations import Attribution, Dependence, Effect, Importance
+from pellucid.explanations import (
+    Attribution,
+    Clusters,
+    Decomposition,
+    Dependence,
+    Effect,
+    Importance,
+    Interactions,
+)
 from pellucid.methods.attribution.breakdown import breakdown
 from pellucid.methods.attribution.shap import shap
 from pellucid.methods.attribution.shapley_kernel import Proxy
 from pellucid.methods.attribution.ways import Conditional, GameName, Method, Scale
+from pellucid.methods.clusters import clusters
+from pellucid.methods.decomposition.decompose import Density, decompose
+from pellucid.methods.decomposition.decompose import Method as DecompositionMethod
 from pellucid.methods.dependence import dependence
 from pellucid.methods.effects.ale import ale
 from pellucid.methods.effects.ice import ice
 from pellucid.methods.effects.mplot import mplot
 from pellucid.methods.effects.pdp import Kind, pdp
-from pellucid.methods.importance.pdp_importance import pdp_importance
-from pellucid.methods.importance.permutation import Compare, Scheme, permutation_importance
+from pellucid.methods.importance.importance import importance
+from pellucid.methods.importance.permutation import Compare, Scheme
+from pellucid.methods.importance.question import Question
+from pellucid.methods.interactions.interactions import interactions
+from pellucid.methods.interactions.question import Against
+from pellucid.methods.interactions.question import Method as InteractionMethod
 from pellucid.models import Predictor
 from pellucid.models.predictor import Link
 from pellucid.runner import Run
@@ -283,13 +298,18 @@ class Explainer:
     def importance(
         self,
         *,
-        method: Literal["permutation", "pdp"] = "permutation",
+        method: Any = "permutation",
         loss: Any = None,
         compare: Compare = "difference",
         repeats: int = 5,
         scheme: Scheme = "shuffle",
+        p_values: bool = False,
         grid: int = 50,
         holdout: tuple[Any, Any] | None = None,
+        folds: int | None = None,
+        refit: Any = None,
+        budget: int | None = None,
+        tolerance: float | None = None,
     ) -> Importance:
         """What matters: how much the model relies on each feature or group.
 
@@ -310,20 +330,74 @@ class Explainer:
         >>> importance.top(1)
         ['x0']
         """
-        if method == "pdp":
-            return pdp_importance(self.predictor, self.data, grid=grid, run=self._run("importance"))
-        if method != "permutation":
-            raise InputError(f"method={method!r} is not known; use 'permutation' or 'pdp'.")
-        return permutation_importance(
+        question = Question(
             self.predictor,
             self.data,
+            background=self.background,
             loss=loss,
             compare=compare,
             repeats=repeats,
             scheme=scheme,
+            p_values=p_values,
+            grid=grid,
             holdout=None if holdout is None else self.data.like(*holdout),
+            folds=folds,
+            refit=refit,
+            budget=budget,
+            tolerance=tolerance,
             run=self._run("importance"),
         )
+        return importance(method, question)
+
+    def interactions(
+        self,
+        features: Any = None,
+        *,
+        method: InteractionMethod = "h",
+        against: Against = "pairs",
+        normalize: bool = True,
+        p_values: bool = False,
+        rows: int | None = None,
+    ) -> Interactions:
+        """What interacts: how strongly features act together beyond what each does alone."""
+        return interactions(
+            self.predictor,
+            self.data,
+            features,
+            background=self.background,
+            method=method,
+            against=against,
+            normalize=normalize,
+            p_values=p_values,
+            rows=rows,
+            run=self._run("interactions"),
+        )
+
+    def decompose(
+        self,
+        *,
+        method: DecompositionMethod = "marginal",
+        order: int = 2,
+        features: Any = None,
+        grid: int | None = None,
+        density: Density = "data",
+    ) -> Decomposition:
+        """The function in parts: a constant, main effects and interactions that add up to the prediction."""
+        return decompose(
+            self.predictor,
+            self.data,
+            background=self.background,
+            method=method,
+            order=order,
+            features=features,
+            grid=grid,
+            density=density,
+            run=self._run("decomposition"),
+        )
+
+    def clusters(self, *, threshold: float = 0.5) -> Clusters:
+        """Which features go together, as groups, with one feature to stand for each."""
+        return clusters(self.predictor, self.data, threshold=threshold, run=self._run("clusters"))
 
     def dependence(self) -> Dependence:
         """How strongly the features go together, 0 to 1: where it is high, prefer `ale` to `pdp`."""

@@ -6,7 +6,7 @@ import pellucid
 from pellucid import Explainer
 
 NAMES = {
-    "Attribution", "Caveat", "Dependence", "Effect", "Explainer", "Explanation", "ImageAttribution", "ImageExplainer", "Importance", "InputError", "MissingExtra",
+    "Attribution", "Caveat", "Clusters", "Decomposition", "Dependence", "Effect", "Explainer", "Explanation", "ImageAttribution", "ImageExplainer", "Importance", "ImportanceComparison", "Interactions", "Network", "InputError", "MissingExtra",
     "ModelError", "PellucidError", "Predictor", "RowGenerator", "TextAttribution", "TextExplainer", "__version__", "datasets", "load", "panel", "shapley",
 }  # fmt: skip
 
@@ -16,7 +16,10 @@ SIGNATURES = {
     "ice": "feature rows sample grid at center derivative",
     "ale": "features bins total order gradient",
     "mplot": "feature bins",
-    "importance": "method loss compare repeats scheme grid holdout",
+    "importance": "method loss compare repeats scheme p_values grid holdout folds refit budget tolerance",
+    "interactions": "features method against normalize p_values rows",
+    "decompose": "method order features grid density",
+    "clusters": "threshold",
     "dependence": "",
     "breakdown": "row order interactions",
     "shap": "rows method game budget tolerance interactions scale conditional sparse proxy",

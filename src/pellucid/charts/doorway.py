@@ -7,6 +7,9 @@ from importlib import import_module
 from typing import Any
 
 from pellucid.charts.chart import Chart
+from pellucid.charts.comparison_options import ClusterOptions, ComparisonOptions
+from pellucid.charts.decomposition_options import DecompositionOptions
+from pellucid.charts.interaction_options import InteractionOptions, NetworkOptions
 from pellucid.charts.masked_options import ImageOptions, TextOptions
 from pellucid.charts.options import (
     AttributionOptions,
@@ -20,11 +23,16 @@ from pellucid.charts.options import (
 from pellucid.errors import InputError
 from pellucid.explanations import (
     Attribution,
+    Clusters,
+    Decomposition,
     Dependence,
     Effect,
     Explanation,
     ImageAttribution,
     Importance,
+    ImportanceComparison,
+    Interactions,
+    Network,
     TextAttribution,
 )
 
@@ -36,6 +44,11 @@ _CHARTS: dict[type[Explanation], tuple[str, type[SizeOptions]]] = {
     ImageAttribution: ("pellucid.charts.image_overlay", ImageOptions),
     Attribution: ("pellucid.charts.attribution", AttributionOptions),
     Dependence: ("pellucid.charts.dependence", DependenceOptions),
+    Interactions: ("pellucid.charts.interactions", InteractionOptions),
+    Network: ("pellucid.charts.network", NetworkOptions),
+    Decomposition: ("pellucid.charts.decomposition", DecompositionOptions),
+    ImportanceComparison: ("pellucid.charts.importance_comparison", ComparisonOptions),
+    Clusters: ("pellucid.charts.clusters", ClusterOptions),
 }
 
 

@@ -2,11 +2,16 @@
 
 from pellucid.explanations.attribution import Additivity, Attribution
 from pellucid.explanations.caveat import Caveat
+from pellucid.explanations.clusters import Clusters
+from pellucid.explanations.decomposition import Decomposition
 from pellucid.explanations.dependence import Dependence
 from pellucid.explanations.effect import AtMissing, Colouring, Effect
 from pellucid.explanations.explanation import Explanation
 from pellucid.explanations.image_attribution import ImageAttribution
 from pellucid.explanations.importance import Importance
+from pellucid.explanations.importance_comparison import ImportanceComparison
+from pellucid.explanations.interactions import Interactions
+from pellucid.explanations.network import Network
 from pellucid.explanations.store import load
 from pellucid.explanations.text_attribution import TextAttribution
 
@@ -15,12 +20,17 @@ __all__ = [
     "AtMissing",
     "Attribution",
     "Caveat",
+    "Clusters",
     "Colouring",
+    "Decomposition",
     "Dependence",
     "Effect",
     "Explanation",
     "ImageAttribution",
     "Importance",
+    "ImportanceComparison",
+    "Interactions",
+    "Network",
     "TextAttribution",
     "load",
 ]

@@ -21,7 +21,8 @@ class Importance(Explanation):
     ``low`` and ``high`` bound a 95% interval. ``repeats`` holds the value of every repetition
     ``(features, repeats)``. ``baseline`` is the loss of the model itself and ``joint`` the value when all
     features are permuted together, to be compared with the sum of the values: interactions are
-    counted once there and several times in the sum.
+    counted once there and several times in the sum. ``first`` is the part of a feature alone, where the value also counts
+    its interactions (Sobol indices), with its standard errors ``first_se``; ``p_values`` test that there is no importance.
     """
 
     method: str
@@ -33,6 +34,9 @@ class Importance(Explanation):
     baseline: float = np.nan
     joint: float = np.nan
     members: tuple[tuple[str, ...], ...] = ()
+    first: FloatArray | None = None
+    first_se: FloatArray | None = None
+    p_values: FloatArray | None = None
 
     @property
     def ranking(self) -> IntArray:

@@ -1,0 +1,1 @@
+"""How features act together."""
