@@ -11,26 +11,26 @@ process on the cube, whose kernel depends on how far two corners agree, u = <s, 
 A free part, so that additive games are fitted exactly; interactions of orders 3, 5, 7, ... (2, 4, 6, ...) that weigh less
 the higher they are, and the more so the smaller c is; and what is too crooked to be learned. The fitted game is
 linear in what was asked and passes through all of it, also through the pair of nobody and everybody. c and the
-noise are those of least leave-one-out error; these errors, each of a pair that the fit has not seen, also carry
-the standard errors. (Universal kriging; the errors when a pair is left out follow from the inverse: Dubrule 1983.)
+noise are those of least leave-one-out error; these errors, each of a pair that the fit has not seen, also say how far
+the process may be off. (Universal kriging; the errors when a pair is left out follow from the inverse: Dubrule 1983.)
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 
 Parity = Literal["odd", "even"]
-CURVES = (0.5, 1.5, 4.0)
+CURVES = (0.3, 1.2, 4.0)
 NOISES = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
-_AS_GOOD = 1.01
+_AS_GOOD = 1.002
 _NEARLY_FREE = 100.0  # prior variance of the free part while choosing
 _ALL = 400  # pairs whose errors are all worked out exactly
-_CHOOSING = 96  # pairs that choose between the curves and noises
+_CHOOSING = 128  # pairs that choose between the curves and noises
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,8 @@ class Regression:
     """The fitted games ``g(s) = <trend, s> + sum over the pairs t of weights[t] k(s, t)``; the first pair is everybody and nobody.
 
     ``errors`` say by how much each pair is missed when it is left out. Games are in columns. The trend of an even game
-    is its constant.
+    is its constant. What the fit leaves uncertain is that of the process, times ``scale`` (games): with the kernel of the
+    pairs L L' (``factor``) and the free functions F, ``free`` is L^-1 F and ``left`` (F' K^-1 F)^-1.
     """
 
     trend: FloatArray
@@ -46,6 +47,10 @@ class Regression:
     errors: FloatArray
     curve: float
     noise: float
+    scale: FloatArray
+    factor: FloatArray
+    free: FloatArray
+    left: FloatArray
 
 
 def regress(halves: BoolArray, worth: FloatArray, parity: Parity) -> Regression:
@@ -59,8 +64,11 @@ def regress(halves: BoolArray, worth: FloatArray, parity: Parity) -> Regression:
     curve, noise = _choose(agreement, relative, sizes, parity)
     free = sides if parity == "odd" else np.ones((len(sides), 1))
     curved = kernel(agreement, halves.shape[1], curve, parity)
-    trend, weights, errors = _solve(curved, free, relative, noise, sizes)
-    return Regression(trend * scale, weights * scale, errors * scale, curve, noise)
+    solved = _solve(curved, free, relative, noise, sizes)
+    return Regression(
+        solved.trend * scale, solved.weights * scale, solved.errors * scale, curve, noise,
+        solved.scale * np.square(scale), solved.factor, solved.free, solved.left,
+    )  # fmt: skip
 
 
 def _choose(agreement: IntArray, worth: FloatArray, sizes: IntArray, parity: Parity) -> tuple[float, float]:
@@ -111,13 +119,24 @@ def kernel(agreement: IntArray, p: int, curve: float, parity: Parity) -> FloatAr
     return np.asarray(bent[agreement])
 
 
+class _Solved(NamedTuple):
+    trend: FloatArray
+    weights: FloatArray
+    errors: FloatArray
+    scale: FloatArray
+    factor: FloatArray
+    free: FloatArray
+    left: FloatArray
+
+
 def _solve(
     curved: FloatArray, free: FloatArray, worth: FloatArray, noise: float, sizes: IntArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+) -> _Solved:
     """The free part, the weights of the pairs, and by how much each pair is missed when it is left out.
 
     With K the kernel, F the free functions: trend = (F' K^-1 F)^-1 F' K^-1 y, weights = P y, errors = weights / diagonal of P,
-    where P = K^-1 - K^-1 F (F' K^-1 F)^-1 F' K^-1. The kernel is overwritten.
+    where P = K^-1 - K^-1 F (F' K^-1 F)^-1 F' K^-1. The process expects squared errors of 1 / diagonal of P; how much larger
+    they are on average, with the degrees of freedom that the free part leaves, is the scale. The kernel is overwritten.
     """
     from scipy.linalg import lapack  # on use: scipy is slow to import
 
@@ -136,7 +155,11 @@ def _solve(
     along = f.T @ columns
     diagonal = np.square(columns).sum(axis=0)
     unseen = np.maximum(diagonal - np.sum(along * (inverse @ along), axis=0), 1e-9 * diagonal)
-    return trend, weights, weights / _spread_out(unseen, some, sizes)[:, None]
+    diagonal_of_p = _spread_out(unseen, some, sizes)[:, None]
+    errors = weights / diagonal_of_p
+    n = len(weights) - 1
+    scale = (weights * errors)[1:].mean(axis=0) * n / max(n - free.shape[1], 1)
+    return _Solved(trend, weights, errors, scale, factor, f, inverse)
 
 
 def _some_of_each(sizes: IntArray) -> IntArray:

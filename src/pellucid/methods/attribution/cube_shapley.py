@@ -19,11 +19,38 @@ from pellucid.methods.attribution.cube_regression import Regression
 
 def shapley_of(fit: Regression, halves: BoolArray) -> FloatArray:
     """Shapley values ``(players, games)`` of the odd games fitted to these pairs."""
+    return np.asarray(2 * fit.trend + _values_of_kernels(fit, halves).T @ fit.weights)
+
+
+def shapley_variance(fit: Regression, halves: BoolArray) -> FloatArray:
+    """The variance ``(players, games)`` of the Shapley values of the process, given these pairs.
+
+    With c the values of the kernels of the pairs, T the values of the free functions (2 for the player's own), it is
+
+        variance of phi - c' K^-1 c + r' (F' K^-1 F)^-1 r,        r = T - F' K^-1 c
+
+    Before any pair is known the variance of phi is, for all players, the value of the kernels' values: a mean over the
+    sizes; and the sum of the squared weights for the noise, which is independent from pair to pair.
+    """
+    from scipy.linalg import lapack  # on use: scipy is slow to import
+
     p = halves.shape[1]
     inside, outside = odd_curve_values(p, fit.curve)
+    s = np.arange(1, p + 1)
+    squares = 4 / p * np.sum([1 / (k * comb(p, k)) for k in s])
+    before = (inside[1:].sum() - outside[:-1].sum()) / p + fit.noise * squares
+    along, _ = lapack.dtrtrs(fit.factor, _values_of_kernels(fit, halves), lower=1)
+    rest = 2 * np.eye(p) - fit.free.T @ along
+    after = before - np.square(along).sum(axis=0) + np.sum(rest * (fit.left @ rest), axis=0)
+    return np.asarray(np.maximum(after, 0.0)[:, None] * fit.scale)
+
+
+def _values_of_kernels(fit: Regression, halves: BoolArray) -> FloatArray:
+    """Shapley values ``(pairs, players)`` of the kernel of each pair, its noise included."""
+    inside, outside = odd_curve_values(halves.shape[1], fit.curve)
     size = halves.sum(axis=1)
     curved = np.where(halves, inside[size][:, None], outside[size][:, None])
-    return 2 * fit.trend + curved.T @ fit.weights + 2 * pair_weights(halves).T @ (fit.noise * fit.weights)
+    return np.asarray(curved + 2 * fit.noise * pair_weights(halves))
 
 
 def interactions_of(fit: Regression, halves: BoolArray) -> FloatArray:

@@ -4,7 +4,9 @@ With p players the pairs (S, everybody else) fall into strata by the size s of t
 Within a stratum pairs are drawn at random without replacement. A pair of size s counts for player i with a weight whose
 mean square over the players is 1 / (s (p - s)) relative to the stratum, so Neyman's allocation draws from each stratum
 in proportion to the square root of that, until there are no more: the few coalitions of the smallest and largest sizes,
-which weigh most, are soon taken whole; single players come first. A longer design contains the shorter ones, so that
+which weigh most, are soon taken whole; single players come first. With few players, all coalitions of two come next, once
+there are some of every size: a game whose players act together in threes at most is then known exactly (its odd part is of
+order one and three). A longer design contains the shorter ones, so that
 sampling can go on where it stopped.
 """
 
@@ -18,6 +20,8 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
 
+_TWO_SOON = 16  # players, up to whom all coalitions of two are asked early
+_FEW_EACH = 4  # pairs per player, besides the single ones, before they are
 _LISTED = (
     20_000  # strata up to this size are listed and shuffled; of larger ones members are drawn one by one
 )
@@ -65,16 +69,20 @@ class PairDesign:
         s = np.arange(1, len(totals) + 1)
         pace = np.where(s == 1, 1.0, 1 / np.sqrt(s * (p - s)))
 
+        soon = _FEW_EACH * p / pace[1:].sum() if 4 <= p <= _TWO_SOON else np.inf
+
         def counts(level: float) -> FloatArray:
-            return np.minimum(totals, np.floor(level * pace))
+            wanted = np.floor(level * pace)
+            wanted[1:2] = np.where(level > soon, np.inf, wanted[1:2])
+            return np.minimum(totals, wanted)
 
         low, high = 0.0, (n + 1.0) * p
         while np.nextafter(low, high) < high:  # the last moment at which no more than n are drawn
             middle = (low + high) / 2
             low, high = (middle, high) if counts(middle).sum() <= n else (low, middle)
         found = counts(low)
-        for size in np.flatnonzero(counts(high) > found)[: n - int(found.sum())]:
-            found[size] += 1
+        for size, next_count in enumerate(counts(high)):
+            found[size] += min(next_count - found[size], n - found.sum())
         return [int(count) for count in found]
 
 
