@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from pellucid.explanations import (
     Dependence,
     Effect,
     Importance,
+    ImportanceComparison,
     Interactions,
 )
 from pellucid.methods.attribution.breakdown import breakdown
@@ -295,6 +296,12 @@ class Explainer:
         """Average prediction of the rows that have a value: the marginal plot, to compare with `pdp` and `ale`."""
         return mplot(self.predictor, self.data, feature, bins=bins, run=self._run("marginal plot"))
 
+    @overload
+    def importance(self, *, method: str = ..., **options: Any) -> Importance: ...
+
+    @overload
+    def importance(self, *, method: Sequence[str], **options: Any) -> ImportanceComparison: ...
+
     def importance(
         self,
         *,
@@ -303,23 +310,27 @@ class Explainer:
         compare: Compare = "difference",
         repeats: int = 5,
         scheme: Scheme = "shuffle",
-        p_values: bool = False,
+        p_values: bool | int = False,
         grid: int = 50,
         holdout: tuple[Any, Any] | None = None,
         folds: int | None = None,
         refit: Any = None,
         budget: int | None = None,
         tolerance: float | None = None,
-    ) -> Importance:
+    ) -> Importance | ImportanceComparison:
         """What matters: how much the model relies on each feature or group.
 
         ``method="permutation"`` compares the loss before and after a feature's values are given to other rows
-        (``scheme`` random ``"shuffle"``, split-half swap ``"halves"``, or all n(n-1) ``"pairs"``, exact). ``loss`` is a
+        (``scheme`` random ``"shuffle"``, split-half swap ``"halves"``, or all n(n-1) ``"pairs"``, exact);
+        ``"conditional"`` draws them given the other features instead: what a feature adds to the others. ``loss`` is a
         name (mse, mae, rmse, 1-r2; log_loss, brier, error, 1-auc), ``"variance"`` (needs no y) or a function
-        ``loss(y, prediction)``. ``method="pdp"`` measures the spread of the partial dependence. ``holdout=(X, y)``
-        lets the result say whether these rows flatter the model.
+        ``loss(y, prediction)``. ``"shap"`` is the mean absolute contribution, ``"pdp"`` the spread of the partial
+        dependence. A list of methods gives a comparison: shares on one scale, agreement of the orders, and what a
+        disagreement usually means. ``holdout=(X, y)`` lets the result say whether these rows flatter the model. An
+        option that the method does not take is refused.
 
-        It misleads when features go together (they share their importance) and on data the model was fitted to.
+        It misleads when features go together (they share their importance; ``"conditional"`` gives none to a copy) and
+        on data the model was fitted to.
 
         Examples
         --------
@@ -329,6 +340,9 @@ class Explainer:
         >>> importance = ex.importance(loss="variance")
         >>> importance.top(1)
         ['x0']
+        >>> both = ex.importance(method=["permutation", "shap"])
+        >>> float(both.agreement[0, 1]), both.shares.shape
+        (1.0, (2, 2))
         """
         question = Question(
             self.predictor,
@@ -359,7 +373,35 @@ class Explainer:
         p_values: bool = False,
         rows: int | None = None,
     ) -> Interactions:
-        """What interacts: how strongly features act together beyond what each does alone."""
+        """What interacts: how strongly features act together beyond what each does alone.
+
+        ``features=None`` asks about all pairs, a name or position about its pairs with all others, a list about the pairs among
+        them; ``against="all"`` gives one value per feature, its interaction with all others together, ``"triples"`` one per triple.
+
+        ``method="h"`` is Friedman's H, the root of the share of the joint effect's variance that is interaction; ``"greenwell"``
+        how much the size of one feature's effect varies with the other, in standard deviations of the prediction; ``"shap"`` the
+        share of all Shapley attributions that goes to the pair. ``normalize=False`` gives them in the units of the prediction
+        (`strength` always does). ``p_values=True`` (method "h", needs y) tests whether the outcome confirms each interaction.
+        ``rows`` limits the rows that are looked at.
+
+        No value is strong as such. `Interactions.network` says what an interaction is worth: which features, pairs and triples
+        are needed to reproduce the model within a share ``loss`` of its variance.
+
+        It misleads when features go together (the model is asked about rows that do not occur; see `caveats`) and when a
+        normalised value divides by a weak effect. It says how strong an interaction is, not what shape it has: draw
+        ``pdp(("temp", "hum"))``.
+
+        Examples
+        --------
+        >>> import numpy as np, pellucid
+        >>> X = np.random.default_rng(0).normal(size=(100, 3))
+        >>> ex = pellucid.Explainer(lambda X: X[:, 0] * X[:, 1] + X[:, 2], X, feature_names=["temp", "hum", "wind"])
+        >>> found = ex.interactions()
+        >>> found.top(1), found.pair("hum", "wind")
+        ([('temp', 'hum')], 0.0)
+        >>> found.network(loss=0.01).edges
+        (('temp', 'hum'),)
+        """
         return interactions(
             self.predictor,
             self.data,
@@ -382,7 +424,28 @@ class Explainer:
         grid: int | None = None,
         density: Density = "data",
     ) -> Decomposition:
-        """The function in parts: a constant, main effects and interactions that add up to the prediction."""
+        """The function in parts: a constant, main effects and interactions that add up to the prediction.
+
+        ``method="marginal"`` takes partial dependence apart, ``"anova"`` averages over all combinations of values as equally
+        likely (orthogonal components, Sobol's shares), ``"generalized"`` over the data as they are (or another ``density``), ``"ale"``
+        adds up small steps within the data. ``order`` is the most features in one component, 1 to 3; ``features`` restricts
+        the components to some features; ``grid`` is the number of points along a feature. The result has each component's share of the variance,
+        ``r2`` (how well all together reproduce the predictions), ``predict(X)``, ``explain(rows)``, ``component("a", "b")`` and ``checks``.
+
+        It misleads when features go together ("marginal" and "anova" average over combinations that do not occur) and when
+        much is left over; the result's `caveats` say so.
+
+        Examples
+        --------
+        >>> import itertools, numpy as np, pellucid
+        >>> X = np.array(list(itertools.product(range(4), repeat=2)), dtype=float)
+        >>> ex = pellucid.Explainer(lambda X: X[:, 0] + X[:, 0] * X[:, 1], X)
+        >>> parts = ex.decompose()
+        >>> parts.feature_names, round(float(parts.constant), 6)
+        (('x0', 'x1', 'x0 × x1'), 3.75)
+        >>> bool(np.allclose(parts.predict(X), X[:, 0] + X[:, 0] * X[:, 1]))
+        True
+        """
         return decompose(
             self.predictor,
             self.data,
@@ -396,7 +459,26 @@ class Explainer:
         )
 
     def clusters(self, *, threshold: float = 0.5) -> Clusters:
-        """Which features go together, as groups, with one feature to stand for each."""
+        """Which features go together, as groups, with one feature to stand for each.
+
+        Association is by ranks (numbers), the correlation ratio (a number and a category) and Cramer's V (categories),
+        0 to 1. Features are joined while the mean association of two clusters is at least ``threshold``. `Clusters.groups` is
+        ready for ``Explainer(..., groups=...)``, whose importances are then those of whole clusters; `Clusters.subset`
+        is one feature for each, to fit a model on; ``most_important(importance)`` picks by importance instead.
+
+        It misleads where features go together without a trend (a parabola), or only three at a time.
+
+        Examples
+        --------
+        >>> import numpy as np, pellucid
+        >>> rng = np.random.default_rng(0)
+        >>> temp, wind = rng.normal(size=(2, 300))
+        >>> X = np.column_stack([temp, np.exp(temp), wind])
+        >>> ex = pellucid.Explainer(lambda X: X[:, 0] + X[:, 2], X, feature_names=["temp", "felt", "wind"])
+        >>> found = ex.clusters()
+        >>> found.groups, len(found.subset)
+        ({'temp + felt': ['temp', 'felt']}, 2)
+        """
         return clusters(self.predictor, self.data, threshold=threshold, run=self._run("clusters"))
 
     def dependence(self) -> Dependence:

@@ -59,7 +59,18 @@ METHODS = {
     ),
     "importance without y": Method(Explainer.importance, options={"scheme": "pairs", "loss": "variance"}),
     "importance pdp": Method(Explainer.importance, options={"method": "pdp", "grid": 6}),
+    "importance conditional": Method(
+        Explainer.importance, weighable=False, needs_y=True, options={"method": "conditional", "repeats": 3}
+    ),
+    "importance shap": Method(Explainer.importance, options={"method": "shap"}),
+    "importance comparison": Method(
+        Explainer.importance,
+        weighable=False,
+        needs_y=True,
+        options={"method": ["permutation", "pdp"], "repeats": 3, "grid": 6},
+    ),
     "dependence": Method(Explainer.dependence),
+    "clusters": Method(Explainer.clusters),
     "shap": Method(Explainer.shap, options={"rows": 0}),
     "shap rows": Method(Explainer.shap, weighable=False, options={"rows": range(4)}),
     "shap interactions": Method(
@@ -78,4 +89,25 @@ METHODS = {
     "shap conditional": Method(Explainer.shap, weighable=False, options={"rows": 0, "game": "conditional"}),
     "breakdown": Method(Explainer.breakdown, options={"row": 0}),
     "breakdown interactions": Method(Explainer.breakdown, options={"row": 0, "interactions": True}),
+    "interactions greenwell": Method(
+        Explainer.interactions, ("temp", "season", "hum"), options={"method": "greenwell", "rows": 400}
+    ),
+    "interactions greenwell pair": Method(
+        Explainer.interactions,
+        ("hum", "work"),
+        options={"method": "greenwell", "normalize": False, "rows": 400},
+    ),
+    "interactions shap": Method(
+        Explainer.interactions,
+        ("temp", "season", "hum"),
+        weighable=False,
+        options={"method": "shap", "rows": 12},
+    ),
+    "interactions shap all": Method(
+        Explainer.interactions, weighable=False, options={"method": "shap", "against": "all", "rows": 12}
+    ),
+    "decompose": Method(Explainer.decompose, options={"grid": 6}),
+    "decompose one": Method(Explainer.decompose, options={"order": 1}),
+    "decompose three": Method(Explainer.decompose, options={"order": 3, "grid": 3}),
+    "decompose anova": Method(Explainer.decompose, options={"method": "anova"}),
 }

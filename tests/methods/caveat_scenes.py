@@ -2,7 +2,7 @@
 
 import numpy as np
 import pandas as pd
-from sklearn.ensemble import AdaBoostRegressor, GradientBoostingRegressor
+from sklearn.ensemble import AdaBoostRegressor, GradientBoostingRegressor, RandomForestRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeRegressor
@@ -612,3 +612,193 @@ def a_tolerance_beyond_the_budget():
 def a_tolerance_within_the_budget():
     X = np.random.default_rng(3).normal(size=(200, 18))
     return Explainer(lambda X: X @ np.arange(18.0), X, background=2).shap(0, tolerance=1e-3)
+
+
+# -- interactions --------------------------------------------------------------------------------------
+
+
+@fires("costs-uncertain")
+def an_interaction_in_a_few_rows():
+    f = lambda X: 20.0 * (X[:, 0] > 2) * (X[:, 1] > 2) + 3 * X[:, 0]  # noqa: E731
+    return Explainer(f, sample()).interactions(method="greenwell"), (0.3, 0.8)
+
+
+@silent("costs-uncertain")
+def an_interaction_in_all_rows():
+    return Explainer(times, sample()).interactions(method="greenwell")
+
+
+@fires("off-data")
+def interactions_of_two_features_that_go_together():
+    return Explainer(times, together()).interactions(method="greenwell"), (0.6, 1.0)
+
+
+@silent("off-data")
+def interactions_of_independent_features():
+    return Explainer(times, sample()).interactions(method="greenwell")
+
+
+# -- conditional permutation importance, compared measures, clusters ---------------------------------
+
+
+@fires("determined")
+def a_copy_given_the_other():
+    X = together(noise=0.0)
+    return Explainer(plus, X, plus(X)).importance(method="conditional"), (0.99, 1.0)
+
+
+@silent("determined")
+def features_that_go_together_in_part_given_each_other():
+    X = sample()
+    X[:, 1] += X[:, 0]
+    return Explainer(plus, X, plus(X)).importance(method="conditional")
+
+
+@silent("determined")
+def a_constant_given_the_others():
+    X = sample()
+    X[:, 1] = 1.0
+    return Explainer(plus, X, plus(X)).importance(method="conditional")
+
+
+@fires("draws-off-data")
+def drawing_from_a_circle():
+    angle = np.random.default_rng(0).uniform(0, 2 * np.pi, 800)
+    return Explainer(plus, np.column_stack([np.cos(angle), np.sin(angle)])).importance(
+        method="conditional"
+    ), (0.5, 1.0)
+
+
+@silent("draws-off-data")
+def drawing_given_features_that_go_together():
+    X = together(noise=0.5)
+    return Explainer(plus, X, plus(X)).importance(method="conditional")
+
+
+@silent("draws-off-data")
+def drawing_from_a_parabola():
+    X = sample(800)
+    X[:, 1] = X[:, 0] ** 2 + 0.2 * X[:, 1]
+    return Explainer(plus, X, plus(X)).importance(method="conditional")
+
+
+@fires("measures-disagree")
+def an_interaction_that_partial_dependence_does_not_see():
+    X = np.random.default_rng(3).normal(size=(500, 3))
+    X -= X.mean(axis=0)
+    y = 3 * times(X) + X[:, 2]
+    ex = Explainer(lambda X: 3 * times(X) + X[:, 2], X, y)
+    return ex.importance(method=["permutation", "pdp"]), (3.0, np.inf)
+
+
+@silent("measures-disagree")
+def a_linear_model_by_three_measures():
+    X = sample()
+    return Explainer(plus, X, plus(X)).importance(method=["permutation", "conditional", "shap"])
+
+
+@fires("clustered-features")
+def a_cluster_of_two_features():
+    X = together()
+    ranks = np.argsort(np.argsort(X, axis=0), axis=0)
+    return Explainer(plus, X).clusters(), float(np.corrcoef(ranks.T)[0, 1])
+
+
+@silent("clustered-features")
+def no_cluster_of_independent_features():
+    return Explainer(plus, sample()).clusters()
+
+
+def _a_medoid_that_has_a_neighbour():
+    """x3 goes together with x0 (0.65) but less with what x0 stands for (0.52 each)."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=4000)
+    return np.column_stack([x + s * rng.normal(size=4000) for s in (0, 0.75, 0.75, 1.17)])
+
+
+@fires("subset-together")
+def representatives_that_still_go_together():
+    return Explainer(plus, _a_medoid_that_has_a_neighbour()).clusters(threshold=0.6), (0.6, 0.68)
+
+
+@silent("subset-together")
+def representatives_below_the_threshold():
+    return Explainer(plus, _a_medoid_that_has_a_neighbour()).clusters(threshold=0.7)
+
+
+@fires("few-rows-for-clusters")
+def clusters_of_twelve_rows():
+    return Explainer(plus, sample(12)).clusters(threshold=0.5), 1.96 / np.sqrt(11)
+
+
+@silent("few-rows-for-clusters")
+def clusters_of_four_hundred_rows():
+    return Explainer(plus, sample()).clusters(threshold=0.5)
+
+
+
+
+# -- decompositions ----------------------------------------------------------------------------------
+
+
+@fires("off-data")
+def taking_two_features_that_go_together_apart():
+    return Explainer(plus, together()).decompose(), (0.6, 1.0)
+
+
+@fires("off-data")
+def taking_them_apart_over_the_whole_square():
+    return Explainer(plus, together()).decompose(method="anova"), (0.6, 1.0)
+
+
+@silent("off-data")
+def taking_independent_features_apart():
+    return Explainer(times, sample()).decompose(method="anova")
+
+
+@fires("left-over")
+def a_product_in_parts_of_one_feature():
+    """x1 x2 of four combinations equally often: no feature does anything alone."""
+    X = np.array([[a, b] for a in (-1.0, 1.0) for b in (-1.0, 1.0)] * 50)
+    return Explainer(times, X).decompose(order=1), 1.0
+
+
+@silent("left-over")
+def a_product_in_parts_of_two_features():
+    return Explainer(times, sample()).decompose(order=2, grid=30)
+
+
+@fires("merged-cells")
+def a_forest_with_more_thresholds_than_places():
+    X = np.random.default_rng(0).normal(size=(300, 5))
+    model = RandomForestRegressor(30, random_state=0).fit(X, X[:, 0] * X[:, 1] + X[:, 2])
+    return Explainer(model, X).decompose(grid=4), (0.01, 0.5)
+
+
+@silent("merged-cells")
+def a_few_trees_with_a_place_between_all_thresholds():
+    X = sample()
+    return Explainer(DecisionTreeRegressor(max_depth=4).fit(X, times(X)), X).decompose()
+
+
+@fires("few-rows")
+def parts_from_forty_rows():
+    return Explainer(plus, sample(40)).decompose(), 2.5
+
+
+@silent("few-rows")
+def parts_from_four_hundred_rows():
+    return Explainer(plus, sample()).decompose()
+
+
+@fires("noisy-shares")
+def steps_between_few_points_of_quadrature():
+    """Steps are no polynomials: half as many points give other shares."""
+    return Explainer(lambda X: (X[:, 0] > 1.3) * (X[:, 1] > 1.3) * 1.0, sample()).decompose(
+        method="anova", grid=4
+    ), (0.021, 1.0)
+
+
+@silent("noisy-shares")
+def polynomials_between_points_of_quadrature():
+    return Explainer(times, sample()).decompose(method="anova")

@@ -62,3 +62,15 @@ def test_links_lead_somewhere(path):
     for link in re.findall(r"\]\(([^)#]+)\)", path.read_text(encoding="utf-8")):
         if not link.startswith("http"):
             assert (path.parent / link).exists(), link
+
+
+def test_the_page_on_interactions():
+    names = run_examples("docs/interactions.md")
+    assert names["first"] == ("temp", "hum")
+    assert list(names["edges"]) == [("temp", "hum")]
+
+
+def test_the_page_on_decompositions():
+    names = run_examples("docs/decomposition.md")
+    assert names["same"]
+    assert names["names"] == ("x1", "x2", "x1 × x2", "residual")

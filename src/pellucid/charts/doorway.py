@@ -57,6 +57,8 @@ def draw(explanation: Explanation, **options: Any) -> Chart:
 
     All take ``width``, ``height`` and ``title``. Effects: ``colour``, ``max_lines``, ``distribution``,
     ``show_data``, ``kind``. Importance: ``max_display``, ``against``, ``labels``. Dependence: ``order``.
+    Interactions: ``kind`` ("bars", "matrix"), ``max_display``. Networks: ``max_display``. Compared importances:
+    ``max_display``, ``agreement``. Clusters: ``max_display``.
     Contributions: ``kind`` ("waterfall", "force", "bar", "beeswarm", "stacked", "dependence", "interactions",
     "decision"), ``max_display``; ``aggregate`` (bar), ``order`` and ``clusters`` (stacked), ``feature`` and
     ``colour`` (dependence).

@@ -19,6 +19,8 @@ from pellucid.explanations import Importance
 from pellucid.explanations.words import number
 
 _COLUMNS = 4  # outputs side by side
+_SIGNIFICANT = 0.05
+_ROOM = 0.18  # of the axis, for p-values beside the bars
 Sets = list[tuple[str, Importance]]  # results to draw with the name of the data each comes from
 
 
@@ -52,9 +54,29 @@ def importance_data(
                     "value_text": number(np.nan if value is None else value),
                     "interval_text": f"{number(low)} to {number(high)}" if known else "unknown",
                     "members_text": _members(importance, j),
+                    **_more(importance, j, k),
                 }
             )
     return rows
+
+
+def _more(importance: Importance, j: int, k: int) -> Row:
+    """The part of a feature alone and its p-value, where they are known."""
+    row: Row = {}
+    if importance.first is not None:
+        (alone,) = plain([_of(importance.first, k)[j]])
+        row |= {"first": alone, "first_text": number(np.nan if alone is None else alone)}
+    if importance.p_values is not None:
+        p = float(
+            _of(importance.p_values, k)[j] if importance.p_values.ndim == 2 else importance.p_values[j]
+        )
+        end = np.nanmax([_of(importance.high, k)[j], _of(importance.values, k)[j], importance.neutral])
+        row |= {
+            "p_text": f"p = {number(p)}",
+            "chance": bool(not p < _SIGNIFICANT),
+            "end": float(end),
+        }
+    return row
 
 
 def repeat_data(importance: Importance, label: str, names: list[str]) -> list[Row]:
@@ -142,10 +164,35 @@ def _bars(rows: list[Row], importance: Importance, x: Any, y: alt.Y) -> list[alt
     tips = _tips(importance, [])
     known = alt.Chart(data([row for row in rows if row["value"] is not None])).encode(y=y, tooltip=tips)
     sure = alt.Chart(data([row for row in rows if row["low"] is not None])).encode(y=y, tooltip=tips)
-    return [
-        known.mark_bar(color=theme.MAIN, opacity=0.75).encode(x=alt.X("value", **x), x2="neutral"),
-        sure.mark_rule(color=theme.INK, strokeWidth=1.5).encode(x=alt.X("low", **x), x2="high"),
+    pale = 0.75 if importance.first is None else 0.35
+    layers = [
+        known.mark_bar(color=theme.MAIN).encode(
+            x=alt.X("value", **x), x2="neutral", opacity=_opacity(importance, pale)
+        )
     ]
+    if importance.first is not None:
+        alone = alt.Chart(data([row for row in rows if row["first"] is not None])).encode(y=y, tooltip=tips)
+        layers.append(
+            alone.mark_bar(color=theme.MAIN, opacity=0.9, height={"band": 0.45}).encode(
+                x=alt.X("first", **x), x2="neutral"
+            )
+        )
+    layers.append(sure.mark_rule(color=theme.INK, strokeWidth=1.5).encode(x=alt.X("low", **x), x2="high"))
+    if importance.p_values is not None:
+        tested = alt.Chart(data(rows)).mark_text(align="left", dx=5, fontSize=11, color=theme.MUTED)
+        layers.append(
+            tested.encode(y=y, x=alt.X("end", **x), text=alt.Text("p_text", type="nominal"), tooltip=tips)
+        )
+    return layers
+
+
+def _opacity(importance: Importance, usual: float) -> Any:
+    """Bars that may be chance are pale."""
+    if importance.p_values is None:
+        return alt.value(usual)
+    return alt.Opacity(
+        "chance", type="nominal", scale=alt.Scale(domain=[False, True], range=[usual, 0.25]), legend=None
+    )
 
 
 def _points(
@@ -181,6 +228,8 @@ def _points(
 
 def _tips(importance: Importance, more: list[tuple[str, str]]) -> list[alt.Tooltip]:
     pairs = [("feature", "feature"), *more, ("importance", "value_text"), ("95% interval", "interval_text")]
+    pairs += [("alone", "first_text")] if importance.first is not None and not more else []
+    pairs += [("test", "p_text")] if importance.p_values is not None and not more else []
     return tooltips(*pairs, *([("consists of", "members_text")] if importance.members else []))
 
 
@@ -190,7 +239,7 @@ def _value_title(importance: Importance) -> str:
     )
     return (
         f"importance: {importance.measure}"
-        if importance.method != "permutation"
+        if not importance.compares_losses
         else f"{how} ({importance.measure})"
     )
 
@@ -198,6 +247,10 @@ def _value_title(importance: Importance) -> str:
 def _notes(importance: Importance, sets: Sets, names: list[str]) -> list[str]:
     more = len({name for _, result in sets for name in result.feature_names}) - len(names)
     notes = [f"{more} more feature{'s' if more > 1 else ''} not shown"] if more else []
+    if importance.first is not None and len(sets) == 1:
+        notes.append("dark: the feature alone, pale: with its interactions")
+    if importance.p_values is not None and len(sets) == 1:
+        notes.append(f"faint: may be chance (p of {_SIGNIFICANT} or more)")
     if len(sets) == 2:
         notes.append("line: mean; dots: repetitions; bar: 95% interval")
     return ["; ".join(notes), caveat_note(importance)]
@@ -210,7 +263,11 @@ def _limits(sets: Sets, names: list[str]) -> Limits:
         parts += [part[kept] for part in (result.values, result.low, result.high)]
         if label:
             parts.append(result.repeats[kept])
-    return limits_of(*parts, [sets[0][1].neutral])
+        elif result.first is not None:
+            parts.append(result.first[kept])
+    low, high = limits_of(*parts, [sets[0][1].neutral])
+    tested = len(sets) == 1 and sets[0][1].p_values is not None
+    return low, high + _ROOM * (high - low) if tested else high
 
 
 def _members(importance: Importance, j: int) -> str:

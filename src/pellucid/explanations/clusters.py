@@ -4,18 +4,99 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pellucid.arrays import AnyArray
+import numpy as np
+
+from pellucid.arrays import AnyArray, FloatArray, IntArray
+from pellucid.errors import InputError
 from pellucid.explanations.explanation import Explanation
+from pellucid.explanations.importance import Importance
 from pellucid.explanations.store import stored
+from pellucid.explanations.words import listed, number, percent
 
 
 @stored
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Clusters(Explanation):
-    """Features that go together, as clusters."""
+    """Association of every pair of features (`values`, features x features), and the clusters it makes.
+
+    ``labels`` is the cluster of each feature, ``representatives`` the position of the feature that stands for each cluster,
+    ``kept`` the share of the members' variance it explains; ``component`` is the share that the members' first principal
+    component has, ``components`` how many of them keep 90%. ``merges`` are the joins from single features to one
+    cluster: two clusters (features first, then joins, counted on), the distance ``1 - association``, the size.
+    """
+
+    threshold: float
+    merges: FloatArray
+    labels: IntArray
+    representatives: IntArray
+    kept: FloatArray
+    component: FloatArray
+    components: IntArray
+
+    @property
+    def members(self) -> list[list[str]]:
+        """The names of the features in each cluster, single ones included."""
+        return [
+            [self.feature_names[j] for j in np.flatnonzero(self.labels == c)]
+            for c in range(len(self.representatives))
+        ]
+
+    @property
+    def groups(self) -> dict[str, list[str]]:
+        """Clusters of several features, ready for ``Explainer(..., groups=...)``; other features stay as they are."""
+        groups: dict[str, list[str]] = {}
+        for members in self.members:
+            if len(members) > 1:
+                name = (
+                    " + ".join(members) if len(members) <= 3 else f"{members[0]} + {len(members) - 1} more"
+                )
+                while name in groups or name in self.feature_names:
+                    name += "\u2032"
+                groups[name] = members
+        return groups
+
+    @property
+    def subset(self) -> list[str]:
+        """One feature for each cluster: features that go together less than the threshold, on average."""
+        return [self.feature_names[j] for j in self.representatives]
+
+    def most_important(self, importance: Importance) -> list[str]:
+        """One feature for each cluster, the one with the greatest importance."""
+        unknown = [name for name in self.feature_names if name not in importance.feature_names]
+        if unknown:
+            raise InputError(
+                f"the importance has no value for {unknown[0]!r}; give one of the same features, without groups."
+            )
+        place = {name: rank for rank, name in enumerate(importance.top(len(importance.feature_names)))}
+        return [min(members, key=place.__getitem__) for members in self.members]
 
     def columns(self) -> dict[str, AnyArray]:
-        raise NotImplementedError
+        order = np.lexsort((np.arange(len(self.labels)), self.labels))
+        chosen = self.representatives[self.labels[order]]
+        return {
+            "feature": np.array(self.feature_names, dtype=object)[order],
+            "cluster": self.labels[order] + 1,
+            "representative": np.array(self.feature_names, dtype=object)[chosen],
+            "association": self.values[order, chosen],
+        }
 
     def findings(self) -> list[str]:
-        raise NotImplementedError
+        several = [c for c, members in enumerate(self.members) if len(members) > 1]
+        count = len(self.representatives)
+        if not several:
+            return [
+                f"No two of the {len(self.labels)} features go together to {number(self.threshold)} or more."
+            ]
+        lines = [f"{len(self.labels)} features make {count} cluster{'s' if count > 1 else ''} at an association of {number(self.threshold)}."]  # fmt: skip
+        for c in sorted(several, key=lambda c: -len(self.members[c]))[:5]:
+            enough = (
+                "one principal component"
+                if self.components[c] == 1
+                else f"{self.components[c]} principal components"
+            )
+            lines.append(
+                f"{listed(self.members[c])} go together: {self.subset[c]} can stand for them and keeps {percent(float(self.kept[c]))} of their variance; {enough} would keep 90%."
+            )
+        if len(several) > 5:
+            lines.append(f"{len(several) - 5} more clusters have several features.")
+        return lines

@@ -12,6 +12,9 @@ from pellucid.explanations.explanation import Explanation
 from pellucid.explanations.store import stored
 from pellucid.explanations.words import listed, number
 
+_MATTERS = 0.05  # of the largest importance
+_SIGNIFICANT = 0.05
+
 
 @stored
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -65,6 +68,9 @@ class Importance(Explanation):
             "se": self.se,
             "low": self.low,
             "high": self.high,
+            **({} if self.first is None else {"first": self.first}),
+            **({} if self.first_se is None else {"first_se": self.first_se}),
+            **({} if self.p_values is None else {"p_value": self.p_values}),
         }
         if self.values.ndim == 1:
             return {"feature": names, **{key: part[order] for key, part in parts.items()}}
@@ -78,7 +84,8 @@ class Importance(Explanation):
         said = [
             f"{name} ({number(float(overall[j]))})" for name, j in zip(best, self.ranking, strict=False)
         ]
-        lines = [f"Importance by {self.measure}, {self.compare}. Most important: {listed(said)}."]
+        how = f", {self.compare}" if self.compares_losses else ""
+        lines = [f"Importance by {self.measure}{how}. Most important: {listed(said)}."]
         idle = [self.feature_names[j] for j in self.ranking if self._indistinct(j)]
         if idle:
             verb = "is" if len(idle) == 1 else "are"
@@ -89,7 +96,40 @@ class Importance(Explanation):
                 f"The values add up to {number(total)}; permuting all features together gives {number(self.joint)}. "
                 "Interactions count once for every feature in them, so the two need not agree."
             )
-        return lines
+        return [*lines, *self._alone(), *self._tested()]
+
+    @property
+    def compares_losses(self) -> bool:
+        """Whether the values are losses after a change compared with the loss before."""
+        return self.method in ("permutation", "conditional", "drop")
+
+    def _alone(self) -> list[str]:
+        """Features of which most is in interactions."""
+        if self.first is None:
+            return []
+        alone = self.first if self.first.ndim == 1 else self.first.mean(axis=-1)
+        through = [
+            self.feature_names[j]
+            for j in self.ranking
+            if self._overall[j] >= _MATTERS * np.nanmax(self._overall) and alone[j] < self._overall[j] / 2
+        ]
+        verb = "acts" if len(through) == 1 else "act"
+        return (
+            [f"{listed(through)} {verb} mostly through interactions with other features."]
+            if through
+            else []
+        )
+
+    def _tested(self) -> list[str]:
+        """What the p-values say."""
+        if self.p_values is None:
+            return []
+        p = self.p_values if self.p_values.ndim == 1 else self.p_values.min(axis=-1)
+        sure = [self.feature_names[j] for j in self.ranking if p[j] < _SIGNIFICANT]
+        if not sure:
+            return [f"No feature has a p-value below {_SIGNIFICANT}: all of this may be chance."]
+        rest = "" if len(sure) == len(p) else "; the others may be chance"
+        return [f"More than chance (p < {_SIGNIFICANT}): {listed(sure)}{rest}."]
 
     def _indistinct(self, j: int) -> bool:
         low, high = np.atleast_1d(self.low[j]), np.atleast_1d(self.high[j])

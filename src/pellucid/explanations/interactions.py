@@ -6,8 +6,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pellucid.arrays import AnyArray, FloatArray
+from pellucid.arrays import AnyArray, FloatArray, IntArray
+from pellucid.errors import InputError, nearest
+from pellucid.explanations import interaction_words
 from pellucid.explanations.explanation import Explanation
+from pellucid.explanations.network import Network, network
 from pellucid.explanations.store import stored
 
 
@@ -23,6 +26,8 @@ class Interactions(Explanation):
 
     ``parts`` are the sets of one, two and three features whose ``costs`` of exclusion were measured: the share of the
     prediction's variance that is lost when every component containing the set is left out; `network` is made of them.
+    ``additive`` is the share that is lost when all interactions among these features are left out (empty if not all
+    their pairs were asked about).
     """
 
     method: str
@@ -38,9 +43,138 @@ class Interactions(Explanation):
     parts: tuple[tuple[str, ...], ...] = ()
     costs: FloatArray = field(default_factory=lambda: np.empty(0))
     cost_se: FloatArray = field(default_factory=lambda: np.empty(0))
+    additive: FloatArray = field(default_factory=lambda: np.empty(0))
+    normalized: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("values", "se", "low", "high", "strength", "joint", "p_values", "adjusted"):
+            part = getattr(self, name)
+            if part is not None and part.shape != (len(self.sets), *self.values.shape[1:]):
+                raise InputError(
+                    f"{name} has shape {part.shape} for {len(self.sets)} sets; give one value per set and output."
+                )
+        if len(self.parts) != len(self.costs) or self.costs.shape != self.cost_se.shape:
+            raise InputError(
+                f"there are {len(self.parts)} parts but {len(self.costs)} costs; give one cost per part."
+            )
+
+    # -- reading -------------------------------------------------------------------------------------
+
+    @property
+    def overall(self) -> FloatArray:
+        """One value per set: of several outputs the mean."""
+        return self.values if self.values.ndim == 1 else self.values.mean(axis=-1)
+
+    @property
+    def ranking(self) -> IntArray:
+        """Positions of the sets from the strongest to the weakest interaction; unknown ones last."""
+        order = np.argsort(-np.where(np.isnan(self.overall), -np.inf, self.overall), kind="stable")
+        return np.asarray(order, dtype=np.intp)
+
+    def top(self, n: int) -> list[tuple[str, ...]]:
+        """The ``n`` sets that interact most: ``ex.pdp(result.top(1)[0])`` draws the strongest pair."""
+        return [self.sets[s] for s in self.ranking[:n]]
+
+    def position(self, *features: str) -> int:
+        """Where a set stands among the values; the order of its features does not matter."""
+        for name in features:
+            known = dict.fromkeys(name for names in self.sets for name in names)
+            if name not in known:
+                raise InputError(f"there is no feature {name!r} in this result{nearest(str(name), known)}")
+        wanted = frozenset(features)
+        for s, names in enumerate(self.sets):
+            if frozenset(names) == wanted and len(names) == len(features):
+                return s
+        size = len(self.sets[0])
+        raise InputError(
+            f"{' and '.join(map(repr, features))} were not asked about together; this result has {len(self.sets)} sets of {size}."
+        )
+
+    def pair(self, *features: str) -> float | FloatArray:
+        """The value of a pair (or triple, or single feature): a number, or one per output."""
+        value = self.values[self.position(*features)]
+        return float(value) if value.ndim == 0 else value
+
+    def cost_of(self, *features: str, output: str | None = None) -> float:
+        """The cost of exclusion of a set, a share of the prediction's variance; NaN where it was not measured."""
+        costs = self.pooled_costs(output)[0]
+        wanted = frozenset(features)
+        return next(
+            (
+                float(cost)
+                for part, cost in zip(self.parts, costs, strict=True)
+                if frozenset(part) == wanted
+            ),
+            np.nan,
+        )
+
+    # -- the network ---------------------------------------------------------------------------------
+
+    def network(self, loss: float = 0.01, *, output: str | None = None) -> Network:
+        """The interactions that are needed to reproduce the model but for a share ``loss`` of its variance.
+
+        Hooker 2004: components are left out as long as what is lost stays within ``loss``; the features and the pairs
+        that remain are the nodes and edges. Losses of several outputs are averaged unless one ``output`` is named.
+        """
+        return network(self, loss, output)
+
+    def pooled_costs(self, output: str | None = None) -> tuple[FloatArray, FloatArray]:
+        """Costs of the parts and their standard errors in one output, or averaged over the outputs."""
+        if self.costs.ndim < 2:
+            self._output(output)
+            return self.costs, self.cost_se
+        if output is not None:
+            k = self._output(output)
+            return self.costs[:, k], self.cost_se[:, k]
+        # The outputs share their draws: their errors are added as if they went together.
+        return self.costs.mean(axis=1), self.cost_se.mean(axis=1)
+
+    def pooled_additive(self, output: str | None = None) -> float:
+        """Share of the variance that an additive model loses, in one output or averaged; NaN where not measured."""
+        if not self.additive.size:
+            return np.nan
+        return float(
+            self.additive.mean() if output is None else np.atleast_1d(self.additive)[self._output(output)]
+        )
+
+    def _output(self, output: str | None) -> int:
+        if output is None:
+            return 0
+        if str(output) not in self.output_names:
+            raise InputError(f"there is no output {output!r}{nearest(str(output), self.output_names)}")
+        return self.output_names.index(str(output))
+
+    # -- table and words -----------------------------------------------------------------------------
 
     def columns(self) -> dict[str, AnyArray]:
-        raise NotImplementedError
+        """One row per set and output, the strongest first."""
+        order, size = self.ranking, len(self.sets[0])
+        keys = ["feature"] if size == 1 else [f"feature_{k + 1}" for k in range(size)]
+        names = {
+            key: np.array([self.sets[s][k] for s in order], dtype=object) for k, key in enumerate(keys)
+        }
+        parts = {
+            "interaction": self.values, "se": self.se, "low": self.low, "high": self.high,
+            "strength": self.strength, "joint": self.joint, "p_value": self.p_values, "p_adjusted": self.adjusted,
+            "cost": self._set_costs() if size > 1 and self.parts else None,
+        }  # fmt: skip
+        known = {key: part[order] for key, part in parts.items() if part is not None}
+        if self.values.ndim == 1:
+            return {**names, **known}
+        outputs = self.output_names
+        return {
+            **{key: np.tile(column, len(outputs)) for key, column in names.items()},
+            "output": np.repeat(np.array(outputs, dtype=object), len(order)),
+            **{key: part.T.ravel() for key, part in known.items()},
+        }
+
+    def _set_costs(self) -> FloatArray:
+        """The cost of exclusion of each set, NaN where it was not measured."""
+        place = {frozenset(part): k for k, part in enumerate(self.parts)}
+        unknown = np.full((1, *self.values.shape[1:]), np.nan)
+        rows = [place.get(frozenset(names), len(self.parts)) for names in self.sets]
+        return np.asarray(np.concatenate([self.costs, unknown])[rows])
 
     def findings(self) -> list[str]:
-        raise NotImplementedError
+        return interaction_words.findings(self)

@@ -125,7 +125,7 @@ def asked_pairs(seed, p, n):
 def test_standard_errors_of_many_pairs_are_those_of_the_process(seed, p, more):
     """The process written out on all corners of the cube: prior, less what the pairs say, at the scale of left-out errors."""
     n = min(p + 8 + more, 2 ** (p - 1) - 2)
-    game, found, halves, odd = asked_pairs(seed, p, n)
+    _, found, halves, odd = asked_pairs(seed, p, n)
     fit = regress(halves, odd, "odd")
     whole = np.concatenate(
         [np.ones((1, p), bool), PairDesign(p, np.random.default_rng(0)).between(0, 2**p)]
@@ -161,7 +161,7 @@ def test_standard_errors_of_many_pairs_are_those_of_the_process(seed, p, more):
 def test_standard_errors_of_few_pairs_are_their_formula(seed, p, n):
     """The root of n / (n - p) times the sum over the asked pairs of (1 - share) (weight x error / share) squared."""
     n = min(n, 2 ** (p - 1) - 2, p + 7)
-    game, found, halves, odd = asked_pairs(seed, p, n)
+    _, found, halves, odd = asked_pairs(seed, p, n)
     errors = regress(halves, odd, "odd").errors[1:, 0]
     sizes = halves[1:].sum(axis=1)
     variance = np.zeros(p)

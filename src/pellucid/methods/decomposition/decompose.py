@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
+
+import numpy as np
 
 from pellucid.data import Data
+from pellucid.errors import InputError, nearest
 from pellucid.explanations.decomposition import Decomposition
+from pellucid.methods.decomposition.anova import anova
+from pellucid.methods.decomposition.marginal import marginal
 from pellucid.models import Predictor
 from pellucid.runner import Run
 
@@ -26,4 +31,30 @@ def decompose(
     run: Run,
 ) -> Decomposition:
     """The function in parts."""
-    raise NotImplementedError
+    if method not in get_args(Method):
+        raise InputError(f"method={method!r} is not known{nearest(str(method), get_args(Method))}")
+    if density not in get_args(Density):
+        raise InputError(f"density={density!r} is not known{nearest(str(density), get_args(Density))}")
+    if grid is not None and (isinstance(grid, bool) or not isinstance(grid, int | np.integer) or grid < 2):
+        raise InputError(f"grid={grid!r}: give a whole number of points per feature, at least 2.")
+    if method != "generalized" and density != "data":
+        raise InputError(
+            f"density={density!r} belongs to method='generalized'; method={method!r} has its own: leave it out."
+        )
+    if method == "marginal":
+        return marginal(
+            predictor, data, background=background, order=order, features=features, grid=grid, run=run
+        )
+    if method == "anova":
+        return anova(predictor, data, order=order, features=features, grid=grid, run=run)
+    if method == "generalized":
+        from pellucid.methods.decomposition.generalized import generalized
+
+        return generalized(
+            predictor, data, background=background, order=order, features=features, grid=grid, density=density, run=run
+        )  # fmt: skip
+    from pellucid.methods.decomposition.ale_parts import ale_parts
+
+    return ale_parts(
+        predictor, data, background=background, order=order, features=features, grid=grid, density=density, run=run
+    )  # fmt: skip

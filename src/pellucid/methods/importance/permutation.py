@@ -25,26 +25,29 @@ are not asked again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from scipy.special import stdtrit
 
-from pellucid.arrays import FloatArray, IntArray, effective_size
+from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.diagnostics.importance_checks import permutation_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
-from pellucid.losses import Loss, find_loss
 from pellucid.methods.importance.donors import donor_rows, joint_codes, remapped
+from pellucid.methods.importance.loss_change import (
+    Changed,
+    Compare,
+    Setting,
+    check_comparing,
+    losses,
+    relative,
+)
 from pellucid.methods.importance.plan import plan_sweep
 from pellucid.models import Predictor
-from pellucid.models.outcome import outcome_for
 from pellucid.runner import Run, Sweep
 
-Compare = Literal["difference", "ratio"]
 Scheme = Literal["shuffle", "halves", "pairs"]
 Player = tuple[int, ...]
 _MOST_SHIFTS = 1000
@@ -67,7 +70,7 @@ def permutation_importance(
         raise InputError(
             "permutation importance needs at least two rows to exchange values between; X has one."
         )
-    setting = _Setting.of(predictor, data, loss, run)
+    setting = Setting.of(predictor, data, loss, run)
     players = data.schema.players()
     donors = _all_shifts(data) if scheme == "pairs" else donor_rows(run, data, scheme, repeats)
     if scheme == "pairs":
@@ -97,12 +100,12 @@ def permutation_importance(
     return Importance(
         method="permutation", measure=setting.loss.name, compare=compare,
         values=values, se=errors, low=values - spread * errors, high=values + spread * errors, repeats=repeated,
-        baseline=setting.baseline, joint=_relative(joint, setting.baseline, compare),
+        baseline=setting.baseline, joint=relative(joint, setting.baseline, compare),
         feature_names=tuple(players), output_names=predictor.output_names, scale="loss",
         members=tuple(tuple(data.schema.names[j] for j in player) for player in players.values()),
         caveats=permutation_caveats(
             predictor, data, run, players=players, values=values, compare=compare, loss=setting.loss, baseline=setting.baseline,
-            y=setting.y, joint=lambda columns: _relative(joint_loss(columns), setting.baseline, compare), holdout=holdout,
+            y=setting.y, joint=lambda columns: relative(joint_loss(columns), setting.baseline, compare), holdout=holdout,
         ),
         cost=run.cost(),
         settings={"method": "permutation", "random_state": run.seed, "loss": setting.loss.name, "compare": compare, "repeats": repeats, "scheme": scheme},
@@ -110,92 +113,12 @@ def permutation_importance(
     )  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class _Setting:
-    """The outcome, the loss and the model's own predictions."""
-
-    y: FloatArray
-    loss: Loss
-    prediction: FloatArray
-    row_loss: FloatArray | None
-    baseline: float
-    weights: FloatArray
-
-    @classmethod
-    def of(cls, predictor: Predictor, data: Data, loss: Any, run: Run) -> _Setting:
-        prediction = run.predict(predictor, data, full=True)
-        if loss == "variance" or (loss is None and data.y is None):
-            y, chosen = prediction, _share_of_variance(prediction, data.weights)
-        else:
-            y, chosen = outcome_for(predictor, data), find_loss(loss, predictor.task, predictor.raw_scale)
-        row_loss = None if chosen.rows is None else chosen.rows(y, prediction)
-        baseline = (
-            chosen(y, prediction, data.weights) if row_loss is None else _mean_loss(row_loss, data.weights)
-        )
-        return cls(y, chosen, prediction, row_loss, baseline, data.weights)
-
-
-def _mean_loss(of_rows: FloatArray, weights: FloatArray) -> float:
-    """One formula before and after permuting: a feature the model does not use has exactly no importance."""
-    return float(of_rows @ weights / weights.sum())
-
-
-def _share_of_variance(prediction: FloatArray, weights: FloatArray) -> Loss:
-    """Without y: half the mean squared change of the prediction, as a share of its variance."""
-    centre = np.average(prediction, axis=0, weights=weights)
-    variance = float(np.average(np.square(prediction - centre), axis=0, weights=weights).sum())
-
-    def rows(y: FloatArray, p: FloatArray) -> FloatArray:
-        return (
-            np.asarray(np.square(y - p).sum(axis=-1) / (2 * variance)) if variance > 0 else np.zeros(len(p))
-        )
-
-    return Loss(
-        "share of prediction variance", lambda y, p, w: float(np.average(rows(y, p), weights=w)), rows
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class _Permuted:
-    """Loss after permuting one player: its mean, each repeat, and each row's mean where the loss allows."""
-
-    mean: float
-    repeats: FloatArray
-    rows: FloatArray | None
-
-    def compared(self, setting: _Setting, compare: Compare) -> tuple[float, FloatArray, float]:
-        """Importance, importance of each repeat, and standard error (over rows where known, else over repeats)."""
-        repeats = np.array([_relative(float(r), setting.baseline, compare) for r in self.repeats])
-        value = float(np.nanmean(repeats)) if np.isfinite(repeats).any() else np.nan
-        if self.rows is not None and setting.row_loss is not None:
-            ratio = self.mean / setting.baseline if compare == "ratio" else 1.0
-            change = self.rows - ratio * setting.row_loss
-            scale = setting.baseline if compare == "ratio" else 1.0
-            size = effective_size(setting.weights)
-            spread = np.average(
-                np.square(change - np.average(change, weights=setting.weights)), weights=setting.weights
-            )
-            return value, repeats, float(np.sqrt(spread / (size - 1)) / scale) if size > 1 else np.nan
-        known = repeats[np.isfinite(repeats)]
-        return value, repeats, float(known.std(ddof=1) / np.sqrt(known.size)) if known.size > 1 else np.nan
-
-
-def _relative(after: float, before: float, compare: Compare) -> float:
-    if compare == "difference":
-        return after - before
-    if before == 0:
-        raise InputError(
-            "compare='ratio' divides by the model's loss, which is zero here; use compare='difference'."
-        )
-    return after / before
-
-
 # -- shuffle and halves ------------------------------------------------------------------------------
 
 
 def _shuffled(
-    run: Run, predictor: Predictor, data: Data, setting: _Setting, players: list[Player], donors: IntArray
-) -> list[_Permuted]:
+    run: Run, predictor: Predictor, data: Data, setting: Setting, players: list[Player], donors: IntArray
+) -> list[Changed]:
     """Losses with x_j taken from the donor rows, for every player and repeat."""
     plans = [plan_sweep(data, player, donors) for player in players]
     sweeps = [plan.sweep for plan in plans]
@@ -203,33 +126,14 @@ def _shuffled(
     for batch in run.stream(predictor, data, sweeps, full=True, partial=True):
         answers[batch.sweep][batch.variants, batch.rows] = batch.predictions
     return [
-        _losses(setting, plan.repeats(a, setting.prediction))
-        for plan, a in zip(plans, answers, strict=True)
+        losses(setting, plan.repeats(a, setting.prediction)) for plan, a in zip(plans, answers, strict=True)
     ]
-
-
-def _losses(setting: _Setting, predictions: Iterable[FloatArray]) -> _Permuted:
-    """Loss of every repeat; one that was not reached (NaN) stays unknown."""
-    repeats, rows, known = [], np.zeros(len(setting.y)), 0
-    for prediction in predictions:
-        reached = not np.isnan(prediction).any()
-        if setting.loss.rows is not None and reached:
-            of_rows = setting.loss.rows(setting.y, prediction)
-            rows += of_rows
-            repeats.append(_mean_loss(of_rows, setting.weights))
-        else:
-            repeats.append(setting.loss(setting.y, prediction, setting.weights) if reached else np.nan)
-        known += reached
-    mean = float(np.nanmean(repeats)) if known else np.nan
-    return _Permuted(
-        mean, np.array(repeats), rows / known if known and setting.loss.rows is not None else None
-    )
 
 
 # -- all pairs ---------------------------------------------------------------------------------------
 
 
-def _pairs(run: Run, predictor: Predictor, data: Data, setting: _Setting, player: Player) -> _Permuted:
+def _pairs(run: Run, predictor: Predictor, data: Data, setting: Setting, player: Player) -> Changed:
     """Expected loss over all pairs (row, other row's value)."""
     codes, examples = joint_codes(data, player)
     pools = tuple(data.frame.native_column(j) for j in player)
@@ -253,7 +157,7 @@ def _pairs(run: Run, predictor: Predictor, data: Data, setting: _Setting, player
             total[batch.rows] += twins * setting.loss.rows(setting.y[batch.rows], predictions)
     rows = total / (data.weights.sum() - np.minimum(data.weights, 1.0))
     mean = float(np.average(rows, weights=data.weights))
-    return _Permuted(mean, np.array([mean]), rows)
+    return Changed(mean, np.array([mean]), rows)
 
 
 def _all_shifts(data: Data) -> IntArray:
@@ -263,7 +167,7 @@ def _all_shifts(data: Data) -> IntArray:
     return np.asarray((np.arange(n)[None, :] + shifts[:, None]) % n, dtype=np.intp)
 
 
-def _by_shifts(setting: _Setting, table: FloatArray, codes: IntArray) -> _Permuted:
+def _by_shifts(setting: Setting, table: FloatArray, codes: IntArray) -> Changed:
     """Mean loss over the n - 1 cyclic shifts of x_j, read off the table of predictions (values, rows)."""
     n = len(codes)
     everyone = np.arange(n)
@@ -271,13 +175,10 @@ def _by_shifts(setting: _Setting, table: FloatArray, codes: IntArray) -> _Permut
         setting.loss(setting.y, table[codes[(everyone + s) % n], everyone], setting.weights)
         for s in range(1, n)
     ]
-    return _Permuted(float(np.mean(losses)), np.array([float(np.mean(losses))]), None)
+    return Changed(float(np.mean(losses)), np.array([float(np.mean(losses))]), None)
 
 
 def _check(compare: str, scheme: str, repeats: int) -> None:
-    if compare not in ("difference", "ratio"):
-        raise InputError(f"compare={compare!r} is not known; use 'difference' or 'ratio'.")
+    check_comparing(compare, repeats)
     if scheme not in ("shuffle", "halves", "pairs"):
         raise InputError(f"scheme={scheme!r} is not known; use 'shuffle', 'halves' or 'pairs'.")
-    if repeats < 1:
-        raise InputError(f"repeats={repeats} leaves nothing to average; ask for at least one.")

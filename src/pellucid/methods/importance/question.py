@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pellucid.data import Data
 from pellucid.models import Predictor
 from pellucid.runner import Run
+
+DEFAULTS: dict[str, Any] = {
+    "loss": None,
+    "compare": "difference",
+    "repeats": 5,
+    "scheme": "shuffle",
+    "p_values": False,
+    "grid": 50,
+    "holdout": None,
+    "folds": None,
+    "refit": None,
+    "budget": None,
+    "tolerance": None,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,3 +43,16 @@ class Question:
     budget: int | None
     tolerance: float | None
     run: Run
+
+    def given(self) -> list[str]:
+        """Names of the options that differ from their defaults."""
+        return [name for name, usual in DEFAULTS.items() if not _is(getattr(self, name), usual)]
+
+    def only(self, options: tuple[str, ...]) -> Question:
+        """The same question with the other options as if they had not been given."""
+        return replace(self, **{name: usual for name, usual in DEFAULTS.items() if name not in options})
+
+
+def _is(value: Any, usual: Any) -> bool:
+    """Whether an option has its default; tables and functions are never compared."""
+    return value is usual or (type(value) is type(usual) and bool(value == usual))

@@ -1,14 +1,42 @@
-"""Which method answers a question about interactions."""
+"""Which method answers a question about interactions, and what leaving them out would cost."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from pellucid.data import Data
+from pellucid.diagnostics.interaction_checks import interaction_caveats
+from pellucid.errors import InputError, nearest
 from pellucid.explanations.interactions import Interactions
-from pellucid.methods.interactions.question import Against, Method
+from pellucid.methods.interactions.exclusion import costs_of_exclusion
+from pellucid.methods.interactions.greenwell import greenwell
+from pellucid.methods.interactions.h_statistic import h_statistic
+from pellucid.methods.interactions.question import (
+    Against,
+    Method,
+    Question,
+    asked_about,
+    players_of,
+    sets_of,
+)
+from pellucid.methods.interactions.shap_ranking import shap_ranking
 from pellucid.models import Predictor
 from pellucid.runner import Run
+
+_METHODS: dict[str, Callable[[Question], Interactions]] = {
+    "h": h_statistic,
+    "greenwell": greenwell,
+    "shap": shap_ranking,
+}
+_AGAINST: dict[str, tuple[Against, ...]] = {
+    "h": ("pairs", "all", "triples"),
+    "greenwell": ("pairs",),
+    "shap": ("pairs", "all"),
+}
 
 
 def interactions(
@@ -24,5 +52,41 @@ def interactions(
     rows: int | None = None,
     run: Run,
 ) -> Interactions:
-    """How strongly features act together."""
-    raise NotImplementedError
+    """How strongly features act together, and what leaving their interactions out would cost."""
+    _check(method, against, normalize, p_values, rows)
+    players = players_of(data)
+    asked = asked_about(data, players, features)
+    question = Question(
+        predictor, data, background, players, sets_of(asked, len(players), against),
+        against, normalize, p_values, rows, run,
+    )  # fmt: skip
+    result = _METHODS[method](question)
+    costs = costs_of_exclusion(question)
+    result = replace(
+        result, normalized=normalize, parts=costs.parts, costs=costs.share, cost_se=costs.se, additive=costs.additive,
+        settings={
+            **result.settings, "features": None if asked is None else [question.names[i] for i in asked], "against": against, "normalize": normalize,
+            "draws": costs.draws, "pairs": costs.pairs, "random_state": run.seed,
+            **({"groups": list(data.schema.groups)} if data.schema.groups else {}),
+        },
+    )  # fmt: skip
+    return replace(result, caveats=interaction_caveats(data, players, result, run), cost=run.cost())
+
+
+def _check(method: Any, against: Any, normalize: Any, p_values: Any, rows: Any) -> None:
+    """The arguments by themselves; errors name the one that is wrong and what to give instead."""
+    if method not in tuple(_METHODS):
+        raise InputError(f"method={method!r} is not known{nearest(str(method), _METHODS)}")
+    if against not in _AGAINST["h"]:
+        raise InputError(f"against={against!r} is not known{nearest(str(against), _AGAINST['h'])}")
+    if against not in _AGAINST[method]:
+        raise InputError(
+            f"method={method!r} has no value for against={against!r}; use method='h', or against='pairs'."
+        )
+    for name, value in (("normalize", normalize), ("p_values", p_values)):
+        if not isinstance(value, bool | np.bool_):
+            raise InputError(f"{name}={value!r}; give True or False.")
+    if p_values and method != "h":
+        raise InputError(f"p_values=True is answered by method='h', not by method={method!r}.")
+    if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < 2):
+        raise InputError(f"rows={rows!r}; give a whole number of rows, at least 2, or None.")

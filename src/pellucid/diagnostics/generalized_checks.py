@@ -1,0 +1,102 @@
+"""The caveats of generalised functional ANOVA: features that cannot be told apart, few rows per coefficient, points off the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pellucid.arrays import FloatArray
+from pellucid.data import Data
+from pellucid.diagnostics.decomposition_checks import decomposition_caveats
+from pellucid.diagnostics.off_data import associations, off_data_caveat
+from pellucid.explanations.caveat import Caveat
+from pellucid.explanations.decomposition import Decomposition
+from pellucid.explanations.words import percent
+from pellucid.models import Predictor
+from pellucid.runner import Run
+
+_MIXED = 0.9
+_WORTH = 0.01  # of the variance: smaller parts may mix
+_OPTIMISM = 0.02
+
+
+def generalized_caveats(
+    predictor: Predictor,
+    data: Data,
+    run: Run,
+    *,
+    found: Decomposition,
+    columns: tuple[int, ...],
+    rows: int,
+    parameters: float,
+    mixing: FloatArray,
+) -> tuple[Caveat, ...]:
+    """Everything known against this decomposition on these data.
+
+    ``mixing`` is for each main effect the share that other features can say; ``parameters`` the effective number of coefficients fitted to
+    so many different ``rows``.
+    """
+    if not run.checks:
+        return ()
+    caveats = list(decomposition_caveats(predictor, data, run, found))
+    caveats.extend(_mixed(found, columns, mixing))
+    if found.density == "data":
+        caveats.extend(_too_good(found, rows, parameters))
+    if found.density == "uniform":
+        caveats.extend(_uniform(data, columns, run))
+    return tuple(caveats)
+
+
+def _mixed(found: Decomposition, columns: tuple[int, ...], mixing: FloatArray) -> Iterator[Caveat]:
+    shares = np.abs(found.stacked()[: len(columns)]).max(axis=-1)
+    mixing = np.where(shares > _WORTH, mixing, 0.0)
+    worst = int(mixing.argmax()) if mixing.size else 0
+    if mixing.size and mixing[worst] > _MIXED:
+        name = found.components[worst].name
+        yield Caveat(
+            code="mixed-effects",
+            message=f"Functions of the other features can say {percent(float(mixing[worst]))} of the main effect of {name}: the data hardly tell which feature it belongs to.",
+            value=float(mixing[worst]),
+            threshold=_MIXED,
+            advice="Read the main effects of features that go together as one, leave one of them out of features=, or use method='ale'.",
+            feature=name,
+        )
+
+
+def _too_good(found: Decomposition, rows: int, parameters: float) -> Iterator[Caveat]:
+    """R2 at rows that did not take part, by generalised cross-validation, against that at those that did."""
+    room = max(1.0 - parameters / rows, 1.0 / rows)
+    lost = np.maximum(1.0 - np.atleast_1d(found.r2), 0.0)
+    gap = float((lost / room**2 - lost).max(initial=0.0))
+    if gap > _OPTIMISM:
+        k = int(np.argmax(lost))
+        honest = max(1.0 - float(lost[k]) / room**2, 0.0)
+        yield Caveat(
+            code="too-many-coefficients",
+            message=(
+                f"{parameters:,.0f} coefficients were fitted to {rows:,} different rows: the decomposition reproduces {percent(1.0 - float(lost[k]))} of the "
+                f"variance there, but about {percent(honest)} at other rows."
+            ),
+            value=gap,
+            threshold=_OPTIMISM,
+            advice="Give more rows, fewer features (features=[...]), order=1 or a smaller grid.",
+        )
+
+
+def _uniform(data: Data, columns: tuple[int, ...], run: Run) -> Iterator[Caveat]:
+    """Of the features that go together, the one most associated with another."""
+    strengths = associations(data, run)
+    if strengths is None or len(strengths) < 2:
+        return
+    others = strengths - np.eye(len(strengths)) * strengths
+    worst = max(columns, key=lambda j: float(others[j].max()))
+    for caveat in off_data_caveat(data, worst, run, method="the uniform density"):
+        yield Caveat(
+            code=caveat.code,
+            message=caveat.message,
+            value=caveat.value,
+            threshold=caveat.threshold,
+            advice="Use density='data' or density='support'.",
+            feature=caveat.feature,
+        )

@@ -1,0 +1,76 @@
+"""A decomposition in words: how much of the predictions it reproduces, and which parts are large."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pellucid.arrays import FloatArray
+from pellucid.explanations.words import listed, number, percent
+
+if TYPE_CHECKING:
+    from pellucid.explanations.decomposition import Decomposition
+
+TITLES = {
+    "marginal": "partial dependence",
+    "anova": "functional ANOVA",
+    "generalized": "generalised functional ANOVA",
+    "ale": "accumulated local effects",
+}
+_SAID = 5  # components named
+_SMALL = 0.001  # shares that are not worth a name
+_OVERLAP = 0.02  # of the variance: less is not worth a sentence
+
+
+def findings(found: Decomposition) -> list[str]:
+    """One paragraph per output, then which properties do not hold."""
+    parts = f"{len(found.components):,} component{'s' if len(found.components) != 1 else ''}"
+    lines = [f"Decomposition by {TITLES[found.method]} ({found.scale}): a constant and {parts}."]
+    for k, output in enumerate(found.output_names):
+        prefix = f"{output}: " if len(found.output_names) > 1 else ""
+        lines.append(prefix + " ".join(_of_output(found, k)))
+    # That variances do not add up is said with the shares.
+    lines += [check.words for check in found.checks if not check.holds and check.name != "variance sum"]
+    return lines
+
+
+def _of_output(found: Decomposition, k: int) -> list[str]:
+    shares, r2 = found.stacked()[:, k], float(found.stacked("r2")[k])
+    constant = number(float(np.atleast_1d(found.constant)[k]))
+    if not float(found.stacked("variance")[k]) > 0:
+        return [f"The prediction is {constant} everywhere; there is nothing to take apart."]
+    said = [f"The constant is {constant}.", reproduced(found.order, r2)]
+    large = [j for j in np.argsort(-shares, kind="stable")[:_SAID] if shares[j] >= _SMALL]
+    if large:
+        names = [f"{found.feature_names[j]} ({percent(float(shares[j]))})" for j in large]
+        said.append(f"Largest parts, by their share of the variance: {listed(names)}.")
+    if found.density == "data":
+        return said + _overlap(found, shares, k)
+    where = {
+        "uniform": "over all combinations of values, equally likely",
+        "support": "over the parts of the ranges that hold data",
+    }[found.density]
+    said.append(
+        f"These are shares {where}; there {percent(max(float(found.stacked('residual')[k]), 0.0))} is left over."
+    )
+    said += _overlap(found, shares, k)
+    return said
+
+
+def reproduced(order: int, r2: float) -> str:
+    """``Order 2 reproduces 97.3% of the variance of the predictions at the rows of the data.``"""
+    if r2 >= 1.0 - 1e-9:
+        return f"Order {order} reproduces the predictions at the rows of the data exactly."
+    share = "more than 99.9%" if r2 > 0.9995 else f"{100 * max(r2, 0.0):.1f}%"
+    return f"Order {order} reproduces {share} of the variance of the predictions at the rows of the data."
+
+
+def _overlap(found: Decomposition, shares: FloatArray, k: int) -> list[str]:
+    total = float(shares.sum() + found.stacked("residual")[k])
+    if abs(total - 1.0) < _OVERLAP:
+        return []
+    return [
+        f"The shares add up to {percent(total)} with the residual, because components overlap; "
+        "the covariances with the prediction (.covariance) always add up."
+    ]

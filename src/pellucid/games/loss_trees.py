@@ -1,0 +1,111 @@
+"""The game of the loss for trees that add up to the prediction: mean predictions are read, not asked.
+
+The mean over the background of f(x_i on S, z elsewhere) is the partial dependence on S at x_i, which
+`pellucid.trees.dependence` gives exactly at about the price of one prediction per row, whatever the background. This holds
+where a mean of predictions is a mean of what trees add up to: regression, and the probabilities of forests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+import numpy as np
+
+from pellucid.arrays import BoolArray, FloatArray, IntArray
+from pellucid.data import Data
+from pellucid.errors import PellucidError
+from pellucid.games.loss import Effort, LossGame, Truth
+from pellucid.games.loss_rows import RowLosses, mean_and_noise
+from pellucid.games.marginal import Players
+from pellucid.models import Predictor
+from pellucid.runner import Run
+from pellucid.trees.convert import TreeModel, Unsupported
+from pellucid.trees.links import magnitude, predictions
+from pellucid.trees.plain.choice import can_compile
+from pellucid.trees.predict import predict
+from pellucid.trees.reading import read
+
+_AGREE = 1e-5  # relative; libraries add up their trees in single precision
+_COMPARED = 200  # rows of the data, and as many mixtures
+_MIXING = 72  # key of the random numbers
+
+
+def additive_trees(predictor: Predictor, data: Data, run: Run) -> TreeModel | None:
+    """The model's trees, if they add up to its predictions, also of mixed rows; else None."""
+    model = read(run, predictor)
+    if isinstance(model, Unsupported) or data.frame.kind == "sparse" or not can_compile():
+        return None
+    some = data.take(data.spread(_COMPARED))
+    with run.checking():
+        if not _agrees(predictor, model, some, run):
+            return None
+        with suppress(PellucidError):  # a model may refuse a mixture; it then answers no other either
+            return model if _agrees(predictor, model, some.mixed(run.generator(_MIXING)), run) else None
+    return None
+
+
+def _agrees(predictor: Predictor, model: TreeModel, rows: Data, run: Run) -> bool:
+    want = run.predict(predictor, rows, full=True)
+    raw = predict(model.ensemble, model.encode(predictor.dressed(rows.frame)))
+    got = predictions(raw, "identity", predictor.width, str(predictor.raw_scale))
+    size = magnitude(model, want, probability=predictor.raw_scale == "probability")
+    return got is not None and got.shape == want.shape and bool((np.abs(got - want) <= _AGREE * size).all())
+
+
+class TreeLossGame(LossGame):
+    """The mean loss of a model whose trees are read."""
+
+    read = True
+
+    def __init__(
+        self, predictor: Predictor, background: Data, data: Data, players: Players, truth: Truth, run: Run, *, trees: TreeModel
+    ) -> None:  # fmt: skip
+        super().__init__(predictor, background, data, players, truth, run)
+        self._trees = trees
+        self.price = len(data) + len(background)
+        self._matrix = trees.encode(predictor.dressed(data.frame))
+        self._absent = trees.encode(predictor.dressed(background.frame))
+        owner = np.full(1 + max((j for member in players.values() for j in member), default=-1), -1)
+        for number, member in enumerate(players.values()):
+            owner[list(member)] = number
+        source = np.asarray(predictor.columns, dtype=np.intp)[trees.source]
+        # A column that belongs to no player is the same in all rows: whether it is known makes no difference.
+        self._player = np.where(source < len(owner), owner[source.clip(max=len(owner) - 1)], -1)
+
+    def _means(self, coalitions: BoolArray) -> Iterator[FloatArray]:
+        everyone = np.arange(len(self._matrix))
+        return (self._mean(coalition, everyone) for coalition in coalitions)
+
+    def pairs(
+        self, halves: BoolArray, effort: Effort, generators: list[np.random.Generator]
+    ) -> tuple[FloatArray, FloatArray]:
+        worth, noise = np.empty((2, len(halves))), np.empty(len(halves))
+        for t, (half, generator) in enumerate(zip(halves, generators, strict=True)):
+            drawn = self._draw(Effort(effort.rows, 1), generator)
+            y = self.truth.y[drawn.rows]
+            first, second = (self.truth.loss(y, self._mean(side, drawn.rows)) for side in (half, ~half))
+            worth[:, t], noise[t] = mean_and_noise(RowLosses(first, first[None]), RowLosses(second, second[None]), drawn)  # fmt: skip
+        return worth, noise
+
+    def _mean(self, coalition: BoolArray, rows: IntArray) -> FloatArray:
+        """Full predictions ``(rows, outputs)``, averaged over the background where nothing is known."""
+        from pellucid.trees.dependence import partial_dependence  # on use: it loads a compiler
+
+        known = np.flatnonzero(np.append(coalition, True)[self._player])
+        weights = self._background.weights
+        if len(known):
+            points = self._matrix[np.ix_(rows, known)]
+            raw = partial_dependence(
+                self._trees.ensemble, known, points, self._absent, weights, watch=self._run
+            )
+        else:
+            raw = np.broadcast_to(self._nothing, (len(rows), len(self._nothing)))
+        full = predictions(raw, "identity", self._predictor.width, str(self._predictor.raw_scale))
+        assert full is not None, "only additive trees are read"
+        return full
+
+    @property
+    def _nothing(self) -> FloatArray:
+        weights = self._background.weights
+        return np.asarray(weights @ predict(self._trees.ensemble, self._absent) / weights.sum())

@@ -1,0 +1,125 @@
+"""The points at which a generalised decomposition is fitted: they say where the function counts.
+
+``"data"``: the rows themselves, with their weights. ``"uniform"``: a scrambled Sobol sample, uniform over the ranges of the features and
+over their levels, whatever goes together in the data. ``"support"``: that sample without the regions that hold no data. There
+a point is kept when the row nearest to it is no farther than 95% of rows are from theirs, with numbers divided by
+their ranges and different levels at distance one.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from pellucid.arrays import BoolArray, FloatArray
+from pellucid.data import Data
+from pellucid.data.grid import snap
+from pellucid.errors import InputError
+from pellucid.runner import Run
+
+Density = Literal["data", "uniform", "support"]
+
+MOST_ROWS = 20_000
+_POINTS = 2**13
+_ASKED = 2**15
+_ROUNDS = 12
+_FEWEST = 200
+_NEIGHBOURS = 5_000  # rows that stand for the data
+_USUAL = 0.95
+
+
+def points_of(data: Data, density: Density, run: Run) -> Data:
+    """The points as a table with weights, for data whose rows all count."""
+    if density == "data":
+        return data if len(data) <= MOST_ROWS else data.take(data.spread(MOST_ROWS))
+    if density == "uniform":
+        return data.of_codes(_uniform(data, _POINTS, run.generator(0)))
+    if density == "support":
+        return data.of_codes(_near(data, run))
+    raise InputError(f"density={density!r} is not known; use 'data', 'uniform' or 'support'.")
+
+
+def different(points: Data, columns: tuple[int, ...]) -> int:
+    """How many of the points differ in the given columns: copies of a row tell nothing new about a function."""
+    if not columns:
+        return 1
+    codes = np.column_stack([points.codes(j) for j in columns])
+    return len(np.unique(np.where(np.isnan(codes), np.inf, codes), axis=0))
+
+
+def _uniform(data: Data, n: int, generator: np.random.Generator) -> FloatArray:
+    """A power of two of points, uniform over ranges and levels, ``(n, features)`` of codes."""
+    from scipy.stats import qmc  # on use: scipy.stats is slow to import
+
+    unit = qmc.Sobol(len(data.schema.features), scramble=True, seed=generator).random(n)
+    codes = np.full(unit.shape, np.nan)
+    names = data.schema.names
+    for place, j in enumerate(
+        sorted(range(len(names)), key=lambda j: names[j])
+    ):  # whatever the order of columns
+        feature, share = data.schema.features[j], unit[:, place]
+        if feature.empty:
+            continue
+        if feature.nominal:
+            levels = np.unique(data.codes(j)[~np.isnan(data.codes(j))])
+            codes[:, j] = levels[(share * len(levels)).astype(np.intp)]
+        elif feature.kind == "integer":  # every whole number has the same share, the outer ones too
+            codes[:, j] = feature.low + np.floor(share * (feature.high - feature.low + 1.0))
+        else:
+            codes[:, j] = snap(feature, feature.low + share * (feature.high - feature.low))
+    return codes
+
+
+def _near(data: Data, run: Run) -> FloatArray:
+    """Uniform points near the data; at most so many, and an error when hardly any is."""
+    kept: list[FloatArray] = []
+    nearby = _Nearby(data)
+    for round_ in range(_ROUNDS):
+        codes = _uniform(data, _ASKED, run.generator(1, round_))
+        kept.append(codes[nearby.holds(codes)])
+        if sum(map(len, kept)) >= _POINTS:
+            break
+    points = np.concatenate(kept)[:_POINTS]
+    if len(points) < _FEWEST:
+        raise InputError(
+            f"density='support': only {len(points)} of {_ROUNDS * _ASKED:,} uniform points lie near the data, because "
+            f"{len(data.schema.features)} features leave most of the space empty; use density='data', or explain a model of fewer features."
+        )
+    return points
+
+
+class _Nearby:
+    """Which points have a row about as near as rows have each other."""
+
+    def __init__(self, data: Data) -> None:
+        from scipy.spatial import cKDTree  # on use: scipy.spatial is slow to import
+
+        self._data = data
+        rows = data.take(data.spread(_NEIGHBOURS))
+        codes = np.column_stack([rows.codes(j) for j in range(len(data.schema.features))])
+        real = np.unique(self._scaled(codes), axis=0)  # a copy is no neighbour
+        self._tree = cKDTree(real)
+        own = np.asarray(self._tree.query(real, k=2)[0])[:, 1] if len(real) > 1 else np.zeros(1)
+        self._reach = float(np.quantile(own, _USUAL)) + 1e-12
+
+    def holds(self, codes: FloatArray) -> BoolArray:
+        """Whether each point is kept."""
+        distance, _ = self._tree.query(
+            self._scaled(codes), k=1, distance_upper_bound=self._reach * (1 + 1e-9)
+        )
+        return np.isfinite(distance)
+
+    def _scaled(self, codes: FloatArray) -> FloatArray:
+        columns: list[FloatArray] = []
+        for j, feature in enumerate(self._data.schema.features):
+            if feature.empty:
+                continue
+            if feature.nominal and feature.kind != "ordered":
+                levels = np.arange(feature.high + 1)
+                columns.append((codes[:, j, None] == levels) * np.sqrt(0.5))
+            else:
+                width = feature.high - feature.low
+                scaled = (codes[:, j, None] - feature.low) / (width if width > 0 else 1.0)
+                columns.append(np.where(np.isnan(scaled), 2.0, scaled))  # missing is far from every value
+        return np.hstack(columns) if columns else np.zeros((len(codes), 1))

@@ -1,0 +1,115 @@
+"""Accumulated local effects of functions that are known at the points of a grid.
+
+A table holds a function of a few features at every combination of the points of their axes (`ale_axis`); along numeric axes it
+runs straight between points. Such a function can be moved from point to point at every row like a model, but
+without asking one. So what belongs to fewer features is taken out of a part with the rows themselves: afterwards
+its accumulated local effects of fewer features are zero to rounding, not only as far as rows stand in the middle of their cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+
+import numpy as np
+
+from pellucid.arrays import BoolArray, FloatArray, IntArray, group_sums, weighted_mean
+from pellucid.methods.effects.ale_axis import Axis
+from pellucid.methods.effects.ale_orders import added_up, filled
+
+Corner = tuple[IntArray, FloatArray]  # per row a position on an axis, and how much the value there counts
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """An axis, and for each row how far it stands from the lower edge of its bin, as a share of the bin."""
+
+    axis: Axis
+    share: FloatArray
+
+    @classmethod
+    def of(cls, axis: Axis, codes: FloatArray) -> Placed:
+        """Rows with the given codes on an axis."""
+        if axis.nominal:
+            return cls(axis, np.zeros(len(codes)))
+        low, high = axis.points[axis.stops()]
+        return cls(axis, np.where(axis.cell >= 0, (codes - low) / (high - low), 0.0))
+
+    def corners(self) -> list[Corner]:
+        """Where to read a table, and with what weights, for its value at each row; missing counts nothing."""
+        cell, inside = np.maximum(self.axis.cell, 0), (self.axis.cell >= 0).astype(np.float64)
+        if self.axis.nominal:
+            return [(cell, inside)]
+        return [(cell, inside * (1.0 - self.share)), (cell + 1, inside * self.share)]
+
+
+def at_rows(axes: Sequence[Placed], table: FloatArray) -> FloatArray:
+    """The function at every row, ``(rows, outputs)``; zero where a feature is missing."""
+    return _read(table, [axis.corners() for axis in axes])
+
+
+def _read(table: FloatArray, corners: Sequence[Sequence[Corner]]) -> FloatArray:
+    total = np.zeros((len(corners[0][0][0]), table.shape[-1]))
+    for choice in product(*corners):
+        weight = np.prod([weight for _, weight in choice], axis=0)
+        total += weight[:, None] * table[tuple(position for position, _ in choice)]
+    return total
+
+
+def complete(axes: Sequence[Placed]) -> BoolArray:
+    """Which rows have a value on every axis."""
+    return np.asarray(np.all([placed.axis.cell >= 0 for placed in axes], axis=0))
+
+
+def accumulated(
+    axes: Sequence[Placed], table: FloatArray, subset: tuple[int, ...], weights: FloatArray
+) -> FloatArray:
+    """The operator L of Apley and Zhu: mean changes along the axes of ``subset`` over the rows of each step, added up.
+
+    Rows in which a feature of the function is missing take no part: the function does not depend on the others there.
+    """
+    some = tuple(axes[d].axis for d in subset)
+    n_steps = int(np.prod([axis.n_steps for axis in some]))
+    change, mass = np.zeros((n_steps, table.shape[-1])), np.zeros(n_steps)
+    stops = {d: axes[d].axis.stops() for d in subset}
+    known = complete(axes)
+    for moves in product(*(axis.moves() for axis in some)):
+        part = np.flatnonzero(np.all([known, *(move.taking_part for move in moves)], axis=0))
+        step = np.zeros(len(part), dtype=np.intp)
+        corners = [[(place[part], weight[part]) for place, weight in axis.corners()] for axis in axes]
+        for d, move in zip(subset, moves, strict=True):
+            step = step * axes[d].axis.n_steps + move.step[part]
+            one = np.ones(len(part))
+            corners[d] = [(stops[d][move.stop][part], one), (stops[d][move.start][part], -one)]
+        change += group_sums(step, n_steps, weights[part, None] * _read(table, corners))
+        mass += np.bincount(step, weights=weights[part], minlength=n_steps)
+    mean = np.divide(change, mass[:, None], out=np.zeros_like(change), where=mass[:, None] > 0)
+    shape = tuple(axis.n_steps for axis in some)
+    if not mass.any():
+        return np.zeros((*(len(axis.points) for axis in some), table.shape[-1]))
+    mean = filled(some, (mass == 0).reshape(shape), mean.reshape(*shape, -1))
+    return added_up(mean, len(some))
+
+
+def own_part(axes: Sequence[Placed], table: FloatArray, weights: FloatArray) -> FloatArray:
+    """A table less the effects of fewer features that it contains, and less its mean over the rows."""
+    every, known = tuple(range(len(axes))), weights * complete(axes)
+    if not known.any():
+        return np.zeros_like(table)
+    for order in range(len(axes) - 1, 0, -1):
+        for subset in combinations(every, order):
+            lower = accumulated(axes, table, subset, weights)
+            table = table - np.expand_dims(lower, tuple(d for d in every if d not in subset))
+    return np.asarray(table - weighted_mean(at_rows(axes, table), known))
+
+
+def refined(table: FloatArray, coarse: Sequence[Axis], fine: Sequence[Axis]) -> FloatArray:
+    """A table on axes with fewer points, at the points of axes that contain them."""
+    for d, (few, many) in enumerate(zip(coarse, fine, strict=True)):
+        if len(few.points) < len(many.points):
+            hats = np.stack(
+                [np.interp(many.points, few.points, row) for row in np.eye(len(few.points))], axis=1
+            )
+            table = np.moveaxis(np.tensordot(hats, table, axes=(1, d)), 0, d)
+    return table

@@ -1,0 +1,154 @@
+"""Decomposition by partial dependence: what features do alone, and together beyond that.
+
+Reference. Friedman 2001 (partial dependence); Hiabu, Meyer and Wright 2023, Unifying local and global model
+explanations by functional decomposition of low dimensional structures (these components and their sum).
+
+Definition. With PD_S(x_S) = E[f(x_S, X_-S)], the average over the rows of the data with the features in S set to x_S,
+
+    f_{} = PD_{} = E[f(X)],        f_S(x_S) = PD_S(x_S) - sum over proper subsets T of S of f_T(x_T),
+
+so f_12 = PD_12 - PD_1 - PD_2 + PD_{}. All 2^p components add up to f exactly; up to ``order`` features they leave a residual.
+
+Estimator. The average over the rows of the background, by their weights. For trees that add up to the prediction the
+components are constant between the thresholds of the trees and exact: order d is complete for trees that ask of at most d
+features on a path. Other models are asked at points spread over the ranges and the data, with straight lines between. Variances and R2 are
+taken over the rows of the data.
+
+When it misleads:
+1. features that go together: averages include combinations that do not occur (use "generalized" or "ale"), and
+   components overlap, so that their variances do not add up (read the covariances);
+2. a product is no pure interaction: x1 x2 on positive numbers has main effects;
+3. other constraints give other components: a decomposition is a way to look, not the only one;
+4. the terms of a formula (of a GAM, say) are its components only where features are independent.
+
+Cost. Entries of all components times background rows; for trees one walk of the background per component.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pellucid.arrays import FloatArray, weighted_mean
+from pellucid.data import Data
+from pellucid.diagnostics.decomposition_checks import decomposition_caveats
+from pellucid.explanations.component import Component
+from pellucid.explanations.decomposition import Decomposition
+from pellucid.methods.attribution.background import background_rows
+from pellucid.methods.decomposition.averages import Averager, asked, at_own_values, over_grids, read_off
+from pellucid.methods.decomposition.axioms import axioms_at_rows
+from pellucid.methods.decomposition.build import at_rows, build, variances_at
+from pellucid.methods.decomposition.grids import BUDGET, FEWEST, TreeGrids, cell_grids, knot_grids
+from pellucid.methods.decomposition.parts import Made, components_of, entries_of, halved
+from pellucid.methods.decomposition.subsets import Subset, subsets
+from pellucid.methods.decomposition.tree_cells import TreeCells, tree_cells
+from pellucid.models import Predictor
+from pellucid.runner import Run
+from pellucid.trees.plain.choice import can_compile
+
+_WORTH = 3e7  # entries times rows times trees: from here on loading the kernels is worth it
+_COMPARED = 100  # rows at which thinned components are compared with exact ones
+
+
+def marginal(
+    predictor: Predictor,
+    data: Data,
+    *,
+    background: Any,
+    order: int = 2,
+    features: Any = None,
+    grid: int | None = None,
+    run: Run,
+) -> Decomposition:
+    """The function in parts by partial dependence."""
+    wanted = subsets(data, features, order)
+    trees = tree_cells(predictor, data, run)
+    if trees is None:
+        made = _of_model(predictor, data, background, wanted, grid, run)
+    else:
+        made = _of_trees(trees, background, wanted, grid, run)
+    chosen = sorted({j for subset in wanted for j in subset})
+    found = build(
+        "marginal", predictor, data, run, order=order, density="data", constant=made.constant,
+        components=made.components, predictions=made.predictions, variances=made.variances,
+        checks=made.checks,
+        settings={"features": [data.schema.names[j] for j in chosen], "grid": grid, **made.settings},
+    )  # fmt: skip
+    caveats = decomposition_caveats(predictor, data, run, found, mixed=chosen, lost=made.lost)
+    return replace(found, caveats=caveats, cost=run.cost())
+
+
+def _of_model(
+    predictor: Predictor, data: Data, background: Any, wanted: list[Subset], grid: int | None, run: Run
+) -> Made:
+    """Components between knots, from averages over rows; where these are a sample, in two halves."""
+    grids = knot_grids(data, wanted, grid)
+    rows = background_rows(data, background, run, most=max(FEWEST, BUDGET // entries_of(grids)))
+    drawn = background is None or isinstance(background, int | np.integer)
+    sampled = drawn and 1 < len(rows) < int(np.count_nonzero(data.weights))
+    average = over_grids(asked(run, predictor, rows, halves=sampled))
+    predictions = run.predict(predictor, data)
+    own = predictions if rows is data else run.predict(predictor, rows)
+    steps = 1 + sampled
+    constant = np.concatenate([weighted_mean(own[k::steps], rows.weights[k::steps]) for k in range(steps)])
+    components = components_of(constant, grids, average)
+    settings = {"engine": "model", "background": len(rows)}
+    both: list[list[Component]] = []
+    if sampled:
+        components, *both = halved(components)
+        constant = np.mean(np.split(constant, 2), axis=0)
+    variances = variances_at(constant, components, data, predictions)
+    if sampled:
+        first, second = (variances_at(constant, half, data, predictions).parts for half in both)
+        total = np.where(variances.total > 0, variances.total, np.inf)
+        variances = replace(variances, se=np.abs(first - second) / 2 / total)
+    checks = axioms_at_rows(components, data, variances)
+    return Made(constant, components, predictions, variances, checks, settings)
+
+
+def _of_trees(trees: TreeCells, background: Any, wanted: list[Subset], grid: int | None, run: Run) -> Made:
+    """Components between the thresholds of the trees."""
+    predictor, data, predictions = trees.predictor, trees.data, trees.explained.prediction
+    rows = background_rows(data, background, run)
+    made = cell_grids(trees, wanted, grid) if can_compile() else _few_cells(trees, wanted, grid, len(rows))
+    work = entries_of(made.grids) * len(rows) * len(trees.ensemble.roots)
+    compiled = can_compile() and work >= _WORTH
+    average = read_off(run, trees, rows) if compiled else asked(run, predictor, rows)
+    own = predictions if rows is data else run.predict(predictor, rows)
+    constant = weighted_mean(own, rows.weights)
+    components = components_of(constant, made.grids, over_grids(average), made.zero)
+    variances = variances_at(constant, components, data, predictions)
+    lost = 0.0
+    if made.thinned is not None and run.checks:
+        with run.checking():
+            lost = _lost(trees, wanted, made, constant, components, average, variances.total)
+    settings = {"engine": "trees", "background": len(rows), "thinned": made.thinned}
+    checks = axioms_at_rows(components, data, variances)
+    return Made(constant, components, predictions, variances, checks, settings, lost)
+
+
+def _few_cells(trees: TreeCells, wanted: list[Subset], grid: int | None, rows: int) -> TreeGrids:
+    """As many cells as the model itself can be asked about."""
+    return cell_grids(trees, wanted, grid, most=max(BUDGET // rows, 1_000))
+
+
+def _lost(
+    trees: TreeCells,
+    wanted: list[Subset],
+    made: TreeGrids,
+    constant: FloatArray,
+    components: Sequence[Component],
+    average: Averager,
+    total: FloatArray,
+) -> float:
+    """The mean squared difference between the sums of thinned and of exact components, as a share of the variance."""
+    rows = trees.data.take(trees.data.spread(_COMPARED))
+    thin = constant + sum(at_rows(component, rows) for component in components)
+    used = [subset for subset in wanted if not any((j,) in made.zero for j in subset)]
+    exact = at_own_values(average, rows, used, constant)
+    weights = rows.weights if rows.weights.any() else np.ones(len(rows))
+    apart = weighted_mean(np.square(thin - exact), weights)
+    return float((apart / np.where(total > 0, total, np.inf)).max())

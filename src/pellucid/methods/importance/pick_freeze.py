@@ -1,0 +1,284 @@
+"""Sobol indices of any model by picking and freezing: what changes when one player alone is drawn anew, or kept alone.
+
+Sobol 1993; Saltelli et al. 2010; Jansen 1999; Owen 2013 (scrambled points).
+
+Definition. For independent players, V = Var f, V_i = Var E[f | x_i] and T_i = E Var[f | x_-i] = V - Var E[f | x_-i].
+
+Estimator. With A and B two independent sets of N points and C_i the points of A with player i taken from B,
+
+    T_i = 1/2 mean (f(A) - f(C_i))^2,        V_i = mean (f(B) - f_0) (f(C_i) - f(A)),
+
+each corrected by a control variate (see `control_variate`). A and B are scrambled Sobol points, which fill the cube more
+evenly than random ones. Several independent scramblings give independent estimates, whose spread gives standard errors;
+the control variate of each half of them is fitted on the other half.
+
+Cost. scramblings x N x (players + 2) model rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pellucid.arrays import FloatArray, IntArray
+from pellucid.errors import InputError
+from pellucid.methods.importance.control_variate import (
+    ControlVariate,
+    fit_control_variates,
+    unit_shapes,
+)
+from pellucid.methods.importance.inputs import Inputs
+from pellucid.models import Predictor
+from pellucid.runner import Run
+
+SCRAMBLINGS = 8  # or up to 14
+DEFAULT_ROWS = 50_000
+MOST_ROWS = 5_000_000
+_FEWEST_POINTS = 8
+_MOST_UNITS = 10_000  # Sobol points have twice as many coordinates, at most 21,201
+_KEY = 61  # of the random numbers
+_NOTHING = 1e-13  # a spread of predictions below this share of their size is rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Predictions of one scrambling: ``positions`` (players + 2, N, units) and ``values`` (players + 2, N, outputs) of A, B, C_1, ..."""
+
+    positions: IntArray
+    values: FloatArray
+
+    def extended(self, other: Sample) -> Sample:
+        """With further points of the same scrambling."""
+        return Sample(
+            np.concatenate([self.positions, other.positions], axis=1),
+            np.concatenate([self.values, other.values], axis=1),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Estimates per scrambling: ``variance`` (scramblings, outputs), ``first`` and ``total`` (scramblings, players, outputs)."""
+
+    variance: FloatArray
+    first: FloatArray
+    total: FloatArray
+    points: int
+    explained: FloatArray  # (outputs,): share of the variance that the control variates have
+
+    def shares(self, part: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """A part as a share of the variance, its standard error, and the share by each scrambling alone."""
+        n = len(self.variance)
+        variance = self.variance.mean(axis=0)
+        known = np.where(variance > 0, variance, 1.0)
+        share = np.where(variance > 0, part.mean(axis=0) / known, 0.0)
+        apart = (part - share * self.variance[:, None]) / known  # first-order error of a ratio
+        se = np.where(variance > 0, apart.std(axis=0, ddof=1) / np.sqrt(n), 0.0)
+        each = np.where(
+            variance > 0, part / np.where(self.variance > 0, self.variance, known)[:, None], 0.0
+        )
+        return share, se, each
+
+
+def half_width(scramblings: int) -> float:
+    """Standard errors in half a 95% interval from so many independent estimates."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(scramblings - 1, 0.975))
+
+
+def pick_freeze(
+    run: Run,
+    predictor: Predictor,
+    inputs: Inputs,
+    *,
+    budget: int | None = None,
+    tolerance: float | None = None,
+) -> Moments:
+    """Variance, first-order and total parts of each player; players that cannot vary have exactly none."""
+    varying = inputs.varying
+    if not varying:
+        return _nothing(len(inputs.players), len(predictor.output_names))
+    lines = len(varying) + 2
+    scramblings, points = _points(lines, len(inputs.units), budget, tolerance)
+    samplers = [_sampler(run, len(inputs.units), r) for r in range(scramblings)]
+    shapes = [unit_shapes(unit) for unit in inputs.units]
+    samples: list[Sample] = []
+    asked = points[0]
+    for n in points:
+        try:
+            more = _asked(run, predictor, inputs, varying, samplers, n, keep_some=not samples)
+        except KeyboardInterrupt:
+            if not samples:
+                raise
+            run.interrupted = True
+            break
+        samples = [a.extended(b) for a, b in zip(samples, more, strict=True)] if samples else more
+        asked = samples[0].positions.shape[1]
+        found = _moments(inputs, varying, samples, shapes)
+        if run.interrupted or (tolerance is not None and _widest(found) <= tolerance):
+            break
+    return replace(found, points=asked)
+
+
+def _nothing(players: int, outputs: int) -> Moments:
+    """Of players that cannot vary."""
+    empty = np.zeros((SCRAMBLINGS, players, outputs))
+    return Moments(empty[:, 0], empty, empty, 0, np.zeros(outputs))
+
+
+def _widest(found: Moments) -> float:
+    errors = [found.shares(part)[1].max(initial=0.0) for part in (found.first, found.total)]
+    return half_width(len(found.variance)) * float(max(errors))
+
+
+def _points(lines: int, units: int, budget: int | None, tolerance: float | None) -> tuple[int, list[int]]:
+    """Scramblings, and their points round by round: one round, or with a tolerance rounds that double what is known."""
+    each = SCRAMBLINGS * lines
+    least = each * _FEWEST_POINTS
+    most = (
+        budget
+        if budget is not None
+        else max(MOST_ROWS if tolerance is not None else DEFAULT_ROWS, 2 * least)
+    )
+    if units > _MOST_UNITS or (budget is None and least > MOST_ROWS):
+        raise InputError(
+            f"{units:,} features take at least {least:,} model rows; put features into groups (groups=), or use method='permutation'."
+        )
+    if most < least:
+        raise InputError(
+            f"budget={budget} is too small: {lines - 2} features take at least {least:,} model rows; give a larger budget or groups of features (groups=)."
+        )
+    largest = int(np.log2(most // each))
+    first = (
+        largest
+        if tolerance is None
+        else min(int(np.log2(max(DEFAULT_ROWS // 4 // each, _FEWEST_POINTS))), largest)
+    )
+    # Points come in powers of two: what is left of the budget goes into further scramblings.
+    scramblings = SCRAMBLINGS if tolerance is not None else most // (lines * 2**largest) // 2 * 2
+    return scramblings, [2**first, *[2**k for k in range(first, largest)]]
+
+
+def _sampler(run: Run, units: int, r: int) -> object:
+    from scipy.stats.qmc import Sobol  # on use: slow to import
+
+    return Sobol(2 * units, scramble=True, rng=run.generator(_KEY, r))
+
+
+def _asked(
+    run: Run, predictor: Predictor, inputs: Inputs, varying: list[int], samplers: list[object], n: int, *, keep_some: bool
+) -> list[Sample]:  # fmt: skip
+    """The next ``n`` points of each scrambling; interrupted, an even number of scramblings may do."""
+    done: list[Sample] = []
+    try:
+        for sampler in samplers:
+            positions = _lines(inputs, varying, sampler.random(n))  # type: ignore[attr-defined]
+            flat = positions.reshape(-1, positions.shape[2])
+            values = inputs.predict(run, predictor, flat)
+            done.append(Sample(positions, values.reshape(*positions.shape[:2], -1)))
+    except KeyboardInterrupt:
+        if not (keep_some and len(done) >= 4):
+            raise
+        run.interrupted = True
+        done = done[: len(done) // 2 * 2]
+    return done
+
+
+def _lines(inputs: Inputs, varying: list[int], cube: FloatArray) -> IntArray:
+    """Positions ``(players + 2, N, units)`` of A, B and A with one player from B."""
+    d = len(inputs.units)
+    a, b = (
+        np.stack([unit.at(part[:, u]) for u, unit in enumerate(inputs.units)], axis=1)
+        for part in (cube[:, :d], cube[:, d:])
+    )
+    lines = np.stack([a, b, *[a] * len(varying)])
+    for line, p in enumerate(varying, start=2):
+        own = list(inputs.players[p])
+        lines[line][:, own] = b[:, own]
+    return lines
+
+
+# -- estimates ---------------------------------------------------------------------------------------
+
+
+def _moments(
+    inputs: Inputs, varying: list[int], samples: list[Sample], shapes: list[FloatArray]
+) -> Moments:
+    shape = len(samples), len(inputs.players), samples[0].values.shape[2]
+    variance, first, total = np.zeros((shape[0], shape[2])), np.zeros(shape), np.zeros(shape)
+    explained = np.zeros((2, shape[2]))
+    halves = np.array_split(np.arange(len(samples)), 2)
+    moved = _moved(samples)  # (lines, outputs): whether a player changed any prediction
+    for h, own in enumerate(halves):
+        others = [samples[r] for r in halves[1 - h]]
+        controls = _fitted(inputs, varying, others, shapes)
+        for k, g in enumerate(controls):
+            fs = [samples[r].values[:, :, k] for r in own]
+            gs = [_at(g, samples[r].positions) for r in own]
+            scale, explained[h, k] = _scale(gs, fs)
+            exact = g.variances(inputs.belongs()[varying])
+            for r, f, its in zip(own, fs, gs, strict=True):
+                found = _estimates(f, scale * its, exact, scale, scale * g.constant)
+                variance[r, k], first[r, varying, k], total[r, varying, k] = found
+    first[:, varying] *= moved[2:]
+    total[:, varying] *= moved[2:]
+    return Moments(np.where(_still(samples), 0.0, variance), first, total, 0, explained.mean(axis=0))
+
+
+def _estimates(
+    f: FloatArray, g: FloatArray, exact: tuple[float, FloatArray, FloatArray], scale: float, g0: float
+) -> tuple[float, FloatArray, FloatArray]:
+    """V, V_i and T_i from the predictions ``(lines, N)`` of f and its control variate g, whose own are scale^2 times the exact."""
+    f0 = g0 + float((f - g).mean())
+    f, g = f - f0, g - g0
+    variance = scale**2 * exact[0] + (np.square(f) - np.square(g)).mean()
+    alone = scale**2 * exact[1] + (f[1] * (f[2:] - f[0]) - g[1] * (g[2:] - g[0])).mean(axis=1)
+    total = scale**2 * exact[2] + (np.square(f[2:] - f[0]) - np.square(g[2:] - g[0])).mean(axis=1) / 2
+    return float(variance), alone, total
+
+
+def _at(g: ControlVariate, positions: IntArray) -> FloatArray:
+    """g at positions ``(lines, N, units)``."""
+    return g(positions.reshape(-1, positions.shape[2])).reshape(positions.shape[:2])
+
+
+def _fitted(
+    inputs: Inputs, varying: list[int], samples: list[Sample], shapes: list[FloatArray]
+) -> list[ControlVariate]:
+    """Control variates of every output, fitted on some scramblings."""
+    values = np.concatenate([s.values.reshape(-1, s.values.shape[2]) for s in samples])
+    positions = np.concatenate([s.positions.reshape(-1, s.positions.shape[2]) for s in samples])
+    spread = np.maximum(values.var(axis=0), 1e-300)
+    changes = (
+        np.mean([np.square(s.values[2:] - s.values[0]).mean(axis=1) for s in samples], axis=0) / spread
+    )
+    weight = np.zeros(len(inputs.units))
+    for p, change in zip(varying, changes.max(axis=1, initial=0.0), strict=True):
+        weight[list(inputs.players[p])] = change
+    return fit_control_variates(inputs.units, shapes, positions, values, weight)
+
+
+def _scale(at: list[FloatArray], values: list[FloatArray]) -> tuple[float, float]:
+    """The multiple of g that resembles f best where g was not fitted, and the share of the variance that it has."""
+    gs, fs = np.concatenate(at, axis=1), np.concatenate(values, axis=1)
+    gs, fs = gs - gs.mean(), fs - fs.mean()
+    own, both, whole = (float((a * b).mean()) for a, b in ((gs, gs), (gs, fs), (fs, fs)))
+    if not (own > 0 and both > 0 and whole > 0):
+        return 0.0, 0.0
+    scale = min(both / own, 1.0)
+    return scale, max(0.0, 1.0 - (whole - 2 * scale * both + scale**2 * own) / whole)
+
+
+def _moved(samples: list[Sample]) -> FloatArray:
+    """``(lines, outputs)``: 1 where a line of points gave other predictions than the first."""
+    return np.asarray(
+        np.max([np.abs(s.values - s.values[0]).max(axis=1) > 0 for s in samples], axis=0), dtype=np.float64
+    )
+
+
+def _still(samples: list[Sample]) -> FloatArray:
+    """``(outputs,)``: whether all predictions are the same but for rounding."""
+    low = np.min([s.values.min(axis=(0, 1)) for s in samples], axis=0)
+    high = np.max([s.values.max(axis=(0, 1)) for s in samples], axis=0)
+    return np.asarray(high - low <= _NOTHING * np.maximum(np.abs(low), np.abs(high)))

@@ -1,0 +1,242 @@
+"""Where the parts of a prediction come from: from the trees, from the terms of a linear model, or by asking the model.
+
+With PD_T(x) the mean over background rows b of f(x on T, b elsewhere), the *dividend* of the players S at a row x is
+
+    d_S(x) = sum over T within S of (-1)^(|S| - |T|) PD_T(x)
+
+what S adds that no part of S does. The dividends of all sets add up to the prediction. The dividend of j alone is its
+centred partial dependence, that of a pair is its interaction. What j has in interactions altogether is
+
+    t_j(x) = [f(x) - PD_-j(x)] - [PD_j(x) - PD_0].
+
+Trees give both exactly for all rows against all rows. A linear model has none beyond single players. Any other model is
+asked, for as many rows as the budget allows; every PD_T is asked once, however many sets need it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, combinations
+from math import isqrt
+from typing import ClassVar
+
+import numpy as np
+
+from pellucid.arrays import FloatArray, IntArray
+from pellucid.data import Data
+from pellucid.games.marginal import MarginalGame
+from pellucid.methods.attribution.background import background_rows
+from pellucid.methods.attribution.linear_shap import Terms, linear_terms
+from pellucid.methods.attribution.tree_shap import ExplainedTrees, Refusal, explained_trees
+from pellucid.methods.interactions.question import Question
+from pellucid.models.linear import Unlike
+from pellucid.trees.dividends import dividends, worth_without
+
+Members = tuple[int, ...]
+
+BUDGET = 3_000_000  # model rows, unless the caller says how many rows to take
+_FEWEST = 30  # rows, whatever they cost
+_KEY = 71  # of the random numbers that choose rows
+
+
+@dataclass(frozen=True, eq=False)
+class Parts(ABC):
+    """The parts of the predictions of some rows.
+
+    ``noise`` is, per output, what rounding alone makes of a part: what is smaller is nothing.
+    """
+
+    source: ClassVar[str]
+
+    rows: Data
+    prediction: FloatArray
+    noise: FloatArray
+
+    @abstractmethod
+    def dividends(self, sets: Sequence[Members]) -> FloatArray:
+        """``(rows, sets, outputs)``"""
+
+    @abstractmethod
+    def totals(self, players: Sequence[int]) -> FloatArray:
+        """What each player has in interactions with all others, ``(rows, players, outputs)``."""
+
+
+def find_parts(question: Question) -> Parts:
+    """The quickest exact source for this model; for trees and linear models all rows, else as many as the budget allows."""
+    predictor, run = question.predictor, question.run
+    rows = chosen_rows(question, question.rows)
+    background = background_rows(rows, question.background, run)
+    trees = explained_trees(predictor, rows, question.data, run)
+    if not isinstance(trees, Refusal) and (trees.link == "identity" or predictor.link == "logit"):
+        return TreeParts.of(question, trees, rows, background)
+    terms = linear_terms(predictor, rows, background, run)
+    if not isinstance(terms, Unlike):
+        return LinearParts.of(question, terms, rows)
+    if question.rows is None:
+        rows = chosen_rows(question, affordable_rows(question))
+        background = background_rows(rows, question.background, run, most=len(rows))
+    return AskedParts.of(question, rows, background)
+
+
+def chosen_rows(question: Question, most: int | None) -> Data:
+    """The rows that count, of which at most so many are drawn at random; in their own order."""
+    data = question.data
+    counting = np.flatnonzero(data.weights > 0)
+    if most is not None and most < len(counting):
+        counting = np.sort(question.run.generator(_KEY).choice(counting, most, replace=False))
+    return data if len(counting) == len(data) else data.take(counting)
+
+
+def affordable_rows(question: Question) -> int:
+    """As many as cost the budget, each with every coalition against each other."""
+    sets = {part for members in question.sets for part in parts_of(members)}
+    coalitions = 2 * len(question.sets) + 1 if question.against == "all" else len(sets)
+    return max(_FEWEST, isqrt(BUDGET // coalitions))
+
+
+def parts_of(members: Members) -> list[Members]:
+    """All sets within a set but the empty one, the whole last; players in ascending order."""
+    ordered = sorted(members)
+    return list(chain.from_iterable(combinations(ordered, k) for k in range(1, len(ordered) + 1)))
+
+
+# -- trees -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class TreeParts(Parts):
+    """Read off the trees, exactly."""
+
+    source = "trees"
+
+    question: Question
+    trees: ExplainedTrees
+    against: FloatArray
+    weights: FloatArray
+    players: IntArray
+
+    @classmethod
+    def of(cls, question: Question, trees: ExplainedTrees, rows: Data, background: Data) -> TreeParts:
+        predictor, model = question.predictor, trees.trees
+        own = background is rows
+        against = trees.matrix if own else model.encode(predictor.dressed(background.frame))
+        owner = np.zeros(len(question.data.schema.names), dtype=np.intp)
+        for number, columns in enumerate(question.players.values()):
+            owner[list(columns)] = number
+        players = owner[np.asarray(predictor.columns, dtype=np.intp)[model.source]]
+        ensemble = model.ensemble
+        size = np.abs(ensemble.nodes.value).max(axis=0, initial=0.0) * len(ensemble.roots)
+        noise = _EPS * (np.abs(ensemble.base) + np.broadcast_to(size, ensemble.base.shape))
+        return cls(rows, trees.prediction, noise, question, trees, against, background.weights, players)
+
+    def dividends(self, sets: Sequence[Members]) -> FloatArray:
+        return dividends(
+            self.trees.trees.ensemble, self.trees.matrix, sets,
+            background=self.against, weights=self.weights, players=self.players, watch=self.question.run,
+        )  # fmt: skip
+
+    def totals(self, players: Sequence[int]) -> FloatArray:
+        chosen = list(players)
+        without = worth_without(
+            self.trees.trees.ensemble, self.trees.matrix, chosen,
+            background=self.against, weights=self.weights, players=self.players, watch=self.question.run,
+        )  # fmt: skip
+        own = self.dividends([(j,) for j in chosen])
+        return np.asarray(self.prediction[:, None] - without - own)
+
+
+_EPS = 64 * float(np.finfo(np.float64).eps)
+
+
+# -- linear models -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class LinearParts(Parts):
+    """A linear model has dividends of single players only."""
+
+    source = "linear"
+
+    single: FloatArray  # (rows, players, outputs)
+
+    @classmethod
+    def of(cls, question: Question, terms: Terms, rows: Data) -> LinearParts:
+        away = terms.explained - terms.share @ terms.background
+        member = np.array([np.isin(terms.source, columns) for columns in question.players.values()])
+        single = np.einsum("ie,re,ek->rik", member, away, terms.slopes, optimize=True)
+        return cls(rows, terms.prediction, rounding(terms.prediction), single)
+
+    def dividends(self, sets: Sequence[Members]) -> FloatArray:
+        found = np.zeros((len(self.single), len(sets), self.single.shape[2]))
+        for s, members in enumerate(sets):
+            if len(members) == 1:
+                found[:, s] = self.single[:, members[0]]
+        return found
+
+    def totals(self, players: Sequence[int]) -> FloatArray:
+        return np.zeros((len(self.single), len(players), self.single.shape[2]))
+
+
+# -- any model ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class AskedParts(Parts):
+    """The model is asked, for every row, with its other columns from every row of the background."""
+
+    source = "model"
+
+    game: MarginalGame
+    nobody: FloatArray
+    known: dict[Members, FloatArray]
+
+    @classmethod
+    def of(cls, question: Question, rows: Data, background: Data) -> AskedParts:
+        game = MarginalGame(
+            question.predictor, background, replace(rows, y=None), question.players, question.run
+        )
+        nobody, everybody = game.ends()
+        return cls(rows, everybody, rounding(everybody), game, nobody, {})
+
+    def dividends(self, sets: Sequence[Members]) -> FloatArray:
+        self._ask({part for members in sets for part in parts_of(members)})
+        found = np.zeros((len(self.rows), len(sets), self.nobody.shape[1]))
+        for s, members in enumerate(sets):
+            found[:, s] = (-1.0) ** len(members) * self.nobody
+            for part in parts_of(members):
+                found[:, s] += (-1.0) ** (len(members) - len(part)) * self.known[part]
+        return found
+
+    def totals(self, players: Sequence[int]) -> FloatArray:
+        everybody = range(self.game.players)
+        without = {j: tuple(i for i in everybody if i != j) for j in players}
+        self._ask({*without.values(), *((j,) for j in players)})
+        found = [
+            (self.prediction - self.known[without[j]]) - (self.known[j,] - self.nobody) for j in players
+        ]
+        return np.stack(found, axis=1)
+
+    def _ask(self, coalitions: set[Members]) -> None:
+        """The worth of coalitions that were not asked for yet."""
+        new = sorted(coalitions - self.known.keys(), key=lambda members: (len(members), members))
+        if not new:
+            return
+        known = np.zeros((len(new), self.game.players), dtype=np.bool_)
+        for line, members in zip(known, new, strict=True):
+            line[list(members)] = True
+        worth = self.game.worth(known)
+        self.known.update({members: worth[:, c] for c, members in enumerate(new)})
+
+
+def rounding(prediction: FloatArray) -> FloatArray:
+    """What rounding makes of differences of such predictions; models that compute in single precision round more."""
+    single = np.array_equal(prediction, prediction.astype(np.float32), equal_nan=True)
+    eps = 16 * float(np.finfo(np.float32).eps) if single and _has_fractions(prediction) else _EPS
+    return np.asarray(eps * np.abs(prediction).max(axis=0, initial=0.0))
+
+
+def _has_fractions(prediction: FloatArray) -> bool:
+    """Whether there are numbers that single precision had to round: not whole, nor halves, quarters, ..."""
+    return bool((prediction * 1024 % 1 != 0).any())

@@ -1,0 +1,225 @@
+"""Functional ANOVA: the definition, the axioms and closed forms, for each of the three ways to integrate."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
+
+from pellucid import Explainer
+from pellucid.methods.decomposition import anova_product, anova_trees, grids
+from reference.decomposition import anova_component, product_rows, variance
+
+
+def explained(f, X, **options):
+    return Explainer(f, X, progress=False, checks=False, **options)
+
+
+def corners(low, high, p):
+    """Rows that span a cube."""
+    return np.array(list(itertools.product((low, high), repeat=p)), dtype=float)
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_categories_and_whole_numbers_equal_the_definition(seed):
+    rng = np.random.default_rng(seed)
+    entries = rng.normal(size=(3, 4, 2))
+    X = pd.DataFrame(
+        {"kind": rng.choice(["p", "q", "r"], 30), "n": rng.integers(0, 4, 30), "flag": rng.random(30) < 0.3}
+    )
+    X.loc[:2, "kind"] = ["p", "q", "r"]
+    X.loc[:3, "n"] = range(4)
+    X.loc[:1, "flag"] = [True, False]
+
+    def f(X):
+        kind = np.array(["pqr".index(value) for value in X["kind"]])
+        return entries[kind, X["n"].to_numpy(int), X["flag"].to_numpy(int)]
+
+    found = explained(f, X).decompose(method="anova", order=3)
+    axes = [[(k, 1 / size) for k in range(size)] for size in entries.shape]
+    one = lambda row: float(entries[tuple(map(int, row))])  # noqa: E731
+    for component in found.components:
+        own = tuple(["kind", "n", "flag"].index(name) for name in component.features)
+        for entry in itertools.product(*(range(entries.shape[j]) for j in own)):
+            point = [0, 0, 0]
+            for j, value in zip(own, entry, strict=True):
+                point[j] = value
+            assert component.table[entry][0] == pytest.approx(
+                anova_component(one, axes, own, point), abs=1e-10
+            )
+    assert found.variance == pytest.approx(variance([one(row) for row in product_rows(axes)[0]], [1] * 24))
+    assert found.values.sum() == pytest.approx(1)
+    assert found.residual == pytest.approx(0, abs=1e-12)
+    np.testing.assert_allclose(found.predict(X), f(X), atol=1e-10)
+
+
+def test_ishigami():
+    a, b = 7.0, 0.1
+
+    def f(X):
+        return np.sin(X[:, 0]) + a * np.sin(X[:, 1]) ** 2 + b * X[:, 2] ** 4 * np.sin(X[:, 0])
+
+    first = 0.5 * (1 + b * np.pi**4 / 5) ** 2
+    second, interaction = a**2 / 8, b**2 * np.pi**8 * 8 / 225
+    total = first + second + interaction
+    found = explained(f, corners(-np.pi, np.pi, 3)).decompose(method="anova")
+    assert found.variance == pytest.approx(total)
+    shares = dict(zip(found.feature_names, found.values, strict=True))
+    assert shares["x0"] == pytest.approx(first / total)
+    assert shares["x1"] == pytest.approx(second / total)
+    assert shares["x0 × x2"] == pytest.approx(interaction / total)
+    assert found.values[found.position("x2")] == pytest.approx(0, abs=1e-12)
+    assert (found.se < 1e-4).all()
+    assert all(check.holds and check.value < 1e-9 for check in found.checks)
+
+
+def g_function(X, a):
+    return np.prod((np.abs(4 * X - 2) + a) / (1 + a), axis=1)
+
+
+def test_a_sample_comes_near_the_shares_of_the_g_function():
+    a = np.array([0.0, 1.0, 4.5, 9.0, 99.0, 99.0])
+    V = 1 / 3 / (1 + a) ** 2
+    X = np.random.default_rng(0).random((64, 6))
+    X[0], X[1] = 0, 1
+    found = explained(lambda X: g_function(X, a), X).decompose(method="anova")
+    assert found.settings["engine"] == "sample"
+    total = np.prod(1 + V) - 1
+    for names, share, se in zip(found.sets, found.values, found.se, strict=True):
+        expected = np.prod([V[int(name[1:])] for name in names]) / total
+        assert share == pytest.approx(expected, abs=3 * se + 0.015)
+    assert [check.name for check in found.checks] == ["zero means", "orthogonality", "variance sum"]
+    assert all(check.holds for check in found.checks)
+    assert found.checks[0].value < 1e-12
+    assert found.constant == pytest.approx(1, abs=0.01)
+
+
+def test_a_sample_and_the_product_agree(monkeypatch):
+    X = corners(-1, 1, 3)
+    f = lambda X: X[:, 0] * (1 + X[:, 1]) + X[:, 2] ** 2 * X[:, 0]  # noqa: E731
+    exact = explained(f, X).decompose(method="anova", order=2)
+    monkeypatch.setattr(anova_product, "_MOST", 1)
+    found = explained(f, X).decompose(method="anova", order=2)
+    assert (exact.settings["engine"], found.settings["engine"]) == ("product", "sample")
+    np.testing.assert_allclose(found.values, exact.values, atol=0.01)
+    new = np.random.default_rng(0).uniform(-1, 1, (100, 3))
+    np.testing.assert_allclose(found.predict(new), exact.predict(new), atol=0.06)
+    assert found.residual == pytest.approx(0, abs=0.01)
+
+
+def test_order_of_columns_does_not_change_a_sample(monkeypatch):
+    monkeypatch.setattr(anova_product, "_MOST", 1)
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.random((50, 3)), columns=["a", "b", "c"])
+    f = lambda X: (X["a"] * X["b"] + X["c"]).to_numpy()  # noqa: E731
+    found = explained(f, X).decompose(method="anova")
+    other = explained(f, X[["c", "a", "b"]]).decompose(method="anova")
+    for names, share in zip(found.sets, found.values, strict=True):
+        assert other.values[other.position(*names)] == pytest.approx(share, rel=1e-9)
+
+
+# -- trees -------------------------------------------------------------------------------------------
+
+
+def trees(n=60, **options):
+    rng = np.random.default_rng(1)
+    X = np.column_stack([rng.normal(size=n), rng.random(n), rng.integers(0, 4, n)])
+    y = X[:, 0] * X[:, 1] + (X[:, 2] > 1) * X[:, 0]
+    options = {"max_depth": 3, "n_estimators": 4, "random_state": 0, **options}
+    return GradientBoostingRegressor(**options).fit(X, y), X
+
+
+def cell_axes(model, X):
+    """Of every feature, the middles of the cells between all thresholds of the trees, with their widths."""
+    axes = []
+    for j in range(X.shape[1]):
+        cuts = {
+            t
+            for tree in model.estimators_.ravel()
+            for t, feature in zip(tree.tree_.threshold, tree.tree_.feature, strict=True)
+            if feature == j and X[:, j].min() <= t < X[:, j].max()
+        }
+        edges = [X[:, j].min(), *sorted(cuts), X[:, j].max()]
+        width = edges[-1] - edges[0]
+        axes.append([((a + b) / 2, (b - a) / width) for a, b in itertools.pairwise(edges)])
+    return axes
+
+
+def test_trees_equal_the_definition():
+    model, X = trees()
+    found = explained(model, X).decompose(method="anova", order=3)
+    axes = cell_axes(model, X)
+    rows, weights = product_rows(axes)
+    f = dict(zip(map(tuple, rows), model.predict(np.array(rows)), strict=True))
+    one = lambda row: f[tuple(row)]  # noqa: E731
+    assert found.variance == pytest.approx(variance(list(f.values()), weights), rel=1e-6)
+    assert found.constant == pytest.approx(np.average(list(f.values()), weights=weights))
+    for row in [rows[k] for k in (0, 7, -3)]:
+        for component in found.components:
+            own = tuple(int(name[1:]) for name in component.features)
+            at = component.at([np.array([row[j]]) for j in own])[0, 0]
+            assert at == pytest.approx(anova_component(one, axes, own, row), abs=1e-6)
+    assert found.values.sum() == pytest.approx(1)
+    assert found.checks[0].value < 1e-12
+
+
+def test_trees_and_the_same_model_as_a_black_box_agree():
+    model, X = trees()
+    exact = explained(model, X).decompose(method="anova")
+    asked = explained(lambda X: 1.0 * model.predict(X), X).decompose(method="anova")
+    assert (exact.settings["engine"], asked.settings["engine"]) == ("trees", "product")
+    # Quadrature of steps is rough; its error says so.
+    apart = np.abs(exact.values - asked.values)
+    assert (apart <= 5 * asked.se + 0.02).all()
+    assert asked.se.max() > 1e-4
+
+
+def test_variance_over_pairs_of_leaves_and_over_points_agree(monkeypatch):
+    model, X = trees()
+    exact = explained(model, X).decompose(method="anova")
+    monkeypatch.setattr(anova_trees, "_PAIRED", 0)
+    sampled = explained(model, X).decompose(method="anova")
+    assert sampled.variance == pytest.approx(exact.variance, rel=0.02)
+    assert sampled.variance != exact.variance
+
+
+def test_leaves_in_blocks_are_the_same_leaves(monkeypatch):
+    model, X = trees()
+    whole = explained(model, X).decompose(method="anova")
+    monkeypatch.setattr(anova_trees, "_BLOCK", 3)
+    blocks = explained(model, X).decompose(method="anova")
+    np.testing.assert_allclose(blocks.values, whole.values, atol=1e-12)
+
+
+def test_merged_cells_are_means_and_the_loss_is_told(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(150, 3))
+    model = RandomForestRegressor(6, random_state=0).fit(X, X[:, 0] * X[:, 1] + X[:, 2])
+    exact = explained(model, X).decompose(method="anova")
+    monkeypatch.setattr(anova_trees, "CELLS", 500)
+    found = Explainer(model, X, progress=False).decompose(method="anova")
+    assert found.settings["thinned"] in grids._CUTS
+    # A mean over cells is a projection: nothing but variance is lost, and the axioms hold as before.
+    lost = exact.values.sum() - found.values.sum()
+    caveat = next(caveat for caveat in found.caveats if caveat.code == "merged-cells")
+    assert caveat.value == pytest.approx(lost, rel=0.3)
+    assert found.residual - exact.residual == pytest.approx(lost, rel=1e-6)
+    assert all(check.holds for check in found.checks)
+    assert found.checks[0].value < 1e-12
+
+
+def test_missing_values_have_a_value_but_no_share():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"x": rng.random(60), "z": rng.random(60)})
+    X.loc[::5, "x"] = np.nan
+    f = lambda X: X["x"].fillna(100.0).to_numpy() + X["z"].to_numpy()  # noqa: E731
+    found = explained(f, X).decompose(method="anova")
+    low, high = X["x"].min(), X["x"].max()
+    middle = (X["z"].min() + X["z"].max()) / 2 + (low + high) / 2
+    assert found.constant == pytest.approx(middle)
+    assert found.component("x").table[-1, 0] == pytest.approx(100 - (low + high) / 2)
+    np.testing.assert_allclose(found.predict(X), f(X), atol=1e-9)
+    assert found.values.sum() == pytest.approx(1)

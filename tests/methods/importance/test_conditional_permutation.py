@@ -1,0 +1,223 @@
+"""Conditional permutation importance: closed forms, copies, and what the draws must keep."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pellucid
+from pellucid import Explainer
+from pellucid.data import conditional_draws as draws
+from pellucid.diagnostics.conditional_checks import fixed_share
+from pellucid.methods.importance import conditional_permutation as method
+
+COVARIANCE = np.array([[1.0, 0.8, 0.3], [0.8, 1.0, 0.2], [0.3, 0.2, 1.0]])
+SLOPES = np.array([1.0, 2.0, -1.0])
+CLOSED_FORM = 2 * SLOPES**2 / np.diag(np.linalg.inv(COVARIANCE))
+
+
+def linear(X):
+    return np.asarray(X)[:, :3].astype(float) @ SLOPES
+
+
+def normal(n, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.multivariate_normal(np.zeros(3), COVARIANCE, n)
+    return X, X @ SLOPES + rng.normal(size=n)
+
+
+def conditional(model, X, y=None, *, explainer=None, **options):
+    return Explainer(model, X, y, checks=False, **(explainer or {})).importance(
+        method="conditional", **options
+    )
+
+
+def test_a_linear_model_of_normal_features_has_a_closed_form():
+    # With x' drawn given the others and independent of x, E (b (x - x'))^2 = 2 b^2 Var(x_j | x_-j).
+    found = conditional(linear, *normal(2000), repeats=10)
+    np.testing.assert_allclose(found.values, CLOSED_FORM, rtol=0.08)
+    assert (np.abs(found.values - CLOSED_FORM) < 5 * found.se).all()
+    assert found.settings["conditional"] == "copula"
+
+
+def test_it_has_the_closed_form_also_by_near_rows_and_with_few_given_columns(monkeypatch):
+    X, y = normal(1500)
+    table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(
+        side=np.random.default_rng(1).choice(["u", "v"], 1500)
+    )
+    near = conditional(linear, table, y)
+    assert near.settings["conditional"] == "neighbours"
+    np.testing.assert_allclose(near.values[:3], CLOSED_FORM, rtol=0.15)
+    assert near.values[3] == 0.0
+    monkeypatch.setattr(draws, "_TOGETHER", 2)
+    monkeypatch.setattr(draws, "_GIVEN", 2)
+    few = conditional(linear, X[:600], y[:600])
+    assert (np.abs(few.values - CLOSED_FORM) < 4 * few.se).all()
+
+
+def test_a_copy_has_no_importance_given_the_other_but_by_permutation_it_has():
+    X, y = normal(500)
+    X = np.column_stack([X[:, 0], X[:, 0], X[:, 2]])
+    y = linear(X)
+    marginal = Explainer(linear, X, y).importance(loss="mse").values
+    assert (marginal[:2] > 1.5).all()
+    assert (conditional(linear, X, y).values[:2] < 0.001 * marginal[:2]).all()
+    table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(side=np.where(np.arange(500) % 2, "u", "v"))
+    assert (conditional(linear, table, y).values[:2] < 0.1 * marginal[:2]).all()
+
+
+def test_independent_features_have_their_permutation_importance():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=800), rng.exponential(size=800), rng.integers(0, 4, 800)])
+    y = X @ [1.0, 2.0, 0.5] + rng.normal(size=800)
+    ex = Explainer(lambda X: X @ [1.0, 2.0, 0.5], X, y, checks=False)
+    marginal = ex.importance(scheme="pairs")
+    given = ex.importance(method="conditional", repeats=10)
+    assert (np.abs(given.values - marginal.values) < 4 * np.hypot(given.se, marginal.se)).all()
+
+
+def test_a_parabola_is_seen():
+    x = np.random.default_rng(0).normal(size=1000)
+    X = np.column_stack([x, x**2 + 0.05 * np.random.default_rng(1).normal(size=1000)])
+    ex = Explainer(lambda X: X.sum(axis=1), X, X.sum(axis=1), checks=False)
+    given = ex.importance(method="conditional")
+    assert given.settings["conditional"] == "neighbours"
+    assert given.values[1] < 0.25 * ex.importance(scheme="pairs").values[1]
+    assert given.values[0] > 1.5  # x squared leaves the sign of x open
+
+
+def test_a_category_that_another_determines_and_missing_values():
+    rng = np.random.default_rng(0)
+    size = rng.normal(size=600)
+    table = pd.DataFrame(
+        {"size": size, "class": np.where(size > 0, "large", "small"), "free": rng.normal(size=600)}
+    )
+    table.loc[::7, "free"] = np.nan
+
+    def model(X):
+        return 3.0 * (X["class"] == "large").to_numpy() + X["free"].fillna(5.0).to_numpy()
+
+    ex = Explainer(model, table, model(table), checks=False)
+    given, marginal = ex.importance(method="conditional"), ex.importance(scheme="pairs")
+    assert given.values[1] < 0.1 * marginal.values[1]
+    assert given.values[2] == pytest.approx(marginal.values[2], rel=0.25)
+
+
+def test_a_group_is_drawn_together():
+    X, _ = normal(800)
+    X = np.column_stack([X[:, 0], X[:, 0], X[:, 2]])
+    X[:, 2] = np.random.default_rng(3).normal(size=800)
+    groups = {"twins": [0, 1]}
+    ex = Explainer(lambda X: X[:, 0] + X[:, 1] + X[:, 2], X, X.sum(axis=1), groups=groups, checks=False)
+    given, marginal = ex.importance(method="conditional", repeats=10), ex.importance(scheme="pairs")
+    assert given.feature_names == ("twins", "x2")
+    assert given.members == (("x0", "x1"), ("x2",))
+    np.testing.assert_allclose(given.values, marginal.values, rtol=0.12)
+
+
+def test_an_only_feature_is_permuted():
+    X = np.random.default_rng(0).normal(size=(500, 1))
+    found = conditional(lambda X: X[:, 0], X, X[:, 0], repeats=10)
+    assert found.values[0] == pytest.approx(2 * X.var(), rel=0.15)
+
+
+def test_ratio_losses_and_no_outcome():
+    X, y = normal(300)
+    difference = conditional(linear, X, y)
+    ratio = conditional(linear, X, y, compare="ratio")
+    np.testing.assert_allclose(ratio.values, 1 + difference.values / difference.baseline)
+    assert (ratio.low < ratio.values).all()
+    absolute = conditional(linear, X, y, loss="rmse")
+    assert absolute.measure == "rmse"
+    assert (absolute.high - absolute.values > 1.96 * absolute.se).all()  # five repeats: Student's t
+    without = conditional(linear, X)
+    assert without.measure == "share of prediction variance"
+    np.testing.assert_allclose(without.values, conditional(linear, X, y, loss="variance").values)
+
+
+def test_rows_without_weight_say_nothing():
+    X, y = normal(600)
+    odd = np.column_stack([np.full(200, 50.0), np.full(200, -50.0), np.arange(200.0)])
+    weights = np.r_[np.ones(600), np.zeros(200)]
+    found = conditional(
+        linear,
+        np.vstack([X, odd]),
+        np.r_[y, np.zeros(200)],
+        explainer={"sample_weight": weights},
+        repeats=10,
+    )
+    np.testing.assert_allclose(found.values, conditional(linear, X, y, repeats=10).values, rtol=0.1)
+
+
+def test_a_large_table_is_sampled(monkeypatch):
+    monkeypatch.setattr(method, "_MOST_ROWS", 250)
+    X, y = normal(1000)
+    found = conditional(linear, X, y)
+    assert found.settings["rows"] == 250
+    assert found.cost.model_rows == 250 * (1 + 3 * 5)
+    np.testing.assert_allclose(found.values, CLOSED_FORM, rtol=0.35)
+
+
+def test_an_interruption_leaves_what_is_known(monkeypatch):
+    from pellucid.runner import run as runner
+
+    monkeypatch.setattr(runner, "_MOST_ROWS", 100)
+    calls = []
+
+    def model(X):
+        calls.append(len(X))
+        if len(calls) > 12:
+            raise KeyboardInterrupt
+        return linear(X)
+
+    X, y = normal(100)
+    found = Explainer(model, X, y).importance(method="conditional")
+    assert np.isfinite(found.repeats).any()
+    assert np.isnan(found.repeats).any()
+    assert "partial" in {caveat.code for caveat in found.caveats}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [({"repeats": 0}, "repeats=0 leaves nothing"), ({"compare": "sum"}, "compare='sum' is not known")],
+)
+def test_what_makes_no_sense_is_refused(options, said):
+    with pytest.raises(pellucid.InputError, match=said):
+        conditional(linear, *normal(50), **options)
+
+
+def test_one_row_is_refused():
+    with pytest.raises(pellucid.InputError, match="at least two rows"):
+        conditional(linear, *normal(1))
+
+
+# -- what the checks measure -------------------------------------------------------------------------
+
+
+def test_fixed_share_is_one_for_the_same_values_and_none_for_any():
+    rng = np.random.default_rng(0)
+    x, weights = rng.normal(size=2000), np.ones(2000)
+    assert fixed_share(x, x[None], weights, nominal=False) == pytest.approx(1)
+    assert abs(fixed_share(x, rng.permutation(x)[None], weights, nominal=False)) < 0.08
+    levels = rng.integers(0, 3, 2000).astype(float)
+    assert fixed_share(levels, levels[None], weights, nominal=True) == 1
+    assert abs(fixed_share(levels, rng.permutation(levels)[None], weights, nominal=True)) < 0.08
+    assert fixed_share(np.ones(5), np.ones((2, 5)), np.ones(5), nominal=False) == 0
+    assert fixed_share(np.full(5, np.nan), np.full((2, 5), np.nan), np.ones(5), nominal=False) == 0
+
+
+def test_features_the_others_determine_are_named():
+    X, y = normal(400)
+    X[:, 1] = X[:, 0]
+    codes = {c.code: c for c in Explainer(linear, X, y).importance(method="conditional").caveats}
+    assert {"x0", "x1"} == set(
+        codes["determined"].message.split("determine ")[1].split(" almost")[0].split(" and ")
+    )
+    fine = Explainer(linear, *normal(400)).importance(method="conditional")
+    assert not {"determined", "draws-off-data"} & {c.code for c in fine.caveats}
+
+
+def test_draws_that_miss_a_circle_are_noticed():
+    angle = np.random.default_rng(0).uniform(0, 2 * np.pi, 800)
+    X = np.column_stack([np.cos(angle), np.sin(angle)])
+    codes = {c.code for c in Explainer(lambda X: X[:, 0], X).importance(method="conditional").caveats}
+    assert "draws-off-data" in codes

@@ -1,0 +1,132 @@
+"""What may be asked about interactions, and what is answered with an error that names the remedy."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+
+from pellucid import Explainer, InputError
+
+
+def sample(p=4, n=60):
+    return np.random.default_rng(0).normal(size=(n, p))
+
+
+@pytest.fixture
+def ex():
+    return Explainer(
+        lambda X: X[:, 0] * X[:, 1] + X[:, 2],
+        sample(),
+        feature_names=["temp", "hum", "wind", "day"],
+        progress=False,
+    )
+
+
+def ask(ex, *features, **options):
+    return ex.interactions(*features, **{"method": "greenwell", **options})
+
+
+def test_all_pairs_pairs_with_one_feature_and_pairs_among_some(ex):
+    assert len(ask(ex).sets) == 6
+    assert ask(ex, "wind").sets == (("wind", "temp"), ("wind", "hum"), ("wind", "day"))
+    assert ask(ex, ["wind"]).sets == ask(ex, 2).sets == ask(ex, "wind").sets
+    assert ask(ex, ("hum", "temp")).sets == (("hum", "temp"),)
+    assert ask(ex, ["day", 0, "hum"]).sets == (("day", "temp"), ("day", "hum"), ("temp", "hum"))
+    assert ask(ex, ["day", 0, "hum"]).feature_names == ("day", "temp", "hum")
+    assert ask(ex, against="all", method="shap").sets == (("temp",), ("hum",), ("wind",), ("day",))
+    assert ask(ex, ["day", "hum"], against="all", method="shap").sets == (("day",), ("hum",))
+
+
+@pytest.mark.parametrize(
+    ("features", "options", "message"),
+    [
+        ("tmp", {}, "there is no feature 'tmp'; did you mean 'temp'?"),
+        (9, {}, "feature position 9 is out of range"),
+        (("temp", "temp"), {}, "'temp' is given twice in features="),
+        ([], {}, "features= is empty; name at least one"),
+        (None, {"method": "friedman"}, "method='friedman' is not known"),
+        (None, {"method": ["h"]}, "is not known"),
+        (None, {"against": "triple"}, "against='triple' is not known; did you mean 'triples'?"),
+        (None, {"against": "triples"}, "method='greenwell' has no value for against='triples'; use method='h'"),
+        (("temp", "hum"), {"method": "h", "against": "triples"}, "against='triples' needs three features, and there are 2"),
+        (None, {"p_values": True}, "p_values=True is answered by method='h', not by method='greenwell'"),
+        (None, {"normalize": "yes"}, "normalize='yes'; give True or False"),
+        (None, {"rows": 1}, "rows=1; give a whole number of rows, at least 2"),
+        (None, {"rows": 2.5}, "rows=2.5; give a whole number"),
+    ],
+)  # fmt: skip
+def test_errors_name_the_remedy(ex, features, options, message):
+    with pytest.raises(InputError) as error:
+        ask(ex, features, **options)
+    assert message in str(error.value)
+
+
+def test_one_feature_or_one_row_does_not_interact():
+    with pytest.raises(InputError, match="X has one feature only; an interaction is between two"):
+        ask(Explainer(lambda X: X[:, 0], sample(1), progress=False))
+    with pytest.raises(InputError, match="one row that counts"):
+        ask(Explainer(lambda X: X[:, 0], sample(2, 1), progress=False))
+
+
+def test_too_many_are_refused_with_a_way_out():
+    X = sample(2000, 5)
+    ex = Explainer(lambda X: X[:, 0], X, progress=False)
+    with pytest.raises(
+        InputError,
+        match=r"2,000 features have 1,999,000 pairs, more than .* features=ex.importance\(\).top\(20\)",
+    ):
+        ex.interactions()
+    with pytest.raises(InputError, match="triples, more than the 5,000"):
+        ex.interactions(against="triples")
+    assert len(ask(ex, [3, 5, 7], rows=2).sets) == 3
+
+
+def test_a_column_of_a_group_is_named_by_its_group():
+    ex = Explainer(lambda X: X[:, 0] * X[:, 2], sample(), groups={"both": ["x0", "x1"]}, progress=False)
+    with pytest.raises(InputError, match="'x1' belongs to the group 'both'; ask for the group"):
+        ex.interactions(("x1", "x2"), method="shap")
+    with pytest.raises(InputError, match="belongs to the group"):
+        ex.interactions((0, 2), method="shap")
+    result = ex.interactions(("both", "x2"), method="shap")
+    assert result.values[0] > 0
+    assert "draw the features of the groups" in result.text()
+
+
+def test_a_feature_that_is_always_missing():
+    X = pd.DataFrame({"a": np.arange(8.0), "b": np.nan, "c": [0.0, 1.0] * 4})
+    ex = Explainer(lambda X: X["a"].to_numpy() * X["c"].to_numpy(), X, progress=False)
+    with pytest.raises(InputError, match="'b' is missing in every row"):
+        ask(ex, ("a", "b"))
+    result = ask(ex)
+    assert result.pair("a", "b") == 0
+    assert result.pair("a", "c") > 0
+
+
+def test_what_it_cost_and_how_to_repeat_it(ex):
+    result = ask(ex, "temp", rows=30)
+    assert result.cost.model_rows > 0
+    assert result.settings["features"] == ["temp"]
+    assert result.settings["rows"] == 30
+    assert result.settings["draws"] == 100
+
+
+def test_sparse_tables_give_what_dense_ones_give():
+    X = sample(5) * (sample(5) > 0)
+
+    def f(X):
+        dense = X.toarray() if scipy.sparse.issparse(X) else X
+        return dense[:, 0] * dense[:, 1] + dense[:, 2]
+
+    dense = ask(Explainer(f, X, progress=False))
+    sparse = ask(Explainer(f, scipy.sparse.csr_matrix(X), progress=False))
+    np.testing.assert_allclose(sparse.values, dense.values, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(sparse.costs, dense.costs, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["greenwell", "shap"])
+def test_a_constant_feature_and_a_tiny_table(method):
+    X = np.column_stack([[0.0, 1.0, 2.0], [5.0, 5.0, 5.0], [1.0, 0.0, 1.0]])
+    result = Explainer(lambda X: X[:, 0] * X[:, 2] + X[:, 1], X, progress=False).interactions(method=method)
+    assert result.pair("x0", "x1") == result.pair("x1", "x2") == 0
+    assert result.pair("x0", "x2") > 0
+    assert result.network().left_out == ("x1",)

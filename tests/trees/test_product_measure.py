@@ -1,0 +1,184 @@
+"""Trees under a product measure, against every combination of values."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pellucid.trees import leaf_conditions, product_measure
+from pellucid.trees.leaf_conditions import Distribution
+from pellucid.trees.product_measure import (
+    Shares,
+    first_order,
+    pairs_of_leaves,
+    partial_dependence_product,
+    variance_parts,
+)
+from reference.sobol import product_table, sobol
+from trees.ensembles import random_ensemble, random_rows, scenes
+from trees.watch import Interrupted, TwoThreads
+
+
+def some_players(rng, n_columns):
+    """A random assignment of columns to players, numbered without gaps."""
+    return np.unique(rng.integers(0, n_columns, n_columns), return_inverse=True)[1]
+
+
+def combined(ensemble, matrix, weights, players):
+    """All combinations of the rows' values, one row per player: table, masses, numbers, predictions."""
+    columns = [np.flatnonzero(players == p) for p in range(players.max() + 1)]
+    points = [matrix[:, c] for c in columns]
+    masses = [weights / weights.sum()] * len(columns)
+    table, mass, numbers = product_table(points, masses, columns, matrix.shape[1])
+    return table, mass, numbers, ensemble.predict(table)
+
+
+def assert_parts(ensemble, shares, table, mass, numbers, predictions):
+    parts = variance_parts(shares)
+    size = 1 + np.abs(ensemble.nodes.value).max() ** 2 * len(ensemble.roots) ** 2
+    np.testing.assert_allclose(parts.mean, mass @ predictions, atol=1e-10 * size)
+    for k in range(ensemble.n_outputs):
+        variance, first, total = sobol(predictions[:, k], mass, numbers)
+        np.testing.assert_allclose(parts.variance[k], variance, atol=1e-10 * size)
+        np.testing.assert_allclose(parts.first[:, k], first, atol=1e-10 * size)
+        np.testing.assert_allclose(parts.total[:, k], total, atol=1e-10 * size)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@given(scene=scenes(n_rows=4, n_features=4, n_trees=3, depth=4, outputs=2), seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=60, deadline=None)
+def test_variances_are_those_of_all_combinations(compiled, scene, seed):
+    ensemble, matrix = scene
+    rng = np.random.default_rng(seed)
+    players = some_players(rng, ensemble.n_features)
+    weights = rng.integers(0, 3, len(matrix)) + (np.arange(len(matrix)) == 0.0)
+    shares = Shares.of_rows(ensemble, matrix, weights, players)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(product_measure, "_PLAIN_PAIRS", -1 if compiled else np.inf)
+        assert_parts(ensemble, shares, *combined(ensemble, matrix, weights, players))
+
+
+@given(scene=scenes(n_rows=4, n_features=4, n_trees=3, depth=4, outputs=2), seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=60, deadline=None)
+def test_partial_dependence_is_the_mean_over_all_combinations(scene, seed):
+    ensemble, matrix = scene
+    rng = np.random.default_rng(seed)
+    players = some_players(rng, ensemble.n_features)
+    weights = rng.random(len(matrix)) + 0.1
+    table, mass, _, _ = combined(ensemble, matrix, weights, players)
+    shares = Shares.of_rows(ensemble, matrix, weights, players)
+    chosen = rng.permutation(players.max() + 1)[: rng.integers(players.max() + 2)]
+    columns = rng.permutation(np.flatnonzero(np.isin(players, chosen)))
+    points = random_rows(rng, ensemble, int(rng.integers(1, 30)))[:, columns]
+    found = partial_dependence_product(ensemble, columns, points, shares)
+    for point, value in zip(points, found, strict=True):
+        at = table.copy()
+        at[:, columns] = point
+        np.testing.assert_allclose(value, mass @ ensemble.predict(at), atol=1e-10)
+
+
+def test_a_grid_and_single_points_give_the_same(monkeypatch):
+    rng = np.random.default_rng(3)
+    ensemble = random_ensemble(rng, n_features=4, n_trees=5, depth=5, categorical=0.0)
+    shares = Shares.of_rows(ensemble, random_rows(rng, ensemble, 50))
+    axis = np.linspace(-2, 3, 7)
+    grid = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
+    at_once = partial_dependence_product(ensemble, [2, 0], grid, shares)
+    one_by_one = [partial_dependence_product(ensemble, [2, 0], point[None], shares)[0] for point in grid]
+    np.testing.assert_allclose(at_once, one_by_one, atol=1e-12)
+    monkeypatch.setattr(product_measure, "_CELLS", 1)
+    scattered = partial_dependence_product(ensemble, [2, 0, 1], np.c_[grid, grid[:, 0]], shares)
+    np.testing.assert_allclose(
+        scattered[5],
+        partial_dependence_product(ensemble, [2, 0, 1], np.r_[grid[5], grid[5, 0]][None], shares)[0],
+    )
+
+
+def test_a_uniform_column_is_the_limit_of_a_fine_grid():
+    rng = np.random.default_rng(0)
+    ensemble = random_ensemble(rng, n_features=3, n_trees=6, depth=4, categorical=0.0)
+    low, high = np.array([-2.5, -1.0, 0.25]), np.array([2.0, 3.5, 0.25])
+    middles = (np.arange(20_000) + 0.5) / 20_000
+    grid = [
+        Distribution.of_points((c,), (low[c] + middles * (high[c] - low[c]))[:, None]) for c in range(3)
+    ]
+    exact, fine = (variance_parts(Shares.of(ensemble, d)) for d in (
+        Shares.uniform(ensemble, low, high).distributions, grid
+    ))  # fmt: skip
+    for name in ("mean", "variance", "first", "total"):
+        np.testing.assert_allclose(getattr(exact, name), getattr(fine, name), atol=2e-3)
+    assert exact.total[2] == 0
+    assert exact.variance > 0.1
+
+
+def test_uniform_levels_and_a_step():
+    # f = [x0 <= 0.25] on [0, 1]: variance p (1 - p); a category without splits has no part.
+    rng = np.random.default_rng(1)
+    ensemble = random_ensemble(rng, n_features=2, n_trees=1, depth=1, categorical=0.0, early=0.0)
+    nodes = ensemble.nodes
+    split = int(nodes.feature[0])
+    shares = Shares.uniform(ensemble, [-4, -4], [4, 4], levels={1 - split: np.arange(3)})
+    p = (nodes.threshold[0] + 4) / 8
+    jump = nodes.value[nodes.left[0], 0] - nodes.value[nodes.right[0], 0]
+    parts = variance_parts(shares)
+    np.testing.assert_allclose(parts.variance, p * (1 - p) * jump**2)
+    np.testing.assert_allclose(parts.first[split], parts.variance)
+    np.testing.assert_allclose(parts.total[1 - split], 0)
+
+
+def test_first_order_needs_no_pairs_and_is_the_same():
+    rng = np.random.default_rng(5)
+    ensemble = random_ensemble(rng, n_features=5, n_trees=10, depth=6, outputs=3, vector=True)
+    shares = Shares.of_rows(ensemble, random_rows(rng, ensemble, 30))
+    np.testing.assert_allclose(first_order(shares), variance_parts(shares).first)
+    assert pairs_of_leaves(shares) > 0
+
+
+def big(rng):
+    ensemble = random_ensemble(rng, n_features=6, n_trees=40, depth=6)
+    return Shares.of_rows(ensemble, random_rows(rng, ensemble, 60), players=np.array([0, 1, 2, 3, 3, 4]))
+
+
+def test_numpy_kernel_and_threads_agree(monkeypatch):
+    shares = big(np.random.default_rng(7))
+    monkeypatch.setattr(product_measure, "_PLAIN_PAIRS", np.inf)
+    monkeypatch.setattr(product_measure, "_CELLS", 1 << 16)
+    plain = variance_parts(shares)
+    monkeypatch.setattr(product_measure, "_PLAIN_PAIRS", -1)
+    one, two = variance_parts(shares), variance_parts(shares, TwoThreads())
+    np.testing.assert_allclose(one.total, plain.total, rtol=1e-9)
+    np.testing.assert_allclose(one.variance, plain.variance, rtol=1e-9)
+    assert one.total.tobytes() == two.total.tobytes()
+    monkeypatch.setattr(leaf_conditions, "_MOST_KINDS", 0)  # overlaps that cannot be listed: numpy again
+    assert variance_parts(shares).total.tobytes() == plain.total.tobytes()
+
+
+@pytest.mark.parametrize("limit", [-1, np.inf], ids=["kernel", "numpy"])
+def test_it_can_be_interrupted(monkeypatch, limit):
+    monkeypatch.setattr(product_measure, "_PLAIN_PAIRS", limit)
+    watch = Interrupted(1)
+    with pytest.raises(KeyboardInterrupt):
+        variance_parts(big(np.random.default_rng(7)), watch)
+    assert watch.closed == 1
+
+
+def test_walking_in_portions_changes_nothing(monkeypatch):
+    rng = np.random.default_rng(2)
+    ensemble = random_ensemble(rng, n_features=3, n_trees=7, depth=4, categorical=1.0)
+    matrix = random_rows(rng, ensemble, 20)
+    whole = variance_parts(Shares.of_rows(ensemble, matrix))
+    monkeypatch.setattr(leaf_conditions, "_CELLS", 40)
+    assert variance_parts(Shares.of_rows(ensemble, matrix)).total.tobytes() == whole.total.tobytes()
+
+
+def test_what_does_not_fit_is_refused():
+    rng = np.random.default_rng(2)
+    ensemble = random_ensemble(rng, n_features=3, n_trees=7, depth=4, categorical=1.0)
+    matrix = random_rows(rng, ensemble, 5)
+    with pytest.raises(ValueError, match="one player's distribution, once"):
+        Shares.of(ensemble, [Distribution.of_points((0, 1), matrix[:, :2])])
+    with pytest.raises(ValueError, match="points, not a range"):
+        Shares.uniform(ensemble, np.zeros(3), np.ones(3))
+    shares = Shares.of_rows(ensemble, matrix, players=np.array([0, 0, 1]))
+    with pytest.raises(ValueError, match="those of one player together"):
+        partial_dependence_product(ensemble, [0], matrix[:, :1], shares)
