@@ -313,7 +313,7 @@ class Explainer:
         p_values: bool | int = False,
         grid: int = 50,
         holdout: tuple[Any, Any] | None = None,
-        folds: int | None = None,
+        folds: Any = None,
         refit: Any = None,
         budget: int | None = None,
         tolerance: float | None = None,
@@ -325,12 +325,18 @@ class Explainer:
         ``"conditional"`` draws them given the other features instead: what a feature adds to the others. ``loss`` is a
         name (mse, mae, rmse, 1-r2; log_loss, brier, error, 1-auc), ``"variance"`` (needs no y) or a function
         ``loss(y, prediction)``. ``"shap"`` is the mean absolute contribution, ``"pdp"`` the spread of the partial
-        dependence. A list of methods gives a comparison: shares on one scale, agreement of the orders, and what a
+        dependence. ``"drop"`` fits the model again without each feature, by cross-validation (``folds``, 5 unless told), and
+        compares the losses on held-out rows. ``folds=`` with ``method="permutation"`` measures models fitted to the other folds on
+        each fold; it is a number, or one label per row so that rows that belong together stay together. ``p_values=True``
+        compares each value with those of models fitted to permuted outcomes (100 of them, or as many as you say:
+        ``p_values=500``). Estimators are cloned and fitted again; for any other model give ``refit``, a function ``fit(X, y)`` that
+        returns a fitted model (or an unfitted estimator). Your model is never touched. A list of methods gives a comparison: shares on one scale, agreement of the orders, and what a
         disagreement usually means. ``holdout=(X, y)`` lets the result say whether these rows flatter the model. An
         option that the method does not take is refused.
 
         It misleads when features go together (they share their importance; ``"conditional"`` gives none to a copy) and
-        on data the model was fitted to.
+        on data the model was fitted to. Fitting again tells about the way of fitting, not about the given model; without a
+        feature others replace it (``"drop"`` then finds neither important).
 
         Examples
         --------
@@ -343,6 +349,15 @@ class Explainer:
         >>> both = ex.importance(method=["permutation", "shap"])
         >>> float(both.agreement[0, 1]), both.shares.shape
         (1.0, (2, 2))
+
+        Fitting again:
+
+        >>> from sklearn.linear_model import LinearRegression
+        >>> y = 2 * X[:, 0] + np.random.default_rng(1).normal(size=500)
+        >>> fitted = pellucid.Explainer(LinearRegression().fit(X, y), X, y)
+        >>> dropped = fitted.importance(method="drop")
+        >>> dropped.settings["refits"], dropped.top(1)
+        (15, ['x0'])
         """
         question = Question(
             self.predictor,
@@ -427,8 +442,10 @@ class Explainer:
         """The function in parts: a constant, main effects and interactions that add up to the prediction.
 
         ``method="marginal"`` takes partial dependence apart, ``"anova"`` averages over all combinations of values as equally
-        likely (orthogonal components, Sobol's shares), ``"generalized"`` over the data as they are (or another ``density``), ``"ale"``
-        adds up small steps within the data. ``order`` is the most features in one component, 1 to 3; ``features`` restricts
+        likely (orthogonal components, Sobol's shares). ``"generalized"`` fits all parts at once and moves what fewer features can say to
+        the parts of fewer features; ``density`` says where the function counts: at the rows (``"data"``), anywhere in the ranges
+        (``"uniform"``) or anywhere near a row (``"support"``). ``"ale"`` adds up small steps near real rows. These two are for features that
+        go together: their parts overlap, so read ``covariance``, which adds up, beside ``values``. ``order`` is the most features in one component, 1 to 3; ``features`` restricts
         the components to some features; ``grid`` is the number of points along a feature. The result has each component's share of the variance,
         ``r2`` (how well all together reproduce the predictions), ``predict(X)``, ``explain(rows)``, ``component("a", "b")`` and ``checks``.
 

@@ -197,6 +197,17 @@ def test_sizes_compare(found):
     assert "temp" in texts
 
 
+def test_common_limits_hold_the_highest_curve_even_if_it_is_not_the_largest_part():
+    X = pd.DataFrame({"even": np.tile([-1.0, 1.0], 100), "spike": np.r_[np.zeros(197), 5.0, 5.0, 5.0]})
+    found = Explainer(lambda X: X["even"] + X["spike"], X, progress=False).decompose(
+        method="generalized", order=1
+    )
+    assert found.top(2) == ["even", "spike"]
+    for panel in found.plot(kind="components").spec["concat"]:
+        (line,) = [layer for layer in panel["layer"] if layer["mark"]["type"] == "line"]
+        assert line["encoding"]["y"]["scale"]["domain"][1] > 4.5
+
+
 def test_shares_alone_and_components_alone(found):
     assert "rect" not in marks(found.plot(kind="shares").spec)
     assert "rect" in marks(found.plot(kind="components").spec)

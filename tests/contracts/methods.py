@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from contracts.fitting import fit
 from pellucid import Explainer
 from pellucid.explanations import Explanation
 
@@ -110,4 +111,32 @@ METHODS = {
     "decompose one": Method(Explainer.decompose, options={"order": 1}),
     "decompose three": Method(Explainer.decompose, options={"order": 3, "grid": 3}),
     "decompose anova": Method(Explainer.decompose, options={"method": "anova"}),
+    "decompose generalized": Method(Explainer.decompose, options={"method": "generalized"}),
+    "decompose generalized grid": Method(Explainer.decompose, options={"method": "generalized", "grid": 3}),
+    "decompose generalized uniform": Method(
+        Explainer.decompose,
+        weighable=False,
+        sampled=True,
+        options={"method": "generalized", "density": "uniform"},
+    ),
+    "decompose ale": Method(Explainer.decompose, options={"method": "ale"}),
+    "decompose ale three": Method(Explainer.decompose, options={"method": "ale", "order": 3}),
+    "importance drop": Method(
+        Explainer.importance,
+        weighable=False,
+        needs_y=True,
+        options={"method": "drop", "loss": "mae", "refit": fit},
+    ),
+    "importance folds": Method(
+        Explainer.importance,
+        weighable=False,
+        needs_y=True,
+        options={"folds": 3, "loss": "mae", "refit": fit, "repeats": 2},
+    ),
+    "importance p-values": Method(
+        Explainer.importance,
+        weighable=False,
+        needs_y=True,
+        options={"p_values": 5, "loss": "mae", "refit": fit, "repeats": 2},
+    ),
 }

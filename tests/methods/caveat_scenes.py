@@ -736,8 +736,6 @@ def clusters_of_four_hundred_rows():
     return Explainer(plus, sample()).clusters(threshold=0.5)
 
 
-
-
 # -- decompositions ----------------------------------------------------------------------------------
 
 
@@ -802,3 +800,201 @@ def steps_between_few_points_of_quadrature():
 @silent("noisy-shares")
 def polynomials_between_points_of_quadrature():
     return Explainer(times, sample()).decompose(method="anova")
+
+
+# -- decompositions where features go together ------------------------------------------------------
+
+
+@fires("mixed-effects")
+def two_equal_columns_taken_apart():
+    x = sample()[:, 0]
+    return Explainer(lambda X: np.sin(X[:, 0]) + X[:, 1] ** 2, np.column_stack([x, x])).decompose(
+        method="generalized"
+    ), (0.99, 1.0)
+
+
+@silent("mixed-effects")
+def independent_columns_taken_apart():
+    return Explainer(plus, sample()).decompose(method="generalized")
+
+
+@fires("too-many-coefficients")
+def many_pairs_fitted_to_few_rows():
+    X = np.random.default_rng(0).normal(size=(60, 6))
+    return Explainer(lambda X: X[:, 0] * X[:, 1] * X[:, 2] * X[:, 3], X).decompose(method="generalized"), (
+        0.02,
+        50.0,
+    )
+
+
+@silent("too-many-coefficients")
+def one_pair_fitted_to_many_rows():
+    return Explainer(times, sample(2000)).decompose(method="generalized")
+
+
+@fires("off-data")
+def a_uniform_density_over_two_features_that_go_together():
+    return Explainer(plus, together()).decompose(method="generalized", density="uniform"), (0.5, 1.0)
+
+
+@silent("off-data")
+def the_density_of_the_data_for_two_features_that_go_together():
+    return Explainer(plus, together()).decompose(method="generalized")
+
+
+@fires("empty-cells")
+def local_effects_of_two_features_that_go_together_taken_apart():
+    return Explainer(times, together(noise=0.01)).decompose(method="ale", grid=9), (0.6, 0.95)
+
+
+@silent("empty-cells")
+def local_effects_of_independent_features_taken_apart():
+    return Explainer(times, sample(2000)).decompose(method="ale")
+
+
+# -- models fitted again ----------------------------------------------------------------------------
+
+
+# -- importance by fitting again -----------------------------------------------------------------------
+
+
+def first_and_noise(n=400):
+    """Two independent features, and an outcome of the first and noise of variance one."""
+    X = sample(n)
+    return X, X[:, 0] + np.random.default_rng(9).normal(size=n)
+
+
+@fires("other-model")
+def a_model_that_is_off_by_two():
+    # Mean squared error 1 + 2^2 against 1 of the models fitted again.
+    X, y = first_and_noise()
+    ex = Explainer(lambda X: X[:, 0] + 2, X, y)
+    return ex.importance(method="drop", refit=LinearRegression()), (4.0, 6.0)
+
+
+@fires("other-model")
+def a_tree_that_knows_its_rows_by_heart():
+    X, y = first_and_noise()
+    return Explainer(DecisionTreeRegressor(random_state=0).fit(X, y), X, y).importance(folds=5), np.inf
+
+
+@fires("other-model")
+def p_values_on_rows_that_the_model_was_not_fitted_to():
+    X, y = first_and_noise()
+    ex = Explainer(DecisionTreeRegressor(random_state=0).fit(X[:200], y[:200]), X[200:], y[200:])
+    return ex.importance(p_values=5), (1.5, np.inf)
+
+
+@silent("other-model")
+def a_straight_line_fitted_again():
+    X, y = first_and_noise()
+    return Explainer(LinearRegression().fit(X, y), X, y).importance(method="drop")
+
+
+@silent("other-model")
+def p_values_on_the_rows_the_model_was_fitted_to():
+    X, y = first_and_noise()
+    ex = Explainer(DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, y), X, y)
+    return ex.importance(p_values=5)
+
+
+@fires("fewer-rows")
+def two_folds():
+    X, y = first_and_noise()
+    return Explainer(LinearRegression().fit(X, y), X, y).importance(folds=2), 0.5
+
+
+@fires("fewer-rows")
+def one_fold_larger_than_the_others():
+    X, y = first_and_noise()
+    fold = np.where(np.arange(400) < 160, 0, np.arange(400) % 7 + 1)
+    return Explainer(LinearRegression().fit(X, y), X, y).importance(method="drop", folds=fold), 0.4
+
+
+@silent("fewer-rows")
+def four_folds():
+    X, y = first_and_noise()
+    return Explainer(LinearRegression().fit(X, y), X, y).importance(folds=4)
+
+
+@fires("unsteady-folds")
+def one_row_makes_the_importance():
+    X, y = first_and_noise(50)
+    y[7] += 40 * X[7, 0]
+    return Explainer(LinearRegression().fit(X, y), X, y).importance(method="drop"), (0.5, 5.0)
+
+
+@fires("unsteady-folds")
+def three_folds_of_known_importance():
+    # The feature's importance 2 var(x0) is 2, 4 and 12 in the folds (n/(n-1) each): sd / mean = sqrt(28) / 6.
+    size = np.tile([1.0, -1.0], 30)
+    fold = np.repeat([0, 1, 2], 20)
+    X = np.column_stack([size * np.sqrt(np.array([1.0, 2.0, 6.0]))[fold], np.zeros(60)])
+    ex = Explainer(lambda X: X[:, 0], X, X[:, 0] + 0.01 * sample(60)[:, 0])
+    found = ex.importance(folds=fold, scheme="pairs", refit=lambda X, y: lambda Z: Z[:, 0])
+    return found, (0.99 * np.sqrt(28) / 6, 1.01 * np.sqrt(28) / 6)
+
+
+@silent("unsteady-folds")
+def many_rows_in_every_fold():
+    X, y = first_and_noise()
+    return Explainer(LinearRegression().fit(X, y), X, y).importance(folds=5)
+
+
+@fires("coarse-p-values")
+def nine_refits_for_two_features():
+    X, y = first_and_noise()
+    return Explainer(LinearRegression().fit(X, y), X, y).importance(p_values=9), 0.1
+
+
+@silent("coarse-p-values")
+def enough_refits_for_two_features():
+    X, y = first_and_noise(100)
+    return Explainer(LinearRegression().fit(X, y), X, y).importance(p_values=59, repeats=1)
+
+
+@silent("coarse-p-values")
+def no_feature_reaches_the_smallest_p_value():
+    X = sample(60)
+    y = np.random.default_rng(3).normal(size=60)
+    return Explainer(LinearRegression().fit(X, y), X, y).importance(p_values=9)
+
+
+@fires("noise-by-heart")
+def a_tree_that_learns_any_outcome():
+    X, y = first_and_noise(60)
+    return Explainer(DecisionTreeRegressor(random_state=0).fit(X, y), X, y).importance(p_values=3), 1.0
+
+
+@silent("noise-by-heart")
+def a_straight_line_learns_little_of_noise():
+    X, y = first_and_noise()
+    return Explainer(LinearRegression().fit(X, y), X, y).importance(p_values=3)
+
+
+@silent("noise-by-heart")
+def a_tree_judged_on_held_out_rows():
+    X, y = first_and_noise(60)
+    return Explainer(DecisionTreeRegressor(random_state=0).fit(X, y), X, y).importance(p_values=3, folds=2)
+
+
+@fires("shared-importance")
+def features_that_replace_each_other_in_a_fit():
+    # Either of the two tells x up to a noise of variance 0.05^2; without both the variance of x is left.
+    X = together()
+    y = X[:, 0] + 0.1 * sample()[:, 0]
+    ex = Explainer(LinearRegression().fit(X, y), X, y)
+    return ex.importance(method="drop"), (0.9 * X[:, 0].var(), 1.1 * X[:, 0].var())
+
+
+@silent("shared-importance")
+def features_that_do_not_replace_each_other():
+    X, y = first_and_noise()
+    return Explainer(LinearRegression().fit(X, y + X[:, 1]), X, y + X[:, 1]).importance(method="drop")
+
+
+@silent("shared-importance")
+def a_group_dropped_as_one():
+    X = together()
+    y = X[:, 0] + 0.1 * sample()[:, 0]
+    return Explainer(LinearRegression().fit(X, y), X, y, groups={"both": [0, 1]}).importance(method="drop")

@@ -62,6 +62,7 @@ def draw(explanation: Explanation, **options: Any) -> Chart:
     Contributions: ``kind`` ("waterfall", "force", "bar", "beeswarm", "stacked", "dependence", "interactions",
     "decision"), ``max_display``; ``aggregate`` (bar), ``order`` and ``clusters`` (stacked), ``feature`` and
     ``colour`` (dependence).
+    Decompositions: ``kind`` ("shares", "components"), ``component`` (one of them), ``max_display``, ``output``.
     """
     for kind, (module, known) in _CHARTS.items():
         if isinstance(explanation, kind):

@@ -7,7 +7,6 @@ the whole, and as many coalitions of features for the individual rows as are lef
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ import numpy as np
 from pellucid.arrays import IntArray
 from pellucid.errors import InputError
 from pellucid.explanations import Attribution
+from pellucid.report.work import Work
 
 if TYPE_CHECKING:
     from pellucid.explainer import Explainer
@@ -31,19 +31,23 @@ _FEWEST = 5  # below that there is no such picture
 _ENOUGH = 20  # rows for which a smaller background is a good bargain
 _BACKGROUND = (10, 50)  # rows of it, where the model has to be asked
 
-Keep = Callable[[Attribution], Attribution]
-
-
 @dataclass(frozen=True, eq=False)
 class Asking:
     """How contributions are asked for: by whom, of how many rows for the whole, and for how many model rows.
 
-    ``least`` is the number of model rows that one row takes at least; 0 where the model is read.
+    ``least`` is the number of model rows that one row takes at least; 0 where the model is read. ``share`` is what the
+    sample may take, and the individual rows as much again.
     """
 
     explainer: Explainer
     sample: int
+    share: int
     least: int = 0
+
+    @property
+    def read(self) -> bool:
+        """Whether the model is read rather than asked."""
+        return self.least == 0
 
     def overall(self) -> tuple[IntArray, Attribution]:
         """Positions of a sample of rows, evenly spaced, and their contributions."""
@@ -52,33 +56,34 @@ class Asking:
 
     def of(self, rows: IntArray) -> Attribution:
         """The contributions in some rows, by position."""
-        if self.least * len(rows) > _SHARE:
+        if self.least * len(rows) > self.share:
             raise _too_dear(self.explainer, len(rows), self.least * len(rows))
-        return self.explainer.shap(rows.tolist(), budget=_SHARE if self.least else None)
+        return self.explainer.shap(rows.tolist(), budget=self.share if self.least else None)
 
 
-def find_asking(explainer: Explainer, keep: Keep) -> Asking:
-    """Explain one row to see whether the model is read or asked; ``keep`` notes what that cost."""
+def find_asking(explainer: Explainer, work: Work) -> Asking:
+    """Explain one row to see whether the model is read or asked; a slow model is asked for less."""
+    share = work.affordable(_SHARE)
     players = len(explainer.data.schema.players())
     least = min(2**players, 2 * max(players, 16))  # coalitions of which something can be learnt
     good = min(2**players, 2 * max(2 * players, 16))
     thrifty = copy(explainer)
     if explainer.background is None or isinstance(explainer.background, int | np.integer):
-        some = min(_BACKGROUND[1], max(_BACKGROUND[0], _SHARE // (_ENOUGH * good)))
+        some = min(_BACKGROUND[1], max(_BACKGROUND[0], share // (_ENOUGH * good)))
         thrifty.background = some if explainer.background is None else min(some, explainer.background)
         price = min(int(thrifty.background), len(explainer.data))
     else:
         price = len(explainer.data.rows(explainer.background))
     try:
         # Intervals of any width will do: how the answer is found is all that matters here.
-        one = keep(thrifty.shap(spread(explainer, 1).tolist(), budget=_PROBE, tolerance=1e300))
+        one = work.keep(thrifty.shap(spread(explainer, 1).tolist(), budget=_PROBE, tolerance=1e300))
     except InputError:
         if least * price > _PROBE:
             raise _too_dear(explainer, 1, least * price) from None
         raise
     if one.method in ("tree", "linear"):
-        return Asking(explainer, _SAMPLE)
-    return Asking(thrifty, min(_SAMPLE, _SHARE // (good * price)), least * price)
+        return Asking(explainer, _SAMPLE, share)
+    return Asking(thrifty, min(_SAMPLE, share // (good * price)), share, least * price)
 
 
 def _too_dear(explainer: Explainer, rows: int, needed: int) -> InputError:
@@ -96,3 +101,14 @@ def spread(explainer: Explainer, limit: int) -> IntArray:
     if len(counting) <= limit:
         return counting
     return np.asarray(counting[np.linspace(0, len(counting) - 1, limit).astype(np.intp)])
+
+
+def with_fewer_rows(explainer: Explainer, most: int) -> Explainer:
+    """The same model and at most so many of the rows, evenly spaced; what is known of all rows is forgotten."""
+    rows = spread(explainer, most)
+    if len(rows) == len(explainer.data):
+        return explainer
+    fewer = copy(explainer)
+    fewer.data = explainer.data.take(rows)
+    fewer._known = {}  # measured on other rows
+    return fewer

@@ -6,6 +6,7 @@ Neither chapter can make the report fail: where contributions cannot be had, it 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,8 +23,18 @@ if TYPE_CHECKING:
     from pellucid.explainer import Explainer
 
 
-def why_sections(explainer: Explainer, asked: Sequence[int], work: Work) -> tuple[Plain, Plain]:
-    """The chapter on many rows and the one on individual rows."""
+@dataclass(frozen=True, eq=False)
+class Why:
+    """The chapter on many rows, the one on individual rows, and what they were made of, where it could be had."""
+
+    whole: Plain
+    individual: Plain
+    asking: Asking | None
+    overall: tuple[IntArray, Attribution] | None
+
+
+def why_sections(explainer: Explainer, asked: Sequence[int], work: Work) -> Why:
+    """Contributions over many rows and in individual ones."""
     work.step("sharing predictions out among the features")
     asking, reason = _asking(explainer, work)
     found: tuple[IntArray, Attribution] | None = None
@@ -39,13 +50,14 @@ def why_sections(explainer: Explainer, asked: Sequence[int], work: Work) -> tupl
         else contributions.no_contributions("contributions", contributions.TITLE, reason)
     )
     work.step("explaining individual rows")
-    return whole, _individual(explainer, asking, reason, asked, found, work)
+    individual = _individual(explainer, asking, reason, asked, found, work)
+    return Why(whole, individual, asking, found)
 
 
 def _asking(explainer: Explainer, work: Work) -> tuple[Asking | None, str]:
     """How contributions can be had, or why they cannot."""
     try:
-        return find_asking(explainer, work.keep), ""
+        return find_asking(explainer, work), ""
     except PellucidError as error:
         return None, str(error)
 

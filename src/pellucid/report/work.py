@@ -11,6 +11,8 @@ from pellucid.runner import Run
 Step = Callable[[str, int, int], None]  # what is done next, steps done, steps in all
 Result = TypeVar("Result", bound=Explanation)
 
+_SECONDS = 40.0  # that the model may take for one request
+
 
 class Work:
     """So many steps; ``run`` asks the model for what belongs to no result."""
@@ -43,6 +45,23 @@ class Work:
     def count(self, rows: int) -> None:
         """Note model rows that were asked for elsewhere."""
         self._asked += rows
+
+    @property
+    def seconds_per_row(self) -> float:
+        """How long the model has taken for a row so far."""
+        spent = [self.run.cost(), *(result.cost for result in self.results)]
+        rows = sum(cost.model_rows + cost.check_rows for cost in spent)
+        return sum(cost.model_seconds for cost in spent) / rows if rows else 0.0
+
+    def affordable(self, rows: int) -> int:
+        """So many model rows; of a slow model a quarter, a sixteenth and so on, until they take less than a minute.
+
+        Coarse steps, so that a report does not change with every breath of the machine: any model that answers
+        ten thousand rows a second is asked for all of them.
+        """
+        while rows > 1 and rows * self.seconds_per_row > _SECONDS:
+            rows //= 4
+        return rows
 
     def cost(self) -> dict[str, Any]:
         """Rows are the same every time; seconds are not, so the page leaves them out."""

@@ -9,7 +9,7 @@ its rows: every row is held out once.
 Error. From the spread s of the K values, which holds the chance in the rows and in the fits. Folds share most of the rows
 that they train on, so their values are not independent: the variance of the mean is taken as s^2 (1/K + 1/(K-1)), and the
 interval is Student's on K - 1 degrees of freedom. (The spread over rows alone takes the fits for given; its 95% intervals
-hold the true value in only 70 to 85% of samples.)
+held the true value of features that matter in only 70 to 86% of simulated samples.)
 
 When it misleads:
 1. it measures K other models, fitted to fewer rows, not the one that is explained;

@@ -35,10 +35,10 @@ class Question:
     compare: Any
     repeats: int
     scheme: Any
-    p_values: bool
+    p_values: bool | int
     grid: int
     holdout: Data | None
-    folds: int | None
+    folds: Any
     refit: Any
     budget: int | None
     tolerance: float | None

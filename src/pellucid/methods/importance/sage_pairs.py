@@ -103,19 +103,26 @@ class PairSample:
             weights = pair_weights(halves)
             return weights.T @ differences, np.sqrt(np.square(weights).T @ noise)
         values, variance = self._fitted(halves, differences, noise)
-        return values + (differences[0] - values.sum()) / len(values), np.sqrt(variance)
+        values += (differences[0] - values.sum()) / len(values)  # rounding
+        return values, np.sqrt(variance)
 
     def _fitted(
         self, halves: BoolArray, differences: FloatArray, noise: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         fit = regress(halves, differences[:, None] / 2, "odd")
-        asked, share = self.design.asked(self.n, halves[1:])
-        equal = 2 * halves[1:].sum(axis=1) == halves.shape[1]  # such a pair stands for two of its stratum
-        weights = pair_weights(halves[1:], of_stratum=True) * (np.where(equal, 0.5, 1.0) / asked)[:, None]
+        weights, share = standing_for(self.design, self.n, halves[1:])
         missed = np.square(2 * fit.errors[1:, 0])
         left = self.n / max(self.n - halves.shape[1], 1)
         variance = np.square(weights).T @ (left * (1 - share) * missed + share * noise[1:])
         return shapley_of(fit, halves)[:, 0], variance
+
+
+def standing_for(design: PairDesign, n: int, halves: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """The weights ``w / pi`` of pairs that stand for their strata, and the shares pi of these that are among the first n."""
+    asked, share = design.asked(n, halves)
+    equal = 2 * halves.sum(axis=1) == halves.shape[1]  # such a pair is two coalitions of its size
+    weights = pair_weights(halves, of_stratum=True) * (np.where(equal, 0.5, 1.0) / asked)[:, None]
+    return weights, share
 
 
 def sage_pairs(

@@ -1,0 +1,236 @@
+"""LocalAttribution: a simple model that holds near a row, and what it says of the row's prediction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from pellucid.arrays import AnyArray, FloatArray, IntArray
+from pellucid.errors import InputError
+from pellucid.explanations import local_words
+from pellucid.explanations.attribution import Additivity, Attribution
+from pellucid.explanations.explanation import Explanation, native_table
+from pellucid.explanations.store import stored
+
+_BY_OUTPUT = (
+    "weights", "weights_se", "bases", "fidelity", "selection", "agreement", "radius", "ranges",
+    "sweep_near", "sweep_fidelity", "sweep_selection", "sweep_agreement", "sweep_weights", "sweep_spread",
+)  # fmt: skip
+_BY_ROW = ("width", "effective", "encoded", "sweep_widths", "sweep_effective")
+
+
+@stored
+@dataclass(frozen=True, eq=False)
+class Boundary:
+    """A row's neighbourhood in two features, the others as in the row.
+
+    ``model`` and ``local`` (second feature, first feature) are the predictions over the two grids, ``points`` the samples with
+    what the model said of them (``answers``) and how much they count (``counts``); the boundary is where predictions pass ``level``.
+    """
+
+    names: tuple[str, str]
+    output: str
+    grids: tuple[FloatArray, FloatArray]
+    model: FloatArray
+    local: FloatArray
+    points: FloatArray
+    answers: FloatArray
+    counts: FloatArray
+    row: FloatArray
+    level: float
+
+
+@stored
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class LocalAttribution(Attribution):
+    """Effects ``values`` (rows, features) of a local model, with outputs last if there are several.
+
+    A row's local model has ``terms``, one per column of its representation, with ``weights`` (rows, terms): the change of the
+    prediction per unit of a number (per day of a date), or for being in the row's category or bin. An effect is a weight
+    times how far the row is from the mean of its neighbourhood, so that ``bases`` (rows), the mean prediction there, and the
+    effects add up to `local_prediction`; `at_zero` gives weight times value instead. ``base`` is the mean of the bases.
+    What the local model misses of the ``prediction`` is in `residual`.
+
+    ``fidelity`` is the weighted R2 on samples that were not fitted; ``selection`` and ``agreement`` say how much of the chosen
+    terms and of their weights repeats have in common, ``radius`` how far from the row at least nine in ten samples
+    are predicted to within ``within``, and ``ranges`` (rows, terms, 2) how far each number alone may move for that. ``width`` is that of the kernel
+    (NaN where there is none), ``effective`` how many samples count; `sweep` shows all widths that were tried.
+    """
+
+    terms: tuple[str, ...]
+    conditions: tuple[tuple[str, ...], ...]
+    weights: FloatArray
+    weights_se: FloatArray
+    bases: FloatArray
+    encoded: FloatArray
+    fidelity: FloatArray
+    selection: FloatArray
+    agreement: FloatArray
+    width: FloatArray
+    effective: FloatArray
+    radius: FloatArray
+    ranges: FloatArray
+    within: FloatArray
+    sweep_widths: FloatArray
+    sweep_effective: FloatArray
+    sweep_near: FloatArray
+    sweep_fidelity: FloatArray
+    sweep_selection: FloatArray
+    sweep_agreement: FloatArray
+    sweep_weights: FloatArray
+    sweep_spread: FloatArray
+    boundary: Boundary | None = None
+    zeroed: bool = False
+
+    __repr__ = Explanation.__repr__
+
+    @property
+    def local_prediction(self) -> FloatArray:
+        """What the local model predicts for each row."""
+        return np.asarray(self.bases + self.values.sum(axis=1))
+
+    @property
+    def residual(self) -> FloatArray:
+        """Prediction minus that of the local model: what it misses at the row itself."""
+        return np.asarray(self.prediction - self.local_prediction)
+
+    @property
+    def additivity(self) -> Additivity:
+        """Bases and effects add up to the local prediction, by definition."""
+        return Additivity(0, 0.0, 0.0)
+
+    @property
+    def starting_point(self) -> str:
+        return "the local model at zero" if self.zeroed else "the mean prediction of the neighbourhood"
+
+    @property
+    def compared_with(self) -> str:
+        return self.starting_point
+
+    @property
+    def stability(self) -> FloatArray:
+        """The share of chosen terms that two repeats have in common, on average (variables stability index)."""
+        return self.selection
+
+    @property
+    def selected(self) -> tuple[tuple[str, ...], ...]:
+        """For each row the terms that have a weight (for any output), largest effect first."""
+        weights = self.stacked("weights")
+        sizes = np.abs(weights).max(axis=2) * self._spans()
+        order = np.argsort(-sizes, axis=1, kind="stable")
+        return tuple(
+            tuple(self.terms[j] for j in line if weights[i, j].any()) for i, line in enumerate(order)
+        )
+
+    def _spans(self) -> FloatArray:
+        """Sizes of the columns at the row, to put weights in an order."""
+        sizes = np.abs(self.encoded)
+        return np.where(sizes > 0, sizes, 1.0)
+
+    @property
+    def sweep(self) -> Any:
+        """All widths that were tried, as a table: one line per row, width and output."""
+        n, w = self.sweep_widths.shape
+        m = len(self.output_names)
+        columns: dict[str, AnyArray] = {
+            "row": np.repeat(np.arange(n), w * m),
+            "width": np.repeat(self.sweep_widths.ravel(), m),
+            "effective": np.repeat(self.sweep_effective.ravel(), m),
+            "near": self.sweep_near.ravel(),
+            "fidelity": self.sweep_fidelity.ravel(),
+            "selection": self.sweep_selection.ravel(),
+            "agreement": self.sweep_agreement.ravel(),
+            "chosen": np.repeat((self.sweep_widths == self.width[:, None]).ravel(), m),
+        }
+        if self._several:
+            columns["output"] = np.tile(np.array(self.output_names, dtype=object), n * w)
+        return native_table({name: part[~np.isnan(columns["width"])] for name, part in columns.items()}, self.library)
+
+    # -- parts ---------------------------------------------------------------------------------------
+
+    def for_output(self, name: str) -> Self:
+        found = super().for_output(name)
+        if str(name) in self.output_names:
+            return found
+        at = 1.0 if self.scale == "probability" else 0.0  # the other of two classes: all signs change
+        return replace(
+            found, weights=-self.weights, bases=at - self.bases, sweep_weights=-self.sweep_weights, boundary=None
+        )
+
+    def row(self, i: int) -> Self:
+        found = super().row(i)
+        mine = {name: getattr(self, name)[i : i + 1] for name in _BY_ROW}
+        boundary = self.boundary if len(self) == 1 else None
+        return replace(
+            found, base=found.bases[0], conditions=self.conditions[i : i + 1], boundary=boundary, **mine
+        )
+
+    def _arrays(self) -> dict[str, Any]:
+        return {**super()._arrays(), **{name: getattr(self, name) for name in _BY_OUTPUT}, "within": self.within}
+
+    def contrast(self, other: int) -> Self:
+        raise InputError(
+            f"contrast({other}) compares effects of two local models, which have different neighbourhoods; use shap(rows).contrast({other})."
+        )
+
+    def at_zero(self) -> Self:
+        """Effects as weight times value: how the local model adds up from zero.
+
+        A number counts from zero in its own unit, a category or bin as one; the same weights, and the same local
+        prediction. It depends on where a unit has its zero: degrees Celsius and Fahrenheit give different effects.
+        """
+        term = {name: j for j, name in enumerate(self.terms)}
+        encoded = self.encoded[:, :, None]
+        weights, errors = self.stacked("weights") * encoded, self.stacked("weights_se") * np.abs(encoded)
+        parts = [[term[name] for name in members if name in term] for members in self._entries()]
+        effects = np.stack([weights[:, part].sum(axis=1) for part in parts], axis=1)
+        se = np.stack([errors[:, part].sum(axis=1) for part in parts], axis=1)
+        bases = (self.local_prediction if self._several else self.local_prediction[:, None]) - effects.sum(axis=1)
+        shape = self.bases.shape
+        return replace(
+            self, values=effects.reshape(self.values.shape), se=se.reshape(self.values.shape), bases=bases.reshape(shape),
+            base=np.asarray(bases.reshape(shape).mean(axis=0)), zeroed=True,
+        )  # fmt: skip
+
+    def _entries(self) -> tuple[tuple[str, ...], ...]:
+        return self.members or tuple((name,) for name in self.feature_names)
+
+    def weight_of(self, j: int, i: int, k: int = 0) -> float:
+        """The weight of an entry in one row, NaN for an entry that stands for several terms."""
+        members = self._entries()[j]
+        if len(members) != 1 or members[0] not in self.terms:
+            return float("nan")
+        return float(self.stacked("weights")[i, self.terms.index(members[0]), k])
+
+    # -- table and words -----------------------------------------------------------------------------
+
+    def columns(self) -> dict[str, AnyArray]:
+        """One row per explained row, feature and output, with its weight and the bin that it is in."""
+        tidy = super().columns()
+        n, p, m = self.stacked().shape
+        weights = [self.weight_of(j, i, k) for i in range(n) for j in range(p) for k in range(m)]
+        where = [self._condition(j, i) for i in range(n) for j in range(p)]
+        tidy["weight"] = np.array(weights, dtype=np.float64)
+        if any(where):
+            tidy["bin"] = np.repeat(np.array(where, dtype=object), m)
+        return tidy
+
+    def _condition(self, j: int, i: int) -> str:
+        members = self._entries()[j]
+        if len(members) != 1 or members[0] not in self.terms:
+            return ""
+        return self.conditions[i][self.terms.index(members[0])]
+
+    def label(self, j: int, i: int) -> str:
+        return self._condition(j, i) or super().label(j, i)
+
+    def findings(self) -> list[str]:
+        return local_words.complete(self)
+
+    def places(self, i: int) -> IntArray:
+        """Positions of the entries of a row that have an effect, largest first."""
+        sizes = np.abs(self.stacked()[i]).max(axis=1)
+        order = np.argsort(-sizes, kind="stable")
+        return order[sizes[order] > 0]

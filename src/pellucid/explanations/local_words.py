@@ -1,0 +1,100 @@
+"""A local model in words: what it predicts, what moves it, how far and how well it holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pellucid.explanations.words import listed, number, percent
+
+if TYPE_CHECKING:
+    from pellucid.explanations.local_attribution import LocalAttribution
+
+_SAID = 10
+_RANGES = 3
+_SURROGATE = "An effect is what a simple model near the row says; it is a description of the model's answers there, not a full account of the prediction."
+
+
+def complete(found: LocalAttribution) -> list[str]:
+    """One row in full, several in short; then how well the local models hold."""
+    names = found.output_names
+    if len(found) == 1:
+        lines = [_of_row(found.for_output(name)) for name in names]
+        lines += [line for name in names for line in _reach(found.for_output(name), name if len(names) > 1 else "")]
+    else:
+        lines = [_of_rows(found.for_output(name)) for name in names]
+    return [*lines, *_quality(found), _how(found), _SURROGATE]
+
+
+def _of_row(one: LocalAttribution) -> str:
+    half = (one.interval()[1] - one.interval()[0]) / 2
+    order = [int(j) for j in one.sequence(0) if one.values[0, j] != 0]
+    said = [
+        f"{one.label(j, 0)} contributed {number(float(one.values[0, j]), sign=True)}{_about(float(half[0, j]))}"
+        for j in order[:_SAID]
+    ]
+    rest = order[_SAID:]
+    if rest:
+        said.append(f"the other {len(rest)} together {number(float(one.values[0, rest].sum()), sign=True)}")
+    story = f": {listed(said, len(said))}" if said else "; nothing contributed"
+    return (
+        f"The prediction{one.scale_of(one.output_names[0])} is {number(float(one.prediction[0]))}; the local model gives "
+        f"{number(float(one.local_prediction[0]))}. Compared with {one.starting_point}, {number(float(one.bases[0]))}{story}."
+    )
+
+
+def _about(half: float) -> str:
+    return f" ± {number(half)}" if half > 0 else ""
+
+
+def _of_rows(one: LocalAttribution) -> str:
+    sizes = one.mean_abs
+    order = [int(j) for j in np.argsort(-sizes, kind="stable") if sizes[j] > 0]
+    said = [f"{one.feature_names[j]} ({number(float(sizes[j]))})" for j in order[:_SAID]]
+    return (
+        f"Mean absolute effect in the local models of {len(one):,} rows{one.scale_of(one.output_names[0])}: "
+        f"{listed(said, len(said)) if said else 'none'}."
+    )
+
+
+def _quality(found: LocalAttribution) -> list[str]:
+    fidelity, chosen, agree = (float(np.min(part)) for part in (found.fidelity, found.selection, found.agreement))
+    several = found.fidelity.size > 1
+    at_least = "at least " if several else ""
+    lines = [
+        f"It explains {at_least}{percent(max(fidelity, 0.0))} of the variation of the predictions near the row (R2 on samples it was not fitted to)."
+    ]
+    if np.isfinite(chosen):
+        lines.append(
+            f"Asked again, {at_least}{percent(chosen)} of the chosen features and {at_least}{percent(agree)} of their weights would be the same."
+        )
+    return lines
+
+
+def _reach(one: LocalAttribution, output: str) -> list[str]:
+    """How far each number alone may move."""
+    ranges, within = one.ranges[0], float(np.ravel(one.within)[0])
+    known = [j for j in range(len(one.terms)) if np.isfinite(ranges[j]).all()]
+    if not known or not within > 0:
+        return []
+    sizes = np.abs(one.weights[0]) * (ranges[:, 1] - ranges[:, 0])
+    some = sorted(known, key=lambda j: -sizes[j])[:_RANGES]
+    said = [f"{one.terms[j]} from {number(float(ranges[j, 0]))} to {number(float(ranges[j, 1]))}" for j in some]
+    of = f" of {output}" if output else ""
+    return [f"With the other features as they are, the local model{of} stays within ± {number(within)} for {listed(said)}."]
+
+
+def _how(found: LocalAttribution) -> str:
+    samples = found.settings.get("samples", 0)
+    if found.settings.get("kernel") == "shap":
+        every = " (all of them)" if found.settings.get("all_coalitions") else ""
+        return f"Weighted by the Shapley kernel over {samples:,} coalitions of features{every}: the effects are Shapley values."
+    wide = [float(np.min(found.width)), float(np.max(found.width))]
+    width = number(wide[0]) if len(found) == 1 else f"{number(wide[0])} to {number(wide[1])}"
+    counts = number(float(np.min(found.effective)))
+    why = found.settings.get("why", "")
+    return (
+        f"From {samples:,} samples ({found.settings.get('sampler')}), of which those near the row count like "
+        f"{'at least ' if len(found) > 1 else ''}{counts}; kernel width {width}{f', {why}' if why else ''}."
+    )

@@ -1,0 +1,96 @@
+"""Rules as sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pellucid.explanations.words import listed, number, percent, value_name
+
+if TYPE_CHECKING:
+    from pellucid.explanations.rule import Rule, Rules
+
+REASONS = {
+    "budget": "the budget of model rows was spent before",
+    "interrupted": "the search was interrupted before",
+    "most": "the rule may not have more conditions",
+    "unreachable": "even with a condition on every feature other predictions are too frequent: the bins are too wide here",
+    "search": "no rule that was tried reached it",
+    "rows": "too few rows obey such a rule to be sure",
+}
+_MANY, _THIN, _UNCOMMON = 4, 0.05, 0.7
+
+
+def sentence(rule: Rule) -> str:
+    """``IF a AND b THEN PREDICT y WITH PRECISION 97% AND COVERAGE 15%``; without conditions ``ALWAYS PREDICT y ...``."""
+    given = " AND ".join(condition.words for condition in rule.conditions)
+    start = f"IF {given} THEN PREDICT" if given else "ALWAYS PREDICT"
+    return f"{start} {predicted(rule)} WITH PRECISION {percent(rule.precision)} AND COVERAGE {percent(rule.coverage)}"
+
+
+def predicted(rule: Rule) -> str:
+    """The prediction that the rule fixes: a class, or a range of numbers for each output."""
+    if not len(rule.same):
+        return value_name(rule.prediction)
+    ranges = [_range(low, high) for low, high in rule.same.tolist()]
+    if len(ranges) == 1:
+        return ranges[0]
+    return ", ".join(f"{name} {said}" for name, said in zip(rule.output_names, ranges, strict=True))
+
+
+def _range(low: float, high: float) -> str:
+    if np.isinf(low):
+        return f"at most {number(high)}"
+    return f"at least {number(low)}" if np.isinf(high) else f"{number(low)} to {number(high)}"
+
+
+def at_boundary(rule: Rule) -> bool:
+    """Many conditions, little coverage, and a prediction that is not common anyway: the row lies near a boundary."""
+    long = len(rule.conditions) >= min(_MANY, max(2, len(rule.feature_names)))
+    return long and rule.coverage < _THIN and rule.base < _UNCOMMON
+
+
+def rule_findings(rule: Rule) -> list[str]:
+    """The rule, how sure its precision is, what each condition adds, and why there is no better one."""
+    low, high = rule.interval
+    lines = [f"{sentence(rule)}."]
+    how = "" if rule.samples == 0 else f", from {rule.samples:,} perturbed rows"
+    lines.append(f"The precision is between {percent(low)} and {percent(high)}{how}; the rule applies to {number(rule.coverage * rule.rows)} of {number(rule.rows)} rows.")
+    if not rule.conditions and rule.reached:
+        lines.append(
+            f"No condition is needed: {percent(rule.base)} of the perturbed rows get this prediction whatever their values."
+        )
+    elif rule.conditions:
+        lines.append(f"Without any condition the precision is {percent(rule.base)}; {_steps(rule)}.")
+    if not rule.reached:
+        wanted = percent(float(rule.settings["precision"]))
+        lines.append(f"The precision of {wanted} was not reached: {REASONS.get(rule.reason, rule.reason)}.")
+    return lines
+
+
+def _steps(rule: Rule) -> str:
+    said: dict[str, Any] = {}
+    for condition in rule.conditions:
+        said.setdefault(condition.player, []).append(condition.words)
+    steps = [
+        f"{' AND '.join(said[player])} brings it to {percent(precision)}"
+        for player, precision in zip(rule.players, rule.running_precision[1:].tolist(), strict=True)
+        if np.isfinite(precision)
+    ]
+    return listed(steps)
+
+
+def rules_findings(rules: Rules) -> list[str]:
+    """One line per rule (at most twenty), then what is common to them."""
+    lines = [f"{i + 1}. {sentence(rule)}." for i, rule in enumerate(rules.rules[:20])]
+    if len(rules) > 20:
+        lines.append(f"... and {len(rules) - 20} more rules.")
+    used = {name: sum(name in rule.players for rule in rules.rules) for name in rules.feature_names}
+    common = [name for name, count in sorted(used.items(), key=lambda pair: -pair[1]) if count]
+    if common:
+        lines.append(f"Most often in a rule: {listed([f'{name} ({used[name]})' for name in common], 4)}.")
+    missed = sum(not rule.reached for rule in rules.rules)
+    if missed:
+        lines.append(f"{missed} of {len(rules)} rules did not reach the precision asked for; see their `reason`.")
+    return lines

@@ -1,0 +1,1 @@
+"""Why this prediction, sparsely: simple models that hold near a row."""

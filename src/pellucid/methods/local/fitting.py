@@ -1,0 +1,160 @@
+"""Weighted regressions by their moments: one pass over the samples serves every kernel width, repeat and fold.
+
+For weights pi, columns D and answers Y let A = [1, D, Y]. Everything a linear local model needs is in A' diag(pi) A, and the
+moments of a union of blocks are the sum of theirs. With the samples in 20 independent blocks:
+
+- a *repeat* of the explanation is a bootstrap of blocks: as many blocks, drawn with replacement;
+- a *fold* leaves a quarter of the blocks out, and is judged on them;
+- a standard error is that of the jackknife, which leaves out one block at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pellucid.arrays import BoolArray, FloatArray
+from pellucid.methods.local.selection import Select, choose
+
+FOLDS = 4
+_JITTER = 1e-12  # of a column's variance: two columns that say the same share their weight
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Second moments ``(N, 1 + p + m, 1 + p + m)`` of N weighted samples of p columns and m answers."""
+
+    sums: FloatArray
+    columns: int
+
+    @property
+    def mass(self) -> FloatArray:
+        """The total weight of each."""
+        return self.sums[:, 0, 0]
+
+    @property
+    def means(self) -> tuple[FloatArray, FloatArray]:
+        """Weighted means of the columns ``(N, p)`` and of the answers ``(N, m)``."""
+        mean = self.sums[:, 0, 1:] / _positive(self.mass)[:, None]
+        return mean[:, : self.columns], mean[:, self.columns :]
+
+    def centred(self) -> FloatArray:
+        """Covariances ``(N, p + m, p + m)`` of columns and answers."""
+        share = self.sums / _positive(self.mass)[:, None, None]
+        mean = share[:, 0, 1:]
+        return np.asarray(share[:, 1:, 1:] - mean[:, :, None] * mean[:, None, :])
+
+    def take(self, some: slice) -> Moments:
+        return Moments(self.sums[some], self.columns)
+
+
+def block_moments(columns: FloatArray, answers: FloatArray, weights: FloatArray, blocks: int) -> FloatArray:
+    """Moments ``(widths, blocks, q, q)`` for weights ``(widths, samples)``."""
+    n, p = columns.shape
+    whole = np.concatenate([np.ones((n, 1)), columns, answers], axis=1)
+    parts = whole.reshape(blocks, n // blocks, -1)
+    out = np.empty((len(weights), blocks, whole.shape[1], whole.shape[1]))
+    for w, line in enumerate(weights):
+        weighted = parts * line.reshape(blocks, -1, 1)
+        out[w] = np.swapaxes(weighted, 1, 2) @ parts
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class Fits:
+    """N linear local models with m answers each: coefficients ``(N, p, m)`` and the answer at the row ``(N, m)``.
+
+    ``start`` is the mean answer in the neighbourhood, ``effects`` what each column adds to it in the row: the row is at
+    zero in every column, so an effect is minus the coefficient times the column's mean.
+    """
+
+    chosen: BoolArray
+    weights: FloatArray
+    start: FloatArray
+    effects: FloatArray
+
+    @property
+    def at_row(self) -> FloatArray:
+        return np.asarray(self.start + self.effects.sum(axis=1))
+
+    def missed(self, moments: Moments) -> FloatArray:
+        """The weighted squared errors ``(N, m)`` on other samples, given by their moments."""
+        p, m = moments.columns, self.start.shape[1]
+        out = np.empty(self.start.shape)
+        for k in range(m):
+            v = np.concatenate([-self.at_row[:, k : k + 1], -self.weights[:, :, k]], axis=1)
+            pick = [*range(p + 1), p + 1 + k]
+            v = np.concatenate([v, np.ones((len(v), 1))], axis=1)
+            out[:, k] = np.einsum("ni,nij,nj->n", v, moments.sums[:, pick][:, :, pick], v)
+        return np.maximum(out, 0.0)
+
+
+def fit(
+    moments: Moments, k: int, how: Select, *, penalty: float = 0.0, lasso: bool = False, chosen: BoolArray | None = None
+) -> Fits:  # fmt: skip
+    """Choose at most ``k`` columns for each answer (unless ``chosen`` (p, m) says which) and fit them."""
+    p, covariance = moments.columns, moments.centred()
+    mean_x, mean_y = moments.means
+    n, m = mean_y.shape
+    which, weights = np.zeros((n, p, m), dtype=np.bool_), np.zeros((n, p, m))
+    xx = covariance[:, :p, :p]
+    for a in range(m):
+        xy, yy = covariance[:, :p, p + a], covariance[:, p + a, p + a]
+        found = None
+        if chosen is None:
+            which[:, :, a], found = choose(xx, xy, yy, k, how)
+        else:
+            which[:, :, a] = chosen[:, a]
+        keep = found is not None and lasso
+        weights[:, :, a] = (
+            found if keep else _solved(xx, xy, which[:, :, a], penalty / _positive(moments.mass))
+        )
+    effects = -weights * mean_x[:, :, None]
+    return Fits(which, weights, mean_y, effects)
+
+
+def _solved(xx: FloatArray, xy: FloatArray, chosen: BoolArray, penalty: FloatArray) -> FloatArray:
+    """Least squares in the chosen columns, with a penalty on squared coefficients."""
+    n, p = xy.shape
+    most = int(chosen.sum(axis=1).max(initial=0))
+    if not most:
+        return np.zeros((n, p))
+    place = np.argsort(~chosen, axis=1, kind="stable")[:, :most]  # the chosen ones first
+    each = np.arange(n)[:, None]
+    used = chosen[each, place]
+    matrix = xx[each[:, :, None], place[:, :, None], place[:, None, :]]
+    matrix = np.where(used[:, :, None] & used[:, None, :], matrix, 0.0)
+    spread = np.einsum("nii->ni", matrix)
+    extra = np.where(used, spread * _JITTER + penalty[:, None] + (spread <= 0), 1.0)
+    matrix = matrix + extra[:, :, None] * np.eye(most)
+    right = np.where(used, xy[each, place], 0.0)
+    found = np.zeros((n, p))
+    found[each, place] = np.linalg.solve(matrix, right[:, :, None])[:, :, 0] * used
+    return found
+
+
+def combined(blocks: FloatArray, counts: FloatArray, columns: int) -> Moments:
+    """Moments of unions of blocks: ``counts`` (unions, blocks) of blocks ``(blocks, q, q)``."""
+    b, q, _ = blocks.shape
+    return Moments((counts @ blocks.reshape(b, q * q)).reshape(-1, q, q), columns)
+
+
+def fold_counts(blocks: int) -> FloatArray:
+    """For each fold the blocks it keeps."""
+    return np.array([[float(b % FOLDS != f) for b in range(blocks)] for f in range(FOLDS)])
+
+
+def leave_one_out(blocks: int) -> FloatArray:
+    """All blocks but one."""
+    return np.asarray(1.0 - np.eye(blocks))
+
+
+def jackknife(parts: FloatArray) -> FloatArray:
+    """Standard errors of statistics known without each block ``(blocks, ...)``."""
+    b = len(parts)
+    return np.asarray(np.sqrt((b - 1) / b * np.square(parts - parts.mean(axis=0)).sum(axis=0)))
+
+
+def _positive(mass: FloatArray) -> FloatArray:
+    return np.where(mass > 0, mass, 1.0)

@@ -1,0 +1,1 @@
+"""Rules that fix a prediction: anchors, their search and their perturbations."""

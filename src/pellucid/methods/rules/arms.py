@@ -1,0 +1,90 @@
+"""What is known of some rules from the samples drawn for them.
+
+A *predicate* is a number; a *rule* is a set of predicates, a row of bits. A search is a generator: it yields the draws that
+it `Wants` and is sent what they gave, so that it knows nothing of tables, texts or images, and many searches can
+be answered together. What is sent is one array per rule: for each draw whether the model predicted the same
+as for the explained row. Draw number k is the same for all rules of an episode where the perturbation allows it (the same
+row, in which each rule fixes its own part), so two rules can be compared draw by draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from pellucid.arrays import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Wants:
+    """Draws asked for: of rule ``bits[i]`` those numbered ``start[i]`` to ``stop[i]`` in an episode.
+
+    Episodes do not share draws.
+    """
+
+    episode: int
+    bits: BoolArray
+    start: IntArray
+    stop: IntArray
+
+
+T = TypeVar("T")
+Asking = Generator[Wants, list[BoolArray], T]
+
+
+class Arms:
+    """Rules of one episode with the draws made for each so far."""
+
+    def __init__(self, bits: BoolArray, coverage: FloatArray, episode: int) -> None:
+        self.bits, self.coverage, self.episode = bits, coverage, episode
+        self.n = np.zeros(len(bits), dtype=np.intp)
+        self.hits = np.zeros(len(bits), dtype=np.intp)
+        self.ended = np.zeros(len(bits), dtype=np.bool_)
+        self._same = np.zeros((len(bits), 64), dtype=np.bool_)
+
+    def __len__(self) -> int:
+        return len(self.bits)
+
+    @property
+    def mean(self) -> FloatArray:
+        """Share of draws with the same prediction; 0 without draws."""
+        return np.asarray(self.hits / np.maximum(self.n, 1))
+
+    def same(self, arm: int) -> BoolArray:
+        """Draw by draw, whether the prediction was the same."""
+        return self._same[arm, : self.n[arm]]
+
+    def draw(self, which: IntArray, upto: IntArray) -> Asking[bool]:
+        """Draw for some arms until they have so many; False if there was nothing more to draw."""
+        more = (upto > self.n[which]) & ~self.ended[which]
+        which, upto = which[more], upto[more]
+        if not len(which):
+            return False
+        found = yield Wants(self.episode, self.bits[which], self.n[which], upto)
+        self._make_room(int(upto.max()))
+        for arm, goal, same in zip(which.tolist(), upto.tolist(), found, strict=True):
+            start = int(self.n[arm])
+            self._same[arm, start : start + len(same)] = same
+            self.n[arm] += len(same)
+            self.hits[arm] += int(same.sum())
+            self.ended[arm] = self.n[arm] < goal  # fewer than wanted: there are no others
+        return True
+
+    def _make_room(self, size: int) -> None:
+        room = self._same.shape[1]
+        if size > room:
+            wider = np.zeros((len(self), max(size, 2 * room)), dtype=np.bool_)
+            wider[:, :room] = self._same
+            self._same = wider
+
+    def differences(self, arm: int) -> tuple[IntArray, IntArray, IntArray]:
+        """Against ``arm``, for every arm: draws that both have, those only the other gets right, those only ``arm`` does."""
+        common = np.minimum(self.n, self.n[arm])
+        counted = np.arange(self._same.shape[1]) < common[:, None]
+        own = self._same[arm][None, :]
+        better = (self._same & ~own & counted).sum(axis=1)
+        worse = (~self._same & own & counted).sum(axis=1)
+        return common, better, worse

@@ -1,0 +1,70 @@
+"""Is a rule an anchor? Draw until its precision is known well enough.
+
+Definition (Ribeiro, Singh and Guestrin 2018). A rule is an anchor when its precision, the probability that the model
+predicts the same for a perturbed row which obeys the rule, is at least tau, with probability 1 - delta.
+
+Estimator. Look after ``batch``, twice, four times as many draws. A rule is accepted when the share of draws with the same
+prediction is at least tau and its lower bound at least tau - epsilon, refused when the share is below tau and
+its upper bound below tau plus a tolerance, and else drawn for until the next look. The bounds' errors add up to delta
+over all looks, all rules of an episode and all episodes (`bounds.spent`), and an episode has draws of its own, so
+which rules are looked at does not depend on the draws by which they are judged. Hence a rule that is
+returned has a true precision below tau - epsilon with probability at most delta.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pellucid.arrays import BoolArray, FloatArray
+from pellucid.methods.rules.arms import Arms, Asking
+from pellucid.methods.rules.bounds import lower, spent, upper
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What is asked of an anchor, and how it is looked for."""
+
+    tau: float = 0.95
+    delta: float = 0.05
+    epsilon: float = 0.05
+    beams: int = 4
+    batch: int = 32
+    most: int | None = None
+    suboptimal: bool = True
+
+    @property
+    def above(self) -> float:
+        """How far above tau a rule may still be refused: as epsilon, but not so far that nothing is above it."""
+        return min(self.epsilon, (1 - self.tau) / 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Verdicts:
+    """Which arms are anchors, which are not (the others were no longer of interest), and bounds of their precisions."""
+
+    accepted: BoolArray
+    refused: BoolArray
+    low: FloatArray
+    high: FloatArray
+
+
+def certify(arms: Arms, goal: Goal) -> Asking[Verdicts]:
+    """Judge every arm, except those that cover no more rows than an arm which is accepted already."""
+    accepted, refused = np.zeros(len(arms), dtype=np.bool_), np.zeros(len(arms), dtype=np.bool_)
+    low, high = np.zeros(len(arms)), np.ones(len(arms))
+    open_, look = np.ones(len(arms), dtype=np.bool_), 0
+    while open_.any():
+        which = np.flatnonzero(open_)
+        yield from arms.draw(which, np.full(len(which), goal.batch * 2**look))
+        look += 1
+        level = spent(arms.episode, len(arms), look, goal.delta)
+        share, n = arms.mean[which], np.maximum(arms.n[which], 1)
+        low[which], high[which] = lower(share, level / n), upper(share, level / n)
+        reached = arms.n[which] > 0
+        accepted[which] = reached & (share >= goal.tau) & (low[which] >= goal.tau - goal.epsilon)
+        refused[which] = ~accepted[which] & (share < goal.tau) & (high[which] < goal.tau + goal.above)
+        open_ &= ~(accepted | refused | arms.ended)
+        open_ &= arms.coverage > arms.coverage[accepted].max(initial=-1.0)
+    return Verdicts(accepted, refused, low, high)

@@ -1,0 +1,101 @@
+"""The predicates of a row of a table: which rows of the data obey them, and what share of the data a rule covers.
+
+A predicate fixes one player, a feature or a group of features: all its members lie in the cells of the row. A predicate that
+every row obeys says nothing and is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pellucid.arrays import BoolArray, FloatArray
+from pellucid.data import Data
+from pellucid.methods.rules.bins import Cell, finer_cell, first_cell
+from pellucid.methods.rules.candidates import Space
+
+Players = Mapping[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class Predicate:
+    """A player (by its position), the cells of its features, and which rows of the data lie in them all."""
+
+    player: int
+    cells: Mapping[int, Cell]
+    obeyed: BoolArray
+
+
+class TableSpace(Space):
+    """The predicates of one row, coarsest versions first; `finer` adds a version with halved intervals."""
+
+    def __init__(
+        self, data: Data, row: FloatArray, players: Players, wanted: Mapping[int, Any], *, refine: bool
+    ) -> None:
+        self._data, self._row, self._players = data, row, players
+        self._share = data.weights / data.weights.sum()
+        self._refine = refine
+        self.predicates: list[Predicate] = []
+        cells = [
+            {j: first_cell(data, j, row[j], wanted.get(j)) for j in members} for members in players.values()
+        ]
+        super().__init__([], [])
+        self._now: list[Predicate] = []
+        self._add([self._predicate(player, cell) for player, cell in enumerate(cells)])
+
+    def _predicate(self, player: int, cells: Mapping[int, Cell]) -> Predicate:
+        return Predicate(player, cells, obeyed(self._data, cells))
+
+    def _add(self, version: Sequence[Predicate]) -> None:
+        """One more version: of each player the given predicate, which may be the one it has already."""
+        self._now = list(version)
+        places: list[int] = []
+        for predicate in version:
+            if predicate.obeyed.all():
+                continue
+            if predicate not in self.predicates:
+                self.predicates.append(predicate)
+                self.owner.append(predicate.player)
+            places.append(self.predicates.index(predicate))
+        self.levels.append(places)
+
+    def finer(self) -> bool:
+        """Halve the intervals; False where single values are reached already, or the intervals are the caller's own."""
+        if not self._refine:
+            return False
+        version = [self._halved(predicate) for predicate in self._now]
+        if all(new is old for new, old in zip(version, self._now, strict=True)):
+            return False
+        self._add(version)
+        return True
+
+    def _halved(self, predicate: Predicate) -> Predicate:
+        halves = {j: finer_cell(self._data, j, float(self._row[j]), cell) for j, cell in predicate.cells.items()}
+        if all(half is None for half in halves.values()):
+            return predicate
+        cells = {j: predicate.cells[j] if half is None else half for j, half in halves.items()}
+        return self._predicate(predicate.player, cells)
+
+    def coverage(self, bits: BoolArray) -> FloatArray:
+        """Exact share of the data, by weight, that obeys each rule."""
+        return np.array([float(self._share[self.obeying(rule)].sum()) for rule in bits])
+
+    def obeying(self, rule: BoolArray) -> BoolArray:
+        """The rows of the data that obey a rule."""
+        return all_obeyed([self.predicates[q].obeyed for q in np.flatnonzero(rule).tolist()], len(self._share))
+
+
+def obeyed(data: Data, cells: Mapping[int, Cell]) -> BoolArray:
+    """The rows that lie in all cells."""
+    return all_obeyed([cell.holds(data.codes(j)) for j, cell in cells.items()], len(data))
+
+
+def all_obeyed(parts: Sequence[BoolArray], n: int) -> BoolArray:
+    """The rows for which all parts hold; all rows if there are none."""
+    out = np.ones(n, dtype=np.bool_)
+    for part in parts:
+        out &= part
+    return out

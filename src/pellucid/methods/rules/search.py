@@ -1,0 +1,232 @@
+"""The search for an anchor: from the empty rule upwards, with a beam.
+
+Reference. Ribeiro, Singh and Guestrin 2018, "Anchors: high-precision model-agnostic explanations".
+
+Definition. Among the rules that hold for the row and are anchors (`certify`) find the one that covers most of the data.
+
+Estimator. Round by round, every rule of the beam is extended by every predicate. Candidates that cover no more than
+the best anchor so far are dropped. The others are judged; the anchor that covers most is kept; and of
+those that are no anchors the ``beams`` with the greatest precision (`best_arms`, KL-LUCB) are extended in the next
+round. The search ends when no candidate is left. In the end each predicate of the anchor is tried in its coarser version,
+or without it, as long as an anchor remains.
+
+Beyond the reference: all candidates are judged, not only the most precise ones, so a rule that covers much and is just
+precise enough is not lost; draws are shared by the rules of a round; and before all that the longest rule
+is judged: if even that is no anchor, finer versions of the predicates are used, where there are any.
+
+When it misleads: where no single predicate helps (an exclusive or), a narrow beam picks at random. Widen it.
+
+Cost. O(B p) rules a round and at most p rounds: O(B p^2) rules and their draws, and p bandits with B p arms each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pellucid.arrays import FloatArray, IntArray
+from pellucid.methods.rules.arms import Arms, Asking
+from pellucid.methods.rules.bandit import best_arms
+from pellucid.methods.rules.candidates import Rule, Space
+from pellucid.methods.rules.certify import Goal, Verdicts, certify
+
+TRACED = 64  # draws that give the precision of a part of the final rule
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A rule and what is known of it; ``low`` and ``high`` bound its precision."""
+
+    rule: Rule
+    coverage: float
+    n: int
+    hits: int
+    low: float = 0.0
+    high: float = 1.0
+    anchor: bool = False
+
+    @property
+    def precision(self) -> float:
+        return self.hits / self.n if self.n else float("nan")
+
+
+class Search:
+    """The search for one row; ask `asking` for draws to make, then read `best` and `trace`.
+
+    ``best`` is the anchor found, or, while there is none, the rule with the greatest lower bound. ``known`` holds the
+    rules of the beams, by their predicates. ``why`` says why there is no anchor.
+    """
+
+    def __init__(self, space: Space, goal: Goal) -> None:
+        self._space, self._goal = space, goal
+        self._episode = 0
+        self._refused: set[frozenset[int]] = set()
+        self.level = 0
+        self.best: Candidate | None = None
+        self.known: dict[frozenset[int], Candidate] = {}
+        self.why = ""
+
+    def asking(self) -> Asking[None]:
+        """All draws of the search, one after the other."""
+        yield from self._judge([()])
+        if not self._found:
+            full = yield from self._reachable()
+            yield from self._grow()
+            if not self._found and full is not None:
+                self.best = full
+            if self._found:
+                yield from self._widen()
+        self.why = "" if self._found else self.why or "search"
+        yield from self._trace()
+
+    @property
+    def _found(self) -> bool:
+        return self.best is not None and self.best.anchor
+
+    def trace(self) -> list[Candidate]:
+        """The best rule built up predicate by predicate, from the empty rule on."""
+        rule = self.best.rule if self.best else ()
+        return [self._known(rule[:size]) for size in range(len(rule) + 1)]
+
+    # -- the steps -----------------------------------------------------------------------------------
+
+    def _reachable(self) -> Asking[Candidate | None]:
+        """Choose the coarsest version in which the longest rule is an anchor; that rule, if it may be used."""
+        while True:
+            longest = tuple(self._space.levels[self.level])
+            if not longest:
+                return None
+            _, judged = yield from self._verdicts([longest])
+            if judged.accepted[0]:
+                allowed = self._goal.most is None or len(longest) <= self._goal.most
+                return self._known(longest) if allowed else None
+            if not self._space.finer():
+                self.why = "unreachable"
+                return None
+            self.level += 1
+
+    def _grow(self) -> Asking[None]:
+        """Beam search; the anchor that covers most becomes the best."""
+        beam: list[Rule] = [()]
+        most = len(self._space.levels[self.level]) if self._goal.most is None else self._goal.most
+        for _ in range(most):
+            rules = self._longer(beam)
+            if not rules:
+                return
+            arms, judged = yield from self._verdicts(rules)
+            self._keep(arms, rules, judged)
+            left = np.flatnonzero(~judged.accepted & (arms.coverage > self._covered))
+            left = self._improving(arms, rules, left)
+            if not len(left):
+                return
+            goal = self._goal
+            chosen = yield from best_arms(
+                arms, left, goal.beams, epsilon=goal.epsilon, delta=goal.delta, batch=goal.batch
+            )
+            beam = [rules[arm] for arm in chosen.tolist()]
+            for arm in chosen.tolist():
+                self._note(arms, arm, rules[arm], judged)
+        if self._goal.most is not None:
+            self.why = self.why or "most"
+
+    def _longer(self, beam: list[Rule]) -> list[Rule]:
+        rules = self._space.longer(beam, self.level)
+        if not rules:
+            return []
+        covered = self._space.coverage(self._space.bits(rules))
+        return [rule for rule, share in zip(rules, covered.tolist(), strict=True) if share > self._covered]
+
+    def _improving(self, arms: Arms, rules: list[Rule], left: IntArray) -> IntArray:
+        """Unless steps that do not help are allowed: the arms more precise than the rule they extend."""
+        if self._goal.suboptimal:
+            return left
+        parents = np.array([self._known(rules[arm][:-1]).precision for arm in left.tolist()])
+        return np.asarray(left[arms.mean[left] > parents]) if len(left) else left
+
+    def _widen(self) -> Asking[None]:
+        """Coarser predicates, or fewer, as long as what remains is an anchor."""
+        while self.best is not None:
+            wider = [
+                rule for rule in self._space.wider(self.best.rule) if frozenset(rule) not in self._refused
+            ]
+            rules = [rule for rule in wider if rule and self._covers(rule) > self.best.coverage]
+            before = self.best
+            if rules:
+                arms, judged = yield from self._verdicts(rules)
+                self._keep(arms, rules, judged)
+            if self.best is before:
+                return
+
+    def _trace(self) -> Asking[None]:
+        """Draw for the parts of the best rule about which little is known, so that it can be shown step by step."""
+        rule = self.best.rule if self.best else ()
+        parts = [rule[:size] for size in range(1, len(rule)) if self._known(rule[:size]).n == 0]
+        if not parts:
+            return
+        arms = self._arms(parts)
+        yield from arms.draw(np.arange(len(arms)), np.full(len(arms), TRACED))
+        for arm, part in enumerate(parts):
+            self._note(arms, arm, part, None)
+
+    # -- what is known -------------------------------------------------------------------------------
+
+    @property
+    def _covered(self) -> float:
+        """What the best anchor covers: a rule is of interest if it covers more."""
+        return self.best.coverage if self.best is not None and self.best.anchor else -1.0
+
+    def _covers(self, rule: Rule) -> float:
+        return float(self._space.coverage(self._space.bits([rule]))[0])
+
+    def _arms(self, rules: list[Rule]) -> Arms:
+        self._episode += 1
+        bits = self._space.bits(rules)
+        return Arms(bits, self._space.coverage(bits), self._episode)
+
+    def _verdicts(self, rules: list[Rule]) -> Asking[tuple[Arms, Verdicts]]:
+        arms = self._arms(rules)
+        judged = yield from certify(arms, self._goal)
+        self._refused |= {frozenset(rules[arm]) for arm in np.flatnonzero(judged.refused).tolist()}
+        for arm in np.flatnonzero(judged.accepted).tolist():
+            self._note(arms, arm, rules[arm], judged)
+        return arms, judged
+
+    def _judge(self, rules: list[Rule]) -> Asking[None]:
+        arms, judged = yield from self._verdicts(rules)
+        for arm in range(len(rules)):
+            self._note(arms, arm, rules[arm], judged)
+        self._keep(arms, rules, judged)
+
+    def _keep(self, arms: Arms, rules: list[Rule], judged: Verdicts) -> None:
+        """The accepted rule that covers most, if more than the best; without any anchor the one with the best bound."""
+        accepted = np.flatnonzero(judged.accepted)
+        if len(accepted):
+            arm = _first(accepted, -arms.coverage[accepted], -judged.low[accepted])
+            if self._covered < arms.coverage[arm]:
+                self.best = self._candidate(arms, arm, rules[arm], judged)
+        elif not self._found and len(rules):
+            every = np.arange(len(arms))
+            arm = _first(every, -judged.low, -arms.coverage)
+            if self.best is None or judged.low[arm] > self.best.low:
+                self.best = self._candidate(arms, arm, rules[arm], judged)
+                self._note(arms, arm, rules[arm], judged)
+
+    def _candidate(self, arms: Arms, arm: int, rule: Rule, judged: Verdicts | None) -> Candidate:
+        found = Candidate(rule, float(arms.coverage[arm]), int(arms.n[arm]), int(arms.hits[arm]))
+        if judged is None:
+            return found
+        bounds = {"low": float(judged.low[arm]), "high": float(judged.high[arm])}
+        return replace(found, **bounds, anchor=bool(judged.accepted[arm]))
+
+    def _note(self, arms: Arms, arm: int, rule: Rule, judged: Verdicts | None) -> None:
+        self.known[frozenset(rule)] = self._candidate(arms, arm, rule, judged)
+
+    def _known(self, rule: Rule) -> Candidate:
+        known = self.known.get(frozenset(rule))
+        return Candidate(rule, self._covers(rule), 0, 0) if known is None else replace(known, rule=rule)
+
+
+def _first(which: IntArray, *keys: FloatArray) -> int:
+    """The one with the least keys, the first key counting most."""
+    return int(which[np.lexsort((which, *reversed(keys)))[0]])

@@ -1,0 +1,150 @@
+"""Importance by several measures: where they agree, the answer does not hang on the way of asking.
+
+Permutation importance is there already, and so are the contributions that the mean absolute contribution is made of.
+Conditional importance is measured where it costs little; Sobol indices, which take features as independent, where no
+feature goes together with others.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pellucid.arrays import IntArray
+from pellucid.diagnostics.comparison_checks import comparison_caveats
+from pellucid.errors import PellucidError
+from pellucid.explanations import Attribution, Importance, ImportanceComparison
+from pellucid.explanations.explanation import squeeze_outputs
+from pellucid.explanations.words import listed
+from pellucid.methods.importance.shap_importance import mean_absolute
+from pellucid.report.cards import Plain, card
+from pellucid.report.why import Why
+from pellucid.report.work import Work
+from pellucid.runner import Cost
+
+if TYPE_CHECKING:
+    from pellucid.explainer import Explainer
+
+_ROWS = 150_000  # model rows for conditional importance
+_LOOKED = 5_000  # rows of the data it looks at, at most
+_REPEATS = (2, 5)
+_SOBOL = 50_000  # model rows, where the model has to be asked
+_WIDEST = 50  # features, where the model has to be asked
+_BARS = 15
+_NORMAL = 1.959963984540054
+_QUESTIONS = {
+    "permutation": "how much changes when its values are given to other rows",
+    "conditional": "what it adds to the other features",
+    "shap": "how far it moves single predictions",
+    "sobol": "what share of the variance of the predictions it is behind",
+}
+
+
+def measure_card(
+    explainer: Explainer, importance: Importance, why: Why, work: Work
+) -> tuple[Plain | None, list[str]]:
+    """The card that compares measures, if there are at least two, and why some are missing."""
+    parts, missing = [importance], []
+    for name, found in _others(explainer, importance, why, work):
+        if isinstance(found, Importance):
+            parts.append(found)
+        else:
+            missing.append(f"Importance by {name} is not shown: {found}")
+    if len(parts) < 2 or len(importance.feature_names) < 2:
+        return None, missing if len(importance.feature_names) > 1 else []
+    compared = _side_by_side(explainer, parts, work)
+    asks = [f"{part.method} asks {_QUESTIONS[part.method]}" for part in parts]
+    made = card(
+        "measures",
+        "The same question asked in other ways",
+        _without_known(compared, importance),
+        subtitle="Share of all importance that a feature has by each measure",
+        sentences=[*compared.findings(), _advice(compared)],
+        more=[f"Of a feature, {'; '.join(asks)}.", *missing],
+        full=True,
+        max_display=_BARS,
+    )
+    return made, []
+
+
+def _others(
+    explainer: Explainer, importance: Importance, why: Why, work: Work
+) -> Iterator[tuple[str, Importance | str]]:
+    """Each further measure, or the reason why it is missing."""
+    players, read = len(importance.feature_names), why.asking is not None and why.asking.read
+    rows = min(int(np.count_nonzero(explainer.data.weights)), _LOOKED)
+    repeats = min(work.affordable(_ROWS) // max(rows * players, 1), _REPEATS[1])
+    if repeats < _REPEATS[0]:
+        needed = f"{rows * players * _REPEATS[0]:,} model rows"
+        yield "conditional", f"it takes at least {needed}; explainer.importance(method='conditional') has it."
+    else:
+        loss = None if importance.measure != "share of prediction variance" else "variance"
+        if importance.measure == "error":
+            loss = "error"
+        yield "conditional", _tried(explainer, work, method="conditional", loss=loss, repeats=repeats)
+    if why.overall is not None and why.overall[1].feature_names == importance.feature_names:
+        yield "shap", from_contributions(explainer, *why.overall)
+    if any(item.code == "off-data" for item in importance.caveats):
+        return  # an index of independent features says nothing about these
+    if read:
+        yield "sobol", _tried(explainer, work, method="sobol")
+    elif players <= _WIDEST:
+        yield "sobol", _tried(explainer, work, method="sobol", budget=work.affordable(_SOBOL))
+
+
+def _tried(explainer: Explainer, work: Work, **options: Any) -> Importance | str:
+    try:
+        found: Importance = work.keep(explainer.importance(**options))
+    except PellucidError as error:
+        return str(error)
+    return found
+
+
+def from_contributions(explainer: Explainer, rows: IntArray, found: Attribution) -> Importance:
+    """The mean absolute contributions in a sample of rows, as a measure of importance that costs nothing more."""
+    values, errors = mean_absolute(found, explainer.data.weights[rows])
+    half = _NORMAL * errors
+    return Importance(
+        method="shap", measure="mean |contribution|", compare="difference",
+        values=squeeze_outputs(values), se=squeeze_outputs(errors),
+        low=squeeze_outputs(np.maximum(values - half, 0.0)), high=squeeze_outputs(values + half),
+        repeats=np.empty((len(values), 0)), feature_names=found.feature_names, output_names=found.output_names,
+        scale=found.scale, members=found.members, caveats=found.caveats, cost=Cost(0, 0.0, 0, 0.0),
+        settings={**found.settings, "rows": len(rows)}, library=found.library,
+    )  # fmt: skip
+
+
+def _side_by_side(explainer: Explainer, parts: list[Importance], work: Work) -> ImportanceComparison:
+    """One column per measure; of several outputs the mean."""
+    n, first = len(parts[0].feature_names), parts[0]
+    values, errors = (
+        np.stack([getattr(part, name).reshape(n, -1).mean(axis=1) for part in parts], axis=1)
+        for name in ("values", "se")
+    )
+    methods = tuple(part.method for part in parts)
+    result = ImportanceComparison(
+        values=values, se=errors, methods=methods, parts=tuple(parts), feature_names=first.feature_names,
+        output_names=first.output_names, scale="importance", cost=Cost(0, 0.0, 0, 0.0),
+        settings={"method": "comparison", "methods": list(methods)}, library=first.library,
+    )  # fmt: skip
+    return dataclasses.replace(
+        result, caveats=comparison_caveats(result, explainer.predictor, explainer.data, work.run)
+    )
+
+
+def _without_known(compared: ImportanceComparison, importance: Importance) -> ImportanceComparison:
+    """Without the caveats that stand beside the first chart of the chapter."""
+    known = {(item.code, item.feature) for item in importance.caveats}
+    kept = tuple(item for item in compared.caveats if (item.code, item.feature) not in known)
+    return dataclasses.replace(compared, caveats=kept)
+
+
+def _advice(compared: ImportanceComparison) -> str:
+    """What to make of it."""
+    disputed = [str(item.feature) for item in compared.caveats if item.code == "measures-disagree"]
+    if disputed:
+        return f"Before you rely on the place of {listed(disputed)}, read beside the chart why the measures differ."
+    return "No feature matters much by one measure and hardly by another, so the order does not hang on the measure."
