@@ -330,7 +330,11 @@ class Explainer:
         each fold; it is a number, or one label per row so that rows that belong together stay together. ``p_values=True``
         compares each value with those of models fitted to permuted outcomes (100 of them, or as many as you say:
         ``p_values=500``). Estimators are cloned and fitted again; for any other model give ``refit``, a function ``fit(X, y)`` that
-        returns a fitted model (or an unfitted estimator). Your model is never touched. A list of methods gives a comparison: shares on one scale, agreement of the orders, and what a
+        returns a fitted model (or an unfitted estimator). Your model is never touched. ``"sage"`` divides
+        what the model gains over its mean prediction (in mse, log loss, or another ``loss`` that is a mean over rows) fairly among
+        the features: Shapley values of the loss, which add up to `joint`; without y they are shares of the variance of the predictions. Few
+        features are exact, as are trees that add up to the prediction; else ``budget`` model rows are spent, or as many as make
+        every 95% interval narrower than ``tolerance``. A list of methods gives a comparison: shares on one scale, agreement of the orders, and what a
         disagreement usually means. ``holdout=(X, y)`` lets the result say whether these rows flatter the model. An
         option that the method does not take is refused.
 
@@ -396,8 +400,11 @@ class Explainer:
         ``method="h"`` is Friedman's H, the root of the share of the joint effect's variance that is interaction; ``"greenwell"``
         how much the size of one feature's effect varies with the other, in standard deviations of the prediction; ``"shap"`` the
         share of all Shapley attributions that goes to the pair. ``normalize=False`` gives them in the units of the prediction
-        (`strength` always does). ``p_values=True`` (method "h", needs y) tests whether the outcome confirms each interaction.
-        ``rows`` limits the rows that are looked at.
+        (`strength` always does, and `top` and the chart go by it). Trees and linear models are read exactly, at all rows against all
+        rows; any other model is asked, at as many rows as cost three million model rows, or at ``rows`` of them.
+        ``p_values=True`` (method "h", needs y, of rows that the model was not fitted to) tests whether the outcome confirms each interaction:
+        it is regressed on flexible functions of the features, the model's other parts and the interaction. `adjusted` is for
+        the number of sets (Holm).
 
         No value is strong as such. `Interactions.network` says what an interaction is worth: which features, pairs and triples
         are needed to reproduce the model within a share ``loss`` of its variance.
@@ -475,13 +482,14 @@ class Explainer:
             run=self._run("decomposition"),
         )
 
-    def clusters(self, *, threshold: float = 0.5) -> Clusters:
+    def clusters(self, *, threshold: float = 0.5, importance: bool = False) -> Clusters:
         """Which features go together, as groups, with one feature to stand for each.
 
         Association is by ranks (numbers), the correlation ratio (a number and a category) and Cramer's V (categories),
         0 to 1. Features are joined while the mean association of two clusters is at least ``threshold``. `Clusters.groups` is
         ready for ``Explainer(..., groups=...)``, whose importances are then those of whole clusters; `Clusters.subset`
         is one feature for each, to fit a model on; ``most_important(importance)`` picks by importance instead.
+        ``importance=True`` adds the importance of each cluster permuted as a whole (`Clusters.importance`).
 
         It misleads where features go together without a trend (a parabola), or only three at a time.
 
@@ -495,8 +503,12 @@ class Explainer:
         >>> found = ex.clusters()
         >>> found.groups, len(found.subset)
         ({'temp + felt': ['temp', 'felt']}, 2)
+        >>> ex.clusters(importance=True).importance.top(1)
+        ['temp + felt']
         """
-        return clusters(self.predictor, self.data, threshold=threshold, run=self._run("clusters"))
+        return clusters(
+            self.predictor, self.data, threshold=threshold, importance=importance, run=self._run("clusters")
+        )
 
     def dependence(self) -> Dependence:
         """How strongly the features go together, 0 to 1: where it is high, prefer `ale` to `pdp`."""

@@ -5,7 +5,7 @@ import pytest
 
 import pellucid
 from pellucid import Explainer
-from pellucid.charts.clusters import branch_data, leaf_data, shown_features
+from pellucid.charts.clusters import branch_data, joint_data, leaf_data, shown_features
 
 
 @pytest.fixture(scope="module")
@@ -55,3 +55,18 @@ def test_too_many_features_leave_the_largest_clusters(found):
     assert "3 more features not shown" in " ".join(spec["title"]["subtitle"])
     with pytest.raises(pellucid.InputError, match="max_display=True"):
         found.plot(max_display=True)
+
+
+def test_the_importance_of_a_cluster_stands_in_the_middle_of_its_features():
+    a, b = np.random.default_rng(0).normal(size=(2, 300))
+    ex = Explainer(lambda X: X[:, 0] + X[:, 2], np.column_stack([a, b, a]))
+    found = ex.clusters(importance=True)
+    shown = shown_features(found, 60)
+    rows = {row["cluster_text"]: row for row in joint_data(found, shown)}
+    assert set(rows) == {"x0, x2", "x1"}
+    assert rows["x0, x2"]["middle"] == np.mean([shown.index(0), shown.index(2)]) + 0.5
+    assert rows["x1"]["middle"] == shown.index(1) + 0.5
+    assert rows["x0, x2"]["value"] == found.importance.values[0]
+    assert joint_data(ex.clusters(), shown) == []
+    assert "importance as a whole" in str(found.plot().spec)
+    assert "importance as a whole" not in str(ex.clusters().plot().spec)

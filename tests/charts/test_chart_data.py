@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -321,6 +322,16 @@ def test_importance_of_several_outputs_has_rows_for_each():
     rows = importance_data(importance(outputs=CLASSES[:3]))
     assert [row["output"] for row in rows[::6]] == list(CLASSES[:3])
     assert {row["neutral"] for row in importance_data(importance(compare="ratio"))} == {1.0}
+
+
+def test_importance_over_folds_shows_every_fold():
+    result = importance(("a", "b"))
+    plain, folded = (replace(result, settings=settings).plot().spec for settings in ({}, {"folds": 10}))
+    assert "single folds" in " ".join(folded["title"]["subtitle"])
+    assert "single folds" not in " ".join(plain["title"]["subtitle"])
+    drawn = {frozenset(row) for rows in folded["datasets"].values() for row in rows if len(rows) == 20}
+    assert any("value" in keys for keys in drawn)
+    assert all(len(rows) < 20 for rows in plain["datasets"].values())
 
 
 def test_dependence_clusters_put_friends_side_by_side():

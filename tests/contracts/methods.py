@@ -72,6 +72,9 @@ METHODS = {
     ),
     "dependence": Method(Explainer.dependence),
     "clusters": Method(Explainer.clusters),
+    "clusters importance": Method(
+        Explainer.clusters, weighable=False, needs_y=True, options={"importance": True, "threshold": 0.1}
+    ),
     "shap": Method(Explainer.shap, options={"rows": 0}),
     "shap rows": Method(Explainer.shap, weighable=False, options={"rows": range(4)}),
     "shap interactions": Method(
@@ -138,5 +141,24 @@ METHODS = {
         weighable=False,
         needs_y=True,
         options={"p_values": 5, "loss": "mae", "refit": fit, "repeats": 2},
+    ),
+    "interactions": Method(Explainer.interactions, ("temp", "hum")),
+    "interactions with a category": Method(
+        Explainer.interactions, ("season", "temp"), options={"normalize": False}
+    ),
+    "interactions all": Method(Explainer.interactions, options={"against": "all"}),
+    "interactions triple": Method(
+        Explainer.interactions, ("temp", "hum", "work"), options={"against": "triples"}
+    ),
+    "importance sage": Method(Explainer.importance, needs_y=True, options={"method": "sage"}),
+    "importance sage sampled": Method(
+        Explainer.importance,
+        weighable=False,
+        needs_y=True,
+        sampled=True,
+        options={"method": "sage", "budget": 40_000},
+    ),
+    "importance sage without y": Method(
+        Explainer.importance, options={"method": "sage", "loss": "variance"}
     ),
 }

@@ -81,7 +81,7 @@ def test_overlap_of_the_first():
 def test_words_name_agreement_and_the_first():
     same = comparison(part("permutation", [3.0, 2.0, 1.0]), part("shap", [3.0, 2.0, 1.0]))
     assert same.text() == (
-        "permutation and shap all find a most important.\nThe orders of permutation and shap agree (Kendall's tau 1)."
+        "permutation and shap both find a most important.\nThe orders of permutation and shap agree (Kendall's tau 1)."
     )
     three = comparison(*(part(name, [3.0, 2.0, 1.0]) for name in ("permutation", "shap", "pdp")))
     assert "The orders of all of them agree (Kendall's tau 1)." in three.text()
@@ -90,6 +90,13 @@ def test_words_name_agreement_and_the_first():
     )
     assert "by pdp c, b and a" in other.text()
     assert "contradict each other (-1)" in other.text()
+
+
+def test_words_do_not_name_a_first_where_nothing_matters():
+    nothing = comparison(part("permutation", [0.0, 0.0]), part("shap", [0.0, 0.0]))
+    assert nothing.text().startswith("permutation and shap find no feature important.")
+    one = comparison(part("permutation", [1.0, 0.0]), part("drop", [-1.0, 0.0]))
+    assert one.text().startswith("Most important by permutation a and b.\ndrop finds no feature important.")
 
 
 def test_the_table_is_tidy_and_in_order():

@@ -987,6 +987,21 @@ def features_that_replace_each_other_in_a_fit():
     return ex.importance(method="drop"), (0.9 * X[:, 0].var(), 1.1 * X[:, 0].var())
 
 
+@fires("shared-importance")
+def features_that_share_in_every_fold():
+    # Both together are the whole prediction: permuting it gives twice its variance.
+    X = together()
+    y = X[:, 0] + X[:, 1]
+    ex = Explainer(LinearRegression().fit(X, y), X, y)
+    return ex.importance(folds=4), (1.8 * y.var(), 2.2 * y.var())
+
+
+@silent("shared-importance")
+def features_that_share_nothing_in_any_fold():
+    X, y = first_and_noise()
+    return Explainer(LinearRegression().fit(X, y + X[:, 1]), X, y + X[:, 1]).importance(folds=4)
+
+
 @silent("shared-importance")
 def features_that_do_not_replace_each_other():
     X, y = first_and_noise()
@@ -998,3 +1013,131 @@ def a_group_dropped_as_one():
     X = together()
     y = X[:, 0] + 0.1 * sample()[:, 0]
     return Explainer(LinearRegression().fit(X, y), X, y, groups={"both": [0, 1]}).importance(method="drop")
+
+
+# -- Friedman's H -----------------------------------------------------------------------------------
+
+
+def independent_three(n=120, seed=0):
+    """Three independent features."""
+    return np.random.default_rng(seed).normal(size=(n, 3))
+
+
+def product_beside_a_line(X):
+    return 100 * X[:, 2] + X[:, 0] * X[:, 1]
+
+
+@fires("weak-joint-effect")
+def a_product_beside_a_large_effect():
+    return Explainer(product_beside_a_line, independent_three()).interactions(rows=120), (0.9, 1.1)
+
+
+@silent("weak-joint-effect")
+def a_product_that_matters():
+    return Explainer(lambda X: X[:, 2] + X[:, 0] * X[:, 1], independent_three()).interactions(rows=120)
+
+
+@silent("weak-joint-effect")
+def a_product_in_units_of_the_prediction():
+    return Explainer(product_beside_a_line, independent_three()).interactions(rows=120, normalize=False)
+
+
+def always_equal(curve):
+    X = np.repeat([[-1.0, -1.0], [0.0, 0.0], [1.0, 1.0]], 10, axis=0)
+    return Explainer(lambda X: curve * X[:, 0] ** 2 - X[:, 0] * X[:, 1], X)
+
+
+@fires("above-one")
+def effects_that_cancel():
+    return always_equal(0.5).interactions(), 2.0  # what is left of x^2 is a half of it
+
+
+@silent("above-one")
+def effects_that_do_not_cancel():
+    return always_equal(-0.5).interactions()
+
+
+@fires("rows-sampled")
+def a_quarter_of_the_rows():
+    return Explainer(times, sample()).interactions(rows=100), 4.0
+
+
+@silent("rows-sampled")
+def all_rows():
+    return Explainer(times, sample()).interactions(rows=400)
+
+
+@fires("imprecise")
+def an_interaction_in_two_rows():
+    X = sample(60)
+    X[:2] = 12.0
+    return Explainer(lambda X: plus(X) + times(X) * (X[:, 0] > 5), X).interactions(), (0.5, 10.0)
+
+
+@silent("imprecise")
+def an_interaction_everywhere():
+    return Explainer(times, sample()).interactions(rows=400)
+
+
+@fires("training-data")
+def interactions_tested_on_training_data():
+    X = independent_three(150)
+    y = X[:, 0] + np.random.default_rng(1).normal(size=150)
+    model = GradientBoostingRegressor(n_estimators=400, max_depth=5, random_state=0).fit(X, y)
+    return Explainer(model, X, y).interactions(p_values=True), (0.0, 0.02)
+
+
+@silent("training-data")
+def interactions_tested_on_held_out_data():
+    X = independent_three(300)
+    y = X[:, 0] + np.random.default_rng(1).normal(size=300)
+    model = GradientBoostingRegressor(n_estimators=400, max_depth=5, random_state=0).fit(X[:150], y[:150])
+    return Explainer(model, X[150:], y[150:]).interactions(p_values=True)
+
+
+# -- SAGE -------------------------------------------------------------------------------------------
+
+
+@fires("imprecise")
+def sage_from_few_coalitions_of_a_game_of_six():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 12))
+
+    def rough(Z):
+        return np.sign(np.prod(Z[:, :6], axis=1)) + Z[:, 6]
+
+    y = rough(X) + rng.normal(size=2000)
+    return Explainer(rough, X, y).importance(method="sage", budget=6_000), (0.5, 1e9)
+
+
+@silent("imprecise")
+def sage_of_all_coalitions():
+    return Explainer(times, sample(), times(sample())).importance(method="sage")
+
+
+@fires("shared-importance")
+def sage_of_two_features_that_go_together():
+    X = together()
+    y = X[:, 0] + np.random.default_rng(3).normal(size=len(X))
+    return Explainer(lambda Z: plus(Z) / 2, X, y).importance(method="sage"), (0.3, 2.0)
+
+
+@silent("shared-importance")
+def sage_of_independent_features():
+    return Explainer(plus, sample(), plus(sample())).importance(method="sage")
+
+
+@fires("training-data")
+def sage_of_a_perfect_model():
+    return Explainer(plus, sample(), plus(sample())).importance(method="sage"), (0.0, 1e-9)
+
+
+@silent("training-data")
+def sage_of_a_model_that_errs():
+    y = plus(sample()) + np.random.default_rng(4).normal(size=400)
+    return Explainer(plus, sample(), y).importance(method="sage")
+
+
+@fires("off-data")
+def sage_mixes_two_features_that_go_together():
+    return Explainer(plus, together(), plus(together())).importance(method="sage"), (0.6, 1.0)

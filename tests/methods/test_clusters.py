@@ -182,3 +182,61 @@ def test_few_rows():
         "few-rows-for-clusters"
     ].value == pytest.approx(1.96 / np.sqrt(11))
     assert "few-rows-for-clusters" not in codes(Explainer(first, X).clusters(threshold=0.6))
+
+
+def test_two_rows_are_said_to_prove_nothing():
+    X = np.array([[0.0, 1.0], [1.0, 0.0]])
+    (few,) = [c for c in Explainer(first, X).clusters().caveats if c.code == "few-rows-for-clusters"]
+    assert few.message == "With 2 rows even unrelated features may go together completely."
+    assert few.value == 1.0
+
+
+# -- clusters as wholes ------------------------------------------------------------------------------
+
+
+def test_the_importance_of_clusters_is_that_of_their_groups():
+    X = scene()
+    y = X["temp"] + X["felt"] + X["wind"]
+    model = lambda X: X["temp"] + X["felt"] + X["wind"]  # noqa: E731
+    found = Explainer(model, X, y).clusters(importance=True)
+    grouped = Explainer(model, X, y, groups=found.groups).importance()
+    assert found.importance.feature_names == grouped.feature_names
+    np.testing.assert_array_equal(found.importance.values, grouped.values)
+    assert [list(members) for members in found.importance.members] == found.members
+    assert Explainer(model, X, y).clusters().importance is None
+
+
+def test_a_cluster_has_what_its_members_hide_from_each_other():
+    """Copies: f = (x1 + x2) / 2. Alone each has 2 var / 4, together 2 var(x)."""
+    x = np.random.default_rng(0).normal(size=2000)
+    X = np.column_stack([x, x, np.random.default_rng(1).normal(size=2000)])
+    ex = Explainer(lambda X: (X[:, 0] + X[:, 1]) / 2, X, x)
+    joint = ex.clusters(importance=True).importance
+    assert joint.feature_names == ("x0 + x1", "x2")
+    assert joint.values[0] == pytest.approx(2 * x.var(), rel=0.1)
+    assert joint.values[0] == pytest.approx(4 * ex.importance().values[0], rel=0.1)
+    assert joint.values[1] == 0
+
+
+def test_groups_of_the_caller_do_not_change_the_clusters_or_their_importance():
+    X = scene()
+    model = lambda X: X["temp"] + X["wind"]  # noqa: E731
+    plain = Explainer(model, X).clusters(importance=True)
+    grouped = Explainer(model, X, groups={"both": ["temp", "wind"]}).clusters(importance=True)
+    assert grouped.members == plain.members
+    np.testing.assert_array_equal(grouped.importance.values, plain.importance.values)
+
+
+def test_the_importance_of_clusters_is_told_tabled_and_stored(tmp_path):
+    X = scene()
+    found = Explainer(lambda X: X["temp"] + 2 * X["wind"], X).clusters(importance=True)
+    assert (
+        "As wholes: Importance by permutation (share of prediction variance). Most important: wind + gust"
+        in found.text()
+    )
+    frame = found.frame().set_index("feature")
+    assert frame.loc["wind", "cluster_importance"] == frame.loc["gust", "cluster_importance"] > frame.loc["temp", "cluster_importance"] > frame.loc["day", "cluster_importance"] == 0  # fmt: skip
+    assert pellucid.load(found.save(tmp_path / "clusters.json")) == found
+    assert found.cost.model_rows > 0
+    with pytest.raises(pellucid.InputError, match="importance='yes'"):
+        Explainer(first, X[["temp"]]).clusters(importance="yes")

@@ -22,8 +22,10 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from pellucid.data import Data
 from pellucid.errors import InputError, ModelError
 from pellucid.models import Predictor
-from pellucid.models.refit import Reduction, cloned, in_parallel, refitter
+from pellucid.models.clone import cloned
+from pellucid.models.refit import Reduction, refitter
 from pellucid.runner import Run
+from pellucid.runner.parallel import in_parallel
 
 ROWS = np.arange(0, 150, 2)
 

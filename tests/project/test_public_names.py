@@ -19,7 +19,7 @@ SIGNATURES = {
     "importance": "method loss compare repeats scheme p_values grid holdout folds refit budget tolerance",
     "interactions": "features method against normalize p_values rows",
     "decompose": "method order features grid density",
-    "clusters": "threshold",
+    "clusters": "threshold importance",
     "dependence": "",
     "breakdown": "row order interactions",
     "shap": "rows method game budget tolerance interactions scale conditional sparse proxy",

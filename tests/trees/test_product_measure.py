@@ -1,5 +1,7 @@
 """Trees under a product measure, against every combination of values."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -124,6 +126,18 @@ def test_uniform_levels_and_a_step():
     np.testing.assert_allclose(parts.variance, p * (1 - p) * jump**2)
     np.testing.assert_allclose(parts.first[split], parts.variance)
     np.testing.assert_allclose(parts.total[1 - split], 0)
+
+
+def test_a_threshold_that_nothing_is_below():
+    # NaN: no number goes left, missing values as the node says
+    rng = np.random.default_rng(1)
+    ensemble = random_ensemble(rng, n_features=2, n_trees=3, depth=3, categorical=0.0, early=0.0)
+    threshold = np.where(ensemble.nodes.feature == 0, np.nan, ensemble.nodes.threshold)
+    ensemble = replace(ensemble, nodes=replace(ensemble.nodes, threshold=threshold))
+    matrix = np.array([[0.3, -1.0], [np.nan, 0.2], [-5.0, 2.0]])
+    players, weights = np.arange(2), np.ones(3)
+    shares = Shares.of_rows(ensemble, matrix, weights, players)
+    assert_parts(ensemble, shares, *combined(ensemble, matrix, weights, players))
 
 
 def test_first_order_needs_no_pairs_and_is_the_same():

@@ -12,12 +12,14 @@ from altair.typing import ChartType
 from pellucid.charts import theme
 from pellucid.charts.comparison_options import ClusterOptions
 from pellucid.charts.layout import titled
-from pellucid.charts.scales import Row, data, level_axis, tooltips
+from pellucid.charts.scales import Row, data, level_axis, limits_of, plain, tooltips, value_axis
 from pellucid.charts.text import caveat_note, level_names
-from pellucid.explanations import Clusters
+from pellucid.explanations import Clusters, Importance
 from pellucid.explanations.words import number, percent
 
 _STEP = 20.0
+_THICK = 0.7  # of a step, a bar
+_BARS = 180.0
 _LEAF = 1.0  # a feature goes together with itself completely
 
 
@@ -78,6 +80,33 @@ def leaf_data(result: Clusters, shown: list[int], labels: list[str]) -> list[Row
     ]
 
 
+def joint_data(result: Clusters, shown: list[int]) -> list[Row]:
+    """One row per cluster shown: its importance as a whole, beside its features."""
+    found = result.importance
+    if found is None:
+        return []
+    rows: list[Row] = []
+    for c in dict.fromkeys(int(result.labels[j]) for j in shown):
+        middle = float(np.mean([i + 0.5 for i, j in enumerate(shown) if result.labels[j] == c]))
+        value, low, high = plain([part[c] for part in (found.values, found.low, found.high)])
+        known = low is not None and high is not None
+        rows.append(
+            {
+                "y": middle - _THICK / 2,
+                "y2": middle + _THICK / 2,
+                "middle": middle,
+                "value": value,
+                "low": low if known else None,
+                "high": high if known else None,
+                "neutral": found.neutral,
+                "cluster_text": ", ".join(result.members[c][:12]),
+                "value_text": number(np.nan if value is None else value),
+                "interval_text": f"{number(low)} to {number(high)}" if known else "unknown",
+            }
+        )
+    return rows
+
+
 def body(result: Clusters, options: ClusterOptions) -> ChartType:
     """The Altair chart of clusters."""
     shown = shown_features(result, options.max_display)
@@ -107,7 +136,12 @@ def body(result: Clusters, options: ClusterOptions) -> ChartType:
         x=x, y=alt.Y("y", **y), tooltip=tips
     )
     tree = alt.layer(*_branches(branch_data(result, shown), x, y), _threshold(result), dots)
-    chart = alt.layer(tree, named).resolve_scale(y="independent").properties(width=width, height=height)
+    chart: ChartType = (
+        alt.layer(tree, named).resolve_scale(y="independent").properties(width=width, height=height)
+    )
+    if result.importance is not None:
+        beside = _importances(joint_data(result, shown), result.importance, y, height)
+        chart = alt.hconcat(chart, beside, spacing=14).resolve_scale(color="independent")
     more = len(result.labels) - len(shown)
     notes = [
         f"cut at {number(result.threshold)}; dot: stands for its cluster",
@@ -130,6 +164,24 @@ def _branches(rows: list[Row], x: alt.X, y: Mapping[str, Any]) -> list[alt.Chart
         apart.mark_rule(color=theme.FAINT, strokeWidth=1.5).encode(**place),
         joined.mark_rule(strokeWidth=2.2, strokeCap="round").encode(**place, color=colour),
     ]
+
+
+def _importances(rows: list[Row], found: Importance, y: Mapping[str, Any], height: float) -> ChartType:
+    """A bar for every cluster, in the middle of its features."""
+    tips = tooltips(
+        ("cluster", "cluster_text"), ("importance", "value_text"), ("95% interval", "interval_text")
+    )
+    limits = limits_of(found.values, found.low, found.high, [found.neutral])
+    x = value_axis(f"importance as a whole: {found.measured}", limits, _BARS)
+    known = alt.Chart(data([row for row in rows if row["value"] is not None]))
+    bars = known.mark_rect(color=theme.MAIN, opacity=0.75).encode(
+        x=alt.X("value", **x), x2="neutral", y=alt.Y("y", **y), y2="y2", tooltip=tips
+    )
+    sure = alt.Chart(data([row for row in rows if row["low"] is not None]))
+    lines = sure.mark_rule(color=theme.INK, strokeWidth=1.5).encode(
+        x=alt.X("low", **x), x2="high", y=alt.Y("middle", **y), tooltip=tips
+    )
+    return alt.layer(bars, lines).properties(width=_BARS, height=height)
 
 
 def _threshold(result: Clusters) -> alt.Chart:

@@ -32,6 +32,7 @@ from pellucid.explanations.words import number, value_name
 
 _CELLS = 24  # along a numeric feature of a heat map, about
 _MOST_CELLS = 60
+_MOST_LEVELS = 30
 _USUAL = 0.02  # share of the entries at each end that may lie beyond the colours
 Size = tuple[float, float]
 
@@ -61,17 +62,32 @@ def curve_rows(component: Component, k: int, scale: str) -> list[Row]:
 
 
 def bar_rows(component: Component, k: int, scale: str) -> list[Row]:
-    """One row per level, missing last."""
-    values = component.table[:, k]
+    """One row per level, missing last; of very many levels, those with the largest effects."""
+    values, names = component.table[:, k], entry_names(component.axes[0])
     return [
         {
-            "level": label,
-            "value": float(value),
+            "level": names[i],
+            "value": float(values[i]),
             "zero": 0.0,
-            "value_text": shown(float(value), scale, change=True),
+            "value_text": shown(float(values[i]), scale, change=True),
         }
-        for label, value in zip(entry_names(component.axes[0]), values, strict=True)
+        for i in drawn_levels(component, 0, k)
     ]
+
+
+def drawn_levels(component: Component, d: int, k: int) -> list[int]:
+    """Entries along a feature's levels, missing last: all, or of very many those where the component is largest."""
+    others = tuple(axis for axis in range(component.table.ndim - 1) if axis != d)
+    size = np.square(component.table[..., k]).mean(axis=others)
+    return sorted(np.argsort(-size, kind="stable")[:_MOST_LEVELS].tolist())
+
+
+def _level_axis(component: Component, d: int, k: int, pixels: float, **more: Any) -> dict[str, Any]:
+    """The axis of the levels that are drawn, which says how many these are if not all."""
+    axis, drawn = component.axes[d], drawn_levels(component, d, k)
+    names = entry_names(axis)
+    some = f" ({len(drawn)} of {len(names):,} levels)" if len(drawn) < len(names) else ""
+    return level_axis(axis.name + some, [names[i] for i in drawn], pixels, labelLimit=90, **more)
 
 
 def entry_names(axis: Axis) -> list[str]:
@@ -81,7 +97,7 @@ def entry_names(axis: Axis) -> list[str]:
 
 def heat_rows(component: Component, k: int, scale: str, fixed: FloatArray | None = None) -> list[Row]:
     """One row per cell of the map of the first two features, with the value in its middle; the third is ``fixed``."""
-    first, second = (_cells(axis) for axis in component.axes[:2])
+    first, second = (_cells(component, d, k) for d in (0, 1))
     index = np.indices((len(first[0]), len(second[0]))).reshape(2, -1)
     codes = [first[0][index[0]], second[0][index[1]]]
     if fixed is not None:
@@ -140,11 +156,13 @@ def _edges(axis: Axis) -> FloatArray:
     return np.concatenate([[low], points, [max(high, points[-1]) if len(points) else high]])
 
 
-def _cells(axis: Axis) -> tuple[FloatArray, list[Row]]:
+def _cells(component: Component, d: int, k: int) -> tuple[FloatArray, list[Row]]:
     """Codes in the middle of cells to colour, and per cell its ``from`` and ``to``, or its ``level``, and a text."""
+    axis = component.axes[d]
     if axis.kind == "levels":
         codes = np.append(axis.points, np.nan) if axis.missing else axis.points
-        return codes, [{"level": label, "text": label} for label in entry_names(axis)]
+        names, drawn = entry_names(axis), drawn_levels(component, d, k)
+        return codes[drawn], [{"level": names[i], "text": names[i]} for i in drawn]
     edges = _edges(axis)
     if len(edges) > _MOST_CELLS + 1:
         edges = np.linspace(edges[0], edges[-1], _MOST_CELLS + 1)
@@ -216,7 +234,7 @@ def _missing(component: Component, k: int, scale: str, y: Any) -> list[alt.Chart
 
 def _bars(component: Component, k: int, scale: str, size: Size, y: Any, limits: Limits) -> ChartType:
     axis = component.axes[0]
-    x = level_axis(axis.name, entry_names(axis), size[0], labelAngle=-40, labelLimit=90)
+    x = _level_axis(component, 0, k, size[0], labelAngle=-40)
     tips = tooltips((axis.name, "level"), ("effect", "value_text"))
     bars = alt.Chart(data(bar_rows(component, k, scale))).mark_bar(color=theme.MAIN, opacity=0.75)
     bars = bars.encode(x=channel("x", "level", x), y=alt.Y("value", **y), y2="zero", tooltip=tips)
@@ -234,10 +252,7 @@ def pair_view(
 ) -> ChartType:
     """The component of two features (of three, the last at a fixed code), coloured from ``-far`` to ``far``."""
     axes = component.axes[:2]
-    x, y = (
-        _map_axis(axis, pixels, slant=d == 0)
-        for d, (axis, pixels) in enumerate(zip(axes, size, strict=True))
-    )
+    x, y = (_map_axis(component, d, k, pixels) for d, pixels in enumerate(size))
     place = _map_place(axes, x, y)
     legend = alt.Legend(title=title, format=number_format((-far, far)), gradientLength=110)
     domain = alt.Scale(scheme=theme.DIVERGING, domain=[-far, far], domainMid=0, nice=False, clamp=True)
@@ -267,10 +282,10 @@ def pair_view(
     return alt.layer(*layers).properties(width=size[0], height=size[1])
 
 
-def _map_axis(axis: Axis, pixels: float, *, slant: bool) -> dict[str, Any]:
+def _map_axis(component: Component, d: int, k: int, pixels: float) -> dict[str, Any]:
+    axis = component.axes[d]
     if axis.kind == "levels":
-        more = {"labelAngle": -40} if slant else {}
-        return level_axis(axis.name, entry_names(axis), pixels, cells=True, labelLimit=90, **more)
+        return _level_axis(component, d, k, pixels, cells=True, **({} if d else {"labelAngle": -40}))
     edges = _places(axis, _edges(axis))
     return _number_axis(axis, (float(edges[0]), float(edges[-1])), pixels)
 
@@ -280,6 +295,8 @@ def _number_axis(axis: Axis, limits: Limits, pixels: float) -> dict[str, Any]:
     properties = feature_axis(axis.name, axis.feature_kind, limits, pixels)
     if axis.feature_kind != "date":
         properties["axis"].tickCount = max(4, round(pixels / 70))
+    if axis.feature_kind == "integer":
+        properties["axis"].tickMinStep = 1
     return properties
 
 

@@ -70,7 +70,10 @@ def _more(importance: Importance, j: int, k: int) -> Row:
         p = float(
             _of(importance.p_values, k)[j] if importance.p_values.ndim == 2 else importance.p_values[j]
         )
-        end = np.nanmax([_of(importance.high, k)[j], _of(importance.values, k)[j], importance.neutral])
+        dots = _of_repeats(importance, k)[j] if importance.folds else []
+        end = np.nanmax(
+            [_of(importance.high, k)[j], _of(importance.values, k)[j], importance.neutral, *dots]
+        )
         row |= {
             "p_text": f"p = {number(p)}",
             "chance": bool(not p < _SIGNIFICANT),
@@ -156,11 +159,21 @@ def _view(
         if row["output"] == output
     ]
     neutral = alt.Chart(data([{}])).mark_rule(color=theme.MUTED).encode(x=alt.datum(first.neutral))
-    layers = _bars(rows, first, x, y) if len(sets) == 1 else _points(sets, rows, names, output, x, y)
+    layers = (
+        _bars(rows, first, x, y, _fold_dots(first, names, output))
+        if len(sets) == 1
+        else _points(sets, rows, names, output, x, y)
+    )
     return alt.layer(*layers, neutral).properties(width=width, height=height)
 
 
-def _bars(rows: list[Row], importance: Importance, x: Any, y: alt.Y) -> list[alt.Chart]:
+def _fold_dots(importance: Importance, names: list[str], output: str) -> list[Row]:
+    """The values of single folds, where models were fitted to folds."""
+    found = repeat_data(importance, "", names) if importance.folds else []
+    return [row for row in found if row["output"] == output]
+
+
+def _bars(rows: list[Row], importance: Importance, x: Any, y: alt.Y, dots: list[Row]) -> list[alt.Chart]:
     tips = _tips(importance, [])
     known = alt.Chart(data([row for row in rows if row["value"] is not None])).encode(y=y, tooltip=tips)
     sure = alt.Chart(data([row for row in rows if row["low"] is not None])).encode(y=y, tooltip=tips)
@@ -178,6 +191,11 @@ def _bars(rows: list[Row], importance: Importance, x: Any, y: alt.Y) -> list[alt
             )
         )
     layers.append(sure.mark_rule(color=theme.INK, strokeWidth=1.5).encode(x=alt.X("low", **x), x2="high"))
+    if dots:
+        single = alt.Chart(data(dots)).mark_point(filled=True, size=16, color=theme.INK, opacity=0.55)
+        layers.append(
+            single.encode(y=y, x=alt.X("value", **x), tooltip=tooltips(("one fold", "value_text")))
+        )
     if importance.p_values is not None:
         tested = alt.Chart(data(rows)).mark_text(align="left", dx=5, fontSize=11, color=theme.MUTED)
         layers.append(
@@ -246,7 +264,11 @@ def _value_title(importance: Importance) -> str:
 
 def _notes(importance: Importance, sets: Sets, names: list[str]) -> list[str]:
     more = len({name for _, result in sets for name in result.feature_names}) - len(names)
-    notes = [f"{more} more feature{'s' if more > 1 else ''} not shown"] if more else []
+    ways = {result.way for _, result in sets}
+    notes = [f"by {importance.way}"] if importance.way and len(ways) == 1 else []
+    notes += [f"{more} more feature{'s' if more > 1 else ''} not shown"] if more else []
+    if importance.folds and len(sets) == 1:
+        notes.append("dots: single folds")
     if importance.first is not None and len(sets) == 1:
         notes.append("dark: the feature alone, pale: with its interactions")
     if importance.p_values is not None and len(sets) == 1:
@@ -261,9 +283,9 @@ def _limits(sets: Sets, names: list[str]) -> Limits:
     for label, result in sets:
         kept = [j for j, name in enumerate(result.feature_names) if name in names]
         parts += [part[kept] for part in (result.values, result.low, result.high)]
-        if label:
+        if label or result.folds:
             parts.append(result.repeats[kept])
-        elif result.first is not None:
+        if not label and result.first is not None:
             parts.append(result.first[kept])
     low, high = limits_of(*parts, [sets[0][1].neutral])
     tested = len(sets) == 1 and sets[0][1].p_values is not None

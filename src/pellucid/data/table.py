@@ -83,6 +83,10 @@ class Data:
             y=None if self.y is None else self.y[rows],
         )
 
+    def regrouped(self, groups: Mapping[str, tuple[int, ...]]) -> Data:
+        """The same table with other groups of columns that act as one."""
+        return replace(self, schema=replace(self.schema, groups=dict(groups)))
+
     def spread(self, limit: int) -> IntArray:
         """At most ``limit`` row positions, evenly spaced: the rows that quick checks look at."""
         if len(self) <= limit:

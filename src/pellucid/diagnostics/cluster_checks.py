@@ -70,8 +70,14 @@ def _few_rows(result: Clusters, data: Data) -> Iterator[Caveat]:
     if chance > result.threshold and len(result.labels) > 1:
         yield Caveat(
             code="few-rows-for-clusters",
-            message=f"With {number(size)} rows even unrelated features have an association above {number(chance)} in one of twenty pairs.",
-            value=chance,
+            message=f"With {number(size)} rows even unrelated features {_by_chance(chance)}.",
+            value=min(chance, 1.0),
             threshold=result.threshold,
             advice="Give more rows or a higher threshold.",
         )
+
+
+def _by_chance(chance: float) -> str:
+    if chance >= 1:
+        return "may go together completely"
+    return f"have an association above {number(chance)} in one of twenty pairs"

@@ -12,7 +12,7 @@ from pellucid.diagnostics.general import general_caveats
 from pellucid.diagnostics.off_data import off_data_caveat
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.decomposition import Decomposition
-from pellucid.explanations.words import listed, number, percent
+from pellucid.explanations.words import listed, percent
 from pellucid.models import Predictor
 from pellucid.runner import Run
 
@@ -83,9 +83,13 @@ def _left_over(found: Decomposition) -> Iterator[Caveat]:
     if found.order < named:
         reasons.append("in interactions of more features")
         advice = f"ask for order={found.order + 1}" if found.order < 3 else "ask shap() about single rows"
+    elsewhere, residual = "", float(found.stacked("residual")[k])
+    if found.density == "uniform" and left > 3 * residual + _LEFT:
+        elsewhere = f" Over equally likely values only {percent(residual)} is left: the rows crowd where such values are rare."
+        advice = "use method='generalized' or method='ale', which look where the rows are"
     yield Caveat(
         code="left-over",
-        message=f"Order {found.order} leaves {percent(min(left, 1.0))} of the variance of the predictions{where} unexplained: it is {', '.join([*reasons, ''])}{'or ' if reasons else ''}between the points of the grid.",
+        message=f"Order {found.order} leaves {percent(min(left, 1.0))} of the variance of the predictions{where} unexplained: it is {', '.join([*reasons, ''])}{'or ' if reasons else ''}between the points of the grid.{elsewhere}",
         value=left,
         threshold=_LEFT,
         advice=f"Do not read the components as the whole model; {advice}.",
@@ -109,11 +113,17 @@ def _few_rows(data: Data, found: Decomposition) -> Iterator[Caveat]:
     if found.density == "data" and size < _ROWS:
         yield Caveat(
             code="few-rows",
-            message=f"Averages, shares and R2 rest on {number(size)} rows.",
+            message=f"Averages, shares and R2 rest on {_rows(len(data), size)}.",
             value=_ROWS / size,
             threshold=1.0,
             advice="Give more rows of data: with others the shares may differ.",
         )
+
+
+def _rows(n: int, size: float) -> str:
+    """``2 rows``, or where weights make them count for fewer, ``weighted rows that count for 41 rows``."""
+    said = f"{round(size):,} row{'s' if round(size) != 1 else ''}"
+    return said if size >= n - 0.5 else f"weighted rows that count for {said}"
 
 
 def _unsteady(found: Decomposition) -> Iterator[Caveat]:

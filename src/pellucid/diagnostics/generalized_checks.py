@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.diagnostics.decomposition_checks import decomposition_caveats
 from pellucid.diagnostics.off_data import associations, off_data_caveat
@@ -18,7 +17,11 @@ from pellucid.runner import Run
 
 _MIXED = 0.9
 _WORTH = 0.01  # of the variance: smaller parts may mix
+_LOOKED_AT = 12  # components, the largest
 _OPTIMISM = 0.02
+_ROOM = 0.1  # rows that are not used up, as a share: with fewer, R2 says nothing
+
+_FEWER = "Give more rows, fewer features (features=[...]), order=1 or a smaller grid."
 
 
 def generalized_caveats(
@@ -30,43 +33,58 @@ def generalized_caveats(
     columns: tuple[int, ...],
     rows: int,
     parameters: float,
-    mixing: FloatArray,
+    mixing: Callable[[int], float],
 ) -> tuple[Caveat, ...]:
     """Everything known against this decomposition on these data.
 
-    ``mixing`` is for each main effect the share that other features can say; ``parameters`` the effective number of coefficients fitted to
+    ``mixing`` gives for a component the share that parts of other features can say; ``parameters`` the effective number of coefficients fitted to
     so many different ``rows``.
     """
     if not run.checks:
         return ()
     caveats = list(decomposition_caveats(predictor, data, run, found))
-    caveats.extend(_mixed(found, columns, mixing))
+    with run.checking():
+        caveats.extend(_mixed(found, mixing))
     if found.density == "data":
-        caveats.extend(_too_good(found, rows, parameters))
+        caveats.extend(_too_good(found, data, columns, rows, parameters))
     if found.density == "uniform":
         caveats.extend(_uniform(data, columns, run))
     return tuple(caveats)
 
 
-def _mixed(found: Decomposition, columns: tuple[int, ...], mixing: FloatArray) -> Iterator[Caveat]:
-    shares = np.abs(found.stacked()[: len(columns)]).max(axis=-1)
-    mixing = np.where(shares > _WORTH, mixing, 0.0)
-    worst = int(mixing.argmax()) if mixing.size else 0
-    if mixing.size and mixing[worst] > _MIXED:
+def _mixed(found: Decomposition, mixing: Callable[[int], float]) -> Iterator[Caveat]:
+    """Of the largest components, the one that others can say best."""
+    shares = np.abs(found.stacked()).max(axis=-1)
+    said = {int(k): mixing(int(k)) for k in found.ranking[:_LOOKED_AT] if shares[k] > _WORTH}
+    worst = max(said, key=lambda k: said[k], default=0)
+    if said and said[worst] > _MIXED:
         name = found.components[worst].name
+        what = f"the main effect of {name}" if len(found.sets[worst]) == 1 else name
         yield Caveat(
             code="mixed-effects",
-            message=f"Functions of the other features can say {percent(float(mixing[worst]))} of the main effect of {name}: the data hardly tell which feature it belongs to.",
-            value=float(mixing[worst]),
+            message=f"Functions of the other features can say {percent(said[worst])} of {what}: the data hardly tell to which of them it belongs.",
+            value=said[worst],
             threshold=_MIXED,
-            advice="Read the main effects of features that go together as one, leave one of them out of features=, or use method='ale'.",
+            advice="Read such parts as one, leave one of them out of features=, or use method='ale'.",
             feature=name,
         )
 
 
-def _too_good(found: Decomposition, rows: int, parameters: float) -> Iterator[Caveat]:
+def _too_good(
+    found: Decomposition, data: Data, columns: tuple[int, ...], rows: int, parameters: float
+) -> Iterator[Caveat]:
     """R2 at rows that did not take part, by generalised cross-validation, against that at those that did."""
     room = max(1.0 - parameters / rows, 1.0 / rows)
+    possible = np.prod([float(max(data.schema.features[j].distinct, 1)) for j in columns])
+    if room < _ROOM and rows < possible:
+        yield Caveat(
+            code="too-many-coefficients",
+            message=f"{parameters:,.0f} coefficients were fitted to {rows:,} different rows: they can reproduce any predictions there, and say nothing about other rows.",
+            value=parameters / rows,
+            threshold=1.0 - _ROOM,
+            advice=_FEWER,
+        )
+        return
     lost = np.maximum(1.0 - np.atleast_1d(found.r2), 0.0)
     gap = float((lost / room**2 - lost).max(initial=0.0))
     if gap > _OPTIMISM:
@@ -80,7 +98,7 @@ def _too_good(found: Decomposition, rows: int, parameters: float) -> Iterator[Ca
             ),
             value=gap,
             threshold=_OPTIMISM,
-            advice="Give more rows, fewer features (features=[...]), order=1 or a smaller grid.",
+            advice=_FEWER,
         )
 
 

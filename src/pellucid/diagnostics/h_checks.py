@@ -9,7 +9,7 @@ import numpy as np
 from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.diagnostics.general import general_caveats
-from pellucid.diagnostics.importance_checks import _training_data
+from pellucid.diagnostics.importance_checks import training_data
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.interactions import Interactions
 from pellucid.explanations.words import number, percent
@@ -117,7 +117,7 @@ def _seen(predictor: Predictor, data: Data, run: Run) -> Iterator[Caveat]:
     loss = find_loss(None, predictor.task, predictor.raw_scale)
     with run.checking():
         raw = run.predict(predictor, data, full=True)
-    yield from _training_data(predictor, data, loss, loss(y, raw, data.weights), y)
+    yield from training_data(predictor, data, loss, loss(y, raw, data.weights), y)
 
 
 def _by_output(result: Interactions) -> tuple[FloatArray, FloatArray, FloatArray]:

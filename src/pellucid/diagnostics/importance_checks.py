@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
 from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.diagnostics.general import general_caveats
-from pellucid.diagnostics.off_data import associations, off_data_caveat
+from pellucid.diagnostics.off_data import off_data_caveat
+from pellucid.diagnostics.shared_importance import Joint, shared_importance
 from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.words import listed, number, percent
+from pellucid.explanations.words import number, percent
 from pellucid.losses import Loss
 from pellucid.models import Predictor
 from pellucid.models.outcome import constant_prediction, outcome_for
 from pellucid.runner import Run, Sweep
 
-_TOGETHER = 0.7
-_SHARED = 0.2
 _MEMORISED = 0.02
 _OVERFIT = 1.5
 _TOP = 5
 _BLIND_ROWS = 500
 _BLIND_SHARE = 0.1
-
-Joint = Callable[[tuple[int, ...]], float]
 
 
 def permutation_caveats(
@@ -35,6 +32,7 @@ def permutation_caveats(
     *,
     players: dict[str, tuple[int, ...]],
     values: FloatArray,
+    errors: FloatArray,
     compare: str,
     loss: Loss,
     baseline: float,
@@ -47,7 +45,7 @@ def permutation_caveats(
         return general_caveats(predictor, data, run)
     caveats = list(general_caveats(predictor, data, run))
     if data.y is not None:
-        caveats.extend(_training_data(predictor, data, loss, baseline, y))
+        caveats.extend(training_data(predictor, data, loss, baseline, y))
     if holdout is not None:
         with run.checking():
             caveats.extend(_overfitting(predictor, holdout, run, loss, baseline))
@@ -56,11 +54,16 @@ def permutation_caveats(
         if len(player) == 1:
             caveats.extend(off_data_caveat(data, player[0], run, method="permutation"))
     with run.checking():
-        caveats.extend(_shared_importance(data, run, players, values, compare, joint))
+        caveats.extend(
+            shared_importance(
+                data, run, players=players, values=values, errors=errors, compare=compare, joint=joint,
+                words="share their importance: permuted",
+            )
+        )  # fmt: skip
     return tuple(caveats)
 
 
-def _training_data(
+def training_data(
     predictor: Predictor, data: Data, loss: Loss, baseline: float, y: FloatArray
 ) -> Iterator[Caveat]:
     """A loss near zero looks like the data the model was fitted to."""
@@ -90,51 +93,6 @@ def _overfitting(
             threshold=_OVERFIT,
             advice="Take the importance from the held-out rows.",
         )
-
-
-def _shared_importance(
-    data: Data,
-    run: Run,
-    players: dict[str, tuple[int, ...]],
-    values: FloatArray,
-    compare: str,
-    joint: Joint,
-) -> Iterator[Caveat]:
-    """Features that go together hold the same information: their importance is larger than each one's."""
-    single = {
-        player[0]: value for player, value in zip(players.values(), values, strict=True) if len(player) == 1
-    }
-    neutral = 1.0 if compare == "ratio" else 0.0
-    strengths = associations(data, run)
-    for cluster in [] if strengths is None else _clusters(strengths, set(single)):
-        together = joint(cluster)
-        largest = max(single[j] for j in cluster)
-        if together - neutral > (1 + _SHARED) * max(largest - neutral, 0.0) + 1e-12:
-            names = [data.schema.names[j] for j in cluster]
-            yield Caveat(
-                code="shared-importance",
-                message=f"{listed(names)} go together and share their importance: permuted together they have {number(together)}, alone at most {number(largest)}.",
-                value=together,
-                threshold=largest,
-                advice="Read them as one group (groups=).",
-                feature=names[0],
-            )
-
-
-def _clusters(strength: FloatArray, allowed: set[int]) -> list[tuple[int, ...]]:
-    """Connected features whose association is strong."""
-    left, clusters = set(allowed), []
-    while left:
-        cluster, front = set(), [min(left)]
-        while front:
-            j = front.pop()
-            if j in left:
-                left.remove(j)
-                cluster.add(j)
-                front.extend(k for k in left if strength[j, k] >= _TOGETHER)
-        if len(cluster) > 1:
-            clusters.append(tuple(sorted(cluster)))
-    return clusters
 
 
 def pdp_importance_caveats(

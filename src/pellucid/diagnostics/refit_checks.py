@@ -9,23 +9,19 @@ import numpy as np
 from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.diagnostics.general import general_caveats, interrupted
-from pellucid.diagnostics.off_data import associations, off_data_caveat
+from pellucid.diagnostics.off_data import off_data_caveat
+from pellucid.diagnostics.shared_importance import Joint, shared_importance
 from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.words import listed, number, percent
+from pellucid.explanations.words import number, percent
 from pellucid.models import Predictor
 from pellucid.runner import Run
 
 _ANOTHER = 1.5
 _LACKING = 0.25
 _UNSTEADY = 0.5
-_TOGETHER = 0.7
-_SHARED = 0.2
-_CLUSTERS = 5
 _TOP = 5
 _LEVEL = 0.05
 _BY_HEART = 0.3
-
-Joint = Callable[[tuple[int, ...]], float]
 
 
 def fold_caveats(
@@ -34,11 +30,14 @@ def fold_caveats(
     run: Run,
     *,
     values: FloatArray,
+    errors: FloatArray,
     each: FloatArray,
+    compare: str,
     measure: str,
     given: float,
     refitted: float,
     lacking: float,
+    joint: Joint,
 ) -> tuple[Caveat, ...]:
     """Everything known against cross-validated permutation importance."""
     caveats = list(general_caveats(predictor, data, run))
@@ -52,6 +51,13 @@ def fold_caveats(
     for player in top:
         if len(player) == 1:
             caveats.extend(off_data_caveat(data, player[0], run, method="permutation"))
+    with run.checking():
+        caveats.extend(
+            shared_importance(
+                data, run, players=players, values=values, errors=errors, compare=compare, joint=joint,
+                words="share their importance: permuted",
+            )
+        )  # fmt: skip
     return tuple(caveats)
 
 
@@ -79,7 +85,12 @@ def drop_caveats(
     caveats.extend(_short(lacking))
     caveats.extend(_unsteady(list(players), each))
     with run.checking():
-        caveats.extend(_replaceable(data, run, players, values, errors, compare, joint))
+        caveats.extend(
+            shared_importance(
+                data, run, players=players, values=values, errors=errors, compare=compare, joint=joint,
+                words="replace each other: dropped",
+            )
+        )  # fmt: skip
     return tuple(caveats)
 
 
@@ -151,50 +162,6 @@ def _unsteady(names: list[str], each: FloatArray) -> Iterator[Caveat]:
             advice="Do not rank features by so few rows; use more rows, or a loss that single rows move less (mae, brier).",
             feature=names[j],
         )
-
-
-def _replaceable(
-    data: Data,
-    run: Run,
-    players: dict[str, tuple[int, ...]],
-    values: FloatArray,
-    errors: FloatArray,
-    compare: str,
-    joint: Joint,
-) -> Iterator[Caveat]:
-    """Features that go together replace each other in a fit: each looks useless, all together do not."""
-    strengths = associations(data, run)
-    if strengths is None:
-        return
-    place = {player[0]: p for p, player in enumerate(players.values()) if len(player) == 1}
-    neutral = 1.0 if compare == "ratio" else 0.0
-    for cluster in _clusters(strengths, sorted(place))[:_CLUSTERS]:
-        own = [place[j] for j in cluster]
-        largest, noise = float(values[own].max()), float(np.nan_to_num(errors[own]).max())
-        together = joint(cluster)
-        if run.interrupted:
-            return
-        if together - neutral > (1 + _SHARED) * max(largest - neutral, 0.0) + 2 * noise + 1e-12:
-            names = [data.schema.names[j] for j in cluster]
-            yield Caveat(
-                code="shared-importance",
-                message=f"{listed(names)} go together and replace each other: dropped together they have {number(together)}, alone at most {number(largest)}.",
-                value=together,
-                threshold=largest,
-                advice="Read them as one group (groups=).",
-                feature=names[0],
-            )
-
-
-def _clusters(strength: FloatArray, allowed: list[int]) -> list[tuple[int, ...]]:
-    """Connected features whose association is strong."""
-    from scipy.sparse.csgraph import connected_components  # on use: slow to import
-
-    if not allowed:
-        return []
-    count, label = connected_components(strength[np.ix_(allowed, allowed)] >= _TOGETHER, directed=False)
-    found = [tuple(np.array(allowed)[label == c].tolist()) for c in range(count)]
-    return [cluster for cluster in found if len(cluster) > 1]
 
 
 def _by_heart(noise: float, measure: str) -> Iterator[Caveat]:

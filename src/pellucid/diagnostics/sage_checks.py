@@ -9,8 +9,9 @@ import numpy as np
 from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.diagnostics.general import general_caveats
-from pellucid.diagnostics.importance_checks import _clusters, _training_data
+from pellucid.diagnostics.importance_checks import training_data
 from pellucid.diagnostics.off_data import associations, off_data_caveat
+from pellucid.diagnostics.shared_importance import as_one_group, strong_clusters
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.words import listed, number, percent
 from pellucid.losses import Loss
@@ -46,7 +47,7 @@ def sage_caveats(
     if run.interrupted:
         return tuple(caveats)
     if data.y is not None:
-        caveats.extend(_training_data(predictor, data, loss, baseline, y))
+        caveats.extend(training_data(predictor, data, loss, baseline, y))
     for i in np.argsort(-values, kind="stable")[:_TOP]:
         player = players[names[i]]
         if len(player) == 1:
@@ -100,7 +101,7 @@ def _shared(
         if len(player) == 1
     }
     strengths = associations(data, run)
-    for cluster in [] if strengths is None else _clusters(strengths, set(single)):
+    for cluster in [] if strengths is None else strong_clusters(strengths, single):
         together, largest = sum(single[j] for j in cluster), max(single[j] for j in cluster)
         if (
             together > (1 + _SHARED) * max(largest, 0.0) + 1e-12
@@ -112,6 +113,6 @@ def _shared(
                 message=f"{listed(names)} go together and what they tell is split between them: together they have {number(together)}, alone at most {number(largest)}.",
                 value=together,
                 threshold=largest,
-                advice="Read them as one group (groups=).",
+                advice=f"Read them as one group: {as_one_group(names)}.",
                 feature=names[0],
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,7 @@ class Clusters(Explanation):
     ``kept`` the share of the members' variance it explains; ``component`` is the share that the members' first principal
     component has, ``components`` how many of them keep 90%. ``merges`` are the joins from single features to one
     cluster: two clusters (features first, then joins, counted on), the distance ``1 - association``, the size.
+    ``importance`` is that of each cluster as a whole, in the order of the clusters, where it was asked for.
     """
 
     threshold: float
@@ -32,6 +34,7 @@ class Clusters(Explanation):
     kept: FloatArray
     component: FloatArray
     components: IntArray
+    importance: Importance | None = None
 
     @property
     def members(self) -> list[list[str]]:
@@ -47,9 +50,7 @@ class Clusters(Explanation):
         groups: dict[str, list[str]] = {}
         for members in self.members:
             if len(members) > 1:
-                name = (
-                    " + ".join(members) if len(members) <= 3 else f"{members[0]} + {len(members) - 1} more"
-                )
+                name = group_name(members)
                 while name in groups or name in self.feature_names:
                     name += "\u2032"
                 groups[name] = members
@@ -78,6 +79,16 @@ class Clusters(Explanation):
             "cluster": self.labels[order] + 1,
             "representative": np.array(self.feature_names, dtype=object)[chosen],
             "association": self.values[order, chosen],
+            **self._joint_columns(self.labels[order]),
+        }
+
+    def _joint_columns(self, cluster: IntArray) -> dict[str, AnyArray]:
+        """The importance of the whole cluster of each feature."""
+        if self.importance is None:
+            return {}
+        return {
+            "cluster_importance": self.importance.values[cluster],
+            "cluster_se": self.importance.se[cluster],
         }
 
     def findings(self) -> list[str]:
@@ -85,7 +96,8 @@ class Clusters(Explanation):
         count = len(self.representatives)
         if not several:
             return [
-                f"No two of the {len(self.labels)} features go together to {number(self.threshold)} or more."
+                f"No two of the {len(self.labels)} features go together to {number(self.threshold)} or more.",
+                *self._joint_words(),
             ]
         lines = [f"{len(self.labels)} features make {count} cluster{'s' if count > 1 else ''} at an association of {number(self.threshold)}."]  # fmt: skip
         for c in sorted(several, key=lambda c: -len(self.members[c]))[:5]:
@@ -99,4 +111,13 @@ class Clusters(Explanation):
             )
         if len(several) > 5:
             lines.append(f"{len(several) - 5} more clusters have several features.")
-        return lines
+        return [*lines, *self._joint_words()]
+
+    def _joint_words(self) -> list[str]:
+        """What the clusters are worth as wholes."""
+        return [] if self.importance is None else [f"As wholes: {self.importance.findings()[0]}"]
+
+
+def group_name(members: Sequence[str]) -> str:
+    """A name for features that act as one."""
+    return " + ".join(members) if len(members) <= 3 else f"{members[0]} + {len(members) - 1} more"

@@ -30,8 +30,9 @@ def findings(found: Decomposition) -> list[str]:
     for k, output in enumerate(found.output_names):
         prefix = f"{output}: " if len(found.output_names) > 1 else ""
         lines.append(prefix + " ".join(_of_output(found, k)))
-    # That variances do not add up is said with the shares.
-    lines += [check.words for check in found.checks if not check.holds and check.name != "variance sum"]
+    # That variances of components that overlap do not add up is said with the shares.
+    said = () if found.method == "anova" else ("variance sum",)
+    lines += [check.words for check in found.checks if not check.holds and check.name not in said]
     return lines
 
 
@@ -62,11 +63,16 @@ def reproduced(order: int, r2: float) -> str:
     """``Order 2 reproduces 97.3% of the variance of the predictions at the rows of the data.``"""
     if r2 >= 1.0 - 1e-9:
         return f"Order {order} reproduces the predictions at the rows of the data exactly."
-    share = "more than 99.9%" if r2 > 0.9995 else f"{100 * max(r2, 0.0):.1f}%"
+    if r2 <= 0.0:
+        return f"At the rows of the data order {order} comes no nearer to the predictions than their mean does."
+    share = "more than 99.9%" if r2 > 0.9995 else f"{100 * r2:.1f}%"
     return f"Order {order} reproduces {share} of the variance of the predictions at the rows of the data."
 
 
 def _overlap(found: Decomposition, shares: FloatArray, k: int) -> list[str]:
+    """Of parts that are not orthogonal; those of an ANOVA are, and shares that do not add up there are a check that fails."""
+    if found.method == "anova":
+        return []
     total = float(shares.sum() + found.stacked("residual")[k])
     if abs(total - 1.0) < _OVERLAP:
         return []

@@ -14,6 +14,14 @@ from pellucid.explanations.words import listed, number
 
 _MATTERS = 0.05  # of the largest importance
 _SIGNIFICANT = 0.05
+_ABOUT = 0.05  # a relative difference that is none
+# How a loss is changed; the other measures say what they are by their names.
+_WAYS = {
+    "permutation": "permutation",
+    "conditional": "permutation given the other features",
+    "drop": "fitting again without each feature",
+    "sage": "SAGE",
+}
 
 
 @stored
@@ -79,24 +87,73 @@ class Importance(Explanation):
         return {"feature": np.tile(names, len(self.output_names)), "output": outputs, **tidy}
 
     def findings(self) -> list[str]:
-        best = self.top(3)
-        overall = self._overall
-        said = [
-            f"{name} ({number(float(overall[j]))})" for name, j in zip(best, self.ranking, strict=False)
+        lines = [
+            f"Importance by {self.way or self.measure}{f' ({self.measured})' if self.way else ''}. {self._best()}"
         ]
-        how = f", {self.compare}" if self.compares_losses else ""
-        lines = [f"Importance by {self.measure}{how}. Most important: {listed(said)}."]
         idle = [self.feature_names[j] for j in self.ranking if self._indistinct(j)]
         if idle:
             verb = "is" if len(idle) == 1 else "are"
             lines.append(f"{listed(idle)} {verb} not distinguishable from no importance at all.")
-        if np.isfinite(self.joint) and self.compare == "difference" and self.method == "permutation":
-            total = float(np.nansum(self.values))
-            lines.append(
-                f"The values add up to {number(total)}; permuting all features together gives {number(self.joint)}. "
-                "Interactions count once for every feature in them, so the two need not agree."
-            )
-        return [*lines, *self._alone(), *self._tested()]
+        return [*lines, *self._harmful(), *self._sum(), *self._alone(), *self._tested()]
+
+    @property
+    def folds(self) -> int:
+        """How many folds the models were fitted for; 0 where none was fitted again."""
+        return int(self.settings.get("folds", 0))
+
+    @property
+    def way(self) -> str:
+        """What was done to the features, for measures that watch a loss; empty for the others."""
+        way = _WAYS.get(self.method, "")
+        return f"{way} in {self.folds} folds" if way and self.folds else way
+
+    @property
+    def measured(self) -> str:
+        """What the values are."""
+        if self.method == "sage":
+            return f"reduction of {self.measure}"
+        if not self.compares_losses or self.measure == "share of prediction variance":
+            return self.measure
+        return (
+            f"{self.measure} after / before" if self.compare == "ratio" else f"increase of {self.measure}"
+        )
+
+    def _best(self) -> str:
+        """The features that matter most."""
+        overall = self._overall
+        if not np.isfinite(overall).any():
+            return "No value is known."
+        best = [j for j in self.ranking[:3] if overall[j] > self.neutral]
+        said = [f"{self.feature_names[j]} ({number(float(overall[j]))})" for j in best]
+        return f"Most important: {listed(said)}." if said else "No feature is important."
+
+    def _harmful(self) -> list[str]:
+        """Features that the model would do better without."""
+        if self.method not in _WAYS or self.values.ndim > 1:
+            return []
+        harm = [self.feature_names[j] for j in self.ranking if self.high[j] < self.neutral]
+        if not harm:
+            return []
+        return [
+            f"Without {listed(harm)} the loss is smaller: what the model learns from {'it' if len(harm) == 1 else 'them'} does not hold on these rows."
+        ]
+
+    def _sum(self) -> list[str]:
+        """The sum of the values beside what permuting everything gives, and why they differ."""
+        if not (np.isfinite(self.joint) and self.compare == "difference" and self.method == "permutation"):
+            return []
+        total = float(np.nansum(self.values))
+        if len(self.values) < 2 or max(abs(total), abs(self.joint)) == 0.0:
+            return []
+        if abs(total - self.joint) <= _ABOUT * abs(self.joint):
+            why = "about the same"
+        elif total > self.joint:
+            why = "interactions count once for every feature in them"
+        else:
+            why = "while one feature is permuted, others that go together with it still tell what it did"
+        return [
+            f"The values add up to {number(total)}; permuting all features together gives {number(self.joint)}: {why}."
+        ]
 
     @property
     def compares_losses(self) -> bool:
@@ -126,6 +183,11 @@ class Importance(Explanation):
             return []
         p = self.p_values if self.p_values.ndim == 1 else self.p_values.min(axis=-1)
         sure = [self.feature_names[j] for j in self.ranking if p[j] < _SIGNIFICANT]
+        refits = int(self.settings.get("p_values", 0))
+        if refits and 1 / (1 + refits) >= _SIGNIFICANT:
+            return [
+                f"{refits} refits give no p-value below {number(1 / (1 + refits))}: too few to tell what is chance."
+            ]
         if not sure:
             return [f"No feature has a p-value below {_SIGNIFICANT}: all of this may be chance."]
         rest = "" if len(sure) == len(p) else "; the others may be chance"

@@ -100,13 +100,23 @@ class ImportanceComparison(Explanation):
         }
 
     def findings(self) -> list[str]:
-        first = {part.top(1)[0] for part in self.parts}
-        if len(first) == 1:
-            lines = [f"{listed(self.methods, 9)} all find {first.pop()} most important."]
+        return [*self._first_words(), *self._agreement_words()]
+
+    def _first_words(self) -> list[str]:
+        """What is most important by each method that finds anything important."""
+        some = (self.excess > 0).any(axis=0)
+        finding = [part for part, found in zip(self.parts, some, strict=True) if found]
+        others = [method for method, found in zip(self.methods, some, strict=True) if not found]
+        none = f"{listed(others, 9)} find{'s' if len(others) == 1 else ''} no feature important."
+        if not finding:
+            return [none]
+        first = {part.top(1)[0] for part in finding}
+        if len(first) == 1 and len(finding) > 1:
+            found = f"{listed([part.method for part in finding], 9)} {'all' if len(finding) > 2 else 'both'} find {first.pop()} most important."
         else:
-            said = [f"{part.method} {listed(part.top(3))}" for part in self.parts]
-            lines = [f"Most important by {'; by '.join(said)}."]
-        return [*lines, *self._agreement_words()]
+            said = [f"{part.method} {listed(part.top(3))}" for part in finding]
+            found = f"Most important by {'; by '.join(said)}."
+        return [found, none] if others else [found]
 
     def _agreement_words(self) -> list[str]:
         """The pairs of methods that agree most and least."""

@@ -67,15 +67,14 @@ def _interval(result: Interactions, s: int) -> str:
 
 
 def _other_scale(result: Interactions) -> list[str]:
-    """A normalised value hides how much is at stake: where the unnormalised order differs, say so."""
-    strength = result.strength if result.strength.ndim == 1 else result.strength.mean(axis=-1)
-    if not result.normalized or not np.isfinite(strength).any() or len(result.sets) < 2:
+    """Sets are named by their strength; where another has the largest share of its own effect, say so."""
+    if not result.normalized or not np.isfinite(result.overall).any() or len(result.sets) < 2:
         return []
-    best = int(np.nanargmax(strength))
-    if best == result.ranking[0] or not strength[best] > 0:
+    best = int(np.nanargmax(result.overall))
+    if best == result.ranking[0] or not result.overall[best] > 0:
         return []
     return [
-        f"In the units of the prediction, not as a share, {set_name(result.sets[best])} is the strongest ({number(float(strength[best]))})."
+        f"These are the strongest in the units of the prediction; as a share, {set_name(result.sets[best])} has the largest value ({number(float(result.overall[best]))})."
     ]
 
 

@@ -68,9 +68,16 @@ class Interactions(Explanation):
 
     @property
     def ranking(self) -> IntArray:
-        """Positions of the sets from the strongest to the weakest interaction; unknown ones last."""
-        order = np.argsort(-np.where(np.isnan(self.overall), -np.inf, self.overall), kind="stable")
-        return np.asarray(order, dtype=np.intp)
+        """Positions of the sets from the strongest to the weakest interaction; unknown ones last.
+
+        By `strength`, in the units of the prediction, also where the values are shares: a large share of a joint effect
+        that is next to nothing (two features of noise) is next to nothing.
+        """
+        strength = self.strength if self.strength.ndim == 1 else self.strength.mean(axis=-1)
+        size = np.where(np.isnan(strength), self.overall, strength)
+        return np.asarray(
+            np.argsort(-np.where(np.isnan(size), -np.inf, size), kind="stable"), dtype=np.intp
+        )
 
     def top(self, n: int) -> list[tuple[str, ...]]:
         """The ``n`` sets that interact most: ``ex.pdp(result.top(1)[0])`` draws the strongest pair."""

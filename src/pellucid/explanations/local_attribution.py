@@ -15,10 +15,10 @@ from pellucid.explanations.explanation import Explanation, native_table
 from pellucid.explanations.store import stored
 
 _BY_OUTPUT = (
-    "weights", "weights_se", "bases", "fidelity", "selection", "agreement", "radius", "ranges",
-    "sweep_near", "sweep_fidelity", "sweep_selection", "sweep_agreement", "sweep_weights", "sweep_spread",
+    "weights", "weights_se", "bases", "fidelity", "selection", "stability", "agreement", "radius", "ranges", "within",
+    "sweep_near", "sweep_fidelity", "sweep_selection", "sweep_stability", "sweep_agreement", "sweep_weights", "sweep_spread",
 )  # fmt: skip
-_BY_ROW = ("width", "effective", "encoded", "sweep_widths", "sweep_effective")
+_BY_ROW = ("width", "effective", "encoded", "scales", "sweep_widths", "sweep_effective")
 
 
 @stored
@@ -49,12 +49,15 @@ class LocalAttribution(Attribution):
 
     A row's local model has ``terms``, one per column of its representation, with ``weights`` (rows, terms): the change of the
     prediction per unit of a number (per day of a date), or for being in the row's category or bin. An effect is a weight
-    times how far the row is from the mean of its neighbourhood, so that ``bases`` (rows), the mean prediction there, and the
-    effects add up to `local_prediction`; `at_zero` gives weight times value instead. ``base`` is the mean of the bases.
-    What the local model misses of the ``prediction`` is in `residual`.
+    times how far the row is from the average of the samples, so that ``bases`` (rows), what the local model gives for an
+    average row, and the effects add up to `local_prediction`; `at_zero` gives weight times value instead. ``base`` is the
+    mean of the bases. What the local model misses of the ``prediction`` is in `residual`.
 
-    ``fidelity`` is the weighted R2 on samples that were not fitted; ``selection`` and ``agreement`` say how much of the chosen
-    terms and of their weights repeats have in common, ``radius`` how far from the row at least nine in ten samples
+    ``scales`` (rows, terms) is the spread of each term in the units of its weight, one for a category or bin.
+
+    ``fidelity`` is the weighted R2 on samples that were not fitted. Over repeats, ``selection`` is the share of chosen terms that two
+    have in common (the variables stability index), ``stability`` the share of weight on common terms, ``agreement`` how alike
+    the weights are, each at most one. ``radius`` says how far from the row at least nine in ten samples
     are predicted to within ``within``, and ``ranges`` (rows, terms, 2) how far each number alone may move for that. ``width`` is that of the kernel
     (NaN where there is none), ``effective`` how many samples count; `sweep` shows all widths that were tried.
     """
@@ -65,8 +68,10 @@ class LocalAttribution(Attribution):
     weights_se: FloatArray
     bases: FloatArray
     encoded: FloatArray
+    scales: FloatArray
     fidelity: FloatArray
     selection: FloatArray
+    stability: FloatArray
     agreement: FloatArray
     width: FloatArray
     effective: FloatArray
@@ -78,6 +83,7 @@ class LocalAttribution(Attribution):
     sweep_near: FloatArray
     sweep_fidelity: FloatArray
     sweep_selection: FloatArray
+    sweep_stability: FloatArray
     sweep_agreement: FloatArray
     sweep_weights: FloatArray
     sweep_spread: FloatArray
@@ -103,31 +109,20 @@ class LocalAttribution(Attribution):
 
     @property
     def starting_point(self) -> str:
-        return "the local model at zero" if self.zeroed else "the mean prediction of the neighbourhood"
+        if self.game:  # Shapley's kernel
+            return super().starting_point
+        return "the local model at zero" if self.zeroed else "the local model's answer for an average row"
 
     @property
     def compared_with(self) -> str:
         return self.starting_point
 
     @property
-    def stability(self) -> FloatArray:
-        """The share of chosen terms that two repeats have in common, on average (variables stability index)."""
-        return self.selection
-
-    @property
     def selected(self) -> tuple[tuple[str, ...], ...]:
-        """For each row the terms that have a weight (for any output), largest effect first."""
-        weights = self.stacked("weights")
-        sizes = np.abs(weights).max(axis=2) * self._spans()
+        """For each row the terms that have a weight (for any output), largest first (per standard deviation)."""
+        sizes = np.abs(self.stacked("weights")).max(axis=2) * self.scales
         order = np.argsort(-sizes, axis=1, kind="stable")
-        return tuple(
-            tuple(self.terms[j] for j in line if weights[i, j].any()) for i, line in enumerate(order)
-        )
-
-    def _spans(self) -> FloatArray:
-        """Sizes of the columns at the row, to put weights in an order."""
-        sizes = np.abs(self.encoded)
-        return np.where(sizes > 0, sizes, 1.0)
+        return tuple(tuple(self.terms[j] for j in line if sizes[i, j] > 0) for i, line in enumerate(order))
 
     @property
     def sweep(self) -> Any:
@@ -141,12 +136,15 @@ class LocalAttribution(Attribution):
             "near": self.sweep_near.ravel(),
             "fidelity": self.sweep_fidelity.ravel(),
             "selection": self.sweep_selection.ravel(),
+            "stability": self.sweep_stability.ravel(),
             "agreement": self.sweep_agreement.ravel(),
             "chosen": np.repeat((self.sweep_widths == self.width[:, None]).ravel(), m),
         }
         if self._several:
             columns["output"] = np.tile(np.array(self.output_names, dtype=object), n * w)
-        return native_table({name: part[~np.isnan(columns["width"])] for name, part in columns.items()}, self.library)
+        return native_table(
+            {name: part[~np.isnan(columns["width"])] for name, part in columns.items()}, self.library
+        )
 
     # -- parts ---------------------------------------------------------------------------------------
 
@@ -156,7 +154,11 @@ class LocalAttribution(Attribution):
             return found
         at = 1.0 if self.scale == "probability" else 0.0  # the other of two classes: all signs change
         return replace(
-            found, weights=-self.weights, bases=at - self.bases, sweep_weights=-self.sweep_weights, boundary=None
+            found,
+            weights=-self.weights,
+            bases=at - self.bases,
+            sweep_weights=-self.sweep_weights,
+            boundary=None,
         )
 
     def row(self, i: int) -> Self:
@@ -168,7 +170,7 @@ class LocalAttribution(Attribution):
         )
 
     def _arrays(self) -> dict[str, Any]:
-        return {**super()._arrays(), **{name: getattr(self, name) for name in _BY_OUTPUT}, "within": self.within}
+        return {**super()._arrays(), **{name: getattr(self, name) for name in _BY_OUTPUT}}
 
     def contrast(self, other: int) -> Self:
         raise InputError(
@@ -187,7 +189,9 @@ class LocalAttribution(Attribution):
         parts = [[term[name] for name in members if name in term] for members in self._entries()]
         effects = np.stack([weights[:, part].sum(axis=1) for part in parts], axis=1)
         se = np.stack([errors[:, part].sum(axis=1) for part in parts], axis=1)
-        bases = (self.local_prediction if self._several else self.local_prediction[:, None]) - effects.sum(axis=1)
+        bases = (self.local_prediction if self._several else self.local_prediction[:, None]) - effects.sum(
+            axis=1
+        )
         shape = self.bases.shape
         return replace(
             self, values=effects.reshape(self.values.shape), se=se.reshape(self.values.shape), bases=bases.reshape(shape),

@@ -13,6 +13,12 @@ if TYPE_CHECKING:
 
 _SAID = 10
 _RANGES = 3
+_SAMPLERS = {
+    "data": "each feature from the data by itself",
+    "gaussian": "normal, around the centre of the data",
+    "around": "normal, around the row",
+    "correlated": "as the features go together",
+}
 _SURROGATE = "An effect is what a simple model near the row says; it is a description of the model's answers there, not a full account of the prediction."
 
 
@@ -21,7 +27,11 @@ def complete(found: LocalAttribution) -> list[str]:
     names = found.output_names
     if len(found) == 1:
         lines = [_of_row(found.for_output(name)) for name in names]
-        lines += [line for name in names for line in _reach(found.for_output(name), name if len(names) > 1 else "")]
+        lines += [
+            line
+            for name in names
+            for line in _reach(found.for_output(name), name if len(names) > 1 else "")
+        ]
     else:
         lines = [_of_rows(found.for_output(name)) for name in names]
     return [*lines, *_quality(found), _how(found), _SURROGATE]
@@ -59,7 +69,9 @@ def _of_rows(one: LocalAttribution) -> str:
 
 
 def _quality(found: LocalAttribution) -> list[str]:
-    fidelity, chosen, agree = (float(np.min(part)) for part in (found.fidelity, found.selection, found.agreement))
+    fidelity, chosen, agree = (
+        float(np.min(part)) for part in (found.fidelity, found.stability, found.agreement)
+    )
     several = found.fidelity.size > 1
     at_least = "at least " if several else ""
     lines = [
@@ -67,7 +79,7 @@ def _quality(found: LocalAttribution) -> list[str]:
     ]
     if np.isfinite(chosen):
         lines.append(
-            f"Asked again, {at_least}{percent(chosen)} of the chosen features and {at_least}{percent(agree)} of their weights would be the same."
+            f"Asked again, {at_least}{percent(chosen)} of the weight would be on the same features, and {at_least}{percent(agree)} of it the same."
         )
     return lines
 
@@ -80,9 +92,13 @@ def _reach(one: LocalAttribution, output: str) -> list[str]:
         return []
     sizes = np.abs(one.weights[0]) * (ranges[:, 1] - ranges[:, 0])
     some = sorted(known, key=lambda j: -sizes[j])[:_RANGES]
-    said = [f"{one.terms[j]} from {number(float(ranges[j, 0]))} to {number(float(ranges[j, 1]))}" for j in some]
+    said = [
+        f"{one.terms[j]} from {number(float(ranges[j, 0]))} to {number(float(ranges[j, 1]))}" for j in some
+    ]
     of = f" of {output}" if output else ""
-    return [f"With the other features as they are, the local model{of} stays within ± {number(within)} for {listed(said)}."]
+    return [
+        f"With the other features as they are, the local model{of} stays within ± {number(within)} for {listed(said)}."
+    ]
 
 
 def _how(found: LocalAttribution) -> str:
@@ -95,6 +111,6 @@ def _how(found: LocalAttribution) -> str:
     counts = number(float(np.min(found.effective)))
     why = found.settings.get("why", "")
     return (
-        f"From {samples:,} samples ({found.settings.get('sampler')}), of which those near the row count like "
-        f"{'at least ' if len(found) > 1 else ''}{counts}; kernel width {width}{f', {why}' if why else ''}."
+        f"From {samples:,} samples ({_SAMPLERS.get(str(found.settings.get('sampler')), '')}), which count by how near they are, like "
+        f"{'at least ' if len(found) > 1 else ''}{counts} of them; kernel width {width}{f', {why}' if why else ''}."
     )

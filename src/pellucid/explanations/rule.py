@@ -42,7 +42,9 @@ class Condition:
         if self.kind == "missing":
             return missing_mask(values) if values.dtype == object else np.asarray(values != values)
         if self.kind == "interval":
-            numbers = dates_to_codes(values) if values.dtype.kind in "MO" and self._dates(values) else values
+            numbers = (
+                dates_to_codes(values) if values.dtype.kind in "MO" and self._dates(values) else values
+            )
             numbers = np.asarray(numbers, dtype=np.float64)
             return np.asarray((numbers > self.low) & (numbers <= self.high))
         if values.dtype.kind == "f":  # numbers, and booleans, which are 0 and 1
@@ -126,7 +128,10 @@ class Rule(Explanation):
 
     def columns(self) -> dict[str, AnyArray]:
         steps = ("", *self.players)
-        said = {player: " AND ".join(c.words for c in self.conditions if c.player == player) for player in self.players}
+        said = {
+            player: " AND ".join(c.words for c in self.conditions if c.player == player)
+            for player in self.players
+        }
         return {
             "step": np.arange(len(steps)),
             "feature": np.array(steps, dtype=object),
@@ -182,7 +187,10 @@ class Rules(Explanation):
     def columns(self) -> dict[str, AnyArray]:
         parts = [rule.columns() for rule in self.rules]
         which = np.repeat(np.arange(len(parts)), [len(part["step"]) for part in parts])
-        return {"rule": which, **{name: np.concatenate([part[name] for part in parts]) for name in parts[0]}}
+        return {
+            "rule": which,
+            **{name: np.concatenate([part[name] for part in parts]) for name in parts[0]},
+        }
 
     def findings(self) -> list[str]:
         return rules_findings(self)
@@ -200,7 +208,9 @@ def _applies(rule: Rule, table: Frame) -> BoolArray:
     holds = np.ones(len(table), dtype=np.bool_)
     for condition in rule.conditions:
         if condition.feature not in table.names:
-            raise InputError(f"the rows lack the feature {condition.feature!r} of the rule; give every feature it names.")
+            raise InputError(
+                f"the rows lack the feature {condition.feature!r} of the rule; give every feature it names."
+            )
         holds &= condition.holds(table.values(table.names.index(condition.feature)))
     return holds
 
@@ -216,7 +226,9 @@ def _same(rule: Rule, predictions: Any, n: int) -> BoolArray:
         return np.array([cell == str(rule.prediction) for cell in cells])
     numbers = given.astype(np.float64).reshape(n, -1)
     if numbers.shape[1] != len(rule.same):
-        raise InputError(f"the rule is about {len(rule.same)} outputs; give as many columns of predictions.")
+        raise InputError(
+            f"the rule is about {len(rule.same)} outputs; give as many columns of predictions."
+        )
     return np.asarray(((numbers >= rule.same[:, 0]) & (numbers <= rule.same[:, 1])).all(axis=1))
 
 

@@ -56,7 +56,9 @@ def rule_findings(rule: Rule) -> list[str]:
     low, high = rule.interval
     lines = [f"{sentence(rule)}."]
     how = "" if rule.samples == 0 else f", from {rule.samples:,} perturbed rows"
-    lines.append(f"The precision is between {percent(low)} and {percent(high)}{how}; the rule applies to {number(rule.coverage * rule.rows)} of {number(rule.rows)} rows.")
+    lines.append(
+        f"The precision is between {percent(low)} and {percent(high)}{how}; the rule applies to {number(rule.coverage * rule.rows)} of {number(rule.rows)} rows."
+    )
     if not rule.conditions and rule.reached:
         lines.append(
             f"No condition is needed: {percent(rule.base)} of the perturbed rows get this prediction whatever their values."
@@ -92,5 +94,7 @@ def rules_findings(rules: Rules) -> list[str]:
         lines.append(f"Most often in a rule: {listed([f'{name} ({used[name]})' for name in common], 4)}.")
     missed = sum(not rule.reached for rule in rules.rules)
     if missed:
-        lines.append(f"{missed} of {len(rules)} rules did not reach the precision asked for; see their `reason`.")
+        lines.append(
+            f"{missed} of {len(rules)} rules did not reach the precision asked for; see their `reason`."
+        )
     return lines

@@ -12,12 +12,16 @@ with fewer missing values, then the one that goes together less with features ou
 says how much of the members' (rank) variance it explains, `Clusters.component` what the first principal component of the
 members would, and `Clusters.components` how many components keep 90%.
 
+With ``importance=True`` each cluster is permuted as a whole, so that what its members share is counted once and is not
+lost to the other members (`Clusters.importance`).
+
 When it misleads:
 1. ranks see no dependence without a trend (a parabola, a cycle);
 2. pairs only: a feature that is the sum of three others goes together with none of them strongly;
 3. the threshold is a choice, and features of different clusters may still go together.
 
-Cost. No model rows; features squared times rows (at most 20,000).
+Cost. No model rows; features squared times rows (at most 20,000). The importance asks as permutation importance does,
+once for each cluster instead of each feature.
 """
 
 from __future__ import annotations
@@ -31,7 +35,8 @@ from pellucid.data import Data
 from pellucid.data.association import rank_association
 from pellucid.diagnostics.cluster_checks import cluster_caveats
 from pellucid.errors import InputError
-from pellucid.explanations import Clusters
+from pellucid.explanations import Clusters, Importance
+from pellucid.methods.importance.permutation import permutation_importance
 from pellucid.models import Predictor
 from pellucid.runner import Run
 
@@ -40,9 +45,11 @@ _ENOUGH = 0.9  # of the variance, by principal components
 _TIE = 1e-9
 
 
-def clusters(predictor: Predictor, data: Data, *, threshold: float = 0.5, run: Run) -> Clusters:
-    """Features that go together, as clusters."""
-    _check(data, threshold)
+def clusters(
+    predictor: Predictor, data: Data, *, threshold: float = 0.5, importance: bool = False, run: Run
+) -> Clusters:
+    """Features that go together, as clusters; with the permutation importance of each as a whole if asked."""
+    _check(data, threshold, importance)
     signed = rank_association(data)
     matrix = np.abs(signed)
     merges = average_linkage(matrix)
@@ -60,7 +67,20 @@ def clusters(predictor: Predictor, data: Data, *, threshold: float = 0.5, run: R
         feature_names=data.schema.names, output_names=predictor.output_names, scale="association",
         cost=run.cost(), settings={"method": "clusters", "threshold": float(threshold)}, library=data.caller,
     )  # fmt: skip
-    return replace(result, caveats=cluster_caveats(result, data, run))
+    caveats = cluster_caveats(result, data, run)
+    if not importance:
+        return replace(result, caveats=caveats)
+    joint = _joint_importance(predictor, data, result, run)
+    return replace(result, importance=joint, caveats=(*caveats, *joint.caveats), cost=run.cost())
+
+
+def _joint_importance(predictor: Predictor, data: Data, found: Clusters, run: Run) -> Importance:
+    """Permutation importance of every cluster, its members permuted together; in the order of the clusters."""
+    groups = {
+        name: tuple(data.schema.index(member) for member in members)
+        for name, members in found.groups.items()
+    }
+    return permutation_importance(predictor, data.regrouped(groups), run=run)
 
 
 def average_linkage(association: FloatArray) -> FloatArray:
@@ -101,7 +121,11 @@ def _spectrum(association: FloatArray) -> FloatArray:
     return np.asarray(values / values.sum())
 
 
-def _check(data: Data, threshold: float) -> None:
+def _check(data: Data, threshold: float, importance: bool) -> None:
+    if not isinstance(importance, bool):
+        raise InputError(
+            f"importance={importance!r}: give True for the importance of each cluster, or leave it out."
+        )
     number = isinstance(threshold, int | float | np.number) and not isinstance(threshold, bool)
     if not number or not 0 < threshold <= 1:
         raise InputError(

@@ -17,7 +17,7 @@ from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.data.doorway import as_frame, convert
 from pellucid.data.frame import Frame
 from pellucid.errors import InputError, ModelError, PellucidError
-from pellucid.models.adapter import Adapter, Scale, Task, unfitted
+from pellucid.models.adapter import Adapter, OneHot, Predict, Scale, Task, unfitted
 from pellucid.models.columns import match_columns
 from pellucid.models.outputs import LOGIT_FLOOR, as_matrix, check_numbers, logit, read_outputs
 from pellucid.models.registry import adapt
@@ -25,6 +25,7 @@ from pellucid.models.registry import adapt
 __all__ = ["LOGIT_FLOOR", "Link", "Predictor"]
 
 Link = Literal["identity", "logit"]
+_VERBS = ("predict_proba", "predict_log_proba", "decision_function", "predict")
 _PROBE_ROWS = 16
 _LABEL_ROWS = 1000
 _ROUNDING = 1e-6  # relative; what threads and single precision change is no instability
@@ -110,6 +111,13 @@ class Predictor:
 
     # -- what the model is ---------------------------------------------------------------------------
 
+    def over(self, predict: Predict, *, library: str, name: str) -> Predictor:
+        """The same columns, outputs, classes and link over another model; ``predict`` leaves its table as it is."""
+        other = copy(self)
+        other._adapter = Adapter(library=library, name=name, predict=predict)
+        other.mutates = False
+        return other
+
     @property
     def name(self) -> str:
         """Class of the model."""
@@ -159,6 +167,19 @@ class Predictor:
     def model(self) -> Any:
         """The model itself, for what reads its structure; it is asked only through this object."""
         return self._adapter.model
+
+    @property
+    def verb(self) -> str | None:
+        """The name of the model's own method through which it is asked, such as ``predict_proba``, where there is one."""
+        asked = self._adapter.predict
+        asked = asked.predict if isinstance(asked, OneHot) else asked
+        name: str | None = getattr(asked, "__name__", None)
+        return name if name in _VERBS and getattr(asked, "__self__", None) is self.model else None
+
+    @property
+    def mirrored(self) -> bool:
+        """Whether the model gives one column for two classes."""
+        return self._outputs.mirrored
 
     @property
     def columns(self) -> tuple[int, ...]:

@@ -11,12 +11,9 @@ constraints), or cannot be fitted without the column, the column stays and holds
 
 from __future__ import annotations
 
-import inspect
-import warnings
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from copy import copy, deepcopy
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -25,21 +22,13 @@ from pellucid.data import Data
 from pellucid.data.doorway import as_frame
 from pellucid.data.frame import Frame
 from pellucid.errors import InputError, ModelError
-from pellucid.models.adapter import Adapter, OneHot
+from pellucid.models.clone import cloned, has_parameter, is_estimator, refers_to_columns, weight_keyword
 from pellucid.models.outcome import outcome_for
 from pellucid.models.predictor import Predictor
 
-T = TypeVar("T")
 Fit = Callable[[Any, AnyArray, FloatArray | None], Any]
 
-_VERBS = ("predict_proba", "predict_log_proba", "decision_function", "predict")
 _PROBE_ROWS = 16
-# Parameters of estimators that refer to columns by position or name.
-_ABOUT_COLUMNS = {
-    "categorical_features", "categorical_feature", "cat_features", "text_features", "embedding_features", "ignored_features",
-    "monotonic_cst", "monotone_constraints", "interaction_cst", "interaction_constraints",
-    "feature_types", "feature_weights", "feature_contri", "per_float_feature_quantization",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,17 +137,17 @@ def refitter(predictor: Predictor, data: Data, refit: Any = None, *, seed: int =
     """
     if data.y is None:
         raise InputError("fitting the model again needs the true outcome; give y to the Explainer.")
-    if refit is None or _is_estimator(refit):
+    if refit is None or is_estimator(refit):
         template = predictor.model if refit is None else refit
-        if not _is_estimator(template):
+        if not is_estimator(template):
             raise InputError(
                 f"{predictor.name} ({predictor.library}) cannot be fitted again by itself; give refit=, a function fit(X, y) that returns a fitted model."
             )
-        keyword = _weight_keyword(template)
+        keyword = weight_keyword(template)
         fit: Fit = _Cloned(template, seed, keyword)
-        by_column = _refers_to_columns(template)
+        by_column = refers_to_columns(template)
     elif callable(refit):
-        keyword = "sample_weight" if _has_parameter(refit, "sample_weight") else None
+        keyword = "sample_weight" if has_parameter(refit, "sample_weight") else None
         fit, by_column = _Called(refit, keyword), False
     else:
         raise InputError(
@@ -166,7 +155,7 @@ def refitter(predictor: Predictor, data: Data, refit: Any = None, *, seed: int =
         )
     return Refit(
         predictor, data, fit,
-        verb=_verb(predictor), by_column=by_column, weighs=data.weighted and keyword is not None,
+        verb=predictor.verb, by_column=by_column, weighs=data.weighted and keyword is not None,
         labels=_labels(predictor, data) if refit is None else data.y,
     )  # fmt: skip
 
@@ -208,128 +197,13 @@ class _Cloned:
         return clone
 
 
-def cloned(template: Any, seed: int = 0) -> Any:
-    """An unfitted copy with the same parameters; boosted trees that stopped early get as many trees as were kept."""
-    from sklearn.base import clone
-
-    try:
-        fresh = clone(template)
-    except RuntimeError:  # CatBoost copies its parameters, which scikit-learn takes for a change
-        fresh = type(template)(**deepcopy(template.get_params(deep=False)))
-    random = {
-        name: seed
-        for name, value in fresh.get_params(deep=True).items()
-        if name.rpartition("__")[2] == "random_state" and value is None
-    }
-    fresh.set_params(**random)
-    _last_step(fresh).set_params(**_learned(_last_step(template)))
-    return fresh
-
-
-def _last_step(model: Any) -> Any:
-    """The estimator at the end of a pipeline."""
-    steps = getattr(model, "steps", None)
-    return _last_step(steps[-1][1]) if isinstance(steps, list) and steps else model
-
-
-def _learned(model: Any) -> dict[str, Any]:
-    """Parameters that a boosted model was given with its fit, or learned from early stopping."""
-    params = model.get_params() if _is_estimator(model) else {}
-    if params.get("early_stopping_rounds") is not None and "enable_categorical" in params:  # XGBoost
-        best = _quietly(model, "best_iteration")
-        trees = {} if best is None else {"n_estimators": int(best) + 1}
-        return {"early_stopping_rounds": None, **trees}
-    best = _quietly(model, "best_iteration_")
-    if "num_leaves" in params and best:  # LightGBM
-        return {"n_estimators": int(best)}
-    if hasattr(model, "get_cat_feature_indices"):
-        return _learned_by_catboost(model, params)
-    return {}
-
-
-def _learned_by_catboost(model: Any, params: Mapping[str, Any]) -> dict[str, Any]:
-    counts = ("iterations", "n_estimators", "num_boost_round", "num_trees")
-    count = next((name for name in counts if name in params), "iterations")
-    found: dict[str, Any] = {}
-    if model.is_fitted():
-        found[count] = int(model.tree_count_)
-        categories = list(model.get_cat_feature_indices())
-        if categories and params.get("cat_features") is None:
-            found["cat_features"] = categories
-    if params.get("use_best_model"):
-        found["use_best_model"] = False  # which needs rows of its own
-    return found
-
-
-def _quietly(model: Any, name: str) -> Any:
-    """An attribute that raises where it is not known."""
-    try:
-        return getattr(model, name)
-    except Exception:  # each library has an error of its own for it
-        return None
-
-
-def _is_estimator(model: Any) -> bool:
-    return (
-        not isinstance(model, type)
-        and callable(getattr(model, "fit", None))
-        and callable(getattr(model, "get_params", None))
-        and callable(getattr(model, "set_params", None))
-    )
-
-
-def _has_parameter(function: Callable[..., Any], name: str) -> bool:
-    try:
-        return name in inspect.signature(function).parameters
-    except (TypeError, ValueError):
-        return False
-
-
-def _weight_keyword(model: Any) -> str | None:
-    """What ``fit`` calls the row weights; None where it takes none."""
-    steps = getattr(model, "steps", None)
-    if isinstance(steps, list) and steps:
-        inner = _weight_keyword(steps[-1][1])
-        return None if inner is None else f"{steps[-1][0]}__{inner}"
-    if not _is_estimator(model):
-        return None
-    searched = getattr(model, "estimator", None) if hasattr(model, "cv") else None
-    if searched is not None:
-        return _weight_keyword(searched)
-    return "sample_weight" if _has_parameter(model.fit, "sample_weight") else None
-
-
-def _refers_to_columns(model: Any) -> bool:
-    """Whether some part of an estimator knows columns by position or name, so that none may go."""
-    params = {**model.get_params(deep=True), **_learned(_last_step(model))}
-    for name, value in params.items():
-        last = name.rpartition("__")[2]
-        if last in _ABOUT_COLUMNS and value is not None:
-            if not isinstance(value, str) or value not in ("auto", "from_dtype"):
-                return True
-        elif last == "transformers" and any(not callable(entry[-1]) for entry in value):
-            return True
-    return False
-
-
 # -- asking ------------------------------------------------------------------------------------------
-
-
-def _verb(predictor: Predictor) -> str | None:
-    """The name of the method through which the given estimator is asked."""
-    asked = predictor._adapter.predict
-    asked = asked.predict if isinstance(asked, OneHot) else asked
-    name = getattr(asked, "__name__", None)
-    return name if name in _VERBS and getattr(asked, "__self__", None) is predictor.model else None
 
 
 def _over(given: Predictor, inner: Predictor, reduction: Reduction) -> Predictor:
     """The given predictor over another model: the same columns, outputs, classes and link."""
-    outer = copy(given)
-    predict = _Asked(inner, reduction, _places(given, inner), given._outputs.mirrored)
-    outer._adapter = Adapter(library=inner.library, name=inner.name, predict=predict)
-    outer.mutates = False  # the inner predictor sees to that
-    return outer
+    predict = _Asked(inner, reduction, _places(given, inner), given.mirrored)
+    return given.over(predict, library=inner.library, name=inner.name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -368,27 +242,3 @@ def _places(given: Predictor, inner: Predictor) -> tuple[int, ...]:
     raise ModelError(
         f"the model fitted again gives {inner.width} outputs ({', '.join(inner.output_names[:4])}), the given one {given.width}; refit= must return the same kind of model."
     )
-
-
-# -- many at once ------------------------------------------------------------------------------------
-
-
-def in_parallel(calls: Sequence[Callable[[], T]], workers: int) -> Generator[T, None, None]:
-    """What the calls return, in their order; joblib's active backend does the work, threads by default."""
-    if workers == 1 or len(calls) < 2:
-        yield from (call() for call in calls)
-        return
-    from joblib import Parallel, delayed
-
-    answers = Parallel(n_jobs=workers, prefer="threads", return_as="generator")(
-        delayed(_call)(call) for call in calls
-    )
-    try:
-        yield from answers
-    finally:
-        with warnings.catch_warnings(action="ignore", category=UserWarning):
-            answers.close()
-
-
-def _call(call: Callable[[], T]) -> T:
-    return call()

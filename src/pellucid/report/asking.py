@@ -31,6 +31,7 @@ _FEWEST = 5  # below that there is no such picture
 _ENOUGH = 20  # rows for which a smaller background is a good bargain
 _BACKGROUND = (10, 50)  # rows of it, where the model has to be asked
 
+
 @dataclass(frozen=True, eq=False)
 class Asking:
     """How contributions are asked for: by whom, of how many rows for the whole, and for how many model rows.
@@ -43,11 +44,6 @@ class Asking:
     sample: int
     share: int
     least: int = 0
-
-    @property
-    def read(self) -> bool:
-        """Whether the model is read rather than asked."""
-        return self.least == 0
 
     def overall(self) -> tuple[IntArray, Attribution]:
         """Positions of a sample of rows, evenly spaced, and their contributions."""
@@ -103,12 +99,15 @@ def spread(explainer: Explainer, limit: int) -> IntArray:
     return np.asarray(counting[np.linspace(0, len(counting) - 1, limit).astype(np.intp)])
 
 
-def with_fewer_rows(explainer: Explainer, most: int) -> Explainer:
-    """The same model and at most so many of the rows, evenly spaced; what is known of all rows is forgotten."""
-    rows = spread(explainer, most)
-    if len(rows) == len(explainer.data):
+def focused(explainer: Explainer, most: int, output: str | None = None) -> Explainer:
+    """The same model with one output (where one is named) and at most so many of the rows, evenly spaced."""
+    rows, outputs = spread(explainer, most), explainer.predictor.output_names
+    if len(rows) == len(explainer.data) and output in (None, *outputs[: len(outputs) == 1]):
         return explainer
-    fewer = copy(explainer)
-    fewer.data = explainer.data.take(rows)
-    fewer._known = {}  # measured on other rows
-    return fewer
+    other = copy(explainer)
+    other._known = {}  # what is known of other rows and outputs
+    other.data = explainer.data.take(rows)
+    if output is not None:
+        other.predictor = copy(explainer.predictor)
+        other.predictor._outputs = explainer.predictor._outputs.chosen(output)
+    return other

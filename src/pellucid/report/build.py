@@ -12,11 +12,16 @@ from pellucid.errors import InputError
 from pellucid.explanations import Effect, Explanation, Importance
 from pellucid.explanations.words import listed
 from pellucid.report.cards import GENERAL, Plain
+from pellucid.report.contributions import main_output
 from pellucid.report.effects import effect_card, top_features
+from pellucid.report.interplay import interaction_section
+from pellucid.report.measures import from_contributions, measure_card
 from pellucid.report.overview import data_section, facts, model_section
+from pellucid.report.parts import part_section
 from pellucid.report.rows import check_rows
 from pellucid.report.score import Score, importance_loss, scores
 from pellucid.report.sections import (
+    can_cluster,
     care_section,
     dependence_section,
     effect_section,
@@ -48,7 +53,7 @@ def build(
     if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 1:
         raise InputError(f"top={top!r}: give the number of features whose effects are shown, at least 1.")
     asked = check_rows(explainer, rows)
-    work = Work(5 + min(int(top), len(explainer.data.schema.features)), progress)
+    work = Work(8 + min(int(top), len(explainer.data.schema.features)), progress)
     work.step("scoring the model")
     found = scores(explainer)
     work.count(len(explainer.data) if found else 0)
@@ -56,24 +61,39 @@ def build(
     importance = work.keep(explainer.importance(loss=importance_loss(explainer)))
     best = top_features(explainer, importance, int(top))
     effects = [_effect(explainer, work, j, place) for place, j in enumerate(best, start=1)]
-    contributions, individual = why_sections(explainer, asked, work)
+    why = why_sections(explainer, asked, work)
+    shown = (
+        explainer.predictor.output_names[0]
+        if why.overall is None
+        else main_output(explainer, why.overall[1])
+    )
+    work.step("comparing measures of importance")
+    measures, unmeasured = measure_card(explainer, importance, why, work)
+    movers = importance if why.overall is None else from_contributions(explainer, *why.overall)
+    work.step("looking for features that act together")
+    acting, interplay = interaction_section(explainer, movers, why, shown, work)
+    work.step("taking the model apart")
+    parts, in_parts = part_section(explainer, movers, why, shown, work)
     work.step("looking for features that go together")
     dependence = work.keep(explainer.dependence())
+    clusters = work.keep(explainer.clusters()) if can_cluster(explainer) else None
     general = [item for item in importance.caveats if item.code in GENERAL]
     sections = [
         model_section(explainer, found, general),
         data_section(explainer),
-        importance_section(importance),
+        importance_section(importance, measures, unmeasured),
         effect_section(effects),
-        contributions,
-        dependence_section(dependence),
-        individual,
+        acting,
+        parts,
+        why.whole,
+        dependence_section(dependence, clusters),
+        why.individual,
     ]
     work.finish()
     return {
         "title": title or f"Report on {explainer.predictor.name}",
         "facts": facts(explainer),
-        "findings": _findings(found, importance, work.results, sections),
+        "findings": _findings(found, importance, work.results, [*interplay, *in_parts], sections),
         "sections": [*sections, care_section(sections, general)],
         "settings": _settings(work.results),
         "cost": work.cost(),
@@ -93,6 +113,7 @@ def _findings(
     found: Sequence[Score],
     importance: Importance,
     results: Sequence[Explanation],
+    structure: Sequence[str],
     sections: Sequence[Plain],
 ) -> list[str]:
     """The report in a few sentences."""
@@ -101,6 +122,7 @@ def _findings(
     first = next((result for result in results if isinstance(result, Effect)), None)
     if first is not None:
         lines.append(f"{first.feature_names[0]}: {first.findings()[1]}")
+    lines += structure
     caveats = sum(len(made["caveats"]) for part in sections for made in part["cards"])
     if caveats:
         few = "1 caveat stands" if caveats == 1 else f"{caveats} caveats stand"
@@ -114,6 +136,7 @@ def _settings(results: Iterable[Explanation]) -> list[Plain]:
     for result in results:
         given = ((key, value) for key, value in result.settings.items() if value is not False)
         said = ", ".join(f"{key} {value}" for key, value in given if isinstance(value, str | int | float))
-        what = listed(result.feature_names) if isinstance(result, Effect) else "all features"
+        chosen = result.feature_names if isinstance(result, Effect) else result.settings.get("features")
+        what = listed(list(chosen)) if chosen else "all features"
         lines.append({"what": what, "settings": said})
     return [line for k, line in enumerate(lines) if line not in lines[:k]]

@@ -41,6 +41,7 @@ def card(
     advice: Mapping[str, str] | None = None,
     fits: bool = True,
     full: bool = False,
+    stacks: bool = True,
     values: Plain | None = None,
     more: Sequence[str] = (),
     **options: Any,
@@ -48,8 +49,8 @@ def card(
     """The chart of an explanation with its sentences and caveats.
 
     ``why`` says why this chart was chosen, ``advice`` replaces that of caveats by their code, ``fits`` says
-    whether the chart may be made narrower and ``full`` whether it needs the whole width, with its caveats
-    below; ``values`` is a table below the chart, ``more`` are sentences that are folded away; ``options`` are
+    whether the chart may be made narrower, ``full`` whether it needs the whole width, with its caveats below, and
+    ``stacks`` whether its panels may stand one below the other on a narrow screen; ``values`` is a table below the chart, ``more`` are sentences that are folded away; ``options`` are
     those of the chart.
     """
     spec, note = chart(explanation, **options)
@@ -62,6 +63,7 @@ def card(
         "chart": spec,
         "fits": fits,
         "full": full,
+        "stacks": stacks,
         "note": note,
         "why": why,
         "caveats": caveats(own, advice or {}),

@@ -13,7 +13,9 @@ from pellucid.diagnostics.off_data import off_data_caveat
 from pellucid.errors import InputError, PellucidError
 from pellucid.explanations import Effect, Importance, Interactions, Network
 from pellucid.explanations.words import listed, number, percent
-from pellucid.report.asking import spread, with_fewer_rows
+from pellucid.methods.interactions.exclusion import costs_of_exclusion
+from pellucid.methods.interactions.question import Question, sets_of
+from pellucid.report.asking import focused, spread
 from pellucid.report.cards import Plain, card, section, table
 from pellucid.report.why import Why
 from pellucid.report.work import Work
@@ -29,36 +31,47 @@ _ASKED = 300_000  # model rows, where the model has to be asked
 _READ = 200_000  # and where it is read, for the costs of leaving pairs out
 _FEWEST = 30  # rows
 _PAIRS = 10  # shown
-_CELL = 20  # rows in a cell of the picture, on average
-_CELLS = (4, 15)  # along a feature
+_CELL, _POINT = 20, 5  # rows in a cell of the picture, and at a point of its grid, on average
+_CELLS, _POINTS = (4, 15), (6, 15)  # along a feature
 _PICTURE = 200  # rows that a picture is averaged over, where the model has to be asked
 _MEANING = (
     "Two features act together (interact) when what one does depends on the value of the other, so that their single "
     "effects do not tell the whole story."
 )
+_ADVICE = {
+    "off-data": "These numbers rest on rows that do not occur; read features that go together as one (groups=), and trust a picture "
+    "that stays near the data (ale) more.",
+    "weak-joint-effect": "Go by the bars on the right.",
+    "rows-sampled": "explainer.interactions() looks at more of them.",
+}
 
 
 def interaction_section(
-    explainer: Explainer, importance: Importance, why: Why, output: str, work: Work
+    explainer: Explainer, movers: Importance, why: Why, output: str, work: Work
 ) -> tuple[Plain, list[str]]:
-    """The chapter, and its finding in a sentence."""
-    names = varying_players(explainer, importance)
+    """The chapter, and its finding in a sentence; ``movers`` says which features move predictions most."""
+    names = varying_players(explainer, movers)
     if len(names) < 2:
         nothing = "There is only one feature that varies, so there is nothing for it to act together with."
-        return section("interactions", TITLE, [nothing]), []
+        return section("interactions", TITLE, [nothing if names else "No feature varies."]), []
+    looked_at = focused(explainer, _DATA, output)
     try:
-        fewer = with_fewer_rows(explainer, _DATA)
-        asked = work.keep(_ask(fewer, names[:MOST], why, work))
+        found = work.keep(_ask(looked_at, _in_order(explainer, names[:MOST]), why, work))
     except PellucidError as error:
         instead = f"explainer.interactions(features={names[:4]!r}) asks about some features at any price."
-        return section("interactions", TITLE, [_MEANING, f"Interactions are not shown: {error}", instead]), []
-    found = of_output(asked, output)
+        return section(
+            "interactions", TITLE, [_MEANING, f"Interactions are not shown: {error}", instead]
+        ), []
     network = found.network(LOSS)
-    cards = [_network_card(network)] if network.feature_names else []
-    if np.nanmax(found.values, initial=0.0) > 0:
-        cards.append(_pairs_card(found))
-        cards += _picture(fewer, found, network, why, work)
-    intro = [_MEANING, *_how(explainer, asked, names, output)]
+    if not network.feature_names:
+        nothing = (
+            "The predictions looked at are all the same: no feature does anything, alone or with others."
+        )
+        return section("interactions", TITLE, [_MEANING, nothing]), []
+    cards = [_network_card(network)]
+    if (found.strength > 0).any():
+        cards += [_pairs_card(found), *_picture(looked_at, found, network, work)]
+    intro = [_MEANING, *_how(explainer, found, names)]
     return section("interactions", TITLE, intro, cards=cards), [in_short(network)]
 
 
@@ -69,15 +82,9 @@ def varying_players(explainer: Explainer, importance: Importance) -> list[str]:
     return [name for name in ranked if any(schema.features[j].distinct > 1 for j in players[name])]
 
 
-def of_output(found: Interactions, output: str) -> Interactions:
-    """The interactions in one output alone."""
-    if found.values.ndim == 1:
-        return found
-    k = found.output_names.index(output)
-    several = ("values", "se", "low", "high", "strength", "joint", "costs", "cost_se")
-    parts = {name: getattr(found, name)[:, k] for name in several}
-    additive = found.additive[k : k + 1] if found.additive.size else found.additive
-    return dataclasses.replace(found, **parts, additive=additive, output_names=(output,))
+def _in_order(explainer: Explainer, names: Sequence[str]) -> list[str]:
+    """In the order of the columns, by which pairs are named."""
+    return [name for name in explainer.data.schema.players() if name in names]
 
 
 def in_short(network: Network) -> str:
@@ -90,10 +97,9 @@ def in_short(network: Network) -> str:
             f"Hardly any features act together: adding up what each does on its own loses {percent(lost)} of the variance of "
             "the predictions."
         )
-    first = " and ".join(network.edges[0])
-    cost = f" ({percent(float(network.values[0]))} of the variance of the predictions)"
-    more = f"; without any interaction the model loses {percent(lost)}" if np.isfinite(lost) else ""
-    return f"{first} act together most{cost}{more}."
+    first, cost = " and ".join(network.edges[0]), percent(float(network.values[0]))
+    more = f", without any interaction {percent(lost)}" if np.isfinite(lost) else ""
+    return f"{first} act together most: without that the model loses {cost} of the variance of its predictions{more}."
 
 
 # -- asking ------------------------------------------------------------------------------------------
@@ -102,20 +108,45 @@ def in_short(network: Network) -> str:
 def _ask(explainer: Explainer, names: Sequence[str], why: Why, work: Work) -> Interactions:
     """Pairs among these features, from as many rows as can be afforded."""
     n, sets = len(explainer.data), len(names) + len(names) * (len(names) - 1) // 2
-    if why.asking is not None and why.asking.read:
-        rows = work.affordable(_READ) // (2 * sets)  # pairs, and as many triples
-        return explainer.interactions(list(names), rows=None if work.affordable(_READ) == _READ else rows)
-    rows = isqrt(work.affordable(_ASKED) // sets)
+    if why.read(explainer, "tree", "linear"):
+        affordable = work.affordable(_READ)  # for the costs, of pairs and of about as many triples
+        return explainer.interactions(
+            list(names), rows=None if affordable == _READ else max(affordable // (2 * sets), 2)
+        )
+    rows = _affordable_rows(explainer, work.affordable(_ASKED) // sets)
     if rows < min(_FEWEST, n):
         raise InputError(
-            f"the model ({explainer.predictor.name}) is slow: {_FEWEST} rows would take {_FEWEST**2 * sets:,} model rows."
+            f"the model ({explainer.predictor.name}) has to be asked, and {sets} features and pairs take more model rows than a report "
+            "spends on this."
         )
-    thrifty = why.asking.explainer.background if why.asking is not None else None
-    del thrifty
-    return explainer.interactions(list(names), rows=min(rows, n) if n > 1 else None)
+    found = explainer.interactions(list(names), rows=max(2, min(rows, n)))
+    return found if work.affordable(_READ) < _READ else _with_more_draws(explainer, found, work)
 
 
-def _how(explainer: Explainer, found: Interactions, names: Sequence[str], output: str) -> list[str]:
+def _with_more_draws(explainer: Explainer, found: Interactions, work: Work) -> Interactions:
+    """The same with costs of exclusion that do not rest on as few draws as there were rows for H."""
+    players = explainer.data.schema.players()
+    asked = [list(players).index(name) for name in found.feature_names]
+    question = Question(
+        explainer.predictor, explainer.data, explainer.background, players, sets_of(asked, len(players), "pairs"),
+        "pairs", normalize=True, p_values=False, rows=None, run=work.run,
+    )  # fmt: skip
+    costs = costs_of_exclusion(question)
+    if work.run.interrupted:
+        raise KeyboardInterrupt
+    return dataclasses.replace(
+        found, parts=costs.parts, costs=costs.share, cost_se=costs.se, additive=costs.additive
+    )
+
+
+def _affordable_rows(explainer: Explainer, rows: int) -> int:
+    """How many rows can be asked about, each against the background, for so many model rows."""
+    if explainer.background is None or isinstance(explainer.background, int | np.integer):
+        return isqrt(rows)
+    return rows // max(len(explainer.data.rows(explainer.background)), 1)
+
+
+def _how(explainer: Explainer, found: Interactions, names: Sequence[str]) -> list[str]:
     """What was looked at."""
     said = []
     if len(names) > MOST:
@@ -123,9 +154,10 @@ def _how(explainer: Explainer, found: Interactions, names: Sequence[str], output
     rows, n = int(found.settings["rows"]), len(explainer.data)
     if rows < n:
         said.append(f"The values of pairs rest on {rows:,} of {n:,} rows.")
-    if len(found.output_names) > 1:
+    outputs = explainer.predictor.output_names
+    if len(outputs) > 1:
         said.append(
-            f"Of {len(found.output_names)} outputs, {output} is shown; explainer.interactions() has them all."
+            f"Of {len(outputs)} outputs, {found.output_names[0]} is shown; explainer.interactions() has them all."
         )
     return [" ".join(said)] if said else []
 
@@ -138,8 +170,10 @@ def _network_card(network: Network) -> Plain:
         "network",
         "What the model needs",
         network,
-        subtitle=f"Features and pairs without which the model would lose more than {percent(LOSS)} of the variance of its predictions",
-        sentences=[_what_to_do(network), *network.findings()],
+        subtitle=f"What is left of the model when all is left out that costs less than {100 * LOSS:g}% of the variance of its predictions",
+        sentences=[_what_to_do(network), *network.findings()[:1]],
+        advice=_ADVICE,
+        more=network.findings()[1:],
     )
 
 
@@ -162,11 +196,13 @@ def _pairs_card(found: Interactions) -> Plain:
         "Strength of the pairs",
         found,
         subtitle="Left: Friedman's H, which part of what two features do together is interaction. Right: how far that moves predictions",
+        stacks=False,
         sentences=[
             *found.findings()[:1],
             "Read both sides: H can be large for a pair that moves predictions by next to nothing.",
         ],
         values=_pair_table(found),
+        advice=_ADVICE,
         more=found.findings()[1:],
         max_display=_PAIRS,
     )
@@ -176,60 +212,66 @@ def _pair_table(found: Interactions) -> Plain:
     """The strongest pairs in the units of the prediction."""
     order = np.argsort(-np.nan_to_num(found.strength), kind="stable")[:_PAIRS]
     rows = []
-    for s in order:
+    for s in (s for s in order if found.strength[s] > 0):
         low, high = number(float(found.low[s])), number(float(found.high[s]))
         cost = found.cost_of(*found.sets[s])
         rows.append(
             [
                 " × ".join(found.sets[s]),
+                number(float(found.strength[s])),
                 number(float(found.values[s])),
                 f"{low} to {high}",
                 percent(cost) if np.isfinite(cost) else "not measured",
-                number(float(found.strength[s])),
             ]
         )
-    head = ("Pair", "H", "95% interval", "Cost of leaving it out", "In units of the prediction")
+    head = ("Pair", "In units of the prediction", "H", "95% interval", "Cost of leaving it out")
     return table(head, rows, shown=5, what="pairs")
 
 
 # -- the picture of the strongest pair ---------------------------------------------------------------
 
 
-def _picture(
-    explainer: Explainer, found: Interactions, network: Network, why: Why, work: Work
-) -> list[Plain]:
+def _picture(explainer: Explainer, found: Interactions, network: Network, work: Work) -> list[Plain]:
     """The pair that costs most to leave out, of single features; without one that is needed, the strongest."""
-    by_strength = [found.sets[s] for s in np.argsort(-np.nan_to_num(found.strength), kind="stable")]
-    names = explainer.data.schema.names
-    pairs = [pair for pair in (*network.edges, *by_strength) if all(name in names for name in pair)]
+    by_strength = np.argsort(-np.nan_to_num(found.strength), kind="stable")
+    acting = [found.sets[s] for s in by_strength if found.strength[s] > 0]
+    names = explainer.data.schema.names  # a group has no axis
+    pairs = [pair for pair in (*network.edges, *acting) if all(name in names for name in pair)]
     if not pairs:
         return []
-    pair, needed = pairs[0], pairs[0] in network.edges
+    pair = pairs[0]
     try:
-        effect, reason = _effect(explainer, pair, why, work)
+        effect, reason = _effect(explainer, pair, work)
     except PellucidError:
         return []
-    head, *sentences = effect.findings()
-    signs = "Orange: together they predict more than the sum of what each does alone; blue: less."
-    small = [] if needed else ["The model hardly needs this pair; it is shown as the strongest there is."]
+    head = effect.findings()[0].removesuffix(".")
+    size = number(float(found.strength[found.position(*pair)]))
+    sentences = [
+        "Orange: together they predict more than the sum of what each does alone; blue: less.",
+        f"Acting together moves predictions by about {size}, up or down.",
+    ]
+    if pair not in network.edges:
+        sentences.append("The model hardly needs this pair; it is shown because no other is stronger.")
     made = card(
         "pair",
         " and ".join(pair),
         work.keep(effect),
-        subtitle=f"{head.removesuffix('.')}, without what each does alone",
-        sentences=[signs, *sentences, *small],
+        subtitle=f"{head}, without what each does alone",
+        sentences=sentences,
         why=reason,
+        advice={"empty-cells": "Look only at cells with rows."},
     )
     return [made]
 
 
-def _effect(explainer: Explainer, pair: Sequence[str], why: Why, work: Work) -> tuple[Effect, str]:
+def _effect(explainer: Explainer, pair: Sequence[str], work: Work) -> tuple[Effect, str]:
     """What the pair does beyond its single effects, and why it is shown in this way."""
-    cells = int(np.clip(isqrt(len(explainer.data) // _CELL), *_CELLS))
+    n = len(explainer.data)
     columns = [explainer.data.schema.index(name) for name in pair]
     for j in columns:
         for caveat in off_data_caveat(explainer.data, j, work.run, method="partial dependence"):
             reason = f"{caveat.message} Accumulated local effects stay near the data."
-            return explainer.ale(tuple(pair), bins=cells), reason
+            return explainer.ale(tuple(pair), bins=int(np.clip(isqrt(n // _CELL), *_CELLS))), reason
     rows = spread(explainer, _PICTURE).tolist()
-    return explainer.pdp(tuple(pair), grid=_CELLS[1], pure=True, rows=rows), ""
+    grid = int(np.clip(isqrt(n // _POINT), *_POINTS))
+    return explainer.pdp(tuple(pair), grid=grid, pure=True, rows=rows), ""

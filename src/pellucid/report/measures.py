@@ -18,7 +18,7 @@ from pellucid.diagnostics.comparison_checks import comparison_caveats
 from pellucid.errors import PellucidError
 from pellucid.explanations import Attribution, Importance, ImportanceComparison
 from pellucid.explanations.explanation import squeeze_outputs
-from pellucid.explanations.words import listed
+from pellucid.explanations.words import listed, percent
 from pellucid.methods.importance.shap_importance import mean_absolute
 from pellucid.report.cards import Plain, card
 from pellucid.report.why import Why
@@ -34,6 +34,7 @@ _REPEATS = (2, 5)
 _SOBOL = 50_000  # model rows, where the model has to be asked
 _WIDEST = 50  # features, where the model has to be asked
 _BARS = 15
+_AGREE = 0.8  # of Kendall's tau
 _NORMAL = 1.959963984540054
 _QUESTIONS = {
     "permutation": "how much changes when its values are given to other rows",
@@ -56,6 +57,8 @@ def measure_card(
     if len(parts) < 2 or len(importance.feature_names) < 2:
         return None, missing if len(importance.feature_names) > 1 else []
     compared = _side_by_side(explainer, parts, work)
+    if not np.nansum(compared.excess) > 0:
+        return None, ["By no measure does any feature matter."]
     asks = [f"{part.method} asks {_QUESTIONS[part.method]}" for part in parts]
     made = card(
         "measures",
@@ -74,12 +77,15 @@ def _others(
     explainer: Explainer, importance: Importance, why: Why, work: Work
 ) -> Iterator[tuple[str, Importance | str]]:
     """Each further measure, or the reason why it is missing."""
-    players, read = len(importance.feature_names), why.asking is not None and why.asking.read
+    players = len(importance.feature_names)
     rows = min(int(np.count_nonzero(explainer.data.weights)), _LOOKED)
     repeats = min(work.affordable(_ROWS) // max(rows * players, 1), _REPEATS[1])
     if repeats < _REPEATS[0]:
         needed = f"{rows * players * _REPEATS[0]:,} model rows"
-        yield "conditional", f"it takes at least {needed}; explainer.importance(method='conditional') has it."
+        yield (
+            "conditional",
+            f"it takes at least {needed}; explainer.importance(method='conditional') has it.",
+        )
     else:
         loss = None if importance.measure != "share of prediction variance" else "variance"
         if importance.measure == "error":
@@ -89,7 +95,7 @@ def _others(
         yield "shap", from_contributions(explainer, *why.overall)
     if any(item.code == "off-data" for item in importance.caveats):
         return  # an index of independent features says nothing about these
-    if read:
+    if why.read(explainer, "tree"):
         yield "sobol", _tried(explainer, work, method="sobol")
     elif players <= _WIDEST:
         yield "sobol", _tried(explainer, work, method="sobol", budget=work.affordable(_SOBOL))
@@ -146,5 +152,15 @@ def _advice(compared: ImportanceComparison) -> str:
     """What to make of it."""
     disputed = [str(item.feature) for item in compared.caveats if item.code == "measures-disagree"]
     if disputed:
-        return f"Before you rely on the place of {listed(disputed)}, read beside the chart why the measures differ."
-    return "No feature matters much by one measure and hardly by another, so the order does not hang on the measure."
+        return f"Before you rely on how much {listed(disputed)} {'matters' if len(disputed) == 1 else 'matter'}, read beside the chart why the measures differ."
+    tau = compared.agreement
+    if np.nanmin(tau, initial=1.0) >= _AGREE:
+        return "The order of the features does not hang on the measure."
+    shares = np.nan_to_num(compared.shares)
+    j = int(np.argmax(np.ptp(shares, axis=1)))
+    high, low = int(shares[j].argmax()), int(shares[j].argmin())
+    return (
+        f"They differ most about {compared.feature_names[j]}: {percent(float(shares[j, high]))} of all importance by "
+        f"{compared.methods[high]} ({_QUESTIONS[compared.methods[high]]}), {percent(float(shares[j, low]))} by "
+        f"{compared.methods[low]} ({_QUESTIONS[compared.methods[low]]})."
+    )

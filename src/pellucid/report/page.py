@@ -57,7 +57,7 @@ def render(document: dict[str, Any]) -> str:
     from markupsafe import Markup
 
     charts = {
-        card["id"]: {"spec": card["chart"], "fits": card["fits"]}
+        card["id"]: {"spec": card["chart"], "fits": card["fits"], "stacks": card["stacks"]}
         for section in document["sections"]
         for card in section["cards"]
     }

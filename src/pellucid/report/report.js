@@ -43,7 +43,7 @@
       axis: { ...axis, labelSeparation: 6, labelLimit: longest },
       legend: { ...legend, labelLimit: longest, ...(room < NARROW ? below : {}) },
     };
-    if (room < NARROW && spec.concat) spec.columns = 1; // one output below the other
+    if (room < NARROW && spec.concat && chart.stacks) spec.columns = 1; // one output below the other
     if (chart.fits && excess > 0) narrow(spec, excess / abreast(spec));
     return spec;
   }

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pellucid.explanations import Caveat, Dependence, Importance
+from pellucid.explanations import Caveat, Clusters, Dependence, Importance
 from pellucid.report.cards import Plain, card, caveats, section
+
+if TYPE_CHECKING:
+    from pellucid.explainer import Explainer
 
 _BARS = 20  # features of the importance chart
 _PAIRED = 30  # features of the dependence map
+_FEW, _WIDEST = 3, 500  # features: with so few the map says it all, with more a tree of them cannot be read
 _BESIDE = 12  # features of a dependence map that leaves room for its caveats beside it
 _TOGETHER = {
     "off-data": "These importances rest on rows that do not occur; read features that go together as one (groups=)."
@@ -23,8 +28,8 @@ _STANDING = (
 )
 
 
-def importance_section(importance: Importance) -> Plain:
-    """The importance of the features."""
+def importance_section(importance: Importance, measures: Plain | None, missing: Sequence[str]) -> Plain:
+    """The importance of the features, and by other measures; or why these are ``missing``."""
     if importance.measure == "share of prediction variance":
         intro = "How much predictions change when a feature's values are given to other rows, as a share of their variance."
     else:
@@ -37,7 +42,9 @@ def importance_section(importance: Importance) -> Plain:
         advice=_TOGETHER,
         max_display=_BARS,
     )
-    return section("matters", "What matters", [intro], cards=[made])
+    return section(
+        "matters", "What matters", [intro, *missing], cards=[made, *([measures] if measures else [])]
+    )
 
 
 def effect_section(effects: Sequence[Plain]) -> Plain:
@@ -47,8 +54,14 @@ def effect_section(effects: Sequence[Plain]) -> Plain:
     return section("responds", "How it responds", [intro], cards=list(effects))
 
 
-def dependence_section(dependence: Dependence) -> Plain:
-    """How strongly the features go together."""
+def can_cluster(explainer: Explainer) -> bool:
+    """Whether there are enough features that vary, and not too many, to look for groups of them."""
+    varying = sum(feature.distinct > 1 for feature in explainer.data.schema.features)
+    return _FEW < varying <= _WIDEST
+
+
+def dependence_section(dependence: Dependence, clusters: Clusters | None) -> Plain:
+    """How strongly the features go together, and which groups they make."""
     title, n = "What goes together", len(dependence.feature_names)
     if n < 2:
         return section("together", title, ["There is only one feature."])
@@ -66,7 +79,26 @@ def dependence_section(dependence: Dependence) -> Plain:
         full=n > _BESIDE,
         order="cluster",
     )
-    return section("together", title, [intro], cards=[made])
+    return section("together", title, [intro], cards=[made, *_groups(clusters)])
+
+
+def _groups(clusters: Clusters | None) -> list[Plain]:
+    """The groups, where there are any."""
+    if clusters is None or not clusters.groups:
+        return []
+    several = "these groups" if len(clusters.groups) > 1 else "this group"
+    made = card(
+        "clusters",
+        "Groups of features",
+        clusters,
+        subtitle="Features are joined from left to right; those joined before the dashed line make a group",
+        sentences=[
+            *clusters.findings(),
+            f"To see {several} treated as one everywhere in this report: Explainer(..., groups=explainer.clusters().groups).",
+        ],
+        max_display=_PAIRED,
+    )
+    return [made]
 
 
 def strongest(dependence: Dependence, most: int) -> Dependence:

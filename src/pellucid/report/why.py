@@ -29,8 +29,14 @@ class Why:
 
     whole: Plain
     individual: Plain
-    asking: Asking | None
     overall: tuple[IntArray, Attribution] | None
+
+    def read(self, explainer: Explainer, *methods: str) -> bool:
+        """Whether the model was read, as trees or as a sum of terms, on the very scale that is explained."""
+        if self.overall is None:
+            return False
+        found = self.overall[1]
+        return found.method in methods and found.scale == explainer.predictor.scale
 
 
 def why_sections(explainer: Explainer, asked: Sequence[int], work: Work) -> Why:
@@ -51,7 +57,7 @@ def why_sections(explainer: Explainer, asked: Sequence[int], work: Work) -> Why:
     )
     work.step("explaining individual rows")
     individual = _individual(explainer, asking, reason, asked, found, work)
-    return Why(whole, individual, asking, found)
+    return Why(whole, individual, found)
 
 
 def _asking(explainer: Explainer, work: Work) -> tuple[Asking | None, str]:

@@ -69,6 +69,24 @@ def test_three_features_add_up_with_parts_of_three():
     assert float(without.r2) < 0.99
 
 
+@QUICK
+@given(seed=st.integers(0, 1000), n=st.integers(12, 200))
+def test_what_parts_of_three_leave_is_held_by_those_of_two_even_with_few_rows(seed, n):
+    """Pairs have coarser bins than single features where rows are few; a multilinear function still adds up."""
+    b = np.random.default_rng(seed).normal(size=7)
+
+    def model(X):
+        x, y, z = (X[name] for name in "abc")
+        return (
+            x * b[0] + y * b[1] + z * b[2] + x * y * b[3] + x * z * b[4] + y * z * b[5] + x * y * z * b[6]
+        )
+
+    X = correlated(n, seed)
+    found = decompose(model, X, order=3)
+    np.testing.assert_allclose(found.predict(X), model(X), atol=1e-9)
+    assert all(check.holds for check in found.checks)
+
+
 def test_with_more_bins_the_parts_come_nearer_to_a_curved_function():
     def model(X):
         return np.exp(2 * X["a"]) * np.sin(3 * X["b"])

@@ -98,6 +98,53 @@ def test_a_sample_comes_near_the_shares_of_the_g_function():
     assert found.constant == pytest.approx(1, abs=0.01)
 
 
+def test_shares_of_a_sample_are_as_good_as_the_components():
+    """Order 2 is complete here, so nothing of the variance needs to be left to chance."""
+    X = np.random.default_rng(0).random((64, 7))
+    X[0], X[1] = 0, 1
+    found = explained(lambda X: np.exp(3 * X[:, 0]) * X[:, 1] + X[:, 2:].sum(axis=1) ** 2, X).decompose(
+        method="anova"
+    )
+    assert found.settings["engine"] == "sample"
+    # m = E exp(3u), s = E exp(6u); with v = u - 1/2 the square is 6.25 + 5 sum v_j + sum v_j^2 + 2 sum v_j v_k
+    m, s = (np.exp(3) - 1) / 3, (np.exp(6) - 1) / 6
+    one, two = (s - m**2) / 4, m**2 / 12
+    each, pair = 25 / 12 + 1 / 180, 4 / 144  # of 5 v + v^2 and of 2 v_j v_k
+    total = one + two + (s - m**2) / 12 + 5 * each + 10 * pair
+    assert found.variance == pytest.approx(total, rel=0.004)
+    shares = dict(zip(found.feature_names, found.values, strict=True))
+    assert shares["x0"] == pytest.approx(one / total, abs=0.003)
+    assert shares["x4"] == pytest.approx(each / total, abs=0.003)
+    assert found.values.sum() + found.residual == pytest.approx(1, abs=0.004)
+    assert "overlap" not in found.text()
+
+
+@pytest.mark.parametrize("value", [0.1, 5.0, 1e12])
+@pytest.mark.parametrize("p", [3, 7])
+@pytest.mark.parametrize("method", ["anova", "marginal", "generalized", "ale"])
+def test_rounding_is_no_variance(value, p, method):
+    X = np.random.default_rng(0).normal(size=(150, p))
+    found = Explainer(lambda X: np.full(len(X), value), X, progress=False).decompose(method=method)
+    assert all(check.holds for check in found.checks)
+    assert found.variance == 0
+    assert not found.values.any()
+    assert not found.se.any()
+    assert "noisy-shares" not in {caveat.code for caveat in found.caveats}
+    assert "everywhere" in found.text()
+
+
+def test_rows_that_crowd_where_equally_likely_values_are_rare_are_told_apart():
+    """Most rows lie near zero, where the components of the whole range hardly look."""
+    X = np.random.default_rng(0).random((300, 3)) ** 12
+    X[0], X[1] = 0, 1
+    ex = Explainer(lambda X: X.sum(axis=1) ** 0.25, X, progress=False)
+    found = ex.decompose(method="anova", order=1)
+    (caveat,) = [caveat for caveat in found.caveats if caveat.code == "left-over"]
+    assert found.residual < 0.1 < 0.3 < 1 - found.r2
+    assert "Over equally likely values only" in caveat.message
+    assert "generalized" in caveat.advice
+
+
 def test_a_sample_and_the_product_agree(monkeypatch):
     X = corners(-1, 1, 3)
     f = lambda X: X[:, 0] * (1 + X[:, 1]) + X[:, 2] ** 2 * X[:, 0]  # noqa: E731

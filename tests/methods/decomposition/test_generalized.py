@@ -281,6 +281,17 @@ def test_two_equal_columns_share_but_the_sum_is_right():
     assert codes["mixed-effects"].value == pytest.approx(1, abs=1e-6)
 
 
+def test_a_feature_that_two_others_give_together_is_mixed_with_these():
+    """As the year and the month give the day: neither says anything of it alone."""
+    rng = np.random.default_rng(0)
+    a, b = rng.choice([-1.0, 1.0], (2, 400))
+    X = pd.DataFrame({"a": a, "b": b, "c": a * b, "d": rng.normal(size=400)})
+    found = decompose(lambda X: X["c"] + X["d"], X)
+    (caveat,) = [caveat for caveat in found.caveats if caveat.code == "mixed-effects"]
+    assert caveat.feature == "c"
+    assert caveat.value == pytest.approx(1, abs=1e-6)
+
+
 def test_more_rows_allow_more_detail():
     steps = [decompose(lambda X: X["a"] * X["b"], normal(2**k, 0.3)).settings["steps"] for k in (5, 8, 12)]
     assert steps[0] < steps[1] < steps[2]
@@ -293,6 +304,17 @@ def test_a_fit_with_few_rows_says_that_it_is_too_good():
     (caveat,) = [caveat for caveat in found.caveats if caveat.code == "too-many-coefficients"]
     assert caveat.value > 0.02
     quiet = decompose(lambda X: X[:, 0] * X[:, 1], X)
+    assert "too-many-coefficients" not in {caveat.code for caveat in quiet.caveats}
+
+
+def test_a_fit_that_uses_up_all_rows_is_no_good_fit_but_one_of_all_combinations_is():
+    X = np.random.default_rng(0).normal(size=(40, 4))
+    found = decompose(lambda X: X[:, 0] * X[:, 1] * X[:, 2], X, grid=12)
+    assert float(found.r2) == pytest.approx(1)
+    (caveat,) = [caveat for caveat in found.caveats if caveat.code == "too-many-coefficients"]
+    assert "nothing about other rows" in caveat.message
+    full = np.array(list(itertools.product([0.0, 1.0, 2.0], repeat=2)) * 12)
+    quiet = decompose(lambda X: X[:, 0] * X[:, 1], full, grid=3)
     assert "too-many-coefficients" not in {caveat.code for caveat in quiet.caveats}
 
 

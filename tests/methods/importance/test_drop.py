@@ -328,7 +328,9 @@ def test_can_be_stored_and_drawn(tmp_path):
     found = Explainer(LinearRegression().fit(X, y), X, y).importance(method="drop")
     assert load(found.save(tmp_path / "drop.json")) == found
     assert found.plot().spec["$schema"]
-    assert found.text().startswith("Importance by mse")
+    assert found.text().startswith(
+        "Importance by fitting again without each feature in 5 folds (increase of mse)."
+    )
 
 
 def error_of(match, ex, **options):
@@ -352,3 +354,20 @@ def test_what_cannot_be_done_is_refused_with_the_remedy():
         "compare='ratio' divides by", exact, compare="ratio", refit=lambda X, y: lambda Z: 0 * Z[:, 0] + y[0],
         folds=np.arange(20) % 2, loss=lambda y, p: 0.0,
     )  # fmt: skip
+
+
+def test_an_interruption_of_a_check_keeps_the_values():
+    """The first refit after those of the values belongs to the joint drop of the cluster."""
+    X = np.repeat(np.random.default_rng(0).normal(size=(60, 1)), 2, axis=1)
+    y, fits = X[:, 0], []
+
+    def fit(X, y):
+        fits.append(1)
+        if len(fits) > 2 * 3:
+            raise KeyboardInterrupt
+        return LinearRegression().fit(X, y)
+
+    found = Explainer(LinearRegression().fit(X, y), X, y).importance(method="drop", refit=fit, folds=2)
+    assert len(fits) == 7
+    assert np.isfinite(found.values).all()
+    assert "shared-importance" not in {caveat.code for caveat in found.caveats}

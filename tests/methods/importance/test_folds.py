@@ -141,3 +141,49 @@ def test_what_cannot_be_done_is_refused_with_the_remedy():
         ex.importance(folds=20)
     with pytest.raises(InputError, match="give y to the Explainer"):
         Explainer(LinearRegression().fit(X, y), X).importance(folds=2)
+
+
+@pytest.mark.parametrize("folds", ["x", "5", 2.5, np.nan, 1, 0, True])
+def test_what_is_no_number_of_folds_is_refused(folds):
+    X, y = sample()
+    with pytest.raises(InputError, match="is no number of folds; give 2 or more"):
+        Explainer(LinearRegression().fit(X, y), X, y).importance(folds=folds)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, np.datetime64("NaT")])
+def test_a_row_without_a_label_is_refused_not_made_a_fold(missing):
+    X, y = sample()
+    usual = np.datetime64("2026-01-01") if isinstance(missing, np.datetime64) else 1.0
+    labels = [usual] * 30 + [missing] + [usual] * 29
+    with pytest.raises(InputError, match="no label for row 30"):
+        Explainer(LinearRegression().fit(X, y), X, y).importance(folds=labels)
+
+
+def test_labels_of_any_kind_make_the_same_folds():
+    X, y = sample()
+    ex = Explainer(LinearRegression().fit(X, y), X, y, checks=False)
+    years = np.repeat(["2019", "2020", "2021"], 20)
+    kinds = [
+        years,
+        years.astype(int),
+        years.astype(object),
+        years.astype("datetime64[Y]"),
+        pl.Series(years.tolist()),
+    ]
+    first, *others = [ex.importance(folds=labels).values for labels in kinds]
+    for other in others:
+        np.testing.assert_array_equal(other, first)
+
+
+def test_features_that_share_are_measured_together_on_the_same_folds():
+    common, own = np.random.default_rng(0).normal(size=(2, 200))
+    X = np.column_stack([common, common + 0.2 * own, own])
+    y = X[:, 0] + X[:, 1] + X[:, 2]
+    fold = np.arange(200) % 4
+    model = LinearRegression().fit(X, y)
+    (shared,) = [
+        c for c in Explainer(model, X, y).importance(folds=fold).caveats if c.code == "shared-importance"
+    ]
+    grouped = Explainer(model, X, y, groups={"both": [0, 1]}).importance(folds=fold, repeats=1)
+    assert shared.value == pytest.approx(grouped.values[0])
+    assert "groups={'x0 + x1': ['x0', 'x1']}" in shared.advice

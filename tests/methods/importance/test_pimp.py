@@ -179,3 +179,10 @@ def test_y_is_needed():
     X = np.random.default_rng(0).normal(size=(12, 1))
     with pytest.raises(InputError, match="give y to the Explainer"):
         Explainer(LinearRegression().fit(X, X[:, 0]), X).importance(p_values=True)
+
+
+@pytest.mark.parametrize("p_values", ["x", 2.5, np.nan, [1], -1])
+def test_what_is_no_number_of_refits_is_refused(p_values):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    with pytest.raises(InputError, match=r"is no number of refits; give True \(100 refits\)"):
+        Explainer(LinearRegression().fit(X, X[:, 0]), X, X[:, 0]).importance(p_values=p_values)

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from pellucid import Explainer, InputError
+from pellucid.data import Data
 from pellucid.methods.importance import conditional_draws, shapley_effects
 from pellucid.methods.importance.conditional_draws import NeighbourDraw, scores_given
 from reference.sobol import (
@@ -229,6 +230,16 @@ def test_an_interruption_keeps_what_is_known():
     assert found.settings["walks"] == 2 * shapley_effects._WALKS_AT_ONCE
     assert [caveat.code for caveat in found.caveats] == ["partial"]
     assert found.values.sum() == pytest.approx(1)
+
+
+def test_a_row_is_not_its_own_neighbour():
+    data = Data.of(np.arange(12.0).reshape(6, 2))
+    draw = NeighbourDraw(data, np.random.default_rng(0))
+    rows = np.tile([[4.0, 5.0]], (200, 1))
+    drawn = draw(rows, np.tile([[[True, False], [False, False]]], (200, 1, 1)), np.random.default_rng(1))
+    assert not (drawn[:, :, 1] == 5.0).any()
+    assert (drawn[:, 0, 0] == 4.0).all()
+    assert len(np.unique(drawn[:, 1, 1])) == 5
 
 
 def test_many_rows_of_mixed_kinds_are_thinned_for_neighbours(monkeypatch):

@@ -18,6 +18,7 @@ from sklearn.preprocessing import PolynomialFeatures
 
 from pellucid import Explainer
 from pellucid.methods.interactions import h_statistic, parts
+from pellucid.methods.interactions.bootstrap import Resampling
 from pellucid.methods.interactions.parts import find_parts
 from pellucid.methods.interactions.question import Question
 from reference.h_statistic import h_of_feature, h_of_set
@@ -365,3 +366,14 @@ def test_large_numbers_lose_no_small_interaction():
     )
     assert shifted.values[0] == pytest.approx(small.values[0], rel=1e-4)
     np.testing.assert_array_equal(shifted.values[1:], 0.0)
+
+
+def test_rows_are_drawn_one_by_one_up_to_a_thousand():
+    generator = np.random.default_rng(0)
+    few, many = (Resampling.of(np.ones(n), generator) for n in (300, 2500))
+    assert few.counts.shape == (200, 300)
+    assert many.counts.shape == (200, 1000)
+    np.testing.assert_array_equal(few.counts.sum(axis=1), 300)
+    sizes = np.bincount(many.lot)
+    assert sizes.min() >= 2
+    assert sizes.max() <= 3

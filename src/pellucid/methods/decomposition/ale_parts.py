@@ -45,7 +45,7 @@ from pellucid.methods.decomposition.axes import make_axis
 from pellucid.methods.decomposition.basis import evenly
 from pellucid.methods.decomposition.build import at_rows, build
 from pellucid.methods.decomposition.density import different
-from pellucid.methods.decomposition.local_tables import Placed, accumulated, own_part, refined
+from pellucid.methods.decomposition.local_tables import Lower, Placed, contained, own_part, refined
 from pellucid.methods.decomposition.subsets import Subset, subsets
 from pellucid.methods.effects.ale import make_axes
 from pellucid.methods.effects.ale_axis import Axis as StepAxis
@@ -93,10 +93,10 @@ def ale_parts(
     predictions = run.predict(predictor, data)
     effects = {j: moved(run, predictor, data, j, fine[j].axis) for j in columns}
     tables: dict[Subset, FloatArray] = {
-        (j,): own_part([fine[j]], added_up(effects[j].overall(data.weights), 1), data.weights)
+        (j,): own_part([fine[j]], added_up(effects[j].overall(data.weights), 1), data.weights, {})
         for j in columns
     }
-    tables |= {subset: _part(run, predictor, data, subset, own, fine) for subset, own in coarse.items()}
+    tables |= {subset: _part(run, predictor, data, subset, coarse, fine) for subset in coarse}
     axes = {j: _axis(data, j, fine[j].axis) for j in columns}
     components = [_component(subset, tables[subset], axes) for subset in chosen]
     components = [_beside_missing(component, data, effects, fine) for component in components]
@@ -158,17 +158,28 @@ def _refuse_too_dear(data: Data, chosen: Sequence[Subset]) -> None:
 
 
 def _part(
-    run: Run, predictor: Predictor, data: Data, subset: Subset, own: Grids, fine: Grids
+    run: Run, predictor: Predictor, data: Data, subset: Subset, coarse: Mapping[Subset, Grids], fine: Grids
 ) -> FloatArray:
     """H_S f of several features at the points of the fine axes: local effects added up, less what belongs to fewer features."""
     many = [fine[j] for j in subset]
-    steps = tuple(own[j].axis for j in subset)
+    steps = tuple(coarse[subset][j].axis for j in subset)
     inside = np.all([axis.cell >= 0 for axis in steps], axis=0)
     if not inside.any() or any(axis.n_steps == 0 for axis in steps):
         return np.zeros((*(len(placed.axis.points) for placed in many), len(predictor.output_names)))
     local = local_effects(run, predictor, data, subset, steps)
     surface = added_up(filled(steps, local.size == 0, local.mean), len(steps))
-    return own_part(many, refined(surface, steps, [placed.axis for placed in many]), data.weights)
+    surface = refined(surface, steps, [placed.axis for placed in many])
+    return own_part(many, surface, data.weights, _lower(subset, coarse))
+
+
+def _lower(subset: Subset, coarse: Mapping[Subset, Grids]) -> Lower:
+    """The axes of the parts of some features of a subset, and its own, by their places in it; single features have fine ones."""
+    return {
+        places: [coarse[some][j] for j in some]
+        for order in range(2, len(subset) + 1)
+        for places in combinations(range(len(subset)), order)
+        if (some := tuple(subset[d] for d in places)) in coarse
+    }
 
 
 def _component(subset: Subset, table: FloatArray, axes: Mapping[int, Axis]) -> Component:
@@ -246,15 +257,14 @@ def _checks(
         if any(own[j].axis.n_steps == 0 for j in subset):
             continue
         many = [fine[j] for j in subset]
+        table, lower = tables[subset], _lower(subset, coarse)
         for order in range(1, len(subset)):
             for v in combinations(range(len(subset)), order):
-                foreign = max(
-                    foreign, float(np.abs(accumulated(many, tables[subset], v, data.weights) / sd).max())
-                )
-        kept = max(
-            kept,
-            float(np.abs((_again(tables[subset], subset, own, many, data) - tables[subset]) / sd).max()),
-        )
+                effect = contained(many, table, v, data.weights, lower)
+                foreign = max(foreign, float(np.abs(effect / sd).max()))
+        whole = contained(many, table, tuple(range(len(subset))), data.weights, lower)
+        again = own_part(many, whole, data.weights, lower)
+        kept = max(kept, float(np.abs((again - table) / sd).max()))
     return [
         Check(
             "parts are kept", kept, _TOLERANCE,
@@ -265,18 +275,3 @@ def _checks(
             "Components of several features have accumulated local effects of fewer features.",
         ),
     ]  # fmt: skip
-
-
-def _again(table: FloatArray, subset: Subset, own: Grids, many: Sequence[Placed], data: Data) -> FloatArray:
-    """H_S of a part of the features S."""
-    few = [own[j] for j in subset]
-    at_edges = table[
-        np.ix_(*(_positions(one.axis, all_.axis) for one, all_ in zip(few, many, strict=True)))
-    ]
-    surface = accumulated(few, at_edges, tuple(range(len(few))), data.weights)
-    steps, finer = [placed.axis for placed in few], [placed.axis for placed in many]
-    return own_part(many, refined(surface, steps, finer), data.weights)
-
-
-def _positions(few: StepAxis, many: StepAxis) -> Any:
-    return np.arange(len(few.points)) if many.nominal else np.searchsorted(many.points, few.points)

@@ -10,7 +10,7 @@ import numpy as np
 from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.methods.decomposition.axes import Grid
-from pellucid.methods.decomposition.build import Variances
+from pellucid.methods.decomposition.build import Variances, beyond_rounding
 from pellucid.methods.decomposition.measure import Measured, axioms, mean_along, nodes
 from pellucid.methods.decomposition.parts import Made, components_of
 from pellucid.methods.decomposition.subsets import Subset
@@ -92,7 +92,7 @@ def _of_rule(
         rest = rest - table
         parts[k] = _mean(np.square(table), [rule[j] if j in subset else None for j in range(len(rule))])
     total, residual = _mean(np.square(f - constant), rule), _mean(np.square(rest), rule)
-    variances = Variances(total, parts, parts, residual, np.zeros(parts.shape))
+    variances = beyond_rounding(Variances(total, parts, parts, residual, np.zeros(parts.shape)), f)
     checks = axioms(components, measures, variances, _EXACT)
     settings = {"engine": "product", "points": int(_combinations(rule))}
     return Made(constant, components, predictions, variances, checks, settings)

@@ -9,7 +9,7 @@ import numpy as np
 from pellucid.data import Data
 from pellucid.explanations.component import Component
 from pellucid.methods.decomposition.averages import asked, over_grids
-from pellucid.methods.decomposition.build import Variances, at_rows
+from pellucid.methods.decomposition.build import Variances, at_rows, beyond_rounding
 from pellucid.methods.decomposition.grids import BUDGET, knot_grids
 from pellucid.methods.decomposition.measure import (
     Measures,
@@ -17,6 +17,7 @@ from pellucid.methods.decomposition.measure import (
     between_knots,
     centred,
     draw,
+    function_variance,
     product_mean,
     range_knots,
 )
@@ -74,11 +75,12 @@ def _variances(
 ) -> Variances:
     """Variances of components as integrals of the product of the two estimates, whose errors are independent.
 
-    The variance of the function and of what is left over are those at a third sample.
+    The variance of the function and of what is left over are those at a third sample (see `function_variance`).
     """
     judged = draw(data, _JUDGED, run, 2)
-    rest = run.predict(predictor, judged) - constant
-    total = rest.var(axis=0)
+    f = run.predict(predictor, judged)
+    rest = f - constant
+    first, second = (sum(at_rows(part, judged) for part in half) for half in both)
     parts, se = np.zeros((2, len(components), len(constant)))
     for k, (part, a, b, measured) in enumerate(zip(components, *both, measures.values(), strict=True)):
         rest = rest - at_rows(part, judged)
@@ -86,4 +88,7 @@ def _variances(
         se[k] = (
             np.abs(product_mean(a.table, a.table, measured) - product_mean(b.table, b.table, measured)) / 2
         )
-    return Variances(total, parts, parts, rest.var(axis=0), se / np.where(total > 0, total, np.inf))
+    residual = rest.var(axis=0)
+    total = np.maximum(function_variance(f, first, second, parts), residual)
+    found = Variances(total, parts, parts, residual, se / np.where(total > 0, total, np.inf))
+    return beyond_rounding(found, f)

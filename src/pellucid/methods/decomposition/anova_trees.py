@@ -18,9 +18,17 @@ import numpy as np
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.explanations.component import Component
-from pellucid.methods.decomposition.build import Variances, at_rows
+from pellucid.methods.decomposition.build import Variances, at_rows, beyond_rounding
 from pellucid.methods.decomposition.grids import CELLS, cell_grids
-from pellucid.methods.decomposition.measure import Measured, Measures, axioms, draw, in_cells, product_mean
+from pellucid.methods.decomposition.measure import (
+    Measured,
+    Measures,
+    axioms,
+    draw,
+    function_variance,
+    in_cells,
+    product_mean,
+)
 from pellucid.methods.decomposition.parts import Made, component
 from pellucid.methods.decomposition.subsets import Subset
 from pellucid.methods.decomposition.tree_cells import TreeCells
@@ -73,14 +81,19 @@ def of_trees(trees: TreeCells, wanted: Sequence[Subset], grid: int | None, run: 
     )
     judged = draw(trees.data, _JUDGED, run, 2)
     f = run.predict(trees.predictor, judged)
-    rest = f - constant - sum(at_rows(c, judged) for c in components)
-    seen = Variances(f.var(axis=0), parts, parts, rest.var(axis=0), np.zeros(parts.shape))
+    said = sum((at_rows(c, judged) for c in components), np.zeros(f.shape))
+    seen = Variances(
+        function_variance(f, said, said, parts), parts, parts, (f - said).var(axis=0), np.zeros(parts.shape)
+    )
     total = (
         _variance(trees, full, constant)
         if len(trees.leaves.values) <= _PAIRED
         else parts.sum(axis=0) + seen.residual
     )
-    variances = replace(seen, total=total, residual=np.maximum(total - parts.sum(axis=0), 0.0))
+    seen, variances = (
+        beyond_rounding(part, f)
+        for part in (seen, replace(seen, total=total, residual=np.maximum(total - parts.sum(axis=0), 0.0)))
+    )
     lost = 0.0
     if made.thinned is not None:
         some = judged.take(np.arange(_COMPARED))

@@ -41,8 +41,7 @@ def axioms(
 ) -> tuple[Check, ...]:
     """The three properties from the values of components ``(components, points, outputs)`` at weighted points."""
     means = np.einsum("cpo,p->co", values, weights)
-    varies = variances.total > 0
-    total = np.where(varies, variances.total, 1.0)
+    total = np.where(variances.total > 0, variances.total, np.inf)
     largest = np.abs(means).max(axis=0) / np.sqrt(total)
     worst, product = _products(values, weights, total)
     added = np.abs(variances.parts.sum(axis=0) + variances.residual - variances.total) / total
@@ -51,7 +50,6 @@ def axioms(
         names[int(np.abs(means / np.sqrt(total)).max(axis=1).argmax())],
         " and ".join(names[k] for k in worst),
     )
-    largest, added = np.where(varies, largest, 0.0), np.where(varies, added, 0.0)
     return (
         Check("zero means", float(largest.max()), tolerance,
               f"Components do not all average to zero: {mean} is off by {number(float(largest.max()))} standard deviations of the prediction."),

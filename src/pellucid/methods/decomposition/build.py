@@ -34,6 +34,22 @@ class Variances:
     se: FloatArray
 
 
+def rounding(numbers: FloatArray) -> FloatArray:
+    """The variance that numbers ``(.., outputs)`` of this size can have by rounding alone: ``(outputs,)``."""
+    return 1e-24 * np.square(np.abs(numbers).reshape(-1, numbers.shape[-1]).max(axis=0, initial=0.0))
+
+
+def beyond_rounding(found: Variances, f: FloatArray) -> Variances:
+    """Zero for outputs that vary no more than by rounding; ``f`` are values of the function ``(.., outputs)``."""
+    varies = found.total > rounding(f)
+    return Variances(
+        *(
+            np.where(varies, part, 0.0)
+            for part in (found.total, found.parts, found.covariances, found.residual, found.se)
+        )
+    )
+
+
 def at_rows(component: Component, data: Data) -> FloatArray:
     """A component at the rows of the data: ``(rows, outputs)``."""
     return component.at([data.codes(data.schema.index(name)) for name in component.features])
@@ -54,8 +70,9 @@ def variances_at(
         parts[k] = weighted_mean(np.square(g), weights)
         covariances[k] = weighted_mean(g * f, weights)
     residual = weighted_mean(np.square(rest - weighted_mean(rest, weights)), weights)
-    return Variances(
-        weighted_mean(np.square(f), weights), parts, covariances, residual, np.zeros(parts.shape)
+    total = weighted_mean(np.square(f), weights)
+    return beyond_rounding(
+        Variances(total, parts, covariances, residual, np.zeros(parts.shape)), predictions
     )
 
 
@@ -69,10 +86,10 @@ def fidelity(
     lost = weighted_mean(np.square(rest), data.weights)
     f = predictions - weighted_mean(predictions, data.weights)
     total = weighted_mean(np.square(f), data.weights)
-    size = np.square(np.abs(predictions).max(axis=0, initial=0.0) + np.abs(constant))
-    flat = total <= 1e-24 * size  # what varies by rounding alone does not vary
+    flat = total <= rounding(predictions)
     share = 1.0 - lost / np.where(flat, 1.0, total)
-    return np.where(flat, np.where(lost <= 1e-16 * size, 1.0, 0.0), share)
+    agree = lost <= 1e8 * rounding(np.vstack([predictions, constant]))
+    return np.where(flat, np.where(agree, 1.0, 0.0), share)
 
 
 def build(
@@ -96,11 +113,9 @@ def build(
     the rows of the data. The ``variance`` of each component is filled in.
     """
     found = variances_at(constant, components, data, predictions) if variances is None else variances
-    size = np.square(np.abs(predictions).max(axis=0, initial=0.0) + np.abs(constant))
-    varies = found.total > 1e-24 * size
 
     def share(part: FloatArray) -> FloatArray:
-        return squeeze_outputs(np.where(varies, part / np.where(varies, found.total, 1.0), 0.0))
+        return squeeze_outputs(part / np.where(found.total > 0, found.total, np.inf))
 
     return Decomposition(
         method=method, order=order, density=density, constant=squeeze_outputs(np.asarray(constant, dtype=np.float64)),
@@ -108,7 +123,7 @@ def build(
             replace(component, variance=variance) for component, variance in zip(components, found.parts, strict=True)
         ),
         values=share(found.parts), se=squeeze_outputs(found.se), covariance=share(found.covariances),
-        variance=squeeze_outputs(np.where(varies, found.total, 0.0)), residual=share(found.residual),
+        variance=squeeze_outputs(found.total), residual=share(found.residual),
         r2=squeeze_outputs(fidelity(constant, components, data, predictions)), checks=tuple(checks),
         feature_names=tuple(component.name for component in components), inputs=data.schema.names,
         output_names=predictor.output_names, scale=predictor.scale, cost=run.cost(), library=data.caller,

@@ -102,7 +102,7 @@ def generalized(
     )  # fmt: skip
     caveats = generalized_caveats(
         predictor, given, run,
-        found=result, columns=columns, rows=rows, parameters=1.0 + found.parameters, mixing=concurvity(found),
+        found=result, columns=columns, rows=rows, parameters=1.0 + found.parameters, mixing=lambda k: concurvity(found, design.subsets[k]),
     )  # fmt: skip
     return replace(result, caveats=caveats, cost=run.cost())
 

@@ -8,7 +8,7 @@ its accumulated local effects of fewer features are zero to rounding, not only a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 
@@ -42,6 +42,9 @@ class Placed:
         if self.axis.nominal:
             return [(cell, inside)]
         return [(cell, inside * (1.0 - self.share)), (cell + 1, inside * self.share)]
+
+
+Lower = Mapping[tuple[int, ...], Sequence[Placed]]  # by the places of features among those of a table
 
 
 def at_rows(axes: Sequence[Placed], table: FloatArray) -> FloatArray:
@@ -92,16 +95,45 @@ def accumulated(
     return added_up(mean, len(some))
 
 
-def own_part(axes: Sequence[Placed], table: FloatArray, weights: FloatArray) -> FloatArray:
-    """A table less the effects of fewer features that it contains, and less its mean over the rows."""
+def own_part(axes: Sequence[Placed], table: FloatArray, weights: FloatArray, lower: Lower) -> FloatArray:
+    """A table less the effects of fewer features that it contains, and less its mean over the rows.
+
+    ``lower`` has the axes of the parts of fewer features, where these are not the axes of the table: what is taken out here must
+    be what those parts hold, or the sum of all would lack the difference.
+    """
     every, known = tuple(range(len(axes))), weights * complete(axes)
     if not known.any():
         return np.zeros_like(table)
     for order in range(len(axes) - 1, 0, -1):
         for subset in combinations(every, order):
-            lower = accumulated(axes, table, subset, weights)
-            table = table - np.expand_dims(lower, tuple(d for d in every if d not in subset))
+            effect = contained(axes, table, subset, weights, lower)
+            table = table - np.expand_dims(effect, tuple(d for d in every if d not in subset))
     return np.asarray(table - weighted_mean(at_rows(axes, table), known))
+
+
+def contained(
+    axes: Sequence[Placed],
+    table: FloatArray,
+    subset: tuple[int, ...],
+    weights: FloatArray,
+    lower: Lower,
+) -> FloatArray:
+    """The effect of a subset in a table, with steps along the axes of ``lower``, at the points of the table's own axes."""
+    fine = [axes[d] for d in subset]
+    few = lower.get(subset, fine)
+    stepping = list(axes)
+    for d, placed in zip(subset, few, strict=True):
+        table = np.take(table, _positions(placed.axis, axes[d].axis), axis=d)
+        stepping[d] = placed
+    effect = accumulated(stepping, table, subset, weights)
+    return refined(effect, [placed.axis for placed in few], [placed.axis for placed in fine])
+
+
+def _positions(few: Axis, many: Axis) -> IntArray:
+    """Where the points of an axis stand among those of one that contains them."""
+    if many.nominal:
+        return np.arange(len(few.points))
+    return np.searchsorted(many.points, few.points)
 
 
 def refined(table: FloatArray, coarse: Sequence[Axis], fine: Sequence[Axis]) -> FloatArray:

@@ -145,6 +145,18 @@ def product_mean(a: FloatArray, b: FloatArray, measured: Sequence[Measured]) -> 
     return np.asarray((a * b).reshape(-1, a.shape[-1]).sum(axis=0))
 
 
+def function_variance(
+    f: FloatArray, first: FloatArray, second: FloatArray, parts: FloatArray
+) -> FloatArray:
+    """The variance of the function from its values at a sample, with the sums of two estimates of the components there.
+
+    The covariance of these sums at the sample is replaced by what it estimates, the integrals ``parts`` (components, outputs): what
+    is left to chance is only what the components leave over.
+    """
+    sampled = ((first - first.mean(axis=0)) * (second - second.mean(axis=0))).mean(axis=0)
+    return np.asarray(f.var(axis=0) - sampled + parts.sum(axis=0))
+
+
 def axioms(
     components: Sequence[Component],
     measures: Sequence[tuple[Measured, ...]],
@@ -156,7 +168,7 @@ def axioms(
     If every component averages to zero along each of its features then any two are orthogonal: how far they can be from
     it is bounded by what is left of these averages times the size of the largest component.
     """
-    total = np.where(variances.total > 0, variances.total, 1.0)
+    total = np.where(variances.total > 0, variances.total, np.inf)
     means, left = np.zeros((2, len(components), len(total)))
     for k, (part, measured) in enumerate(zip(components, measures, strict=True)):
         whole = part.table

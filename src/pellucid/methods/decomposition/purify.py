@@ -8,6 +8,7 @@ given sum this is the only way to be so, unless features determine each other at
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
@@ -16,6 +17,7 @@ from pellucid.arrays import FloatArray
 from pellucid.methods.decomposition.least_squares import Fit, Subset
 
 _RANK = 1e-11  # directions below this share of the largest are none: the points cannot tell them apart
+_RIDGE = 1e-9  # makes equations that depend on each other solvable
 
 
 def purified(fit: Fit) -> tuple[FloatArray, dict[Subset, FloatArray]]:
@@ -54,26 +56,35 @@ def _solve(gram: FloatArray, right: FloatArray) -> FloatArray:
     return np.asarray(found + inverse @ (right - gram @ found))
 
 
-def concurvity(fit: Fit) -> FloatArray:
-    """For each feature the share of its main effect's variance that functions of the other features can say, ``(features,)``.
+def concurvity(fit: Fit, subset: Subset) -> float:
+    """The share of a part's variance, beyond what its own features can say in fewer, that parts of other features can say.
 
-    Near one, the points do not tell which of the features a movement belongs to (Hastie and Tibshirani 1990).
+    Near one, the points do not tell what a movement belongs to (Hastie and Tibshirani 1990): these features, another one, or
+    others together, as the year and the month give the day to within a few weeks.
     """
-    design = fit.design
+    own, every = set(subset), fit.design.subsets
+    fewer = [v for v in every if set(v) < own]
+    foreign = [v for v in every if not set(v) <= own and not set(v) >= own]
+    alone = _unsaid(fit, subset, fewer)
+    if not alone > 0:
+        return 0.0
+    return float(np.clip(1.0 - _unsaid(fit, subset, [*fewer, *foreign]) / alone, 0.0, 1.0))
+
+
+def _unsaid(fit: Fit, subset: Subset, others: Sequence[Subset]) -> float:
+    """The variance of a part, summed over outputs, that no function allowed in others can say."""
+    from scipy.linalg import cho_factor, cho_solve  # on use: scipy.linalg is slow to import
+
     gram = fit.gram - np.outer(fit.gram[0], fit.gram[0])
-    mains = {
-        subset[0]: np.arange(design.width)[where]
-        for subset, where in design.columns.items()
-        if len(subset) == 1
-    }
-    shares = np.zeros(len(mains))
-    for j, own in mains.items():
-        others = np.concatenate([np.empty(0), *(where for k, where in mains.items() if k != j)]).astype(
-            np.intp
-        )
-        effect = fit.coefficients[own]
-        size = (effect * (gram[np.ix_(own, own)] @ effect)).sum()
-        cross = gram[np.ix_(others, own)] @ effect
-        said = (cross * _solve(gram[np.ix_(others, others)], cross)).sum()
-        shares[j] = said / size if size > 0 else 0.0
-    return np.clip(shares, 0.0, 1.0)
+    position = np.arange(fit.design.width)
+    own = position[fit.design.columns[subset]]
+    rest = [i for v in others for i in position[fit.design.columns[v]] if gram[i, i] > 0]
+    effect = fit.coefficients[own]
+    size = float((effect * (gram[np.ix_(own, own)] @ effect)).sum())
+    if not rest:
+        return size
+    scale = 1.0 / np.sqrt(np.diag(gram)[rest])
+    cross = scale[:, None] * (gram[np.ix_(rest, own)] @ effect)
+    inner = gram[np.ix_(rest, rest)] * scale[:, None] * scale + _RIDGE * np.eye(len(rest))
+    said = float((cross * cho_solve(cho_factor(inner), cross)).sum())
+    return size - said if said < (1.0 - 1e-9) * size else 0.0

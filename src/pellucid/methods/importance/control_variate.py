@@ -53,7 +53,10 @@ class ControlVariate:
             first = (self.shapes[u][:, : c.shape[0]] @ c)[positions[:, u]]
             total += np.einsum("mi,mi->m", first, self.shapes[w][positions[:, w], : c.shape[1]])
         for units, scale in self.products.items():
-            total += scale * np.prod([curves[u] for u in units], axis=0)
+            product = scale * curves[units[0]]
+            for u in units[1:]:
+                product *= curves[u]
+            total += product
         return total
 
     def parts(self) -> Iterator[tuple[tuple[int, ...], float]]:
@@ -163,10 +166,25 @@ def _plan(units: tuple[Unit, ...], shapes: list[FloatArray], weight: FloatArray,
     each = max((d for d in range(1, 17) if d * len(order) <= room // 2), default=1)
     plan: _Plan = [((u,), each) for u in order[: max(1, room)]]
     left = room - sum(min(each, shapes[u].shape[1]) for (u,), _ in plan)
-    pairs = sorted(combinations(order, 2), key=lambda p: -weight[p[0]] * weight[p[1]])
-    pairs = pairs[: max(left, 0)]
-    degree = max((d for d in range(1, _PAIR_DEGREE + 1) if d * d * len(pairs) <= left), default=0)
-    return plan + [(tuple(sorted(pair)), degree) for pair in pairs if degree]
+    pairs = sorted(combinations(order, 2), key=lambda p: -weight[p[0]] * weight[p[1]])[: max(left, 0)]
+    degrees = _degrees(np.array([weight[u] * weight[w] for u, w in pairs]), left)
+    return plan + [((min(pair), max(pair)), d) for pair, d in zip(pairs, degrees, strict=True) if d]
+
+
+def _degrees(worth: FloatArray, room: int) -> list[int]:
+    """How many functions of each of its units a pair gets: the next one goes where it promises most for the terms it takes."""
+    degree = np.zeros(len(worth), dtype=np.intp)
+    while len(worth):
+        cost = 2 * degree + 1
+        promise = np.where(
+            (degree < _PAIR_DEGREE) & (cost <= room), worth / (cost * np.square(degree + 1.0)), 0.0
+        )
+        best = int(np.argmax(promise))
+        if promise[best] <= 0:
+            break
+        room -= int(cost[best])
+        degree[best] += 1
+    return [int(d) for d in degree]
 
 
 def _design(plan: _Plan, shapes: list[FloatArray], positions: IntArray) -> tuple[FloatArray, _Slots]:

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -39,14 +40,16 @@ from pellucid.methods.importance.permutation import permutation_importance
 from pellucid.methods.importance.question import Question
 from pellucid.models import Predictor
 from pellucid.models.outcome import outcome_for
-from pellucid.models.refit import Refit, Refitted, in_parallel, refitter
+from pellucid.models.refit import Refit, Refitted, refitter
 from pellucid.runner import Run
+from pellucid.runner.parallel import in_parallel
 
 T = TypeVar("T")
 
 FOLDS = 5
 _AHEAD = 4  # models fitted and not yet used, for each worker
 _DEAL = 11
+_NO_LABEL = {"None", "nan", "NaT", "<NA>"}
 
 
 def folds(question: Question) -> Importance:
@@ -74,11 +77,24 @@ def folds(question: Question) -> Importance:
         values=values, se=errors, low=values - half, high=values + half, repeats=each.T,
         baseline=baseline, joint=joint,
         feature_names=first.feature_names, output_names=first.output_names, scale=first.scale, members=first.members,
-        caveats=fold_caveats(q.predictor, data, q.run, values=values, each=each, measure=first.measure, given=given, refitted=baseline, lacking=lacking),
+        caveats=fold_caveats(
+            q.predictor, data, q.run, values=values, errors=errors, each=each, compare=q.compare, measure=first.measure,
+            given=given, refitted=baseline, lacking=lacking, joint=lambda columns: _joint(q, refit, fold, columns),
+        ),
         cost=q.run.cost(),
         settings={**first.settings, "folds": int(fold.max()) + 1, "refits": len(parts), "weighted_fit": refit.weighs, "given_loss": given},
         library=data.caller,
     )  # fmt: skip
+
+
+def _joint(question: Question, refit: Refit, fold: IntArray, columns: tuple[int, ...]) -> float:
+    """Importance of some columns together, by the same folds and one permutation each."""
+    data = question.data
+    rest = tuple(j for j in range(len(data.schema.features)) if j not in columns)
+    together = data.regrouped({"together": columns, **({"rest": rest} if rest else {})})
+    parts = of_each_fold(replace(question, data=together, repeats=1), refit, fold)
+    place, mass = parts[0].feature_names.index("together"), fold_mass(data, fold)[: len(parts)]
+    return float(np.average([part.values[place] for part in parts], weights=mass))
 
 
 def of_each_fold(
@@ -148,7 +164,7 @@ def fold_numbers(question: Question) -> IntArray:
         fold[counted] = _labelled(wanted, len(data))[counted]
         fold[counted] = np.unique(fold[counted], return_inverse=True)[1]
         return _at_least_two(fold)
-    if wanted != int(wanted) or wanted < 2:
+    if not is_whole(wanted) or wanted < 2:
         raise InputError(f"folds={wanted!r} is no number of folds; give 2 or more, or one label per row.")
     if len(counted) < wanted:
         raise InputError(
@@ -166,7 +182,17 @@ def _labelled(labels: Any, n: int) -> AnyArray:
     array = np.asarray(labels)
     if array.shape != (n,):
         raise InputError(f"folds= has shape {array.shape} but X has {n} rows; give one fold label per row.")
-    return np.unique(array, return_inverse=True)[1]
+    lacking = [i for i, label in enumerate(array.tolist()) if str(label) in _NO_LABEL]
+    if lacking:
+        raise InputError(
+            f"folds= has no label for row {lacking[0]}; give one fold label per row, or leave those rows out of X."
+        )
+    return np.unique(array.astype(str) if array.dtype == object else array, return_inverse=True)[1]
+
+
+def is_whole(value: Any) -> bool:
+    """Whether an option is a whole number (a float without a fraction is one)."""
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and value % 1 == 0
 
 
 def _at_least_two(fold: IntArray) -> IntArray:

@@ -19,7 +19,7 @@ from pellucid.runner import Run
 
 Compare = Literal["difference", "ratio"]
 WITHOUT_OUTCOME = "share of prediction variance"
-_NORMAL = 1.959963984540054
+NORMAL = 1.959963984540054
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class Setting:
 
     def spread(self, repeats: int) -> float:
         """Standard errors on each side of a 95% interval; few repeats of a loss that is no mean over rows need more."""
-        return float(stdtrit(max(repeats - 1, 1), 0.975)) if self.loss.rows is None else _NORMAL
+        return float(stdtrit(max(repeats - 1, 1), 0.975)) if self.loss.rows is None else NORMAL
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,7 +28,6 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import stdtrit
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
@@ -37,6 +36,7 @@ from pellucid.errors import InputError
 from pellucid.explanations import Importance
 from pellucid.methods.importance.donors import donor_rows, joint_codes, remapped
 from pellucid.methods.importance.loss_change import (
+    NORMAL,
     Changed,
     Compare,
     Setting,
@@ -80,11 +80,7 @@ def permutation_importance(
     values, repeated, errors = (
         np.stack(part) for part in zip(*(r.compared(setting, compare) for r in results), strict=True)
     )
-    spread = (
-        float(stdtrit(max(repeats - 1, 1), 0.975))
-        if setting.loss.rows is None and scheme != "pairs"
-        else 1.959963984540054
-    )
+    spread = NORMAL if scheme == "pairs" else setting.spread(repeats)
 
     def joint_loss(columns: Player) -> float:
         if scheme == "pairs":
@@ -104,7 +100,7 @@ def permutation_importance(
         feature_names=tuple(players), output_names=predictor.output_names, scale="loss",
         members=tuple(tuple(data.schema.names[j] for j in player) for player in players.values()),
         caveats=permutation_caveats(
-            predictor, data, run, players=players, values=values, compare=compare, loss=setting.loss, baseline=setting.baseline,
+            predictor, data, run, players=players, values=values, errors=errors, compare=compare, loss=setting.loss, baseline=setting.baseline,
             y=setting.y, joint=lambda columns: relative(joint_loss(columns), setting.baseline, compare), holdout=holdout,
         ),
         cost=run.cost(),

@@ -209,20 +209,17 @@ def _moments(
     variance, first, total = np.zeros((shape[0], shape[2])), np.zeros(shape), np.zeros(shape)
     explained = np.zeros((2, shape[2]))
     halves = np.array_split(np.arange(len(samples)), 2)
-    moved = _moved(samples)  # (lines, outputs): whether a player changed any prediction
     for h, own in enumerate(halves):
         others = [samples[r] for r in halves[1 - h]]
         controls = _fitted(inputs, varying, others, shapes)
         for k, g in enumerate(controls):
             fs = [samples[r].values[:, :, k] for r in own]
-            gs = [_at(g, samples[r].positions) for r in own]
+            gs = _at(g, [samples[r].positions for r in own])
             scale, explained[h, k] = _scale(gs, fs)
             exact = g.variances(inputs.belongs()[varying])
             for r, f, its in zip(own, fs, gs, strict=True):
                 found = _estimates(f, scale * its, exact, scale, scale * g.constant)
                 variance[r, k], first[r, varying, k], total[r, varying, k] = found
-    first[:, varying] *= moved[2:]
-    total[:, varying] *= moved[2:]
     return Moments(np.where(_still(samples), 0.0, variance), first, total, 0, explained.mean(axis=0))
 
 
@@ -238,9 +235,10 @@ def _estimates(
     return float(variance), alone, total
 
 
-def _at(g: ControlVariate, positions: IntArray) -> FloatArray:
-    """g at positions ``(lines, N, units)``."""
-    return g(positions.reshape(-1, positions.shape[2])).reshape(positions.shape[:2])
+def _at(g: ControlVariate, positions: list[IntArray]) -> list[FloatArray]:
+    """g at positions ``(lines, N, units)`` of several samples."""
+    flat = np.concatenate([each.reshape(-1, each.shape[2]) for each in positions])
+    return list(g(flat).reshape(len(positions), *positions[0].shape[:2]))
 
 
 def _fitted(
@@ -268,13 +266,6 @@ def _scale(at: list[FloatArray], values: list[FloatArray]) -> tuple[float, float
         return 0.0, 0.0
     scale = min(both / own, 1.0)
     return scale, max(0.0, 1.0 - (whole - 2 * scale * both + scale**2 * own) / whole)
-
-
-def _moved(samples: list[Sample]) -> FloatArray:
-    """``(lines, outputs)``: 1 where a line of points gave other predictions than the first."""
-    return np.asarray(
-        np.max([np.abs(s.values - s.values[0]).max(axis=1) > 0 for s in samples], axis=0), dtype=np.float64
-    )
 
 
 def _still(samples: list[Sample]) -> FloatArray:

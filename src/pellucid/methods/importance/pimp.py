@@ -37,6 +37,7 @@ from pellucid.methods.importance.folds import (
     fold_mass,
     fold_numbers,
     given_loss,
+    is_whole,
     loss_of,
     of_each_fold,
     permuted,
@@ -143,7 +144,7 @@ def _refitted_loss(question: Question, refit: Refit) -> float:
 def _count(p_values: Any) -> int:
     if p_values is True or p_values is np.True_:
         return REFITS
-    if np.ndim(p_values) > 0 or p_values != int(p_values) or p_values < 1:
+    if not is_whole(p_values) or p_values < 1:
         raise InputError(
             f"p_values={p_values!r} is no number of refits; give True ({REFITS} refits) or a whole number."
         )

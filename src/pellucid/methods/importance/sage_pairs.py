@@ -56,7 +56,8 @@ def plan(budget: int, players: int, rows: int, donors: int, *, read: bool) -> Pl
 
     Trees that are ``read`` use all donors, at the price of a row each.
     """
-    few, everything = few_pairs(players), min(2 ** (players - 1) - 1, _MOST_PAIRS)
+    few = few_pairs(players)
+    everything = min(2 ** (players - 1) - 1, max(_MOST_PAIRS, few))
     each = rows + donors if read else rows * min(donors, _DONORS)
     pairs = min(max(budget // 2 // each, few), everything)
     each = budget // 2 // pairs

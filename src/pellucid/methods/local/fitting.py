@@ -14,10 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pellucid.arrays import BoolArray, FloatArray
+from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.methods.local.selection import Select, choose
 
 FOLDS = 4
+_ROUNDING = 1e-11  # of the spread of the answers: a coefficient that is none
 _JITTER = 1e-12  # of a column's variance: two columns that say the same share their weight
 
 
@@ -51,7 +52,7 @@ class Moments:
 
 def block_moments(columns: FloatArray, answers: FloatArray, weights: FloatArray, blocks: int) -> FloatArray:
     """Moments ``(widths, blocks, q, q)`` for weights ``(widths, samples)``."""
-    n, p = columns.shape
+    n = len(columns)
     whole = np.concatenate([np.ones((n, 1)), columns, answers], axis=1)
     parts = whole.reshape(blocks, n // blocks, -1)
     out = np.empty((len(weights), blocks, whole.shape[1], whole.shape[1]))
@@ -63,25 +64,22 @@ def block_moments(columns: FloatArray, answers: FloatArray, weights: FloatArray,
 
 @dataclass(frozen=True, eq=False)
 class Fits:
-    """N linear local models with m answers each: coefficients ``(N, p, m)`` and the answer at the row ``(N, m)``.
+    """N linear local models with m answers each: chosen columns and coefficients ``(N, p, m)``, the answers at the row ``(N, m)``.
 
-    ``start`` is the mean answer in the neighbourhood, ``effects`` what each column adds to it in the row: the row is at
-    zero in every column, so an effect is minus the coefficient times the column's mean.
+    The row is at zero in every column, so its answer is the intercept.
     """
 
     chosen: BoolArray
     weights: FloatArray
-    start: FloatArray
-    effects: FloatArray
+    at_row: FloatArray
 
-    @property
-    def at_row(self) -> FloatArray:
-        return np.asarray(self.start + self.effects.sum(axis=1))
+    def take(self, some: IntArray) -> Fits:
+        return Fits(self.chosen[some], self.weights[some], self.at_row[some])
 
     def missed(self, moments: Moments) -> FloatArray:
         """The weighted squared errors ``(N, m)`` on other samples, given by their moments."""
-        p, m = moments.columns, self.start.shape[1]
-        out = np.empty(self.start.shape)
+        p, m = moments.columns, self.at_row.shape[1]
+        out = np.empty(self.at_row.shape)
         for k in range(m):
             v = np.concatenate([-self.at_row[:, k : k + 1], -self.weights[:, :, k]], axis=1)
             pick = [*range(p + 1), p + 1 + k]
@@ -106,12 +104,12 @@ def fit(
             which[:, :, a], found = choose(xx, xy, yy, k, how)
         else:
             which[:, :, a] = chosen[:, a]
-        keep = found is not None and lasso
-        weights[:, :, a] = (
-            found if keep else _solved(xx, xy, which[:, :, a], penalty / _positive(moments.mass))
-        )
-    effects = -weights * mean_x[:, :, None]
-    return Fits(which, weights, mean_y, effects)
+        slopes = found if lasso else None
+        if slopes is None:
+            slopes = _solved(xx, xy, which[:, :, a], penalty / _positive(moments.mass))
+        moved = np.abs(slopes) * np.sqrt(np.maximum(np.einsum("nii->ni", xx), 0.0))
+        weights[:, :, a] = np.where(moved > _ROUNDING * np.sqrt(np.maximum(yy, 0.0))[:, None], slopes, 0.0)
+    return Fits(which, weights, mean_y - np.einsum("np,npm->nm", mean_x, weights))
 
 
 def _solved(xx: FloatArray, xy: FloatArray, chosen: BoolArray, penalty: FloatArray) -> FloatArray:

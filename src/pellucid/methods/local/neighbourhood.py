@@ -11,8 +11,8 @@ Categories come by their frequency in the data (in ``"correlated"`` with what th
 knows is known in every sample; one that it lacks is lacking in every other sample, by a coin.
 
 Draws of a feature are spread evenly within each of 20 blocks (a Latin hypercube), and the blocks are independent: what is
-learned from one can be tried on another. Random numbers follow the content of a column, not its name or place, so that
-neither renaming nor reordering columns changes an explanation. All rows share their samples, but for "around" and for rows
+learned from one can be tried on another. Random numbers follow the distribution of a column, not its name or place, so
+that neither renaming nor reordering columns changes an explanation, and a row of weight two counts like two rows. All rows share their samples, but for "around" and for rows
 that lack different features.
 """
 
@@ -75,21 +75,27 @@ class Distributions:
             for column, level in zip(columns, nominal, strict=True)
         )
         moments = [_moments(margin) for margin in margins]
-        seen: dict[int, int] = {}
-        keys = []
-        for column in columns:
-            content = zlib.crc32(np.ascontiguousarray(column).tobytes())
-            keys.append((content, seen.setdefault(content, 0)))
-            seen[content] += 1
         return cls(
             data.schema.features, margins, nominal,
-            np.array([mean for mean, _ in moments]), np.array([sd for _, sd in moments]), tuple(keys),
+            np.array([mean for mean, _ in moments]), np.array([sd for _, sd in moments]), _keys(margins, columns),
         )  # fmt: skip
 
     @property
     def scale(self) -> FloatArray:
         """The standard deviation of each feature, one where it does not vary."""
         return np.where(self.sd > 0, self.sd, 1.0)
+
+
+def _keys(margins: tuple[Margin, ...], columns: list[FloatArray]) -> tuple[tuple[int, int], ...]:
+    """A number for each feature's distribution, and its place among features of the same one, by what their rows hold."""
+    own = [zlib.crc32(margin.values.tobytes() + margin.upper.tobytes()) for margin in margins]
+    content = [zlib.crc32(np.ascontiguousarray(column).tobytes()) for column in columns]
+    order = sorted(range(len(own)), key=lambda j: (own[j], content[j], j))
+    keys: dict[int, tuple[int, int]] = {}
+    for place, j in enumerate(order):
+        again = place > 0 and own[order[place - 1]] == own[j]
+        keys[j] = (own[j], keys[order[place - 1]][1] + 1 if again else 0)
+    return tuple(keys[j] for j in range(len(own)))
 
 
 def _moments(margin: Margin) -> tuple[float, float]:
@@ -165,5 +171,8 @@ def _joint(data: Data, known: Distributions, shares: FloatArray, run: Run) -> Fl
     p = len(known.margins)
     values, vectors = np.linalg.eigh(copula.correlation[:p, :p])
     root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-    together = ndtr(ndtri(np.clip(shares, 1e-12, 1 - 1e-12)) @ root)
+    # The order of a category's levels is known but for its direction: the first code comes before the last.
+    ends = [np.nan_to_num(margin.values[[0, -1]], nan=np.inf) for margin in copula.margins[:p]]
+    direction = np.array([-1.0 if first > last else 1.0 for first, last in ends])
+    together = ndtr((ndtri(np.clip(shares, 1e-12, 1 - 1e-12)) * direction) @ root)
     return np.stack([copula.margins[j].quantile(together[:, j]) for j in range(p)], axis=1)

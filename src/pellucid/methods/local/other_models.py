@@ -44,7 +44,7 @@ def logistic(
         used = np.flatnonzero(chosen[:, a])
         theta = _newton(columns[:, used], answers[:, a], weights)
         level[a], beta[used, a] = theta[0], theta[1:]
-    effects = -beta * (weights @ columns / weights.sum())[:, None]
+    effects = -beta * columns.mean(axis=0)[:, None]
     return Curve(
         beta, level - effects.sum(axis=0), effects, lambda z: 1.0 / (1.0 + np.exp(-(level + z @ beta)))
     )

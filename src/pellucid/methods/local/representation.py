@@ -58,7 +58,7 @@ class Representation:
         """Differences to the row, ``(samples, columns)``."""
         binary = self.binary(row)
         out = (values - row) / self.scale
-        for j in np.flatnonzero(binary):
+        for j in np.flatnonzero(binary).tolist():
             cells, cell = self._bins(j, values[:, j]), self._bins(j, row[j : j + 1])[0]
             out[:, j] = np.where(cells == cell, 0.0, -1.0)
         return out

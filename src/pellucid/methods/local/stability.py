@@ -5,6 +5,8 @@ Reference. Visani, Bagli, Chesani, Poluzzi and Capuzzo 2020, "Statistical stabil
 Definition. Over all pairs of repeats of an explanation:
 
 - `selection`: the mean share of chosen columns that two repeats have in common (their variables stability index);
+- `common`: the mean share of their summed absolute coefficients that is on columns both chose: a column that comes and goes
+  with a small weight counts little;
 - `agreement`: the mean of sum_j min(|a_j|, |b_j|) [same sign] / sum_j max(|a_j|, |b_j|), with a and b the two repeats'
   coefficients of standardised columns: 1 if all are equal, 0 if none has the same sign (in place of their index of
   overlapping intervals, which is near 1 whenever intervals are honest).
@@ -34,6 +36,14 @@ def selection(chosen: BoolArray) -> float:
     both = (inside @ inside.T)[first, second]
     largest = np.maximum(sizes[first], sizes[second])
     return float(np.where(largest > 0, both / np.maximum(largest, 1), 1.0).mean())
+
+
+def common(chosen: BoolArray, weights: FloatArray) -> float:
+    """The mean share of weight on columns that both repeats chose, ``(repeats, p)`` each; one where there is no weight."""
+    first, second = np.triu_indices(len(chosen), 1)
+    size = np.abs(weights[first]) + np.abs(weights[second])
+    both, whole = (size * (chosen[first] & chosen[second])).sum(axis=1), size.sum(axis=1)
+    return float(np.where(whole > 0, both / np.where(whole > 0, whole, 1.0), 1.0).mean())
 
 
 def agreement(weights: FloatArray) -> float:

@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from pellucid.arrays import FloatArray
+from pellucid.arrays import FloatArray, effective_size
 
 Distance = Literal["euclidean", "gower", "cosine"]
 DISTANCES = ("euclidean", "gower", "cosine")
@@ -43,6 +43,12 @@ def distances(apart: FloatArray, distance: Distance, *, place: FloatArray, span:
 def exponential(distance: FloatArray, width: float) -> FloatArray:
     """exp(-D^2 / width^2)."""
     return np.asarray(np.exp(-np.square(distance / width)))
+
+
+def effective(weights: FloatArray) -> float:
+    """How many samples weights stand for, also where all of them are very small."""
+    largest = float(weights.max(initial=0.0))
+    return effective_size(weights / largest) if largest > 0 else 0.0
 
 
 def default_width(distance: FloatArray, columns: int, kind: Distance) -> float:

@@ -38,8 +38,8 @@ Asking = Generator[Wants, list[BoolArray], T]
 class Arms:
     """Rules of one episode with the draws made for each so far."""
 
-    def __init__(self, bits: BoolArray, coverage: FloatArray, episode: int) -> None:
-        self.bits, self.coverage, self.episode = bits, coverage, episode
+    def __init__(self, bits: BoolArray, coverage: FloatArray, episode: int, *, paired: bool = True) -> None:
+        self.bits, self.coverage, self.episode, self.paired = bits, coverage, episode, paired
         self.n = np.zeros(len(bits), dtype=np.intp)
         self.hits = np.zeros(len(bits), dtype=np.intp)
         self.ended = np.zeros(len(bits), dtype=np.bool_)
@@ -80,11 +80,9 @@ class Arms:
             wider[:, :room] = self._same
             self._same = wider
 
-    def differences(self, arm: int) -> tuple[IntArray, IntArray, IntArray]:
-        """Against ``arm``, for every arm: draws that both have, those only the other gets right, those only ``arm`` does."""
-        common = np.minimum(self.n, self.n[arm])
-        counted = np.arange(self._same.shape[1]) < common[:, None]
-        own = self._same[arm][None, :]
-        better = (self._same & ~own & counted).sum(axis=1)
-        worse = (~self._same & own & counted).sum(axis=1)
-        return common, better, worse
+    def differences(self, a: IntArray, b: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """For every arm of ``a`` (rows) and of ``b``: draws that both have, those only b gets right, those only a does."""
+        made = np.arange(self._same.shape[1]) < self.n[:, None]
+        right, wrong = (self._same & made).astype(np.float64), (~self._same & made).astype(np.float64)
+        common = np.minimum(self.n[a][:, None], self.n[b][None, :]).astype(np.float64)
+        return common, wrong[a] @ right[b].T, right[a] @ wrong[b].T

@@ -49,10 +49,15 @@ def check_bins(bins: Any, data: Data) -> Mapping[int, Any]:
     """Per feature its number of bins or its edges in codes, for those features that have them by the caller's wish."""
     if isinstance(bins, str):
         if bins != "auto":
-            raise InputError(f"bins={bins!r} is not known; give 'auto', a number of bins or {{name: edges}}.")
+            raise InputError(
+                f"bins={bins!r} is not known; give 'auto', a number of bins or {{name: edges}}."
+            )
         return {}
     if isinstance(bins, Mapping):
-        return {data.schema.index(name): _of_feature(data, data.schema.index(name), given) for name, given in bins.items()}
+        return {
+            data.schema.index(name): _of_feature(data, data.schema.index(name), given)
+            for name, given in bins.items()
+        }
     return dict.fromkeys(range(len(data.schema.features)), _count(bins, "bins"))
 
 
@@ -94,7 +99,9 @@ def first_cell(data: Data, j: int, code: float, wanted: Any = None) -> Cell:
 
 def _between(edges: FloatArray, code: float) -> Cell:
     at = int(np.searchsorted(edges, code, side="left"))
-    return Cell(float(edges[at - 1]) if at > 0 else -np.inf, float(edges[at]) if at < len(edges) else np.inf)
+    return Cell(
+        float(edges[at - 1]) if at > 0 else -np.inf, float(edges[at]) if at < len(edges) else np.inf
+    )
 
 
 def finer_cell(data: Data, j: int, code: float, cell: Cell) -> Cell | None:
@@ -107,7 +114,9 @@ def finer_cell(data: Data, j: int, code: float, cell: Cell) -> Cell | None:
         exact = only(code)
         return None if cell == exact or (len(values) == 1 and values[0] == code) else exact
     mass = np.cumsum(np.bincount(where, weights=data.weights[inside]))
-    at = int(np.argmin(np.abs(mass[:-1] - mass[-1] / 2)))  # a cut behind this value leaves some on both sides
+    at = int(
+        np.argmin(np.abs(mass[:-1] - mass[-1] / 2))
+    )  # a cut behind this value leaves some on both sides
     cut = float(values[at])
     return Cell(cell.low, cut) if code <= cut else Cell(cut, cell.high)
 

@@ -33,6 +33,12 @@ class Goal:
     batch: int = 32
     most: int | None = None
     suboptimal: bool = True
+    empty: int = 1000
+
+    @property
+    def patience(self) -> int:
+        """Draws after which two rules that hardly differ are no longer told apart."""
+        return 16 * self.batch
 
     @property
     def above(self) -> float:

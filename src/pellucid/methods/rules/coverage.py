@@ -33,14 +33,23 @@ class TableSpace(Space):
     """The predicates of one row, coarsest versions first; `finer` adds a version with halved intervals."""
 
     def __init__(
-        self, data: Data, row: FloatArray, players: Players, wanted: Mapping[int, Any], *, refine: bool
+        self,
+        data: Data,
+        codes: FloatArray,
+        players: Players,
+        wanted: Mapping[int, Any],
+        *,
+        row: int = 0,
+        refine: bool,
     ) -> None:
-        self._data, self._row, self._players = data, row, players
+        self._data, self._row = data, codes
+        self.row, self.names = row, tuple(players)
         self._share = data.weights / data.weights.sum()
         self._refine = refine
         self.predicates: list[Predicate] = []
         cells = [
-            {j: first_cell(data, j, row[j], wanted.get(j)) for j in members} for members in players.values()
+            {j: first_cell(data, j, float(codes[j]), wanted.get(j)) for j in members}
+            for members in players.values()
         ]
         super().__init__([], [])
         self._now: list[Predicate] = []
@@ -73,7 +82,9 @@ class TableSpace(Space):
         return True
 
     def _halved(self, predicate: Predicate) -> Predicate:
-        halves = {j: finer_cell(self._data, j, float(self._row[j]), cell) for j, cell in predicate.cells.items()}
+        halves = {
+            j: finer_cell(self._data, j, float(self._row[j]), cell) for j, cell in predicate.cells.items()
+        }
         if all(half is None for half in halves.values()):
             return predicate
         cells = {j: predicate.cells[j] if half is None else half for j, half in halves.items()}
@@ -85,7 +96,9 @@ class TableSpace(Space):
 
     def obeying(self, rule: BoolArray) -> BoolArray:
         """The rows of the data that obey a rule."""
-        return all_obeyed([self.predicates[q].obeyed for q in np.flatnonzero(rule).tolist()], len(self._share))
+        return all_obeyed(
+            [self.predicates[q].obeyed for q in np.flatnonzero(rule).tolist()], len(self._share)
+        )
 
 
 def obeyed(data: Data, cells: Mapping[int, Cell]) -> BoolArray:

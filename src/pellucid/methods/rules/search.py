@@ -45,9 +45,13 @@ class Candidate:
     low: float = 0.0
     high: float = 1.0
     anchor: bool = False
+    exact: float | None = None
 
     @property
     def precision(self) -> float:
+        """The share of hits, or what is known without draws."""
+        if self.exact is not None:
+            return self.exact
         return self.hits / self.n if self.n else float("nan")
 
 
@@ -55,21 +59,24 @@ class Search:
     """The search for one row; ask `asking` for draws to make, then read `best` and `trace`.
 
     ``best`` is the anchor found, or, while there is none, the rule with the greatest lower bound. ``known`` holds the
-    rules of the beams, by their predicates. ``why`` says why there is no anchor.
+    rules of the beams, by their predicates. ``base`` is the precision of
+    the empty rule where it is known without draws. ``why`` says why there is no anchor, ``stopped`` what
+    ended the search before its time.
     """
 
-    def __init__(self, space: Space, goal: Goal) -> None:
-        self._space, self._goal = space, goal
+    def __init__(self, space: Space, goal: Goal, base: float | None = None) -> None:
+        self._space, self._goal, self._base = space, goal, base
         self._episode = 0
         self._refused: set[frozenset[int]] = set()
         self.level = 0
         self.best: Candidate | None = None
         self.known: dict[frozenset[int], Candidate] = {}
         self.why = ""
+        self.stopped = ""
 
     def asking(self) -> Asking[None]:
         """All draws of the search, one after the other."""
-        yield from self._judge([()])
+        yield from self._start()
         if not self._found:
             full = yield from self._reachable()
             yield from self._grow()
@@ -90,6 +97,19 @@ class Search:
         return [self._known(rule[:size]) for size in range(len(rule) + 1)]
 
     # -- the steps -----------------------------------------------------------------------------------
+
+    def _start(self) -> Asking[None]:
+        """The empty rule: is the prediction that common, and how common is it?"""
+        if self._base is not None:
+            anchor = self._base >= self._goal.tau
+            self.best = Candidate((), 1.0, 0, 0, self._base, self._base, anchor=anchor, exact=self._base)
+            self.known[frozenset()] = self.best
+            return
+        arms, judged = yield from self._verdicts([()])
+        self._keep(arms, [()], judged)
+        self._note(arms, 0, (), judged)
+        yield from arms.draw(np.zeros(1, dtype=np.intp), np.array([self._goal.empty]))
+        self._note(arms, 0, (), judged)
 
     def _reachable(self) -> Asking[Candidate | None]:
         """Choose the coarsest version in which the longest rule is an anchor; that rule, if it may be used."""
@@ -122,8 +142,9 @@ class Search:
                 return
             goal = self._goal
             chosen = yield from best_arms(
-                arms, left, goal.beams, epsilon=goal.epsilon, delta=goal.delta, batch=goal.batch
-            )
+                arms, left, goal.beams,
+                epsilon=goal.epsilon, delta=goal.delta, batch=goal.batch, most=goal.patience,
+            )  # fmt: skip
             beam = [rules[arm] for arm in chosen.tolist()]
             for arm in chosen.tolist():
                 self._note(arms, arm, rules[arm], judged)
@@ -182,7 +203,7 @@ class Search:
     def _arms(self, rules: list[Rule]) -> Arms:
         self._episode += 1
         bits = self._space.bits(rules)
-        return Arms(bits, self._space.coverage(bits), self._episode)
+        return Arms(bits, self._space.coverage(bits), self._episode, paired=self._space.paired)
 
     def _verdicts(self, rules: list[Rule]) -> Asking[tuple[Arms, Verdicts]]:
         arms = self._arms(rules)
@@ -191,12 +212,6 @@ class Search:
         for arm in np.flatnonzero(judged.accepted).tolist():
             self._note(arms, arm, rules[arm], judged)
         return arms, judged
-
-    def _judge(self, rules: list[Rule]) -> Asking[None]:
-        arms, judged = yield from self._verdicts(rules)
-        for arm in range(len(rules)):
-            self._note(arms, arm, rules[arm], judged)
-        self._keep(arms, rules, judged)
 
     def _keep(self, arms: Arms, rules: list[Rule], judged: Verdicts) -> None:
         """The accepted rule that covers most, if more than the best; without any anchor the one with the best bound."""

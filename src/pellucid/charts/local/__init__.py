@@ -1,0 +1,56 @@
+"""Local models: what they say of a row, how the width changes it, and where they hold; one file per picture."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from altair.typing import ChartType
+
+from pellucid.arrays import FloatArray
+from pellucid.charts import attribution as contributions
+from pellucid.charts.local import boundary, effects, sweep
+from pellucid.charts.local_options import LocalOptions
+from pellucid.charts.options import AttributionOptions
+from pellucid.explanations.local_attribution import LocalAttribution
+
+_PICTURES = {"effects": effects.body, "sweep": sweep.body, "boundary": boundary.body}
+_ADDING_UP = ("waterfall", "force", "decision", "stacked")
+_REST = "not in the local model"
+
+
+def body(result: LocalAttribution, options: LocalOptions) -> ChartType:
+    """The Altair chart of local models."""
+    kind = "effects" if options.kind == "auto" else options.kind
+    if kind in _PICTURES:
+        return _PICTURES[kind](result, options)
+    fields = {field.name: getattr(options, field.name) for field in dataclasses.fields(AttributionOptions)}
+    shown = adding_up(result) if kind in _ADDING_UP else result
+    return contributions.body(shown, AttributionOptions(**fields))
+
+
+def adding_up(result: LocalAttribution) -> LocalAttribution:
+    """The effects as contributions that add up to the model's prediction: what the local model misses is one of them.
+
+    Of several rows it also holds what their starting points differ in. Features without any effect are left out.
+    """
+    rest = np.asarray(result.prediction - result.base - result.values.sum(axis=1))[:, None]
+    used = [j for j in range(result.values.shape[1]) if result.values[:, j].any()]
+    whole = np.abs(rest).max(initial=0.0) <= 1e-9 * np.abs(result.prediction).max(initial=0.0)
+    members = result.members or tuple((name,) for name in result.feature_names)
+    blank = np.full(len(result), "", dtype=object)
+    unknown = np.full((len(result), 1), np.nan)
+    if whole and used:
+        rest, blank, unknown = rest[:, :0], blank[:0], unknown[:, :0]
+
+    def taken(part: FloatArray | None, more: FloatArray) -> FloatArray | None:
+        return None if part is None else np.concatenate([part[:, used], more], axis=1)
+
+    return dataclasses.replace(
+        result, values=np.concatenate([result.values[:, used], rest], axis=1),
+        se=np.concatenate([result.se[:, used], np.zeros_like(rest)], axis=1),
+        feature_names=(*(result.feature_names[j] for j in used), *((_REST,) if rest.size else ())),
+        data=(*(result.data[j] for j in used), *((blank,) if rest.size else ())),
+        members=(*(members[j] for j in used), *(((),) if rest.size else ())),
+        rarity=taken(result.rarity, unknown), side=taken(result.side, 0 * unknown),
+    )  # fmt: skip

@@ -1,0 +1,96 @@
+"""Bars of effects, one panel per row, all with the same limits so that rows compare."""
+
+from __future__ import annotations
+
+import altair as alt
+from altair.typing import ChartType
+
+from pellucid.charts import theme
+from pellucid.charts.attribution.folding import DOWN, UP, half_widths
+from pellucid.charts.attribution.words import change, short_names
+from pellucid.charts.layout import grid, titled
+from pellucid.charts.local_options import LocalOptions
+from pellucid.charts.marks import zero_line
+from pellucid.charts.scales import Limits, Row, data, level_axis, limits_of, tooltips, value_axis
+from pellucid.charts.text import caveat_note, shown, wrapped
+from pellucid.explanations.local_attribution import LocalAttribution
+from pellucid.explanations.words import number
+
+_COLOURS = {UP: theme.SECOND, DOWN: theme.MAIN}
+_STEP = 24.0
+
+
+def effect_data(one: LocalAttribution, i: int, max_display: int = 12) -> list[Row]:
+    """One bar per feature with an effect in a row, largest first."""
+    order = [int(j) for j in one.sequence(i) if one.values[i, j] != 0][:max_display]
+    labels, halves = one.labels(i), half_widths(one)[i]
+    rows: list[Row] = []
+    for name, j in zip(short_names(labels[j] for j in order), order, strict=True):
+        value, half = float(one.values[i, j]), float(halves[j])
+        rows.append(
+            {
+                "feature": name,
+                "full": labels[j],
+                "value": value,
+                "sort": UP if value >= 0 else DOWN,
+                "low": value - half if half > 0 else None,
+                "high": value + half if half > 0 else None,
+                "label": change(value, one.scale, half),
+                "weight": number(one.weight_of(j, i), sign=True),
+            }
+        )
+    return rows
+
+
+def body(result: LocalAttribution, options: LocalOptions) -> ChartType:
+    """A panel for each of the first rows and outputs."""
+    outputs, n = result.output_names, min(len(result), options.max_rows)
+    tables = {
+        (i, name): effect_data(result.for_output(name), i, options.max_display)
+        for i in range(n) for name in outputs
+    }  # fmt: skip
+    every = [row for rows in tables.values() for row in rows]
+    ends = [row[end] for row in every for end in ("value", "low", "high") if row[end] is not None]
+    limits = limits_of(ends, zero=True)
+    width = options.width or (theme.WIDTH if len(outputs) == 1 else 240.0)
+    views = [_panel(result, i, name, rows, limits, width, options) for (i, name), rows in tables.items()]
+    chart = views[0] if len(views) == 1 else grid(views, columns=len(outputs) if len(outputs) > 1 else 1)
+    more = [f"the first {n} of {len(result)} rows"] if n < len(result) else []
+    thin = ["thin lines: 95% intervals"] if (result.se > 0).any() else []
+    notes = [f"effects start from {result.starting_point}", *more, *thin, caveat_note(result)]
+    title = options.title or ("Effects in the local model" if n == 1 else "Effects in the local models")
+    return titled(chart, title, notes, len(outputs) * (width + 150))
+
+
+def _panel(
+    result: LocalAttribution, i: int, output: str, rows: list[Row], limits: Limits, width: float, options: LocalOptions
+) -> ChartType:  # fmt: skip
+    one = result.for_output(output)
+    height = options.height or max(40.0, _STEP * len(rows))
+    x = value_axis(f"effect on the prediction{one.scale_of(output)}", limits, width, tickCount=5)
+    y = alt.Y("feature", **level_axis(None, [row["feature"] for row in rows], height))
+    scale = alt.Scale(domain=[UP, DOWN], range=[_COLOURS[UP], _COLOURS[DOWN]])
+    sure = [row for row in rows if row["low"] is not None]
+    tips = tooltips(("", "full"), ("effect", "label"), ("weight", "weight"))
+    bars = alt.Chart(data(rows)).mark_bar(opacity=0.85)
+    errors = alt.Chart(data(sure)).mark_rule(color=theme.INK, strokeWidth=1.5)
+    layers = [
+        bars.encode(
+            x=alt.X("value", **x), x2=alt.datum(0), y=y, tooltip=tips,
+            color=alt.Color("sort", type="nominal", scale=scale, legend=None),
+        ),
+        *([errors.encode(x=alt.X("low", **x), x2="high", y=y)] if sure else []),
+        *zero_line(limits, True, "x"),
+    ]  # fmt: skip
+    told, local = float(one.prediction[i]), float(one.local_prediction[i])
+    words = [
+        f"row {i}" if len(result) > 1 else "",
+        output if len(result.output_names) > 1 else "",
+        f"prediction {shown(told, one.scale, change=False)}, local model {shown(local, one.scale, change=False)}, R2 {number(float(one.fidelity[i]))}",
+    ]
+    name = ": ".join(word for word in words if word)
+    return alt.layer(*layers).properties(
+        width=width,
+        height=height,
+        title=alt.TitleParams(wrapped(name, width + 20, 12), fontSize=12, frame="group"),
+    )

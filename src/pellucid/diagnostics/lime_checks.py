@@ -1,0 +1,230 @@
+"""What local models cannot be trusted for: the width that decides, a poor fit, luck, samples that do not occur.
+
+- *width-decides*: the share of a row's chosen features whose weight has the opposite sign at another width, both clear of
+  zero by two standard deviations over repeats;
+- *low-fidelity*: what the local model leaves unexplained of the predictions near the row, on samples it was not fitted to;
+- *local-miss*: how far it misses the prediction of the row itself, in standard deviations of the predictions;
+- *unstable*: the share of weight on features that another run would not choose;
+- *nothing-near*: the root mean square distance of the nearest samples (one in 25) over that of all. With many features all
+  samples are about as far, and there is no neighbourhood.
+
+Of several rows the worst one is reported, and how many are as bad.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pellucid.arrays import FloatArray
+from pellucid.data import Data
+from pellucid.diagnostics.fooled import fooled_caveat
+from pellucid.diagnostics.general import general_caveats
+from pellucid.diagnostics.off_data import off_data_caveat
+from pellucid.explanations.caveat import Caveat
+from pellucid.explanations.local_attribution import LocalAttribution
+from pellucid.explanations.pick import Pick
+from pellucid.explanations.words import listed, number, percent
+from pellucid.models import Predictor
+from pellucid.runner import Run
+
+Players = Mapping[str, tuple[int, ...]]
+_FLIPS = 0.1
+_UNEXPLAINED = 0.5
+_MISSED = 0.5
+_LUCK = 0.1
+_FAR = 0.7
+_CLEAR = 2.0
+_HIDDEN = 0.1
+_TOP = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """What the fits know besides the result: relative distance of the nearest samples, spread of predictions, how it was sampled."""
+
+    nearest: list[float]
+    spread: list[FloatArray]
+    sampler: str
+    tolerance: float | None
+
+
+def lime_caveats(
+    predictor: Predictor, data: Data, run: Run, result: LocalAttribution, *, rows: Data, players: Players, facts: Facts
+) -> tuple[Caveat, ...]:  # fmt: skip
+    """Everything known against these local models."""
+    if not run.checks:
+        return ()
+    caveats = list(general_caveats(predictor, data, run))
+    kernel = result.settings.get("kernel") != "shap"
+    if kernel:
+        caveats.extend(width_decides(result))
+    caveats.extend(low_fidelity(result))
+    if kernel:
+        caveats.extend(local_miss(result, facts.spread))
+        caveats.extend(unstable(result, facts.tolerance))
+        caveats.extend(nothing_near(result, facts.nearest))
+    caveats.extend(fooled_caveat(predictor, data, rows, players, run))
+    if facts.sampler != "correlated" or not kernel:
+        for name in result.top(_TOP):
+            members = players.get(name, ())
+            if len(members) == 1 and np.abs(result.values[:, result.feature_names.index(name)]).any():
+                caveats.extend(_off_data(data, members[0], run, kernel))
+    return tuple(caveats)
+
+
+def _off_data(data: Data, j: int, run: Run, kernel: bool) -> Iterator[Caveat]:
+    for caveat in off_data_caveat(data, j, run, method="LIME"):
+        advice = (
+            "Use sampler='correlated', which draws features as they go together."
+            if kernel
+            else caveat.advice
+        )
+        yield replace(caveat, advice=advice)
+
+
+def width_decides(result: LocalAttribution) -> Iterator[Caveat]:
+    """Another width would turn signs."""
+    shares, turned = zip(*(_turned(result, i) for i in range(len(result))), strict=True)
+    worst = int(np.argmax(shares))
+    if shares[worst] <= _FLIPS:
+        return
+    low, high = np.nanmin(result.sweep_widths[worst]), np.nanmax(result.sweep_widths[worst])
+    yield Caveat(
+        code="width-decides",
+        message=(
+            f"The width of the neighbourhood decides: between {number(float(low))} and {number(float(high))} the weight of {listed(turned[worst])} "
+            f"changes its sign{_among(result, worst, shares, _FLIPS)}. This is {percent(shares[worst])} of the chosen features; the width here is {number(float(result.width[worst]))}."
+        ),
+        value=shares[worst],
+        threshold=_FLIPS,
+        advice="Look at plot(kind='sweep') and say which neighbourhood is meant, or use shap, which has none.",
+    )
+
+
+def _turned(result: LocalAttribution, i: int) -> tuple[float, list[str]]:
+    """The share of chosen terms whose sign turns at another width, and their names."""
+    swept, spread = (
+        np.moveaxis(result.stacked(name)[i], -1, 0) for name in ("sweep_weights", "sweep_spread")
+    )
+    known = ~np.isnan(result.sweep_widths[i])
+    here = int(np.nanargmin(np.abs(result.sweep_widths[i] - result.width[i])))
+    clear = np.abs(swept) > _CLEAR * spread
+    own = np.where(clear[:, here], np.sign(swept[:, here]), 0.0)[:, None]
+    turns = ((np.sign(swept) * own < 0) & clear)[:, known].any(axis=1)
+    chosen = swept[:, here] != 0
+    names = [result.terms[j] for j in np.flatnonzero(turns.any(axis=0))]
+    return float(turns.sum() / max(chosen.sum(), 1)), names
+
+
+def low_fidelity(result: LocalAttribution) -> Iterator[Caveat]:
+    """The local model does not describe the predictions near the row."""
+    lost = 1.0 - (result.fidelity if result.fidelity.ndim == 1 else result.fidelity.min(axis=1))
+    worst = int(np.argmax(lost))
+    if lost[worst] <= _UNEXPLAINED:
+        return
+    yield Caveat(
+        code="low-fidelity",
+        message=(
+            f"The local model explains {percent(max(1.0 - float(lost[worst]), 0.0))} of the variation of the predictions near the row"
+            f"{_among(result, worst, list(lost), _UNEXPLAINED)} (R2 on samples it was not fitted to)."
+        ),
+        value=float(lost[worst]),
+        threshold=_UNEXPLAINED,
+        advice="Do not read its weights as what the model does; allow more features= or model='tree', or use shap.",
+    )
+
+
+def local_miss(result: LocalAttribution, spread: list[FloatArray]) -> Iterator[Caveat]:
+    """The local model misses the prediction it is to explain."""
+    if result.settings.get("model") == "logistic":
+        return
+    missed = np.abs(result.residual).reshape(len(result), -1)
+    units = np.stack(spread)
+    shares = (missed / np.where(units > 0, units, np.inf)).max(axis=1)
+    worst = int(np.argmax(shares))
+    if shares[worst] <= _MISSED:
+        return
+    k = int(np.argmax(missed[worst] / np.where(units[worst] > 0, units[worst], np.inf)))
+    told, local = (np.ravel(part[worst])[k] for part in (result.prediction, result.local_prediction))
+    yield Caveat(
+        code="local-miss",
+        message=(
+            f"The prediction{_among(result, worst, list(shares), _MISSED)} is {number(float(told))}, but the local model gives {number(float(local))}: "
+            f"it misses by {number(float(shares[worst]))} standard deviations of the predictions."
+        ),
+        value=float(shares[worst]),
+        threshold=_MISSED,
+        advice="The effects add up to another prediction than the model's; use shap, whose contributions add up.",
+    )
+
+
+def unstable(result: LocalAttribution, tolerance: float | None) -> Iterator[Caveat]:
+    """Another run would choose other features."""
+    limit = _LUCK if tolerance is None else tolerance
+    lost = 1.0 - (result.stability if result.stability.ndim == 1 else result.stability.min(axis=1))
+    worst = int(np.argmax(lost))
+    if lost[worst] <= limit:
+        return
+    samples = result.settings["samples"]
+    more = (
+        f"tolerance={limit:g} or samples={2 * samples}"
+        if tolerance is None
+        else f"samples={2 * samples}, or fewer features="
+    )
+    yield Caveat(
+        code="unstable",
+        message=f"Another run of {samples:,} samples would put {percent(float(lost[worst]))} of the weight on other features{_among(result, worst, list(lost), limit)}.",
+        value=float(lost[worst]),
+        threshold=limit,
+        advice=f"Give {more}, and trust the features that stay.",
+    )
+
+
+def nothing_near(result: LocalAttribution, nearest: list[float]) -> Iterator[Caveat]:
+    """No sample is near the row."""
+    worst = int(np.argmax(nearest))
+    if nearest[worst] <= _FAR:
+        return
+    yield Caveat(
+        code="nothing-near",
+        message=(
+            f"With {len(result.terms)} features hardly a sample is near the row{_among(result, worst, nearest, _FAR)}: "
+            f"the nearest of them, one in 25, are {percent(nearest[worst])} as far as all are on average. The local model is not very local."
+        ),
+        value=nearest[worst],
+        threshold=_FAR,
+        advice="Explain fewer features, or groups= of them; read the effects as those of a wider region.",
+    )
+
+
+def _among(
+    result: LocalAttribution, row: int, values: list[float] | tuple[float, ...], limit: float
+) -> str:
+    """Which row, and how many are above the limit."""
+    if len(result) == 1:
+        return ""
+    count = sum(value > limit for value in values)
+    return f" in row {row} (and in {count - 1} more of {len(result)})" if count > 1 else f" in row {row}"
+
+
+def uncovered(picked: Pick) -> Iterator[Caveat]:
+    """The rows that were picked do not show all that matters."""
+    hidden = 1.0 - float(picked.covered[-1])
+    if hidden <= _HIDDEN:
+        return
+    missing = [
+        picked.feature_names[j]
+        for j in np.argsort(-picked.values, kind="stable")
+        if not picked.shows[:, j].any()
+    ]
+    missing = [name for name in missing if picked.values[picked.feature_names.index(name)] > 0]
+    yield Caveat(
+        code="not-shown",
+        message=f"These {len(picked.rows)} rows leave {percent(hidden)} of all importance unseen: none of them shows {listed(missing)}.",
+        value=hidden,
+        threshold=_HIDDEN,
+        advice="Give a larger budget=.",
+    )

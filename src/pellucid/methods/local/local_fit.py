@@ -1,0 +1,182 @@
+"""The local model of one row: width, columns, coefficients, and how well it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pellucid.arrays import BoolArray, FloatArray
+from pellucid.methods.local import other_models
+from pellucid.methods.local.fitting import (
+    block_moments,
+    combined,
+    fit,
+    fold_counts,
+    jackknife,
+    leave_one_out,
+)
+from pellucid.methods.local.neighbourhood import BLOCKS
+from pellucid.methods.local.options import Options
+from pellucid.methods.local.stability import agreement, common, selection
+from pellucid.methods.local.validity import WITHIN, radius_of
+from pellucid.methods.local.weighting import default_width, effective
+from pellucid.methods.local.width import Sweep, candidates, near_weights, sweep
+
+_AS_GOOD = (
+    0.01  # of the score: of widths this close to the best the widest is taken, which rests on most samples
+)
+_NEAREST = 25
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is known for a row: columns (samples, p), distances (samples,), answers (samples, m), its prediction (m,)."""
+
+    columns: FloatArray
+    distance: FloatArray
+    answers: FloatArray
+    prediction: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class LocalFit:
+    """A local model. Coefficients and effects ``(p, m)`` are in units of the columns; ``parts`` (blocks, p, m) are the effects without
+    each block, ``spread`` (m,) the standard deviation of the model's answers to all samples, ``nearest`` the root mean
+    square distance of the nearest samples (one in 25) over that of all, ``predict`` its answers for columns.
+    """
+
+    coefficients: FloatArray
+    coefficients_se: FloatArray
+    effects: FloatArray
+    parts: FloatArray
+    base: FloatArray
+    chosen: BoolArray
+    sweep: Sweep
+    width: float
+    effective: float
+    fidelity: FloatArray
+    selection: FloatArray
+    stability: FloatArray
+    agreement: FloatArray
+    radius: FloatArray
+    within: FloatArray
+    spread: FloatArray
+    nearest: float
+    predict: Callable[[FloatArray], FloatArray]
+    bootstrapped: bool = False
+
+    def entry_se(self, members: Sequence[int]) -> FloatArray:
+        """The standard error ``(m,)`` of the sum of some columns' effects."""
+        sums = self.parts[:, list(members)].sum(axis=1)
+        return sums.std(axis=0) if self.bootstrapped else jackknife(sums)
+
+
+def fit_row(
+    task: Task, options: Options, repeats: FloatArray, *, compare: bool, fixed: float | None = None
+) -> LocalFit:
+    """The local model of a row; ``compare`` tries other widths even if one is given, ``fixed`` is one chosen before."""
+    p, k = task.columns.shape[1], min(options.features, task.columns.shape[1])
+    weigh = options.weigh
+    default = default_width(task.distance, p, options.distance)
+    auto = options.width == "auto" and fixed is None
+    wanted = fixed or (default if isinstance(options.width, str) else float(options.width))
+    widths = candidates(task.distance, weigh, k, wanted) if compare or auto else np.array([wanted])
+    kernels = np.stack([weigh(task.distance, float(width)) for width in widths])
+    # Of a width that lets nothing count, the nearest samples are left.
+    largest = kernels.max(axis=1, keepdims=True)
+    nearest = (task.distance == task.distance.min()).astype(np.float64)
+    kernels = np.where(
+        largest > 0, kernels / np.where(largest > 1e-200, 1.0, np.maximum(largest, 1e-300)), nearest
+    )
+    shifted = task.answers - task.prediction
+    weights = np.concatenate([kernels, near_weights(task.distance, weigh, widths)[None]])
+    blocks = block_moments(task.columns, shifted, weights, BLOCKS)
+    sizes = np.array([effective(line) for line in kernels])
+    lasso = options.model == "lasso"
+    found = sweep(blocks, widths, sizes, repeats, p, k, options.how, penalty=options.penalty, lasso=lasso)
+    at = _best(found) if auto else int(np.argmin(np.abs(widths - wanted)))
+    whole = combined(blocks[at], np.ones((1, BLOCKS)), p)
+    main = fit(whole, k, options.how, penalty=options.penalty, lasso=lasso)
+    if options.model in ("logistic", "tree"):
+        return _other(task, options, repeats, kernels[at], main.chosen[0], found, at)
+    without = fit(
+        combined(blocks[at], leave_one_out(BLOCKS), p), k, options.how, penalty=options.penalty,
+        lasso=lasso, chosen=None if lasso else main.chosen[0],
+    )  # fmt: skip
+    level, beta, centre = (
+        main.at_row[0] + task.prediction,
+        main.weights[0],
+        task.columns.mean(axis=0)[:, None],
+    )
+    luck = found.selection[at], found.stability[at], found.agreement[at]
+    return _finished(
+        task, found, at, main.chosen[0], beta, jackknife(without.weights), -beta * centre, -without.weights * centre,
+        level + (beta * centre).sum(axis=0), lambda z: level + z @ beta, found.fidelity[at], luck,
+    )  # fmt: skip
+
+
+def _best(found: Sweep) -> int:
+    """The position of the narrowest width that is about as good as the best."""
+    return int(np.flatnonzero(found.score >= found.score.max() - _AS_GOOD)[0])
+
+
+def _other(
+    task: Task, options: Options, repeats: FloatArray, weights: FloatArray, chosen: BoolArray, found: Sweep, at: int
+) -> LocalFit:  # fmt: skip
+    """A logistic or tree model at the width that suits a straight line; errors from the repeats."""
+    make = other_models.logistic if options.model == "logistic" else other_models.tree
+    k = options.features
+
+    def fitted(counts: FloatArray) -> other_models.Curve:
+        return make(
+            task.columns, task.answers, weights * np.repeat(counts, len(weights) // BLOCKS), chosen, k
+        )
+
+    main, again = fitted(np.ones(BLOCKS)), [fitted(counts) for counts in repeats]
+    missed = np.zeros(task.answers.shape[1])
+    for keep in fold_counts(BLOCKS):
+        held = np.repeat(1.0 - keep, len(weights) // BLOCKS) * weights
+        missed += held @ np.square(task.answers - fitted(keep).predict(task.columns))
+    mean = weights @ task.answers / weights.sum()
+    squares = weights @ np.square(task.answers - mean)
+    fidelity = np.where(squares > 0, 1.0 - missed / np.where(squares > 0, squares, 1.0), 1.0)
+    parts, slopes = np.stack([one.effects for one in again]), np.stack([one.weights for one in again])
+    outputs = range(task.answers.shape[1])
+    again_chosen = slopes != 0
+    luck = tuple(
+        np.array([index(a) for a in outputs])
+        for index in (
+            lambda a: selection(again_chosen[:, :, a]),
+            lambda a: common(again_chosen[:, :, a], slopes[:, :, a]),
+            lambda a: agreement(slopes[:, :, a]),
+        )
+    )
+    if options.model == "logistic":  # its columns were chosen for the straight line
+        luck = (found.selection[at], found.stability[at], luck[2])
+    return _finished(
+        task, found, at, main.weights != 0, main.weights, slopes.std(axis=0), main.effects, parts, main.start, main.predict,
+        fidelity, luck, bootstrapped=True,
+    )  # fmt: skip
+
+
+def _finished(
+    task: Task, found: Sweep, at: int, chosen: BoolArray, beta: FloatArray, beta_se: FloatArray, effects: FloatArray, parts: FloatArray,
+    base: FloatArray, predict: Callable[[FloatArray], FloatArray], fidelity: FloatArray, luck: tuple[FloatArray, ...], *,
+    bootstrapped: bool = False,
+) -> LocalFit:  # fmt: skip
+    """The local model with how far it holds."""
+    low, high = np.quantile(task.answers, [0.05, 0.95], axis=0)
+    within = WITHIN * (high - low)
+    missed = np.abs(task.answers - predict(task.columns))
+    squares = np.square(task.distance)
+    close = np.partition(squares, len(squares) // _NEAREST)[: len(squares) // _NEAREST].mean()
+    typical = squares.mean()
+    return LocalFit(
+        coefficients=beta, coefficients_se=beta_se, effects=effects, parts=parts, base=base, chosen=chosen, sweep=found,
+        width=float(found.widths[at]), effective=float(found.effective[at]), fidelity=fidelity, selection=luck[0],
+        stability=luck[1], agreement=luck[2], radius=radius_of(task.distance, missed, within), within=within,
+        spread=task.answers.std(axis=0), nearest=float(np.sqrt(close / typical)) if typical > 0 else 0.0, predict=predict,
+        bootstrapped=bootstrapped,
+    )  # fmt: skip

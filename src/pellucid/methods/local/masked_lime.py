@@ -1,0 +1,455 @@
+"""LIME for texts and images: a sparse linear model of which words, or segments, are there.
+
+Reference. Ribeiro, Singh and Guestrin 2016, "Why should I trust you? Explaining the predictions of any classifier".
+
+Definition. z' says of every part whether it is there (1) or absent (0); the thing itself has ones only. The explanation is
+
+    g(z') = w_0 + sum over at most K parts of w_j z'_j    that minimises    sum over variants z of  pi(z) (f(z) - g(z'))^2
+
+A part's effect is its weight, since it is there; the effects start from w_0, what g says when all are absent.
+
+Estimator. Variants are drawn with the number of absent parts uniform from none to all and these parts at random
+(``sampler="count"``), or every part absent with probability 1/2 (``"coin"``, as in the textbook: in a thing of many parts no
+such variant is near it). Where all variants together are no more than ``samples`` each is asked once, and counts by how
+probable it is: nothing is left to chance. A variant's weight is 1 - share of absent parts (``kernel="share"``; to the power 1 / width,
+which is 1), or exp(-D^2 / width^2) (``"exponential"``) with D the cosine distance of z' to the ones, the root of the share of
+absent parts ("euclidean"), or for images the root mean square change of the pixels, 1 when everything is absent ("pixels").
+Parts are chosen and weights fitted as for tables (`local_fit`).
+
+When it misleads.
+1. Texts without some words and images with painted segments are unlike anything the model was trained on (caveat "absence").
+2. Weights depend on what counts as near (`sweep`, caveat "width-decides").
+3. Parts that work only together do not add up (`fidelity`, caveats "low-fidelity" and "local-miss").
+4. Other variants give other weights (`selection`, caveat "unstable"; ``tolerance`` adds variants).
+5. The effects add up to the local prediction, not to the model's.
+
+Cost. ``samples`` things at most, equal ones once; twice, four times, ... as many with ``tolerance``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import lgamma
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+
+from pellucid.arrays import AnyArray, BoolArray, FloatArray
+from pellucid.data.segments import Absent, Segmenter, absent_image, segment
+from pellucid.data.tokens import Span
+from pellucid.diagnostics.masked_local_checks import masked_local_caveats
+from pellucid.errors import InputError, nearest
+from pellucid.explanations.explanation import squeeze_outputs
+from pellucid.explanations.local_parts import LocalImageAttribution, LocalParts, LocalTextAttribution
+from pellucid.explanations.text_attribution import unique_names
+from pellucid.games import all_coalitions
+from pellucid.games.image import ImageGame
+from pellucid.games.masked import MaskedGame
+from pellucid.games.remembered import Remembered
+from pellucid.games.text import TextGame
+from pellucid.methods.attribution.masked_shap import MOST_PARTS, absent_name, plain_colours
+from pellucid.methods.local.local_fit import LocalFit, Task, fit_row
+from pellucid.methods.local.neighbourhood import BLOCKS
+from pellucid.methods.local.options import Options
+from pellucid.methods.local.other_models import MODELS, Model
+from pellucid.methods.local.selection import SELECTS, Select
+from pellucid.methods.local.stability import repeat_counts
+from pellucid.methods.local.weighting import Kernel, default_width, exponential
+from pellucid.models.items import ItemModel
+from pellucid.models.outputs import logit
+from pellucid.runner import Run
+
+Draw = Literal["count", "coin"]
+PartDistance = Literal["cosine", "euclidean", "pixels"]
+DRAWS = ("count", "coin")
+KERNELS = ("share", "exponential")
+_KEY, _AGAIN = 71, 72  # of the random generators
+_FEWEST = 100
+_MOST = 16  # times the samples, with a tolerance
+_AT_ONCE = 10  # variants of each block between two looks at the keyboard
+_COSINE_WIDTH = 0.25  # the habit of other packages
+P = TypeVar("P", bound=LocalParts)
+
+
+@dataclass(frozen=True, eq=False)
+class LimeEffort:
+    """How a local model of parts is made; ``samples`` may be variants of the caller's own, ones for what is there."""
+
+    features: int = 6
+    samples: Any = 1000
+    sampler: Draw = "count"
+    kernel: Any = "share"
+    distance: PartDistance = "cosine"
+    width: Any = "default"
+    model: Model = "linear"
+    select: Select = "auto"
+    tolerance: float | None = None
+
+    def __post_init__(self) -> None:
+        known = {"sampler": DRAWS, "model": MODELS, "select": SELECTS}
+        known["distance"] = ("cosine", "euclidean", "pixels")
+        if not callable(self.kernel):
+            known["kernel"] = KERNELS
+        for name, names in known.items():
+            value = getattr(self, name)
+            if value not in names:
+                more = " For Shapley values use shap()." if value == "shap" else ""
+                raise InputError(f"{name}={value!r} is not known{nearest(str(value), names)}{more}")
+        _whole("features", self.features, 1)
+        if np.ndim(self.samples) == 0:
+            _whole("samples", self.samples, _FEWEST)
+        if isinstance(self.width, str):
+            if self.width not in ("auto", "default"):
+                raise InputError(f"width={self.width!r} is not known; give a number, 'default' or 'auto'.")
+        elif not _positive(self.width):
+            raise InputError(f"width={self.width!r} is no width; give a positive number, 'default' or 'auto'.")
+        if self.tolerance is not None and (not _positive(self.tolerance) or self.tolerance >= 1):
+            raise InputError(
+                f"tolerance={self.tolerance!r} is no share; give the share of parts that may change between repeats, such as 0.05."
+            )
+
+    def settings(self) -> dict[str, Any]:
+        """Everything needed to repeat it."""
+        kernel = getattr(self.kernel, "__name__", "function") if callable(self.kernel) else self.kernel
+        asked = {
+            "features": self.features, "sampler": self.sampler, "kernel": kernel, "distance": self.distance,
+            "width": self.width if isinstance(self.width, str) else float(self.width), "model": self.model, "select": self.select,
+        }  # fmt: skip
+        return asked if self.tolerance is None else {**asked, "tolerance": float(self.tolerance)}
+
+
+def text_lime(
+    model: ItemModel,
+    text: str,
+    spans: list[Span],
+    *,
+    unit: str,
+    mask: str,
+    words: int,
+    effort: LimeEffort,
+    batch: int,
+    run: Run,
+) -> LocalTextAttribution:
+    """The words that a local model of a text needs, given by their spans."""
+    if effort.distance == "pixels":
+        raise InputError("distance='pixels' is for images; use 'cosine' or 'euclidean'.")
+    _refuse(len(spans), "by='auto' or by='sentence'")
+    game = TextGame(model, text, spans, mask, run, batch)
+    tokens = tuple(text[start:end] for start, end in spans)
+    fields = _local(game, unique_names(tokens), effort, np.ones(len(spans)), run)
+    settings = {"method": "lime", "unit": unit, "words": words, "mask": mask, **fields.pop("settings")}
+    found = LocalTextAttribution(
+        game="text", source=text, spans=np.array(spans, dtype=np.intp).reshape(-1, 2), unit=unit, mask=mask,
+        data=tuple(np.array([token], dtype=object) for token in tokens), settings=settings, **fields,
+    )  # fmt: skip
+    return _checked(found, game, {}, effort, run)
+
+
+def image_lime(
+    model: ItemModel,
+    image: AnyArray,
+    *,
+    segmenter: Segmenter,
+    segments: int | tuple[int, int],
+    absent: Absent,
+    effort: LimeEffort,
+    batch: int | None,
+    run: Run,
+) -> LocalImageAttribution:
+    """The segments that a local model of an image needs."""
+    labels = segment(image, segmenter, segments)
+    _refuse(int(labels.max()) + 1, "segments=")
+    painted = absent_image(image, labels, absent)
+    game = ImageGame(model, image, labels, painted, run, batch)
+    names = tuple(f"segment {k + 1}" for k in range(game.players))
+    change = np.square(image.astype(np.float64) - painted.astype(np.float64))
+    change = change if image.ndim == 2 else change.sum(axis=2)
+    fields = _local(game, names, effort, np.bincount(labels.ravel(), change.ravel()), run)
+    chosen = absent_name(absent, image)
+    settings = {
+        "method": "lime", "segmenter": segmenter if isinstance(segmenter, str) else "given", "segments": game.players,
+        "absent": absent if isinstance(absent, str) else chosen, **fields.pop("settings"),
+    }  # fmt: skip
+    shares = np.bincount(labels.ravel()) / labels.size
+    found = LocalImageAttribution(
+        game="image", image=image, segments=labels, absent=chosen,
+        data=tuple(np.array([share]) for share in shares), settings=settings, **fields,
+    )  # fmt: skip
+    bases = {}
+    if run.checks:
+        with run.checking():
+            for name, colour in plain_colours(image, absent).items():
+                with run.counting(1):
+                    bases[name] = game.predictor(absent_image(image, labels, colour)[None], 1)[0]
+    return _checked(found, game, bases, effort, run)
+
+
+# -- variants ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Variants:
+    """Variants ``there`` (blocks, n, parts), the model's answers (blocks, n, outputs), and how often each is drawn (n,).
+
+    Where ``listed`` all there are have been asked (all blocks are the same); else the blocks are independent draws.
+    """
+
+    there: BoolArray
+    answers: FloatArray
+    often: FloatArray
+    listed: bool
+
+    @property
+    def n(self) -> int:
+        """How many there are."""
+        return self.there.shape[1] * (1 if self.listed else BLOCKS)
+
+    def shown(self) -> tuple[BoolArray, FloatArray]:
+        """Each variant and its answer once, as drawn."""
+        there, answers = (part[:1] if self.listed else part for part in (self.there, self.answers))
+        return there.reshape(self.n, -1), answers.reshape(self.n, -1)
+
+    def joined(self, other: Variants) -> Variants:
+        """With further draws, block by block."""
+        parts = [np.concatenate(pair, axis=1) for pair in ((self.there, other.there), (self.answers, other.answers))]
+        return replace(self, there=parts[0], answers=parts[1], often=np.ones(parts[0].shape[1]))
+
+
+def _variants(game: MaskedGame, known: Remembered, effort: LimeEffort, run: Run) -> Variants:
+    """The first variants: the caller's own, all there are, or a sample of them."""
+    if np.ndim(effort.samples):
+        own = _own(effort.samples, game.players)
+        return _listed(own, np.ones(len(own)), known)
+    kept = np.flatnonzero(game.active[0])
+    d = len(kept)
+    if 2.0**d <= effort.samples:
+        every = all_coalitions(d)
+        there = np.ones((len(every), game.players), dtype=np.bool_)
+        there[:, kept] = every
+        often = np.ones(len(every)) if effort.sampler == "coin" else _equal_counts(every.sum(axis=1), d)
+        return _listed(there, often, known)
+    return _drawn(game, known, -(-int(effort.samples) // BLOCKS), effort.sampler, run, 0)
+
+
+def _listed(there: BoolArray, often: FloatArray, known: Remembered) -> Variants:
+    answers = known.worth(there)
+    return Variants(
+        np.broadcast_to(there, (BLOCKS, *there.shape)), np.broadcast_to(answers, (BLOCKS, *answers.shape)),
+        often / often.mean(), listed=True,
+    )  # fmt: skip
+
+
+def _equal_counts(there: AnyArray, d: int) -> FloatArray:
+    """The probability of a variant with so many of d parts where every number of them is equally probable."""
+    choices = [lgamma(d + 1) - lgamma(k + 1) - lgamma(d - k + 1) for k in range(d + 1)]
+    return np.asarray(np.exp(-np.array(choices))[there])
+
+
+def _drawn(
+    game: MaskedGame, known: Remembered, each: int, sampler: Draw, run: Run, rounds: int
+) -> Variants:
+    """``each`` variants of every block; fewer if the user interrupts and enough are known."""
+    there = np.ones((BLOCKS, each, game.players), dtype=np.bool_)
+    there[:, :, game.active[0]] = draw_parts(
+        run.generator(_KEY, rounds), BLOCKS * each, int(game.active[0].sum()), sampler
+    ).reshape(BLOCKS, each, -1)
+    answers = []
+    for start in range(0, each, _AT_ONCE):
+        some = there[:, start : start + _AT_ONCE]
+        try:
+            found = known.worth(some.reshape(-1, game.players))
+        except KeyboardInterrupt:
+            if start * BLOCKS < _FEWEST:
+                raise
+            run.interrupted = True
+            break
+        answers.append(found.reshape(*some.shape[:2], -1))
+    done = np.concatenate(answers, axis=1)
+    return Variants(there[:, : done.shape[1]], done, np.ones(done.shape[1]), listed=False)
+
+
+def draw_parts(generator: np.random.Generator, n: int, d: int, sampler: Draw) -> BoolArray:
+    """Which of ``d`` parts are there in ``n`` variants."""
+    if sampler == "coin":
+        return np.asarray(generator.random((n, d)) < 0.5)
+    absent = generator.integers(0, d + 1, size=n)
+    order = generator.random((n, d)).argsort(axis=1).argsort(axis=1)
+    return np.asarray(order >= absent[:, None])
+
+
+def _own(given: Any, players: int) -> BoolArray:
+    """Variants that the caller gives."""
+    found = np.asarray(given)
+    if found.ndim != 2 or found.shape[1] != players or len(found) < 2 or not np.isin(found, (0, 1)).all():
+        raise InputError(
+            f"samples has the shape {found.shape}; give a number of variants, or at least two variants with one 0 or 1 for each of the {players} parts."
+        )
+    return found.astype(np.bool_)
+
+
+# -- the local model ---------------------------------------------------------------------------------
+
+
+def _local(
+    game: MaskedGame, names: tuple[str, ...], effort: LimeEffort, change: FloatArray, run: Run
+) -> dict[str, Any]:
+    """The fields of a result that come from the local model."""
+    predictor = game.predictor
+    if effort.model == "logistic" and predictor.scale != "probability":
+        raise InputError(
+            f"model='logistic' imitates probabilities, but the model gives a {predictor.scale}; use model='linear'."
+        )
+    known = Remembered(game)
+    variants = _variants(game, known, effort, run)
+    repeats = repeat_counts(BLOCKS, run.generator(_AGAIN))
+    rounds = 0
+    while True:
+        found = _fitted(game, variants, effort, change, repeats, compare=run.checks)
+        done = effort.tolerance is None or 1.0 - float(found.fit.selection.min()) <= effort.tolerance
+        if done or variants.listed or run.interrupted or variants.n >= _MOST * effort.samples:
+            break
+        rounds += 1
+        more = _drawn(game, known, variants.there.shape[1], effort.sampler, run, rounds)
+        variants = variants.joined(more)
+    return _fields(game, names, effort, variants, found, run)
+
+
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """A local fit and the weights (n,) of the variants in it."""
+
+    fit: LocalFit
+    counts: FloatArray
+
+
+def _fitted(
+    game: MaskedGame, variants: Variants, effort: LimeEffort, change: FloatArray, repeats: FloatArray, *, compare: bool
+) -> _Fitted:  # fmt: skip
+    active = game.active[0]
+    there, p = variants.there, game.players
+    rows = BLOCKS * there.shape[1]
+    columns = np.zeros((rows, max(p, 1)))  # a thing without parts has one that never changes
+    columns[:, :p] = there.reshape(rows, p) - 1.0
+    distance = distances(there.reshape(rows, p)[:, active], change[active], effort)
+    often = np.tile(variants.often, BLOCKS) if variants.listed else np.ones(rows)
+    kernel: Kernel = effort.kernel if callable(effort.kernel) else _KERNELS[effort.kernel]
+    options = Options(
+        features=effort.features, samples=rows, space="raw", sampler="data", distance="cosine",
+        width=_width(effort, distance, p), kernel=_weighed(kernel, often), model=effort.model, select=effort.select,
+        tolerance=effort.tolerance, boundary=None,
+    )  # fmt: skip
+    task = Task(columns, distance, variants.answers.reshape(rows, -1), game.ends()[1][0])
+    found = fit_row(task, options, repeats, compare=compare)
+    counts = np.asarray(kernel(distance, found.width)).reshape(BLOCKS, -1)
+    return _Fitted(found, counts[0] if variants.listed else counts.ravel())
+
+
+def distances(there: BoolArray, change: FloatArray, effort: LimeEffort) -> FloatArray:
+    """How far variants are from the thing itself, from 0 to 1; without parts they all are that thing."""
+    if not there.shape[1]:
+        return np.zeros(len(there))
+    share = 1.0 - there.mean(axis=1)
+    if effort.kernel == "share":
+        return share
+    if effort.distance == "cosine":
+        return np.asarray(1.0 - np.sqrt(1.0 - share))
+    total = float(change.sum())
+    if effort.distance == "pixels" and total > 0:
+        return np.sqrt(np.clip(1.0 - there @ change / total, 0.0, 1.0))
+    return np.sqrt(share)
+
+
+def share_kernel(distance: FloatArray, width: float) -> FloatArray:
+    """1 - share of absent parts, at width 1; narrower widths fall off faster."""
+    return np.asarray(np.maximum(1.0 - distance, 0.0) ** (1.0 / width))
+
+
+_KERNELS: dict[str, Kernel] = {"share": share_kernel, "exponential": exponential}
+
+
+def _weighed(kernel: Kernel, often: FloatArray) -> Callable[[FloatArray, float], FloatArray]:
+    """The kernel times how often each variant is drawn."""
+    return lambda distance, width: np.asarray(kernel(distance, width) * often)
+
+
+def _width(effort: LimeEffort, distance: FloatArray, p: int) -> Any:
+    if effort.width != "default":
+        return effort.width
+    if effort.kernel == "share":
+        return 1.0
+    return _COSINE_WIDTH if effort.distance == "cosine" else default_width(distance, p, "cosine")
+
+
+# -- wrapping ----------------------------------------------------------------------------------------
+
+
+def _fields(
+    game: MaskedGame, names: tuple[str, ...], effort: LimeEffort, variants: Variants, found: _Fitted, run: Run
+) -> dict[str, Any]:  # fmt: skip
+    fit, p, predictor = found.fit, game.players, game.predictor
+    logistic = effort.model == "logistic"
+    everybody = game.ends()[1]
+    weights, errors = fit.coefficients[:p], fit.coefficients_se[:p]
+    if effort.model == "tree":  # the changes on the way of the thing itself
+        weights, errors = fit.effects[:p], np.stack([fit.entry_se([j]) for j in range(p)]) if p else fit.effects[:p]
+    base = fit.base + fit.effects.sum(axis=0) - weights.sum(axis=0)
+    there, answers = variants.shown()
+    copies = BLOCKS if variants.listed else 1
+    sweep = fit.sweep
+    swept = {
+        "sweep_near": sweep.near, "sweep_fidelity": sweep.fidelity, "sweep_selection": sweep.selection,
+        "sweep_agreement": sweep.agreement, "sweep_weights": sweep.weights[:, :p], "sweep_spread": sweep.spread[:, :p],
+    }  # fmt: skip
+    outputs = {
+        "values": weights, "se": errors, "weights": weights, "weights_se": errors, "bases": base,
+        "fidelity": fit.fidelity, "selection": fit.selection, "agreement": fit.agreement, "radius": fit.radius,
+        "within": fit.within, "ranges": np.full((p, 2, game.outputs), np.nan), **swept,
+    }  # fmt: skip
+    settings = {
+        **effort.settings(), "samples": variants.n, "all_variants": variants.listed and np.ndim(effort.samples) == 0,
+        "random_state": run.seed, "classes": [str(label) for label in predictor.classes or ()],
+    }  # fmt: skip
+    return {
+        "method": "lime", "scale": "log-odds" if logistic else predictor.scale, "output_names": predictor.output_names,
+        **{name: squeeze_outputs(part[None]) for name, part in outputs.items()},
+        "base": np.asarray(squeeze_outputs(base)),
+        "prediction": squeeze_outputs(logit(everybody) if logistic else everybody),
+        "feature_names": names, "players": names, "terms": names, "conditions": (("",) * p,),
+        "encoded": np.ones((1, p)), "scales": np.ones((1, p)), "zeroed": True,
+        "width": np.array([fit.width]), "effective": np.array([fit.effective / copies]),
+        "sweep_widths": sweep.widths[None], "sweep_effective": sweep.effective[None] / copies,
+        "there": there, "counts": found.counts, "answers": squeeze_outputs(answers),
+        "nearest": fit.nearest, "spread": np.asarray(squeeze_outputs(fit.spread[None])),
+        "settings": settings, "cost": run.cost(),
+    }  # fmt: skip
+
+
+def _checked(found: P, game: MaskedGame, bases: dict[str, FloatArray], effort: LimeEffort, run: Run) -> P:
+    """The result with its caveats and what it cost in all."""
+    if not run.checks:
+        return replace(found, cost=run.cost())
+    caveats = masked_local_caveats(
+        found, run, instability=game.predictor.instability, ends=game.ends(), bases=bases, tolerance=effort.tolerance
+    )  # fmt: skip
+    return replace(found, caveats=caveats, cost=run.cost())
+
+
+# -- checks of the options ---------------------------------------------------------------------------
+
+
+def _refuse(parts: int, larger: str) -> None:
+    if parts > MOST_PARTS:
+        raise InputError(
+            f"there are {parts:,} parts, more than the {MOST_PARTS:,} that can be taken away one by one; use fewer, larger parts ({larger})."
+        )
+
+
+def _whole(name: str, value: Any, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InputError(f"{name}={value!r} is no number of {name}; give a whole number, at least {least}.")
+
+
+def _positive(value: Any) -> bool:
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    return bool(number and value > 0 and np.isfinite(value))

@@ -1,0 +1,151 @@
+"""What may be asked of a local model, checked before anything is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pellucid.arrays import FloatArray
+from pellucid.data import Data
+from pellucid.errors import InputError, nearest
+from pellucid.methods.local.neighbourhood import BLOCKS, SAMPLERS, Sampler
+from pellucid.methods.local.other_models import MODELS, Model
+from pellucid.methods.local.representation import Representation, Space, by_feature
+from pellucid.methods.local.selection import SELECTS, Select
+from pellucid.methods.local.weighting import DISTANCES, Distance, Kernel, distances, exponential
+from pellucid.models import Predictor
+
+_KERNELS = ("exponential", "shap")
+_FEWEST = 100
+RIDGE = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Options:
+    """How the local models are made."""
+
+    features: int
+    samples: int
+    space: Space
+    sampler: Sampler
+    distance: Distance
+    width: Any
+    kernel: Any
+    model: Model
+    select: Select
+    tolerance: float | None
+    boundary: tuple[int, int] | None
+
+    @property
+    def how(self) -> Select:
+        """How columns are chosen; the lasso chooses its own."""
+        return "lasso" if self.model == "lasso" else self.select
+
+    @property
+    def penalty(self) -> float:
+        """On squared coefficients: one for the ridge, as other packages do, with weights that are one at the row."""
+        return RIDGE if self.model == "ridge" else 0.0
+
+    @property
+    def weigh(self) -> Kernel:
+        """The kernel as a function of distances and width."""
+        return self.kernel if callable(self.kernel) else exponential
+
+    def distances(self, apart: FloatArray, metric: Representation, row: FloatArray) -> FloatArray:
+        """How far samples are from the row."""
+        return distances(apart, self.distance, place=metric.place(row), span=metric.span(row))
+
+    def settings(self) -> dict[str, Any]:
+        """Everything needed to repeat it."""
+        space: Any = self.space
+        if callable(space):
+            space = getattr(space, "__name__", "function")
+        elif isinstance(space, Mapping):
+            space = {
+                name: how if isinstance(how, str) else [float(edge) for edge in _numbers(how)]
+                for name, how in space.items()
+            }
+        kernel = getattr(self.kernel, "__name__", "function") if callable(self.kernel) else self.kernel
+        asked = {
+            "features": self.features, "samples": self.samples, "space": space, "sampler": self.sampler,
+            "distance": self.distance, "width": self.width, "kernel": kernel, "model": self.model, "select": self.select,
+        }  # fmt: skip
+        return asked if self.tolerance is None else {**asked, "tolerance": self.tolerance}
+
+
+def _numbers(edges: Any) -> list[float]:
+    try:
+        return [float(edge) for edge in edges]
+    except (TypeError, ValueError):
+        return []
+
+
+def check(predictor: Predictor, data: Data, **asked: Any) -> Options:
+    """The options, or an error that names the argument."""
+    for name, known in (
+        ("sampler", SAMPLERS),
+        ("distance", DISTANCES),
+        ("model", MODELS),
+        ("select", SELECTS),
+    ):
+        if asked[name] not in known:
+            raise InputError(f"{name}={asked[name]!r} is not known{nearest(str(asked[name]), known)}")
+    if not callable(asked["kernel"]) and asked["kernel"] not in _KERNELS:
+        raise InputError(
+            f"kernel={asked['kernel']!r} is not known{nearest(str(asked['kernel']), _KERNELS)} A function kernel(distance, width) works too."
+        )
+    _whole("features", asked["features"], 1)
+    _whole("samples", asked["samples"], _FEWEST)
+    _check_width(asked["width"])
+    tolerance = asked["tolerance"]
+    if tolerance is not None and (_no_number(tolerance) or not 0 < tolerance < 1):
+        raise InputError(
+            f"tolerance={tolerance!r} is no share; give the share of weight that may fall on other features in a repeat, such as 0.05."
+        )
+    if asked["model"] == "logistic" and predictor.scale != "probability":
+        raise InputError(
+            f"model='logistic' imitates probabilities, but {predictor.name} gives a {predictor.scale}; use model='linear'."
+        )
+    if asked["kernel"] == "shap" and asked["model"] in ("logistic", "tree"):
+        raise InputError(
+            f"kernel='shap' is for linear local models, not model={asked['model']!r}; use model='linear'."
+        )
+    if not callable(asked["space"]):
+        by_feature(data, asked["space"])
+    asked["samples"] = -(-int(asked["samples"]) // BLOCKS) * BLOCKS
+    asked["boundary"] = _pair(data, asked["boundary"], asked["space"])
+    return Options(**asked)
+
+
+def _check_width(width: Any) -> None:
+    if isinstance(width, str):
+        if width not in ("auto", "default"):
+            raise InputError(
+                f"width={width!r} is not known{nearest(width, ('auto', 'default'))} A number works too."
+            )
+    elif _no_number(width) or not width > 0 or not np.isfinite(width):
+        raise InputError(f"width={width!r} is no width; give a positive number, 'default' or 'auto'.")
+
+
+def _pair(data: Data, boundary: Any, space: Any) -> tuple[int, int] | None:
+    if boundary is None:
+        return None
+    pair = data.schema.indices(boundary)
+    numbers = [not data.schema.features[j].nominal and data.schema.features[j].kind != "date" for j in pair]
+    if len(pair) != 2 or not all(numbers) or callable(space):
+        raise InputError(
+            f"boundary={boundary!r}: give two different numeric features (and no space= of your own)."
+        )
+    return pair[0], pair[1]
+
+
+def _whole(name: str, value: Any, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InputError(f"{name}={value!r} is no number of {name}; give a whole number, at least {least}.")
+
+
+def _no_number(value: Any) -> bool:
+    return isinstance(value, bool) or not isinstance(value, int | float | np.number)

@@ -1,0 +1,132 @@
+"""SP-LIME: a few rows that show, between them, what the model uses.
+
+Reference. Ribeiro, Singh and Guestrin 2016, section 4.
+
+Definition. W (rows, features) are absolute effects in the explanations of many rows. A feature is globally important as far
+as it explains many rows, I_j = sqrt(sum_i |W_ij|), and a set V of rows shows the features that any of its rows has,
+
+    c(V) = sum_j I_j [some i in V has W_ij > 0]
+
+The pick is the set of B rows with the greatest c(V).
+
+Estimator. Greedy: add the row that shows most that is not yet shown. c is submodular, so this reaches at least 1 - 1/e = 63% of the
+best, which would be NP-hard to find. When all is shown, showing starts anew: further rows are again those that show most.
+
+When it misleads.
+1. Explanations that use every feature (Shapley values) all show everything. A feature then counts as shown where it has at
+   least ``least`` of the row's absolute effects, a tenth unless told.
+2. What is common is shown, not what is odd: a rule for few rows has a small I_j.
+3. Weak local models show what they chose, right or wrong: see the caveats of the single explanations.
+
+Cost. That of LIME for the rows looked at; samples are shared. The greedy choice costs no model rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pellucid.arrays import BoolArray, FloatArray, IntArray
+from pellucid.data import Data
+from pellucid.diagnostics.general import general_caveats
+from pellucid.diagnostics.lime_checks import uncovered
+from pellucid.errors import InputError
+from pellucid.explanations.attribution import Attribution
+from pellucid.explanations.pick import Pick
+from pellucid.methods.local.lime import lime
+from pellucid.models import Predictor
+from pellucid.runner import Run
+
+_KEY = 73  # of the random generator
+_SAMPLE = 100
+_DENSE = 0.1
+
+
+def lime_pick(
+    predictor: Predictor,
+    data: Data,
+    budget: int,
+    *,
+    rows: Any = None,
+    sample: int = _SAMPLE,
+    run: Run,
+    **options: Any,
+) -> Pick:
+    """At most ``budget`` rows that show what the model uses, of ``rows`` or of a random ``sample`` of X."""
+    check_budget(budget)
+    if isinstance(sample, bool) or not isinstance(sample, int | np.integer) or sample < 1:
+        raise InputError(f"sample={sample!r} is no number of rows; give a whole number, at least 1.")
+    places = _places(data, sample, run) if rows is None else None
+    looked_at = data.take(places) if places is not None else data.rows(rows)
+    found = lime(predictor, data, looked_at.frame.native, run=run, **options)
+    picked = pick_rows(found, budget)
+    caveats = (*general_caveats(predictor, data, run), *(uncovered(picked) if run.checks else ()))
+    return replace(
+        picked, positions=picked.rows if places is None else places[picked.rows], caveats=caveats, cost=run.cost(),
+        settings={**found.settings, "method": "lime_pick", "budget": int(budget), "sample": len(found)},
+    )  # fmt: skip
+
+
+def pick_rows(attribution: Attribution, budget: int, *, least: float | None = None) -> Pick:
+    """Rows of any explained ones (LIME, Shapley values) that show, between them, most of what matters.
+
+    ``least`` is the share of a row's absolute contributions that a feature needs to be shown by the row: by default
+    none where explanations are sparse, a tenth where every feature contributes everywhere.
+    """
+    check_budget(budget)
+    W = np.abs(attribution.stacked()).sum(axis=2)
+    dense = bool(W.all())
+    share = (_DENSE if dense else 0.0) if least is None else least
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share < 1:
+        raise InputError(f"least={least!r} is no share; give a number from 0 to below 1.")
+    shows = (W > 0) & (share * W.sum(axis=1, keepdims=True) <= W)
+    importance = np.sqrt(W.sum(axis=0))
+    rows, gains, covered = greedy(shows, importance, budget)
+    return Pick(
+        values=importance, se=np.full(importance.shape, np.nan), feature_names=attribution.feature_names,
+        output_names=attribution.output_names, scale=attribution.scale, cost=attribution.cost, library=attribution.library,
+        rows=rows, positions=rows, gains=gains, covered=covered, shows=shows[rows], sizes=W[rows],
+        explanations=tuple(attribution.row(int(i)) for i in rows), looked_at=len(W),
+        settings={**attribution.settings, "method": "pick_rows", "budget": int(budget), "least": float(share)},
+    )  # fmt: skip
+
+
+def greedy(
+    shows: BoolArray, importance: FloatArray, budget: int
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Rows in the order in which they are picked, what each adds, and the share of all importance shown so far."""
+    total = float(importance.sum())
+    left, ever = np.ones(len(importance), dtype=np.bool_), np.zeros(len(importance), dtype=np.bool_)
+    open_ = np.ones(len(shows), dtype=np.bool_)
+    rows, gains, covered = [], [], []
+    for _ in range(min(budget, len(shows))):
+        gain = np.where(open_, (shows & left) @ importance, -1.0)
+        if gain.max() <= 0:  # all that can be shown is shown: start anew
+            left[:] = True
+            gain = np.where(open_, shows @ importance, -1.0)
+        # Sums in another order differ by rounding: of equal rows the first.
+        best = int(np.flatnonzero(gain >= gain.max() * (1 - 1e-9))[0])
+        gains.append(float((shows[best] & ~ever) @ importance))
+        left, ever = left & ~shows[best], ever | shows[best]
+        open_[best] = False
+        rows.append(best)
+        covered.append(float(ever @ importance) / total if total > 0 else 1.0)
+    return np.array(rows, dtype=np.intp), np.array(gains), np.array(covered)
+
+
+def _places(data: Data, sample: int, run: Run) -> IntArray:
+    """Rows to look at: all that count, or a random number of them."""
+    counting = np.flatnonzero(data.weights > 0)
+    if len(counting) <= sample:
+        return counting
+    return np.sort(run.generator(_KEY).choice(counting, sample, replace=False))
+
+
+def check_budget(budget: Any) -> None:
+    """Refuse what is no number of rows."""
+    if isinstance(budget, bool) or not isinstance(budget, int | np.integer) or budget < 1:
+        raise InputError(
+            f"budget={budget!r} is no number of rows to pick; give a whole number, at least 1."
+        )
