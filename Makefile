@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint format bench bench-trees bench-shapley setup clean
+.PHONY: demo test lint format bench bench-trees bench-shapley bench-interactions setup clean
 
 demo: .venv/ready-demo
 	$(BIN)/pellucid demo
@@ -28,6 +28,11 @@ bench-trees: .bench-trees/ready .bench-fasttreeshap/tried
 
 bench-shapley: .bench-trees/ready
 	.bench-trees/bin/python benchmarks/shapley.py
+
+bench-interactions: .bench-interactions/ready
+	.bench-interactions/bin/python benchmarks/interactions.py
+	.bench-interactions/bin/python benchmarks/sobol.py
+	.bench-interactions/bin/python benchmarks/sage_values.py
 
 setup: .venv/ready-test
 
@@ -56,6 +61,13 @@ setup: .venv/ready-test
 	.bench-trees/bin/python -m pip install --quiet --editable ".[benchmark-trees]"
 	touch $@
 
+# artemis asks for numpy < 2, which it does not need.
+.bench-interactions/ready: pyproject.toml
+	$(PYTHON) -m venv .bench-interactions
+	.bench-interactions/bin/python -m pip install --quiet --editable ".[benchmark-interactions]"
+	.bench-interactions/bin/python -m pip install --quiet --no-deps "pyartemis>=0.1.5"
+	touch $@
+
 # fasttreeshap needs numpy < 2 and a compiler; without it the benchmark goes on and says so.
 .bench-fasttreeshap/tried:
 	$(PYTHON) -m venv .bench-fasttreeshap
@@ -64,4 +76,4 @@ setup: .venv/ready-test
 	touch $@
 
 clean:
-	rm -rf .venv .bench .bench-trees .bench-fasttreeshap build dist src/pellucid.egg-info
+	rm -rf .venv .bench .bench-trees .bench-interactions .bench-fasttreeshap build dist src/pellucid.egg-info

@@ -69,7 +69,9 @@ def problems():
     unit = [(0.0, 1.0)] * 8
     trees = GradientBoostingRegressor(n_estimators=200, max_depth=4, random_state=0).fit(X, y)
     classes = GradientBoostingClassifier(n_estimators=100, random_state=0).fit(X, y > np.median(y))
-    net = MLPRegressor(hidden_layer_sizes=(50, 50), max_iter=300, random_state=0).fit(X, (y - y.mean()) / y.std())
+    net = MLPRegressor(hidden_layer_sizes=(50, 50), max_iter=300, random_state=0).fit(
+        X, (y - y.mean()) / y.std()
+    )
     return [
         Problem("Ishigami, 3 features", ishigami, ishigami, [(-np.pi, np.pi)] * 3, ishigami_truth()),
         Problem("g-function, 8 features", g_function, g_function, unit, g_truth()),

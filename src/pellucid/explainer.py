@@ -334,7 +334,10 @@ class Explainer:
         what the model gains over its mean prediction (in mse, log loss, or another ``loss`` that is a mean over rows) fairly among
         the features: Shapley values of the loss, which add up to `joint`; without y they are shares of the variance of the predictions. Few
         features are exact, as are trees that add up to the prediction; else ``budget`` model rows are spent, or as many as make
-        every 95% interval narrower than ``tolerance``. A list of methods gives a comparison: shares on one scale, agreement of the orders, and what a
+        every 95% interval narrower than ``tolerance``. ``"sobol"`` shares the variance of the predictions among features taken as
+        independent, each distributed as in X: the value is the total index (with all interactions), ``first`` that of the feature
+        alone; exact for trees that add up to what is explained, else sampled. ``"anova"`` is the same with every feature uniform over
+        its range. ``"shapley-effects"`` shares the variance among features as they go together: shares add up to one. A list of methods gives a comparison: shares on one scale, agreement of the orders, and what a
         disagreement usually means. ``holdout=(X, y)`` lets the result say whether these rows flatter the model. An
         option that the method does not take is refused.
 
@@ -353,6 +356,10 @@ class Explainer:
         >>> both = ex.importance(method=["permutation", "shap"])
         >>> float(both.agreement[0, 1]), both.shares.shape
         (1.0, (2, 2))
+
+        >>> shares = ex.importance(method="sobol")
+        >>> shares.values.round(2), shares.first.round(2)
+        (array([0.66, 0.34]), array([0.66, 0.34]))
 
         Fitting again:
 

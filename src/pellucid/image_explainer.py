@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, overload
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -11,13 +11,21 @@ from pellucid.arrays import AnyArray
 from pellucid.data.segments import Absent, Segmenter, check_image
 from pellucid.errors import InputError
 from pellucid.explanations.image_attribution import ImageAttribution
+from pellucid.explanations.local_parts import LocalImageAttribution
+from pellucid.explanations.masked_rule import ImageRule
 from pellucid.methods.attribution.estimators import Estimator
 from pellucid.methods.attribution.masked_shap import Effort, image_shap
+from pellucid.methods.local.masked_lime import Draw, LimeEffort, PartDistance, image_lime
+from pellucid.methods.local.other_models import Model
+from pellucid.methods.local.selection import Select
+from pellucid.methods.rules.masked_anchor import AnchorEffort, Models, Perturb, image_anchor
 from pellucid.models.items import ItemModel
 from pellucid.models.predictor import Link
 from pellucid.runner import Run
 from pellucid.runner.progress import Progress
 from pellucid.text_explainer import seed, whole
+
+T = TypeVar("T")
 
 
 class ImageExplainer:
@@ -75,6 +83,8 @@ class ImageExplainer:
         checks: bool = True,
     ) -> None:
         self._model = ItemModel(f, output=output, link=link, classes=classes, dress=self._dressed)
+        plain = output is None and link == "identity"
+        self._whole = self._model if plain else ItemModel(f, classes=classes, dress=self._dressed)
         self._flatten = flatten
         self._segmenter, self._absent = segmenter, absent
         self._segments = (
@@ -129,20 +139,190 @@ class ImageExplainer:
         another story; the result's `caveats` say whether they do.
         """
         effort = Effort(method, budget, tolerance, interactions)
+
+        def one(image: AnyArray) -> ImageAttribution:
+            return image_shap(
+                self._model, image, segmenter=self._segmenter, segments=self._segments, absent=self._absent, effort=effort,
+                batch=self._batch, run=self._run(),
+            )  # fmt: skip
+
+        return self._each(image, "shap", one)
+
+    @overload
+    def lime(
+        self,
+        image: AnyArray,
+        *,
+        features: int = ...,
+        samples: Any = ...,
+        sampler: Draw = ...,
+        kernel: Any = ...,
+        distance: PartDistance = ...,
+        width: Any = ...,
+        model: Model = ...,
+        select: Select = ...,
+        tolerance: float | None = ...,
+    ) -> LocalImageAttribution: ...
+    @overload
+    def lime(
+        self,
+        image: list[AnyArray] | tuple[AnyArray, ...],
+        *,
+        features: int = ...,
+        samples: Any = ...,
+        sampler: Draw = ...,
+        kernel: Any = ...,
+        distance: PartDistance = ...,
+        width: Any = ...,
+        model: Model = ...,
+        select: Select = ...,
+        tolerance: float | None = ...,
+    ) -> list[LocalImageAttribution]: ...
+    def lime(
+        self,
+        image: Any,
+        *,
+        features: int = 6,
+        samples: Any = 1000,
+        sampler: Draw = "count",
+        kernel: Any = "share",
+        distance: PartDistance = "cosine",
+        width: Any = "default",
+        model: Model = "linear",
+        select: Select = "auto",
+        tolerance: float | None = None,
+    ) -> LocalImageAttribution | list[LocalImageAttribution]:
+        """A few segments and their weights: a sparse model that imitates the model on variants of an image (LIME).
+
+        The options are those of `TextExplainer.lime`, with segments instead of words; ``distance="pixels"`` is the root
+        mean square change of the pixels, 1 when everything is absent.
+
+        The weights start from the local model's answer with every segment absent and lead to its answer for the image. It
+        misleads where segments work only together, where another neighbourhood, other segments or another ``absent`` give
+        other weights; the result's `fidelity`, `sweep` and `caveats` say so.
+
+        >>> import numpy as np
+        >>> from pellucid.image_explainer import ImageExplainer
+        >>> image = np.array([[0, 0, 9, 9]] * 4)
+        >>> ex = ImageExplainer(lambda images: images.sum(axis=(1, 2)), segmenter="grid", segments=(1, 2), absent=0)
+        >>> ex.lime(image).values.round(6)
+        array([[ 0., 72.]])
+        """
+        effort = LimeEffort(features, samples, sampler, kernel, distance, width, model, select, tolerance)
+
+        def one(image: AnyArray) -> LocalImageAttribution:
+            return image_lime(
+                self._model, image, segmenter=self._segmenter, segments=self._segments, absent=self._absent, effort=effort,
+                batch=self._batch, run=self._run(),
+            )  # fmt: skip
+
+        return self._each(image, "lime", one)
+
+    @overload
+    def anchor(
+        self,
+        image: AnyArray,
+        *,
+        precision: float = ...,
+        delta: float = ...,
+        epsilon: float = ...,
+        corpus: Sequence[AnyArray] | None = ...,
+        perturb: Perturb = ...,
+        beams: int = ...,
+        batch: int = ...,
+        max_conditions: int | None = ...,
+        budget: int | None = ...,
+        empty_evaluations: int = ...,
+        suboptimal: bool = ...,
+        within: Any = ...,
+    ) -> ImageRule: ...
+    @overload
+    def anchor(
+        self,
+        image: list[AnyArray] | tuple[AnyArray, ...],
+        *,
+        precision: float = ...,
+        delta: float = ...,
+        epsilon: float = ...,
+        corpus: Sequence[AnyArray] | None = ...,
+        perturb: Perturb = ...,
+        beams: int = ...,
+        batch: int = ...,
+        max_conditions: int | None = ...,
+        budget: int | None = ...,
+        empty_evaluations: int = ...,
+        suboptimal: bool = ...,
+        within: Any = ...,
+    ) -> list[ImageRule]: ...
+    def anchor(
+        self,
+        image: Any,
+        *,
+        precision: float = 0.95,
+        delta: float = 0.05,
+        epsilon: float = 0.05,
+        corpus: Sequence[AnyArray] | None = None,
+        perturb: Perturb = "absent",
+        beams: int = 4,
+        batch: int = 32,
+        max_conditions: int | None = None,
+        budget: int | None = None,
+        empty_evaluations: int = 200,
+        suboptimal: bool = True,
+        within: Any = None,
+    ) -> ImageRule | list[ImageRule]:
+        """The segments that fix the prediction of an image: with them there it stays, whatever the others show (an anchor).
+
+        Each other segment is absent in half of the perturbed images, or with ``perturb="corpus"`` shows another image of
+        ``corpus`` (of the same size and type). The other options are those of `TextExplainer.anchor`. Segments of one image are in
+        no other, so the coverage is only the share of perturbed images that keep those of the rule.
+
+        It misleads where nearly all perturbed images get the prediction anyway, and where painted segments look like
+        something to the model; the result's `caveats` say so.
+
+        >>> import numpy as np
+        >>> from pellucid.image_explainer import ImageExplainer
+        >>> image = np.array([[0, 0, 9, 9]] * 4)
+        >>> bright = lambda images: (images.mean(axis=(1, 2)) > 2).astype(float)
+        >>> rule = ImageExplainer(bright, segmenter="grid", segments=(2, 2), absent=0).anchor(image)
+        >>> rule.players, rule.precision
+        (('segment 2',), 1.0)
+        """
+        effort = AnchorEffort(
+            precision, delta, epsilon, beams, batch, perturb, max_conditions, budget, empty_evaluations, suboptimal, within
+        )  # fmt: skip
+
+        def one(image: AnyArray) -> ImageRule:
+            return image_anchor(
+                Models(self._whole, self._model), image, segmenter=self._segmenter, segments=self._segments,
+                absent=self._absent, corpus=_alike(corpus, image), effort=effort, batch=self._batch, run=self._run(),
+            )  # fmt: skip
+
+        return self._each(image, "anchor", one)
+
+    def _each(self, image: Any, method: str, one: Callable[[AnyArray], T]) -> T | list[T]:
+        """One result for one image, a list of them for several."""
         if isinstance(image, list | tuple):
-            return [self._shap(each, effort) for each in image]
+            return [one(check_image(each)) for each in image]
         if np.ndim(image) == 4:
             raise InputError(
-                "image has 4 dimensions; give one image, or a list of images: ex.shap(list(images))."
+                f"image has 4 dimensions; give one image, or a list of images: ex.{method}(list(images))."
             )
-        return self._shap(image, effort)
+        return one(check_image(image))
 
-    def _shap(self, image: Any, effort: Effort) -> ImageAttribution:
-        run = Run(
+    def _run(self) -> Run:
+        return Run(
             n_jobs=self._n_jobs, progress=self._progress, what="asking for images",
             seed=self._random_state, checks=self._checks,
         )  # fmt: skip
-        return image_shap(
-            self._model, check_image(image), segmenter=self._segmenter, segments=self._segments,
-            absent=self._absent, effort=effort, batch=self._batch, run=run,
-        )  # fmt: skip
+
+
+def _alike(corpus: Sequence[AnyArray] | None, image: AnyArray) -> list[AnyArray]:
+    """Other images of the same size and type."""
+    others = [check_image(each) for each in (() if corpus is None else corpus)]
+    for i, other in enumerate(others):
+        if other.shape != image.shape or other.dtype != image.dtype:
+            raise InputError(
+                f"image {i} of the corpus is {other.dtype} {other.shape}, but the explained one is {image.dtype} {image.shape}; give images of the same size and type."
+            )
+    return others

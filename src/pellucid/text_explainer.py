@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, Literal, overload
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
 from pellucid.data.tokens import Span, Tokenizer, characters, own_tokens, phrases, sentences, words
 from pellucid.errors import InputError, nearest
+from pellucid.explanations.local_parts import LocalTextAttribution
+from pellucid.explanations.masked_rule import TextRule
 from pellucid.explanations.text_attribution import TextAttribution
 from pellucid.games.text import REMOVE
 from pellucid.methods.attribution.estimators import Estimator
 from pellucid.methods.attribution.masked_shap import Effort, text_shap
+from pellucid.methods.local.masked_lime import Draw, LimeEffort, PartDistance, text_lime
+from pellucid.methods.local.other_models import Model
+from pellucid.methods.local.selection import Select
+from pellucid.methods.rules.masked_anchor import AnchorEffort, Models, Perturb, text_anchor
 from pellucid.models.items import ItemModel
 from pellucid.models.predictor import Link
 from pellucid.runner import Run
@@ -20,6 +26,7 @@ from pellucid.runner.progress import Progress
 
 By = Literal["auto", "word", "sentence", "character"]
 _BY = ("auto", "word", "sentence", "character")
+T = TypeVar("T")
 
 
 class TextExplainer:
@@ -80,6 +87,8 @@ class TextExplainer:
                 f"tokenizer={tokenizer!r}: give a function that returns tokens or spans, or a regular expression."
             )
         self._model = ItemModel(f, output=output, link=link, classes=classes)
+        plain = output is None and link == "identity"
+        self._whole = self._model if plain else ItemModel(f, classes=classes)
         self._tokenizer, self._mask = tokenizer, mask
         self._batch = whole("batch", batch)
         self._random_state = seed(random_state)
@@ -131,21 +140,203 @@ class TextExplainer:
         work together; the result's `caveats` say whether they do.
         """
         effort = Effort(method, budget, tolerance, interactions)
+
+        def one(text: str) -> TextAttribution:
+            pieces, unit, n = self.pieces(text, by=by, most=most)
+            return text_shap(
+                self._model, text, pieces, unit=unit, mask=self._mask, words=n, effort=effort, batch=self._batch, run=self._run()
+            )  # fmt: skip
+
+        return self._each(text, by, most, one)
+
+    @overload
+    def lime(  # type: ignore[overload-overlap]
+        self,
+        text: str,
+        *,
+        features: int = ...,
+        samples: Any = ...,
+        sampler: Draw = ...,
+        kernel: Any = ...,
+        distance: PartDistance = ...,
+        width: Any = ...,
+        model: Model = ...,
+        select: Select = ...,
+        tolerance: float | None = ...,
+        by: By = ...,
+        most: int = ...,
+    ) -> LocalTextAttribution: ...
+    @overload
+    def lime(
+        self,
+        text: Iterable[str],
+        *,
+        features: int = ...,
+        samples: Any = ...,
+        sampler: Draw = ...,
+        kernel: Any = ...,
+        distance: PartDistance = ...,
+        width: Any = ...,
+        model: Model = ...,
+        select: Select = ...,
+        tolerance: float | None = ...,
+        by: By = ...,
+        most: int = ...,
+    ) -> list[LocalTextAttribution]: ...
+    def lime(
+        self,
+        text: str | Iterable[str],
+        *,
+        features: int = 6,
+        samples: Any = 1000,
+        sampler: Draw = "count",
+        kernel: Any = "share",
+        distance: PartDistance = "cosine",
+        width: Any = "default",
+        model: Model = "linear",
+        select: Select = "auto",
+        tolerance: float | None = None,
+        by: By = "auto",
+        most: int = 60,
+    ) -> LocalTextAttribution | list[LocalTextAttribution]:
+        """A few words and their weights: a sparse model that imitates the model on variants of a text (LIME).
+
+        At most ``features`` words get a weight. ``samples`` variants lack some words: as many variants lack few as lack
+        many (``sampler="count"``), or each word is gone in half of them ("coin"); your own are rows of ones (there) and zeros.
+        A variant counts by the share of words that are there (``kernel="share"``), by exp(-D^2 / width^2)
+        ("exponential", with ``distance`` "cosine" or "euclidean"), or by a function of distance and width; ``width`` may be a
+        number or "auto". ``model`` ("linear", "ridge", "lasso", "logistic", "tree"), ``select`` and ``tolerance`` are those of
+        `Explainer.lime`, ``by`` and ``most`` those of `shap`.
+
+        The weights start from the local model's answer without any word and lead to its answer for the text. It misleads where
+        words work only together, where another neighbourhood gives other weights, and where the model was never shown
+        such texts; the result's `fidelity`, `sweep` and `caveats` say so.
+
+        >>> from pellucid.text_explainer import TextExplainer
+        >>> def shouts(texts):
+        ...     return [text.count("!") for text in texts]
+        >>> found = TextExplainer(shouts).lime("Buy it now! Cheap!!", features=2)
+        >>> found.selected, found.values.round(6)
+        ((('Cheap!!', 'now!'),), array([[0., 0., 1., 2.]]))
+        """
+        effort = LimeEffort(features, samples, sampler, kernel, distance, width, model, select, tolerance)
+
+        def one(text: str) -> LocalTextAttribution:
+            pieces, unit, n = self.pieces(text, by=by, most=most)
+            return text_lime(
+                self._model, text, pieces, unit=unit, mask=self._mask, words=n, effort=effort, batch=self._batch, run=self._run()
+            )  # fmt: skip
+
+        return self._each(text, by, most, one)
+
+    @overload
+    def anchor(  # type: ignore[overload-overlap]
+        self,
+        text: str,
+        *,
+        precision: float = ...,
+        delta: float = ...,
+        epsilon: float = ...,
+        corpus: Iterable[str] | None = ...,
+        perturb: Perturb = ...,
+        beams: int = ...,
+        batch: int = ...,
+        max_conditions: int | None = ...,
+        budget: int | None = ...,
+        empty_evaluations: int = ...,
+        suboptimal: bool = ...,
+        within: Any = ...,
+        by: By = ...,
+        most: int = ...,
+    ) -> TextRule: ...
+    @overload
+    def anchor(
+        self,
+        text: Iterable[str],
+        *,
+        precision: float = ...,
+        delta: float = ...,
+        epsilon: float = ...,
+        corpus: Iterable[str] | None = ...,
+        perturb: Perturb = ...,
+        beams: int = ...,
+        batch: int = ...,
+        max_conditions: int | None = ...,
+        budget: int | None = ...,
+        empty_evaluations: int = ...,
+        suboptimal: bool = ...,
+        within: Any = ...,
+        by: By = ...,
+        most: int = ...,
+    ) -> list[TextRule]: ...
+    def anchor(
+        self,
+        text: str | Iterable[str],
+        *,
+        precision: float = 0.95,
+        delta: float = 0.05,
+        epsilon: float = 0.05,
+        corpus: Iterable[str] | None = None,
+        perturb: Perturb = "absent",
+        beams: int = 4,
+        batch: int = 32,
+        max_conditions: int | None = None,
+        budget: int | None = None,
+        empty_evaluations: int = 200,
+        suboptimal: bool = True,
+        within: Any = None,
+        by: By = "auto",
+        most: int = 60,
+    ) -> TextRule | list[TextRule]:
+        """The words that fix the prediction of a text: with them there it stays, whichever others are gone (an anchor).
+
+        At least ``precision`` of the perturbed texts with these words get the same prediction, with probability 1 -
+        ``delta``. Each other word is gone in half of the perturbed texts, or with ``perturb="corpus"`` replaced by a random
+        word of the texts in ``corpus``. With a corpus the coverage is the share of its texts that have all words of
+        the rule; without, the share of perturbed texts that keep them. The same prediction is the same class, or a number within ``within``
+        of it (an interval or a half width; half a standard deviation of the perturbed predictions unless told).
+        ``beams``, ``batch``, ``max_conditions``, ``budget`` (in texts), ``empty_evaluations``, ``suboptimal`` and ``epsilon`` are
+        those of `Explainer.anchor`, ``by`` and ``most`` those of `shap`.
+
+        It misleads where nearly all perturbed texts get the prediction anyway, and where the model was never shown such
+        texts; the result's `caveats` say so.
+
+        >>> from pellucid.text_explainer import TextExplainer
+        >>> def spam(texts):
+        ...     return [float("free" in text and "click" in text) for text in texts]
+        >>> rule = TextExplainer(spam).anchor("click here for a free phone")
+        >>> rule.words, rule.coverage
+        (('click', 'free'), 0.25)
+        """
+        effort = AnchorEffort(
+            precision, delta, epsilon, beams, batch, perturb, max_conditions, budget, empty_evaluations, suboptimal, within
+        )  # fmt: skip
+        others = None if corpus is None else _corpus(corpus)
+
+        def one(text: str) -> TextRule:
+            pieces, unit, n = self.pieces(text, by=by, most=most)
+            drawn = others if others is not None and perturb == "corpus" else []
+            known = [each[a:b] for each in drawn for a, b in self.pieces(each, by=by, most=most)[0]]
+            return text_anchor(
+                Models(self._whole, self._model), text, pieces, unit=unit, mask=self._mask, words=n, corpus=others,
+                vocabulary=known, effort=effort, batch=self._batch, run=self._run(),
+            )  # fmt: skip
+
+        return self._each(text, by, most, one)
+
+    def _each(self, text: Any, by: str, most: int, one: Callable[[str], T]) -> T | list[T]:
+        """One result for one text, a list of them for several."""
         if by not in _BY:
             raise InputError(f"by={by!r} is not known{nearest(str(by), _BY)}")
         whole("most", most)
         if isinstance(text, str):
-            return self._shap(text, by, most, effort)
-        return [self._shap(_checked(each, i), by, most, effort) for i, each in enumerate(_listed(text))]
+            return one(text)
+        return [one(_checked(each, i)) for i, each in enumerate(_listed(text))]
 
-    def _shap(self, text: str, by: By, most: int, effort: Effort) -> TextAttribution:
-        pieces, unit, n = self.pieces(text, by=by, most=most)
-        run = Run(
+    def _run(self) -> Run:
+        return Run(
             n_jobs=self._n_jobs, progress=self._progress, what="asking for texts",
             seed=self._random_state, checks=self._checks,
-        )  # fmt: skip
-        return text_shap(
-            self._model, text, pieces, unit=unit, mask=self._mask, words=n, effort=effort, batch=self._batch, run=run
         )  # fmt: skip
 
     def pieces(self, text: str, *, by: By = "auto", most: int = 60) -> tuple[list[Span], str, int]:
@@ -164,6 +355,13 @@ def _listed(texts: Any) -> list[Any]:
     if isinstance(texts, bytes | dict) or not isinstance(texts, Iterable):
         raise InputError(f"text is a {type(texts).__name__}; give a text or a list of texts.")
     return list(texts)
+
+
+def _corpus(texts: Any) -> list[str]:
+    found = [_checked(each, i) for i, each in enumerate(_listed([texts] if isinstance(texts, str) else texts))]
+    if not found:
+        raise InputError("corpus= has no texts; give some, or None.")
+    return found
 
 
 def _checked(text: Any, i: int) -> str:

@@ -1,6 +1,7 @@
 """Charts of decompositions: what they show, with which limits, for every kind of axis."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from pellucid.charts.component_view import (
     curve_rows,
     entry_names,
     heat_rows,
+    pair_view,
 )
 from pellucid.charts.decomposition import share_rows, shown_components
 from pellucid.explanations.component import Axis, Component
@@ -101,6 +103,21 @@ def test_a_level_called_missing_stays_apart_from_missing():
         kind="levels", points=(0.0,), feature_kind="categorical", categories=("missing",), missing=True
     )
     assert len(set(entry_names(levels))) == 2
+
+
+def test_of_very_many_levels_those_with_the_largest_effects_are_drawn():
+    names = tuple(f"level {i}" for i in range(200))
+    levels = axis("town", "levels", tuple(np.arange(200.0)), feature_kind="categorical", categories=names)
+    effects = np.random.default_rng(0).normal(size=200)
+    rows = bar_rows(component(effects, levels), 0, "response")
+    largest = np.sort(np.argsort(-np.abs(effects))[:30])
+    assert [row["level"] for row in rows] == [names[i] for i in largest]
+    pair = component(np.outer(effects, effects), levels, replace(levels, name="other"))
+    drawn = heat_rows(pair, 0, "response")
+    assert len(drawn) == 30**2
+    assert drawn[1]["value"] == pytest.approx(effects[largest[0]] * effects[largest[1]])
+    spec = pair_view(pair, 0, "response", (200, 200), 1.0, "effect").to_dict()
+    assert "30 of 200 levels" in str(spec)
 
 
 def test_cells_of_a_map_have_the_value_in_their_middle():

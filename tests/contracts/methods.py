@@ -161,4 +161,16 @@ METHODS = {
     "importance sage without y": Method(
         Explainer.importance, options={"method": "sage", "loss": "variance"}
     ),
+    "importance sobol": Method(
+        Explainer.importance, sampled=True, options={"method": "sobol", "budget": 4_000}
+    ),
+    "importance anova": Method(
+        Explainer.importance, sampled=True, options={"method": "anova", "budget": 4_000}
+    ),
+    "importance shapley effects": Method(
+        Explainer.importance,
+        weighable=False,
+        sampled=True,
+        options={"method": "shapley-effects", "budget": 2_000},
+    ),
 }

@@ -164,7 +164,12 @@ def test_tables_of_results_and_of_components():
 
 @pytest.mark.parametrize(
     ("r2", "said"),
-    [(1.0, "exactly"), (0.9999, "more than 99.9%"), (0.973, "97.3%"), (-0.2, "no nearer to the predictions than their mean")],
+    [
+        (1.0, "exactly"),
+        (0.9999, "more than 99.9%"),
+        (0.973, "97.3%"),
+        (-0.2, "no nearer to the predictions than their mean"),
+    ],
 )
 def test_fidelity_in_words(r2, said):
     assert said in reproduced(2, r2)

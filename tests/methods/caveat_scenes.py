@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 from sklearn.ensemble import AdaBoostRegressor, GradientBoostingRegressor, RandomForestRegressor
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeRegressor
 
@@ -628,6 +628,20 @@ def an_interaction_in_all_rows():
     return Explainer(times, sample()).interactions(method="greenwell")
 
 
+@fires("turned-effects")
+def exclusive_or_by_sizes_of_effects():
+    X = np.random.default_rng(0).integers(0, 2, (200, 2))
+    return Explainer(lambda X: (X.sum(axis=1) % 2).astype(float), X).interactions(method="greenwell"), (
+        0.8,
+        1.0,
+    )
+
+
+@silent("turned-effects")
+def a_product_by_sizes_of_effects():
+    return Explainer(times, sample()).interactions(method="greenwell")
+
+
 @fires("off-data")
 def interactions_of_two_features_that_go_together():
     return Explainer(times, together()).interactions(method="greenwell"), (0.6, 1.0)
@@ -1141,3 +1155,93 @@ def sage_of_a_model_that_errs():
 @fires("off-data")
 def sage_mixes_two_features_that_go_together():
     return Explainer(plus, together(), plus(together())).importance(method="sage"), (0.6, 1.0)
+
+
+# -- shares of the variance -------------------------------------------------------------------------
+
+
+# -- variance-based importance -----------------------------------------------------------------------
+
+
+def correlated_by(r, n=400):
+    """Two features whose sample correlation is exactly r."""
+    z = np.random.default_rng(3).normal(size=(n, 2))
+    z -= z.mean(axis=0)
+    z = np.linalg.svd(z, full_matrices=False)[0] * np.sqrt(n)
+    return np.column_stack([z[:, 0], r * z[:, 0] + np.sqrt(1 - r**2) * z[:, 1]])
+
+
+@fires("independence-assumed")
+def shares_of_variance_of_features_that_go_together():
+    return Explainer(plus, correlated_by(0.6)).importance(method="sobol"), 0.6
+
+
+@silent("independence-assumed")
+def shares_of_variance_of_independent_features():
+    return Explainer(plus, correlated_by(0.1)).importance(method="sobol")
+
+
+@silent("independence-assumed")
+def a_companion_that_the_model_does_not_use():
+    return Explainer(lambda X: X[:, 0], correlated_by(0.6)).importance(method="anova")
+
+
+def steps(X):
+    return np.floor(5 * np.sin(7 * X[:, 0] * X[:, 1])) + np.floor(3 * np.sin(9 * X[:, 0]))
+
+
+@fires("rough-shares")
+def steps_from_a_small_budget():
+    return Explainer(steps, sample()).importance(method="sobol", budget=500), (0.1, 1.0)
+
+
+@fires("rough-shares")
+def effects_from_a_small_budget():
+    return Explainer(steps, sample()).importance(method="shapley-effects", budget=100), (0.1, 1.0)
+
+
+@silent("rough-shares")
+def steps_from_the_usual_budget():
+    return Explainer(steps, sample()).importance(method="sobol")
+
+
+@fires("not-borne-out")
+def a_feature_that_the_outcome_has_nothing_to_do_with():
+    X = sample(1000)
+    return Explainer(plus, X, X[:, 0]).importance(method="sobol"), (0.85, 1.15)
+
+
+@fires("not-borne-out")
+def a_feature_of_wrong_sign():
+    X = sample(1000)
+    labels = X[:, 0] > 0
+    model = LogisticRegression().fit(np.column_stack([X[:, 0], -X[:, 0]]), labels)
+    model.coef_ = np.array([[2.0, 2.0]])
+    return Explainer(model, X, labels).importance(method="shapley-effects"), (0.75, 1.4)
+
+
+@silent("not-borne-out")
+def features_that_the_outcome_bears_out():
+    X = sample(1000)
+    return Explainer(plus, X, plus(X) + np.random.default_rng(5).normal(size=1000)).importance(
+        method="sobol"
+    )
+
+
+@fires("borrowed-share")
+def an_unused_feature_that_goes_along():
+    # The share of an unused feature is r^2 / 2.
+    return Explainer(lambda X: X[:, 0], correlated_by(0.9)).importance(method="shapley-effects"), (
+        0.36,
+        0.45,
+    )
+
+
+@silent("borrowed-share")
+def an_unused_feature_that_goes_alone():
+    return Explainer(lambda X: X[:, 0], correlated_by(0.0)).importance(method="shapley-effects")
+
+
+@silent("borrowed-share")
+def a_used_feature_that_goes_along():
+    return Explainer(plus, correlated_by(0.9)).importance(method="shapley-effects")

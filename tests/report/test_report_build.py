@@ -12,7 +12,18 @@ import pytest
 from pellucid import Explainer, InputError
 from pellucid.report import build
 
-SECTIONS = ["model", "data", "matters", "responds", "contributions", "together", "rows", "care"]
+SECTIONS = [
+    "model",
+    "data",
+    "matters",
+    "responds",
+    "interactions",
+    "parts",
+    "contributions",
+    "together",
+    "rows",
+    "care",
+]
 
 
 def part(document: dict[str, Any], name: str) -> dict[str, Any]:
@@ -46,11 +57,15 @@ def test_document_is_plain_data(demo_document: dict[str, Any]) -> None:
 
 
 def test_summary_names_score_features_and_effect(demo_document: dict[str, Any]) -> None:
-    score, matters, effect, care = demo_document["findings"]
+    score, matters, effect, acting, parts, care = demo_document["findings"]
     assert score.startswith("The model explains 9")
     assert score.endswith("% of the variance of the outcome.")
     assert matters.startswith("What matters most: days_since_start, temp and ")
     assert effect.startswith("days_since_start: The effect on the prediction rises")
+    assert acting.startswith(
+        "season and days_since_start act together most: without that the model loses 1."
+    )
+    assert parts.startswith("Parts of one and two features reproduce 97.")
     assert "beside the charts" in care
 
 
@@ -219,11 +234,14 @@ def test_steps_are_announced_in_words(linear: Any) -> None:
         "finding the effect of x1",
         "sharing predictions out among the features",
         "explaining individual rows",
+        "comparing measures of importance",
+        "looking for features that act together",
+        "taking the model apart",
         "looking for features that go together",
         "done",
     ]
-    assert [done for _, done, _ in steps] == list(range(8))
-    assert {total for _, _, total in steps} == {7}
+    assert [done for _, done, _ in steps] == list(range(11))
+    assert {total for _, _, total in steps} == {10}
 
 
 @pytest.mark.parametrize("top", [0, -1, 2.5, True, "3"])
@@ -232,7 +250,7 @@ def test_a_bad_number_of_features_is_refused(linear: Any, top: Any) -> None:
         build(linear([1.0]), top=top)
 
 
-@pytest.mark.parametrize("calls", [1, 2, 4, 8, 16, 20, 22])
+@pytest.mark.parametrize("calls", [1, 2, 4, 8, 16, 20, 22, 26, 30, 34, 40])
 def test_an_interruption_ends_the_report(calls: int) -> None:
     left = [1000]
 

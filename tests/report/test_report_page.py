@@ -75,7 +75,10 @@ def test_no_attribute_runs_code(hostile_page: str) -> None:
 def test_chart_data_come_back_as_they_went_in(hostile_page: str, hostile_document: dict[str, Any]) -> None:
     charts = charts_of(Page(hostile_page))
     cards = [card for part in hostile_document["sections"] for card in part["cards"]]
-    assert charts == {card["id"]: {"spec": card["chart"], "fits": card["fits"]} for card in cards}
+    assert charts == {
+        card["id"]: {"spec": card["chart"], "fits": card["fits"], "stacks": card["stacks"]}
+        for card in cards
+    }
     raw = hostile_page.split('id="charts">')[1].split("</script>")[0]
     assert not set("<>\u2028\u2029") & set(raw)
 

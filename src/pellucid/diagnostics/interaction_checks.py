@@ -11,12 +11,14 @@ from pellucid.diagnostics.general import interrupted
 from pellucid.diagnostics.off_data import off_data_caveat
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.interactions import Interactions
-from pellucid.explanations.words import percent
+from pellucid.explanations.words import number, percent
 from pellucid.runner import Run
 
 _TOP = 3  # features whose place among the data is looked at
 _COSTLY = 0.01
 _UNSHARP = 0.3
+_DEAR = 0.05
+_UNSEEN = 0.1  # of the standard deviation that the interaction has
 
 
 def interaction_caveats(
@@ -33,6 +35,7 @@ def interaction_caveats(
             if len(players[name]) == 1:
                 more.extend(off_data_caveat(data, players[name][0], run, method="this measure"))
         more.extend(_unsharp(result))
+        more.extend(_turned(result))
     new = {(caveat.code, caveat.feature): caveat for caveat in more}
     return (*result.caveats, *(caveat for key, caveat in new.items() if key not in known))
 
@@ -54,4 +57,27 @@ def _unsharp(result: Interactions) -> Iterator[Caveat]:
             threshold=_UNSHARP,
             advice="Do not choose a network by small differences of cost; look for outliers in the predictions.",
             feature=result.parts[k][0],
+        )
+
+
+def _turned(result: Interactions) -> Iterator[Caveat]:
+    """A costly pair without a value: sizes of effects do not tell an effect from its opposite."""
+    if result.method != "greenwell" or not result.normalized:
+        return
+    costs, errors = result.pooled_costs()
+    value = dict(zip(map(frozenset, result.sets), result.overall, strict=True))
+    unseen = {
+        part: float(cost)
+        for part, cost, error in zip(result.parts, costs, errors, strict=True)
+        if cost - 2 * error > _DEAR and value.get(frozenset(part), np.inf) < _UNSEEN * np.sqrt(cost)
+    }
+    if unseen:
+        worst = max(unseen, key=lambda part: unseen[part])
+        yield Caveat(
+            code="turned-effects",
+            message=f"The value of {' and '.join(worst)} is {number(float(value[frozenset(worst)]))}, but without their interaction {percent(unseen[worst])} of the variance would be lost: it turns effects round without changing their size, which this measure does not see.",
+            value=unseen[worst],
+            threshold=_DEAR,
+            advice="Use interactions(method='h').",
+            feature=worst[0],
         )

@@ -104,7 +104,7 @@ class ImportanceComparison(Explanation):
 
     def _first_words(self) -> list[str]:
         """What is most important by each method that finds anything important."""
-        some = (self.excess > 0).any(axis=0)
+        some = [bool((column > 0).any()) for column in self.excess.T]
         finding = [part for part, found in zip(self.parts, some, strict=True) if found]
         others = [method for method, found in zip(self.methods, some, strict=True) if not found]
         none = f"{listed(others, 9)} find{'s' if len(others) == 1 else ''} no feature important."

@@ -17,6 +17,7 @@ _OPENINGS = {
     "greenwell": "Greenwell's interaction strength",
     "shap": "SHAP interaction strength",
 }
+_NOTHING = {"greenwell": "the size of no effect depends on another feature"}
 _KINDS = {"pairs": "pair", "triples": "triple", "all": "feature"}
 
 
@@ -49,7 +50,9 @@ def _strongest(result: Interactions) -> list[str]:
         asked += ", each with all others"
     shown = [s for s in known if result.overall[s] > 0][:3]
     if not shown:
-        return [f"{asked}: {'none interacts' if known else 'nothing is known'}."]
+        return [
+            f"{asked}: {_NOTHING.get(result.method, 'none interacts') if known else 'nothing is known'}."
+        ]
     words = [
         f"{set_name(result.sets[s])} ({number(float(result.overall[s]))}{_interval(result, s)})"
         for s in shown
@@ -96,7 +99,8 @@ def _none(result: Interactions) -> list[str]:
     none = [set_name(names) for names, value in zip(result.sets, result.overall, strict=True) if value == 0]
     if not none or len(none) == len(result.sets):
         return []
-    return [f"No interaction at all: {listed(none, 3)}."]
+    what = "No effect changes its size" if result.method == "greenwell" else "No interaction at all"
+    return [f"{what}: {listed(none, 3)}."]
 
 
 def _costs(result: Interactions) -> list[str]:

@@ -70,8 +70,7 @@ class Pick(Explanation):
         again = k - sum(gain > 0 for gain in self.gains)
         if again:
             lines.append(f"{again} more show{'s' if again == 1 else ''} features that others show already.")
-        best = [
-            f"{name} ({number(float(self.values[self.feature_names.index(name)]))})" for name in self.top(5)
-        ]
+        told = [j for j in np.argsort(-self.values, kind="stable")[:5] if self.values[j] > 0]
+        best = [f"{self.feature_names[j]} ({number(float(self.values[j]))})" for j in told] or ["none"]
         lines.append(f"Importance is the root of the summed absolute effects: {listed(best)}.")
         return lines

@@ -15,9 +15,7 @@ class Remembered:
         self._game = game
         nobody, everybody = game.ends()
         ends = np.repeat([[0], [1]], game.players, axis=1)
-        self._known = {
-            key: answer[0] for key, answer in zip(_keys(ends), (nobody, everybody), strict=True)
-        }
+        self._known = {key: answer[0] for key, answer in zip(_keys(ends), (nobody, everybody), strict=True)}
 
     def new(self, coalitions: AnyArray) -> int:
         """How many of these coalitions were not asked before."""

@@ -237,7 +237,9 @@ def test_the_control_variate_takes_most_of_the_error_away(monkeypatch):
     errors = {}
     for use in (True, False):
         if not use:
-            monkeypatch.setattr(pick_freeze, "_scale", lambda *_: (0.0, 0.0))
+            monkeypatch.setattr(
+                pick_freeze._Control, "noise", lambda *_: 0.0
+            )  # the first of equals is none
         runs = [indices(ishigami, X, budget=5000, random_state=s, checks=False).values for s in range(4)]
         errors[use] = np.sqrt(np.mean(np.square(np.array(runs) - truth)))
     assert errors[True] < errors[False] / 10

@@ -130,3 +130,30 @@ def test_a_constant_feature_and_a_tiny_table(method):
     assert result.pair("x0", "x1") == result.pair("x1", "x2") == 0
     assert result.pair("x0", "x2") > 0
     assert result.network().left_out == ("x1",)
+
+
+@pytest.mark.parametrize("method", ["h", "greenwell", "shap"])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda X: np.full(len(X), 0.1),
+        lambda X: 1e9 + X[:, 0] + np.sin(X[:, 1]),
+        lambda X: (X[:, 0] + np.sin(X[:, 1]) + X[:, 2]).astype(np.float32),
+    ],
+    ids=["constant", "far from zero", "single precision"],
+)
+def test_rounding_is_no_interaction(method, f):
+    X = np.random.default_rng(0).normal(size=(120, 3))
+    found = Explainer(f, X, progress=False).interactions(method=method)
+    assert not found.values.any()
+    assert not found.costs[[len(part) > 1 for part in found.parts]].any()
+    assert found.network().additive == 0
+    assert "Strongest" not in found.text()
+
+
+def test_an_effect_that_is_turned_round_is_not_called_additive_by_greenwell():
+    X = np.random.default_rng(0).integers(0, 2, (200, 2))
+    found = Explainer(lambda X: X.sum(axis=1) % 2, X, progress=False).interactions(method="greenwell")
+    assert found.values[0] == pytest.approx(0, abs=1e-9)
+    assert "none interacts" not in found.text()
+    assert "turned-effects" in {caveat.code for caveat in found.caveats}

@@ -64,7 +64,7 @@ def test_nothing_in_an_additive_model():
         method="greenwell"
     )
     np.testing.assert_array_equal(result.values, 0)
-    assert "none interacts" in result.text()
+    assert "the size of no effect depends on another feature" in result.text()
 
 
 def test_it_misses_what_only_turns_an_effect_round():

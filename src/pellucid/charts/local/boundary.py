@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import altair as alt
 import numpy as np
 from altair.typing import ChartType
@@ -67,14 +69,14 @@ def body(result: LocalAttribution, options: LocalOptions) -> ChartType:
     y = feature_axis(found.names[1], "numeric", limits_of(found.grids[1]), height)
     low, high = limits_of(found.model, found.answers)
     shade = alt.Scale(scheme=theme.DIVERGING, domain=[low, found.level, high], clamp=True)
-    words = scale_words(result, found.output).strip(" ()") or "prediction"
+    words = scale_words(replace(result, scale=scale), found.output).strip(" ()") or "prediction"
     colour = alt.Color(
         "value", type="quantitative", scale=shade, legend=alt.Legend(title=words, gradientLength=140)
     )
     points = point_data(found, scale)
     here = [{"x": float(found.row[0]), "y": float(found.row[1])}]
 
-    def raster(values: FloatArray, opacity: float = 0.75) -> alt.Chart:
+    def raster(values: FloatArray, opacity: float = 1.0) -> alt.Chart:
         cells = alt.Chart(data(raster_data(found, values, scale))).mark_rect(opacity=opacity)
         return cells.encode(
             x=alt.X("x", **x),
@@ -135,4 +137,7 @@ def body(result: LocalAttribution, options: LocalOptions) -> ChartType:
 def _edges(grid_points: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The sides of the cells around the points."""
     middle = (grid_points[1:] + grid_points[:-1]) / 2
-    return np.concatenate([grid_points[:1], middle]), np.concatenate([middle, grid_points[-1:]])
+    over = (
+        0.05 * np.diff(grid_points).mean() if len(grid_points) > 1 else 0.0
+    )  # no hair lines between cells
+    return np.concatenate([grid_points[:1], middle]), np.concatenate([middle + over, grid_points[-1:]])

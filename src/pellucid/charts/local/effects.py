@@ -57,9 +57,19 @@ def body(result: LocalAttribution, options: LocalOptions) -> ChartType:
     chart = views[0] if len(views) == 1 else grid(views, columns=len(outputs) if len(outputs) > 1 else 1)
     more = [f"the first {n} of {len(result)} rows"] if n < len(result) else []
     thin = ["thin lines: 95% intervals"] if (result.se > 0).any() else []
-    notes = [f"effects start from {result.starting_point}", *more, *thin, caveat_note(result)]
+    alone = [numbers(result.for_output(outputs[0]), 0)] if len(views) == 1 else []
+    notes = [*alone, f"effects start from {result.starting_point}", *more, *thin, caveat_note(result)]
     title = options.title or ("Effects in the local model" if n == 1 else "Effects in the local models")
     return titled(chart, title, notes, len(outputs) * (width + 150))
+
+
+def numbers(one: LocalAttribution, i: int) -> str:
+    """The prediction of a row, that of its local model, and how well this fits."""
+    told, local = float(one.prediction[i]), float(one.local_prediction[i])
+    return (
+        f"prediction {shown(told, one.scale, change=False)}, local model {shown(local, one.scale, change=False)}, "
+        f"R2 {number(float(one.fidelity[i]))}"
+    )
 
 
 def _panel(
@@ -82,11 +92,10 @@ def _panel(
         *([errors.encode(x=alt.X("low", **x), x2="high", y=y)] if sure else []),
         *zero_line(limits, True, "x"),
     ]  # fmt: skip
-    told, local = float(one.prediction[i]), float(one.local_prediction[i])
     words = [
         f"row {i}" if len(result) > 1 else "",
         output if len(result.output_names) > 1 else "",
-        f"prediction {shown(told, one.scale, change=False)}, local model {shown(local, one.scale, change=False)}, R2 {number(float(one.fidelity[i]))}",
+        numbers(one, i),
     ]
     name = ": ".join(word for word in words if word)
     return alt.layer(*layers).properties(

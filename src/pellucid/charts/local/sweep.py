@@ -98,7 +98,7 @@ def _view(one: LocalAttribution, output: str, width: float, options: LocalOption
         "feature", type="nominal", scale=alt.Scale(domain=names, **theme.category_range(len(names))),
         legend=alt.Legend(title=None),
     )  # fmt: skip
-    y = value_axis(f"weight per standard deviation{one.scale_of(output)}", limits, 200.0)
+    y = value_axis(f"weight (numbers: per standard deviation){one.scale_of(output)}", limits, 200.0)
     lines = alt.Chart(data(rows))
     tips = tooltips(("feature", "feature"), ("weight", "label"), ("effective samples", "effective"))
     place = {"x": alt.X("width", **x), "color": colour}

@@ -31,6 +31,7 @@ _POINTS_PER_TERM = 8
 _MOST_TERMS = 320
 _MOST_POINTS = 8192
 _PAIR_DEGREE = 6
+_LEAST_SHRINKING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +59,10 @@ class ControlVariate:
                 product *= curves[u]
             total += product
         return total
+
+    def alone(self) -> ControlVariate:
+        """The constant and the main effects."""
+        return ControlVariate(self.shapes, self.constant, self.main)
 
     def parts(self) -> Iterator[tuple[tuple[int, ...], float]]:
         """The variance of each part, with its units."""
@@ -198,9 +203,20 @@ def _design(plan: _Plan, shapes: list[FloatArray], positions: IntArray) -> tuple
 
 
 def _least_squares(design: FloatArray, values: FloatArray) -> FloatArray:
-    gram = design.T @ design
-    gram[np.diag_indices_from(gram)] += 1e-9 * len(design)
-    return np.asarray(np.linalg.solve(gram, design.T @ values))
+    """Coefficients ``(terms, outputs)``, shrunk as much as suits the noise: the residual variance over that of the coefficients."""
+    n, terms = design.shape
+    gram, products = design.T @ design / n, design.T @ values / n
+    diagonal = np.arange(1, terms)  # not the constant
+    gram[diagonal, diagonal] += _LEAST_SHRINKING
+    found = np.asarray(np.linalg.solve(gram, products))
+    residual = np.square(values - design @ found).mean(axis=0) * n / max(n - terms, 1)
+    signal = np.maximum(values.var(axis=0) - residual, 1e-300)
+    for k, shrinking in enumerate(np.minimum(residual * terms / (n * signal), 1e3)):
+        if shrinking > _LEAST_SHRINKING:
+            more = gram.copy()
+            more[diagonal, diagonal] += shrinking
+            found[:, k] = np.linalg.solve(more, products[:, k])
+    return found
 
 
 def _unpacked(shapes: list[FloatArray], slots: _Slots, coefficients: FloatArray) -> ControlVariate:

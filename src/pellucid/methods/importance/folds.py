@@ -192,7 +192,8 @@ def _labelled(labels: Any, n: int) -> AnyArray:
 
 def is_whole(value: Any) -> bool:
     """Whether an option is a whole number (a float without a fraction is one)."""
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and value % 1 == 0
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    return number and float(value).is_integer()
 
 
 def _at_least_two(fold: IntArray) -> IntArray:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pellucid.arrays import FloatArray, IntArray
+from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.errors import InputError
 from pellucid.methods.importance.control_variate import (
     ControlVariate,
@@ -213,32 +213,67 @@ def _moments(
         others = [samples[r] for r in halves[1 - h]]
         controls = _fitted(inputs, varying, others, shapes)
         for k, g in enumerate(controls):
-            fs = [samples[r].values[:, :, k] for r in own]
-            gs = _at(g, [samples[r].positions for r in own])
-            scale, explained[h, k] = _scale(gs, fs)
-            exact = g.variances(inputs.belongs()[varying])
-            for r, f, its in zip(own, fs, gs, strict=True):
-                found = _estimates(f, scale * its, exact, scale, scale * g.constant)
-                variance[r, k], first[r, varying, k], total[r, varying, k] = found
+            fs = np.stack([samples[r].values[:, :, k] for r in own])
+            positions = np.stack([samples[r].positions for r in own])
+            tried = [_control(c, positions, fs, inputs.belongs()[varying]) for c in (g, g.alone())]
+            best = min([_Control.none(fs, len(varying)), *tried], key=lambda c: c.noise(fs))
+            explained[h, k] = best.explained(fs)
+            for r, f, its in zip(own, fs, best.values, strict=True):
+                variance[r, k], first[r, varying, k], total[r, varying, k] = best.estimates(f, its)
     return Moments(np.where(_still(samples), 0.0, variance), first, total, 0, explained.mean(axis=0))
 
 
-def _estimates(
-    f: FloatArray, g: FloatArray, exact: tuple[float, FloatArray, FloatArray], scale: float, g0: float
-) -> tuple[float, FloatArray, FloatArray]:
-    """V, V_i and T_i from the predictions ``(lines, N)`` of f and its control variate g, whose own are scale^2 times the exact."""
-    f0 = g0 + float((f - g).mean())
-    f, g = f - f0, g - g0
-    variance = scale**2 * exact[0] + (np.square(f) - np.square(g)).mean()
-    alone = scale**2 * exact[1] + (f[1] * (f[2:] - f[0]) - g[1] * (g[2:] - g[0])).mean(axis=1)
-    total = scale**2 * exact[2] + (np.square(f[2:] - f[0]) - np.square(g[2:] - g[0])).mean(axis=1) / 2
-    return float(variance), alone, total
+@dataclass(frozen=True, eq=False)
+class _Control:
+    """A control variate at the points of several scramblings: ``values`` (scramblings, lines, N), less its mean, and its exact parts."""
+
+    values: FloatArray
+    mean: float
+    variance: float
+    first: FloatArray
+    total: FloatArray
+
+    @classmethod
+    def none(cls, f: FloatArray, players: int) -> _Control:
+        """No control variate: sampling alone."""
+        return cls(np.zeros(f.shape), 0.0, 0.0, np.zeros(players), np.zeros(players))
+
+    def estimates(self, f: FloatArray, g: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        """V, V_i and T_i of the model's predictions ``(lines, N)``."""
+        f = f - (self.mean + (f - self.mean - g).mean())
+        variance = self.variance + (np.square(f) - np.square(g)).mean()
+        alone, total = (of_f - of_g for of_f, of_g in zip(_terms(f), _terms(g), strict=True))
+        return float(variance), self.first + alone.mean(axis=1), self.total + total.mean(axis=1)
+
+    def noise(self, f: FloatArray) -> float:
+        """The variance of what is averaged, and by how much the exact parts miss those at the points (rare large values)."""
+        of_f = _terms(np.concatenate(list(f), axis=1) - f.mean())
+        of_g = _terms(np.concatenate(list(self.values), axis=1))
+        found = 0.0
+        for mine, its, exact in zip(of_f, of_g, (self.first, self.total), strict=True):
+            missed = np.square(its.mean(axis=1) - exact) * its.shape[1]
+            found += float((mine - its).var(axis=1).sum() + missed.sum())
+        return found
+
+    def explained(self, f: FloatArray) -> float:
+        """The share of the model's variance that it has, at the points."""
+        spread = float(f.var())
+        return max(0.0, 1.0 - float((f - self.values).var()) / spread) if spread > 0 else 0.0
 
 
-def _at(g: ControlVariate, positions: list[IntArray]) -> list[FloatArray]:
-    """g at positions ``(lines, N, units)`` of several samples."""
-    flat = np.concatenate([each.reshape(-1, each.shape[2]) for each in positions])
-    return list(g(flat).reshape(len(positions), *positions[0].shape[:2]))
+def _terms(f: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What V_i and T_i are the means of, ``(players, N)`` each, from values ``(lines, N)`` whose mean is zero."""
+    return f[1] * (f[2:] - f[0]), np.square(f[2:] - f[0]) / 2
+
+
+def _control(g: ControlVariate, positions: IntArray, f: FloatArray, belongs: BoolArray) -> _Control:
+    """The multiple of g that resembles f best at points that g was not fitted to."""
+    values = g(positions.reshape(-1, positions.shape[-1])).reshape(positions.shape[:3]) - g.constant
+    centred = values - values.mean()
+    own, both = float(np.square(centred).mean()), float((centred * f).mean())
+    scale = min(max(both, 0.0) / own, 1.0) if own > 0 else 0.0
+    variance, first, total = g.variances(belongs)
+    return _Control(scale * values, g.constant, scale**2 * variance, scale**2 * first, scale**2 * total)
 
 
 def _fitted(
@@ -255,17 +290,6 @@ def _fitted(
     for p, change in zip(varying, changes.max(axis=1, initial=0.0), strict=True):
         weight[list(inputs.players[p])] = change
     return fit_control_variates(inputs.units, shapes, positions, values, weight)
-
-
-def _scale(at: list[FloatArray], values: list[FloatArray]) -> tuple[float, float]:
-    """The multiple of g that resembles f best where g was not fitted, and the share of the variance that it has."""
-    gs, fs = np.concatenate(at, axis=1), np.concatenate(values, axis=1)
-    gs, fs = gs - gs.mean(), fs - fs.mean()
-    own, both, whole = (float((a * b).mean()) for a, b in ((gs, gs), (gs, fs), (fs, fs)))
-    if not (own > 0 and both > 0 and whole > 0):
-        return 0.0, 0.0
-    scale = min(both / own, 1.0)
-    return scale, max(0.0, 1.0 - (whole - 2 * scale * both + scale**2 * own) / whole)
 
 
 def _still(samples: list[Sample]) -> FloatArray:

@@ -32,6 +32,7 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.explanations.explanation import squeeze_outputs
+from pellucid.methods.interactions.parts import rounding
 from pellucid.methods.interactions.question import Question
 from pellucid.runner import Sweep
 
@@ -202,7 +203,8 @@ class _Scale:
     def __init__(self, f: FloatArray, f_all: FloatArray) -> None:
         mean = (f.mean(axis=0) + f_all.mean(axis=0)) / 2
         self._each = (np.square(f - mean) + np.square(f_all - mean)) / 2
-        self._rounding = _ROUNDING * np.maximum(np.abs(f).max(axis=0), np.abs(f_all).max(axis=0))
+        seen = np.vstack([f, f_all])
+        self._rounding = np.maximum(rounding(seen), _ROUNDING * np.abs(seen).max(axis=0))
         variance = self._each.mean(axis=0) * 2 * len(f) / (2 * len(f) - 1)
         self._variance = np.where(variance > np.square(self._rounding), variance, np.inf)
 

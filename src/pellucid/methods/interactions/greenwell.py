@@ -31,6 +31,7 @@ from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.explanations.interactions import Interactions
 from pellucid.methods.attribution.background import background_rows
 from pellucid.methods.importance.pdp_importance import curve_spread, unique_points
+from pellucid.methods.interactions.parts import rounding
 from pellucid.methods.interactions.question import Question
 from pellucid.runner import constant_sweep
 from pellucid.trees.sweeps import answer
@@ -121,7 +122,7 @@ def _pair(
             seen[b, batch.variants] += weights.sum()
     if question.run.interrupted:
         return np.full(outputs, np.nan), np.full(outputs, np.nan)
-    floor = _ROUNDING * np.abs(own).max()
+    floor = np.maximum(rounding(own), _ROUNDING * np.abs(own).max(axis=0))
 
     def strength(kept: IntArray) -> FloatArray:
         table = sums[kept].sum(axis=0) / seen[kept].sum(axis=0)[:, None]

@@ -32,12 +32,14 @@ from pellucid.explanations.interactions import Interactions
 from pellucid.methods.attribution.background import background_rows
 from pellucid.methods.attribution.shap import shap
 from pellucid.methods.attribution.tree_shap import ExplainedTrees, explained_trees
+from pellucid.methods.interactions.parts import rounding
 from pellucid.methods.interactions.question import Question
 
 TREE_ROWS = 500
 ASKED_ROWS = 50
 BACKGROUND = 100
 _ROUNDING = 1e-12  # of a row's attributions
+_DOUBLE = 64 * float(np.finfo(np.float64).eps)  # of the predictions
 
 
 def shap_ranking(question: Question) -> Interactions:
@@ -50,7 +52,7 @@ def shap_ranking(question: Question) -> Interactions:
     result = shap(
         q.predictor, q.data, rows.frame.native, background=_background(q.background, trees), interactions=True, run=q.run
     )  # fmt: skip
-    sizes, uncertain, total = _sizes(result)
+    sizes, uncertain, total = _sizes(result, _floor(result, trees))
     picked = np.stack([_of_set(sizes, players) for players in q.sets], axis=1)
     doubtful = np.stack([_of_set(uncertain, players) for players in q.sets], axis=1)
     strength = weighted_mean(picked, rows.weights)
@@ -77,9 +79,16 @@ def _background(given: Any, trees: bool) -> Any:
     return BACKGROUND if given is None and not trees else given
 
 
-def _sizes(result: Attribution) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _floor(result: Attribution, exact: bool) -> FloatArray:
+    """What rounding makes of differences of the predictions, by output; trees are added up in double precision."""
+    seen = result.stacked("prediction")
+    return _DOUBLE * np.abs(seen).max(axis=0) if exact else rounding(seen)
+
+
+def _sizes(result: Attribution, floor: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """|I_jk| ``(rows, features, features, outputs)`` off the diagonal, their errors, and the sum of all parts per row."""
     parts = np.abs(result.stacked("interaction_values"))
+    parts = np.where(parts <= floor, 0.0, parts)
     alone = np.einsum("njjo->njo", parts)
     sizes = 2 * parts * (1 - np.eye(parts.shape[1]))[:, :, None]
     errors = np.zeros_like(sizes) if result.interaction_se is None else 2 * result.stacked("interaction_se")

@@ -18,6 +18,7 @@ from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.methods.local.selection import Select, choose
 
 FOLDS = 4
+_NARROW = 40  # columns whose pairs are all held at once
 _ROUNDING = 1e-11  # of the spread of the answers: a coefficient that is none
 _JITTER = 1e-12  # of a column's variance: two columns that say the same share their weight
 
@@ -52,13 +53,20 @@ class Moments:
 
 def block_moments(columns: FloatArray, answers: FloatArray, weights: FloatArray, blocks: int) -> FloatArray:
     """Moments ``(widths, blocks, q, q)`` for weights ``(widths, samples)``."""
-    n = len(columns)
-    whole = np.concatenate([np.ones((n, 1)), columns, answers], axis=1)
-    parts = whole.reshape(blocks, n // blocks, -1)
-    out = np.empty((len(weights), blocks, whole.shape[1], whole.shape[1]))
-    for w, line in enumerate(weights):
-        weighted = parts * line.reshape(blocks, -1, 1)
-        out[w] = np.swapaxes(weighted, 1, 2) @ parts
+    whole = np.concatenate([np.ones((len(columns), 1)), columns, answers], axis=1)
+    q, parts = whole.shape[1], whole.reshape(blocks, len(whole) // blocks, -1)
+    lines = weights.reshape(len(weights), blocks, -1)
+    out = np.empty((len(weights), blocks, q, q))
+    if q > _NARROW:
+        for w, line in enumerate(lines):
+            out[w] = np.swapaxes(parts * line[:, :, None], 1, 2) @ parts
+        return out
+    # Products of all pairs of columns once, then one multiplication of matrices for all widths.
+    first, second = np.triu_indices(q)
+    for b, part in enumerate(parts):
+        sums = lines[:, b] @ (part[:, first] * part[:, second])
+        out[:, b, first, second] = sums
+        out[:, b, second, first] = sums
     return out
 
 
@@ -84,7 +92,8 @@ class Fits:
             v = np.concatenate([-self.at_row[:, k : k + 1], -self.weights[:, :, k]], axis=1)
             pick = [*range(p + 1), p + 1 + k]
             v = np.concatenate([v, np.ones((len(v), 1))], axis=1)
-            out[:, k] = np.einsum("ni,nij,nj->n", v, moments.sums[:, pick][:, :, pick], v)
+            sums = moments.sums[:, pick][:, :, pick]
+            out[:, k] = ((sums @ v[:, :, None])[:, :, 0] * v).sum(axis=1)
         return np.maximum(out, 0.0)
 
 
@@ -133,9 +142,9 @@ def _solved(xx: FloatArray, xy: FloatArray, chosen: BoolArray, penalty: FloatArr
 
 
 def combined(blocks: FloatArray, counts: FloatArray, columns: int) -> Moments:
-    """Moments of unions of blocks: ``counts`` (unions, blocks) of blocks ``(blocks, q, q)``."""
-    b, q, _ = blocks.shape
-    return Moments((counts @ blocks.reshape(b, q * q)).reshape(-1, q, q), columns)
+    """Moments of unions of blocks: ``counts`` (unions, blocks) of blocks ``(..., blocks, q, q)``, one after the other."""
+    *lead, b, q, _ = blocks.shape
+    return Moments((counts @ blocks.reshape(*lead, b, q * q)).reshape(-1, q, q), columns)
 
 
 def fold_counts(blocks: int) -> FloatArray:

@@ -91,9 +91,9 @@ def fit_row(
         largest > 0, kernels / np.where(largest > 1e-200, 1.0, np.maximum(largest, 1e-300)), nearest
     )
     shifted = task.answers - task.prediction
-    weights = np.concatenate([kernels, near_weights(task.distance, weigh, widths)[None]])
-    blocks = block_moments(task.columns, shifted, weights, BLOCKS)
     sizes = np.array([effective(line) for line in kernels])
+    weights = np.concatenate([kernels, near_weights(kernels, sizes)[None]])
+    blocks = block_moments(task.columns, shifted, weights, BLOCKS)
     lasso = options.model == "lasso"
     found = sweep(blocks, widths, sizes, repeats, p, k, options.how, penalty=options.penalty, lasso=lasso)
     at = _best(found) if auto else int(np.argmin(np.abs(widths - wanted)))
@@ -143,16 +143,8 @@ def _other(
     squares = weights @ np.square(task.answers - mean)
     fidelity = np.where(squares > 0, 1.0 - missed / np.where(squares > 0, squares, 1.0), 1.0)
     parts, slopes = np.stack([one.effects for one in again]), np.stack([one.weights for one in again])
-    outputs = range(task.answers.shape[1])
-    again_chosen = slopes != 0
-    luck = tuple(
-        np.array([index(a) for a in outputs])
-        for index in (
-            lambda a: selection(again_chosen[:, :, a]),
-            lambda a: common(again_chosen[:, :, a], slopes[:, :, a]),
-            lambda a: agreement(slopes[:, :, a]),
-        )
-    )
+    turned = np.moveaxis(slopes, -1, 0)
+    luck = (selection(turned != 0), common(turned), agreement(turned))
     if options.model == "logistic":  # its columns were chosen for the straight line
         luck = (found.selection[at], found.stability[at], luck[2])
     return _finished(

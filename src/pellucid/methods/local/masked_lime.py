@@ -10,8 +10,8 @@ A part's effect is its weight, since it is there; the effects start from w_0, wh
 
 Estimator. Variants are drawn with the number of absent parts uniform from none to all and these parts at random
 (``sampler="count"``), or every part absent with probability 1/2 (``"coin"``, as in the textbook: in a thing of many parts no
-such variant is near it). Where all variants together are no more than ``samples`` each is asked once, and counts by how
-probable it is: nothing is left to chance. A variant's weight is 1 - share of absent parts (``kernel="share"``; to the power 1 / width,
+such variant is near it). Where all variants together are no more than ``samples`` each is taken once: nothing is left to
+chance. A variant's weight is 1 - share of absent parts (``kernel="share"``; to the power 1 / width,
 which is 1), or exp(-D^2 / width^2) (``"exponential"``) with D the cosine distance of z' to the ones, the root of the share of
 absent parts ("euclidean"), or for images the root mean square change of the pixels, 1 when everything is absent ("pixels").
 Parts are chosen and weights fitted as for tables (`local_fit`).
@@ -28,9 +28,7 @@ Cost. ``samples`` things at most, equal ones once; twice, four times, ... as man
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import lgamma
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -44,11 +42,12 @@ from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.explanations.local_parts import LocalImageAttribution, LocalParts, LocalTextAttribution
 from pellucid.explanations.text_attribution import unique_names
 from pellucid.games import all_coalitions
+from pellucid.games.absence import absent_name, plain_colours
 from pellucid.games.image import ImageGame
 from pellucid.games.masked import MaskedGame
 from pellucid.games.remembered import Remembered
 from pellucid.games.text import TextGame
-from pellucid.methods.attribution.masked_shap import MOST_PARTS, absent_name, plain_colours
+from pellucid.methods.attribution.masked_shap import MOST_PARTS
 from pellucid.methods.local.local_fit import LocalFit, Task, fit_row
 from pellucid.methods.local.neighbourhood import BLOCKS
 from pellucid.methods.local.options import Options
@@ -67,6 +66,7 @@ KERNELS = ("share", "exponential")
 _KEY, _AGAIN = 71, 72  # of the random generators
 _FEWEST = 100
 _MOST = 16  # times the samples, with a tolerance
+_ROWS = 100
 _AT_ONCE = 10  # variants of each block between two looks at the keyboard
 _COSINE_WIDTH = 0.25  # the habit of other packages
 P = TypeVar("P", bound=LocalParts)
@@ -103,7 +103,9 @@ class LimeEffort:
             if self.width not in ("auto", "default"):
                 raise InputError(f"width={self.width!r} is not known; give a number, 'default' or 'auto'.")
         elif not _positive(self.width):
-            raise InputError(f"width={self.width!r} is no width; give a positive number, 'default' or 'auto'.")
+            raise InputError(
+                f"width={self.width!r} is no width; give a positive number, 'default' or 'auto'."
+            )
         if self.tolerance is not None and (not _positive(self.tolerance) or self.tolerance >= 1):
             raise InputError(
                 f"tolerance={self.tolerance!r} is no share; give the share of parts that may change between repeats, such as 0.05."
@@ -190,14 +192,13 @@ def image_lime(
 
 @dataclass(frozen=True, eq=False)
 class Variants:
-    """Variants ``there`` (blocks, n, parts), the model's answers (blocks, n, outputs), and how often each is drawn (n,).
+    """Variants ``there`` (blocks, n, parts) and the model's answers (blocks, n, outputs).
 
     Where ``listed`` all there are have been asked (all blocks are the same); else the blocks are independent draws.
     """
 
     there: BoolArray
     answers: FloatArray
-    often: FloatArray
     listed: bool
 
     @property
@@ -212,38 +213,31 @@ class Variants:
 
     def joined(self, other: Variants) -> Variants:
         """With further draws, block by block."""
-        parts = [np.concatenate(pair, axis=1) for pair in ((self.there, other.there), (self.answers, other.answers))]
-        return replace(self, there=parts[0], answers=parts[1], often=np.ones(parts[0].shape[1]))
+        parts = [
+            np.concatenate(pair, axis=1)
+            for pair in ((self.there, other.there), (self.answers, other.answers))
+        ]
+        return replace(self, there=parts[0], answers=parts[1])
 
 
 def _variants(game: MaskedGame, known: Remembered, effort: LimeEffort, run: Run) -> Variants:
     """The first variants: the caller's own, all there are, or a sample of them."""
     if np.ndim(effort.samples):
-        own = _own(effort.samples, game.players)
-        return _listed(own, np.ones(len(own)), known)
+        return _listed(_own(effort.samples, game.players), known)
     kept = np.flatnonzero(game.active[0])
     d = len(kept)
     if 2.0**d <= effort.samples:
         every = all_coalitions(d)
         there = np.ones((len(every), game.players), dtype=np.bool_)
         there[:, kept] = every
-        often = np.ones(len(every)) if effort.sampler == "coin" else _equal_counts(every.sum(axis=1), d)
-        return _listed(there, often, known)
+        return _listed(there, known)
     return _drawn(game, known, -(-int(effort.samples) // BLOCKS), effort.sampler, run, 0)
 
 
-def _listed(there: BoolArray, often: FloatArray, known: Remembered) -> Variants:
+def _listed(there: BoolArray, known: Remembered) -> Variants:
     answers = known.worth(there)
-    return Variants(
-        np.broadcast_to(there, (BLOCKS, *there.shape)), np.broadcast_to(answers, (BLOCKS, *answers.shape)),
-        often / often.mean(), listed=True,
-    )  # fmt: skip
-
-
-def _equal_counts(there: AnyArray, d: int) -> FloatArray:
-    """The probability of a variant with so many of d parts where every number of them is equally probable."""
-    choices = [lgamma(d + 1) - lgamma(k + 1) - lgamma(d - k + 1) for k in range(d + 1)]
-    return np.asarray(np.exp(-np.array(choices))[there])
+    blocks = (np.broadcast_to(part, (BLOCKS, *part.shape)) for part in (there, answers))
+    return Variants(*blocks, listed=True)
 
 
 def _drawn(
@@ -266,7 +260,7 @@ def _drawn(
             break
         answers.append(found.reshape(*some.shape[:2], -1))
     done = np.concatenate(answers, axis=1)
-    return Variants(there[:, : done.shape[1]], done, np.ones(done.shape[1]), listed=False)
+    return Variants(there[:, : done.shape[1]], done, listed=False)
 
 
 def draw_parts(generator: np.random.Generator, n: int, d: int, sampler: Draw) -> BoolArray:
@@ -317,32 +311,37 @@ def _local(
 
 @dataclass(frozen=True, eq=False)
 class _Fitted:
-    """A local fit and the weights (n,) of the variants in it."""
+    """A local fit, the weights (n,) of the variants in it, and how often each variant was put in."""
 
     fit: LocalFit
     counts: FloatArray
+    copies: int
 
 
 def _fitted(
     game: MaskedGame, variants: Variants, effort: LimeEffort, change: FloatArray, repeats: FloatArray, *, compare: bool
 ) -> _Fitted:  # fmt: skip
-    active = game.active[0]
-    there, p = variants.there, game.players
+    active, p = game.active[0], game.players
+    few = -(
+        -_ROWS // (BLOCKS * variants.there.shape[1])
+    )  # the fit wants some rows, however few variants there are
+    there, answers = (np.repeat(part, few, axis=1) for part in (variants.there, variants.answers))
     rows = BLOCKS * there.shape[1]
+    flat = there.reshape(rows, p)
     columns = np.zeros((rows, max(p, 1)))  # a thing without parts has one that never changes
-    columns[:, :p] = there.reshape(rows, p) - 1.0
-    distance = distances(there.reshape(rows, p)[:, active], change[active], effort)
-    often = np.tile(variants.often, BLOCKS) if variants.listed else np.ones(rows)
+    columns[:, :p] = flat - 1.0
+    copies = BLOCKS * few if variants.listed else few
+    distance = distances(flat[:, active], change[active], effort)
     kernel: Kernel = effort.kernel if callable(effort.kernel) else _KERNELS[effort.kernel]
     options = Options(
         features=effort.features, samples=rows, space="raw", sampler="data", distance="cosine",
-        width=_width(effort, distance, p), kernel=_weighed(kernel, often), model=effort.model, select=effort.select,
-        tolerance=effort.tolerance, boundary=None,
+        width=_width(effort, distance, p), kernel=_shared(kernel, copies), model=effort.model,
+        select=effort.select, tolerance=effort.tolerance, boundary=None,
     )  # fmt: skip
-    task = Task(columns, distance, variants.answers.reshape(rows, -1), game.ends()[1][0])
+    task = Task(columns, distance, answers.reshape(rows, -1), game.ends()[1][0])
     found = fit_row(task, options, repeats, compare=compare)
-    counts = np.asarray(kernel(distance, found.width)).reshape(BLOCKS, -1)
-    return _Fitted(found, counts[0] if variants.listed else counts.ravel())
+    counts = np.asarray(kernel(distance, found.width)).reshape(BLOCKS, -1)[:, ::few]
+    return _Fitted(found, counts[0] if variants.listed else counts.ravel(), copies)
 
 
 def distances(there: BoolArray, change: FloatArray, effort: LimeEffort) -> FloatArray:
@@ -368,9 +367,9 @@ def share_kernel(distance: FloatArray, width: float) -> FloatArray:
 _KERNELS: dict[str, Kernel] = {"share": share_kernel, "exponential": exponential}
 
 
-def _weighed(kernel: Kernel, often: FloatArray) -> Callable[[FloatArray, float], FloatArray]:
-    """The kernel times how often each variant is drawn."""
-    return lambda distance, width: np.asarray(kernel(distance, width) * often)
+def _shared(kernel: Kernel, copies: int) -> Kernel:
+    """The kernel, for variants that are there several times."""
+    return lambda distance, width: np.asarray(kernel(distance, width) / copies)
 
 
 def _width(effort: LimeEffort, distance: FloatArray, p: int) -> Any:
@@ -392,22 +391,25 @@ def _fields(
     everybody = game.ends()[1]
     weights, errors = fit.coefficients[:p], fit.coefficients_se[:p]
     if effort.model == "tree":  # the changes on the way of the thing itself
-        weights, errors = fit.effects[:p], np.stack([fit.entry_se([j]) for j in range(p)]) if p else fit.effects[:p]
+        weights, errors = (
+            fit.effects[:p],
+            np.stack([fit.entry_se([j]) for j in range(p)]) if p else fit.effects[:p],
+        )
+    errors = 0.0 * errors if variants.listed else errors  # nothing was drawn
     base = fit.base + fit.effects.sum(axis=0) - weights.sum(axis=0)
     there, answers = variants.shown()
-    copies = BLOCKS if variants.listed else 1
     sweep = fit.sweep
     swept = {
-        "sweep_near": sweep.near, "sweep_fidelity": sweep.fidelity, "sweep_selection": sweep.selection,
+        "sweep_near": sweep.near, "sweep_fidelity": sweep.fidelity, "sweep_selection": sweep.selection, "sweep_stability": sweep.stability,
         "sweep_agreement": sweep.agreement, "sweep_weights": sweep.weights[:, :p], "sweep_spread": sweep.spread[:, :p],
     }  # fmt: skip
     outputs = {
         "values": weights, "se": errors, "weights": weights, "weights_se": errors, "bases": base,
-        "fidelity": fit.fidelity, "selection": fit.selection, "agreement": fit.agreement, "radius": fit.radius,
+        "fidelity": fit.fidelity, "selection": fit.selection, "stability": fit.stability, "agreement": fit.agreement, "radius": fit.radius,
         "within": fit.within, "ranges": np.full((p, 2, game.outputs), np.nan), **swept,
     }  # fmt: skip
     settings = {
-        **effort.settings(), "samples": variants.n, "all_variants": variants.listed and np.ndim(effort.samples) == 0,
+        **effort.settings(), "samples": variants.n, "listed": variants.listed, "all_variants": variants.listed and np.ndim(effort.samples) == 0,
         "random_state": run.seed, "classes": [str(label) for label in predictor.classes or ()],
     }  # fmt: skip
     return {
@@ -417,8 +419,8 @@ def _fields(
         "prediction": squeeze_outputs(logit(everybody) if logistic else everybody),
         "feature_names": names, "players": names, "terms": names, "conditions": (("",) * p,),
         "encoded": np.ones((1, p)), "scales": np.ones((1, p)), "zeroed": True,
-        "width": np.array([fit.width]), "effective": np.array([fit.effective / copies]),
-        "sweep_widths": sweep.widths[None], "sweep_effective": sweep.effective[None] / copies,
+        "width": np.array([fit.width]), "effective": np.array([fit.effective / found.copies]),
+        "sweep_widths": sweep.widths[None], "sweep_effective": sweep.effective[None] / found.copies,
         "there": there, "counts": found.counts, "answers": squeeze_outputs(answers),
         "nearest": fit.nearest, "spread": np.asarray(squeeze_outputs(fit.spread[None])),
         "settings": settings, "cost": run.cost(),

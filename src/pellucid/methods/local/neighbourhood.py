@@ -19,7 +19,7 @@ that lack different features.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -50,14 +50,14 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Distributions:
-    """Each feature by itself: its values and their shares, mean and spread, and a number made of its content."""
+    """Each feature by itself: its values and their shares, mean and spread, and the order in which features are drawn for."""
 
     features: tuple[Feature, ...]
     margins: tuple[Margin, ...]
     nominal: BoolArray
     mean: FloatArray
     sd: FloatArray
-    keys: tuple[tuple[int, int], ...]
+    order: IntArray
 
     @classmethod
     def of(cls, data: Data, run: Run) -> Distributions:
@@ -77,7 +77,7 @@ class Distributions:
         moments = [_moments(margin) for margin in margins]
         return cls(
             data.schema.features, margins, nominal,
-            np.array([mean for mean, _ in moments]), np.array([sd for _, sd in moments]), _keys(margins, columns),
+            np.array([mean for mean, _ in moments]), np.array([sd for _, sd in moments]), _order(margins, columns),
         )  # fmt: skip
 
     @property
@@ -86,16 +86,11 @@ class Distributions:
         return np.where(self.sd > 0, self.sd, 1.0)
 
 
-def _keys(margins: tuple[Margin, ...], columns: list[FloatArray]) -> tuple[tuple[int, int], ...]:
-    """A number for each feature's distribution, and its place among features of the same one, by what their rows hold."""
+def _order(margins: tuple[Margin, ...], columns: list[FloatArray]) -> IntArray:
+    """The features in an order that knows neither names nor places: by their distributions, of the same one by their rows."""
     own = [zlib.crc32(margin.values.tobytes() + margin.upper.tobytes()) for margin in margins]
     content = [zlib.crc32(np.ascontiguousarray(column).tobytes()) for column in columns]
-    order = sorted(range(len(own)), key=lambda j: (own[j], content[j], j))
-    keys: dict[int, tuple[int, int]] = {}
-    for place, j in enumerate(order):
-        again = place > 0 and own[order[place - 1]] == own[j]
-        keys[j] = (own[j], keys[order[place - 1]][1] + 1 if again else 0)
-    return tuple(keys[j] for j in range(len(own)))
+    return np.array(sorted(range(len(own)), key=lambda j: (own[j], content[j], j)), dtype=np.intp)
 
 
 def _moments(margin: Margin) -> tuple[float, float]:
@@ -113,57 +108,74 @@ def _moments(margin: Margin) -> tuple[float, float]:
 def draw(data: Data, rows: Data, n: int, sampler: Sampler, run: Run, *, start: int = 0) -> Iterator[Sample]:
     """``n`` samples (a multiple of the blocks) for every explained row; ``start`` numbers further draws."""
     known = Distributions.of(data, run)
-    shares, coins = _uniform(known, n, run, start)
     explained = np.stack([rows.codes(j) for j in range(len(known.margins))], axis=1)
     lacks = np.isnan(explained) & ~known.nominal
+    draws = _Draws.of(n, known.order, run.generator(_KEY, start))
+    coins = draws.coins(run.generator(_KEY, start, 1)) if lacks.any() else np.zeros((1, 1), dtype=np.bool_)
     if sampler == "around":
         for i, row in enumerate(explained):
-            codes = _normal(known, shares, np.where(np.isnan(row), known.mean, row))
+            codes = _normal(known, draws, np.where(np.isnan(row), known.mean, row))
             yield Sample(np.where(lacks[i] & coins, np.nan, codes), np.array([i]))
         return
-    codes = _joint(data, known, shares, run) if sampler == "correlated" else _single(known, shares, sampler)
+    if sampler == "correlated":
+        codes = _joint(data, known, draws, run)
+    elif sampler == "gaussian":
+        codes = _normal(known, draws, known.mean)
+    else:
+        codes = np.stack([draws.at(j, margin.quantile) for j, margin in enumerate(known.margins)], axis=1)
     patterns, which = np.unique(lacks, axis=0, return_inverse=True)
     for k, pattern in enumerate(patterns):
         members = np.flatnonzero(which.ravel() == k)
         yield Sample(np.where(pattern & coins, np.nan, codes) if pattern.any() else codes, members)
 
 
-def _uniform(known: Distributions, n: int, run: Run, start: int) -> tuple[FloatArray, BoolArray]:
-    """Uniform numbers ``(n, features)``, even within blocks, and a coin for every cell."""
-    width = n // BLOCKS
-    shares, coins = np.empty((n, len(known.keys))), np.empty((n, len(known.keys)), dtype=np.bool_)
-    for j, key in enumerate(known.keys):
-        generator = run.generator(_KEY, start, *key)
-        cells = generator.permuted(np.broadcast_to(np.arange(width), (BLOCKS, width)), axis=1)
-        shares[:, j] = ((cells + generator.random((BLOCKS, width))) / width).ravel()
-        coins[:, j] = generator.random(n) < 0.5
-    return shares, coins
+@dataclass(frozen=True, eq=False)
+class _Draws:
+    """Random numbers for every feature: shares ``(features, blocks, width)`` that ascend within a block, and the places of their use."""
+
+    shares: FloatArray
+    places: IntArray
+    order: IntArray
+
+    @classmethod
+    def of(cls, n: int, order: IntArray, generator: np.random.Generator) -> _Draws:
+        """``n`` numbers for each feature, drawn for one after the other in the order given."""
+        shape = (len(order), BLOCKS, n // BLOCKS)
+        cells = np.broadcast_to(np.arange(shape[2]), shape)
+        shares, places = np.empty(shape), np.empty(shape, dtype=np.intp)
+        shares[order] = np.clip((cells + generator.random(shape)) / shape[2], 1e-12, 1 - 1e-12)
+        places[order] = generator.permuted(cells, axis=2)
+        return cls(shares, places, order)
+
+    def at(self, j: int, quantile: Callable[[FloatArray], FloatArray]) -> FloatArray:
+        """Values of a feature at its shares; looked up in ascending order, which is fast, then put in their places."""
+        found = quantile(self.shares[j].ravel()).reshape(self.places[j].shape)
+        return np.take_along_axis(found, self.places[j], axis=1).ravel()
+
+    def coins(self, generator: np.random.Generator) -> BoolArray:
+        """A coin ``(n, features)`` for every cell."""
+        coins = np.empty((self.shares[0].size, len(self.order)), dtype=np.bool_)
+        coins[:, self.order] = generator.random((len(self.order), len(coins))).T < 0.5
+        return coins
 
 
-def _single(known: Distributions, shares: FloatArray, sampler: Sampler) -> FloatArray:
-    """Every feature by itself."""
-    if sampler == "gaussian":
-        return _normal(known, shares, known.mean)
-    return np.stack([margin.quantile(shares[:, j]) for j, margin in enumerate(known.margins)], axis=1)
-
-
-def _normal(known: Distributions, shares: FloatArray, centre: FloatArray) -> FloatArray:
+def _normal(known: Distributions, draws: _Draws, centre: FloatArray) -> FloatArray:
     """Normal numbers around a centre; categories as in the data."""
     from scipy.special import ndtri
 
-    codes = np.empty(shares.shape)
+    codes = np.empty((draws.shares[0].size, len(draws.order)))
     for j, (feature, margin) in enumerate(zip(known.features, known.margins, strict=True)):
         if feature.nominal or feature.empty:
-            codes[:, j] = margin.quantile(shares[:, j])
+            codes[:, j] = draws.at(j, margin.quantile)
             continue
-        drawn = snap(feature, centre[j] + known.sd[j] * ndtri(np.clip(shares[:, j], 1e-12, 1 - 1e-12)))
+        drawn = snap(feature, centre[j] + known.sd[j] * draws.at(j, ndtri))
         # A column of small whole numbers, or of dates, cannot hold every number.
         whole = feature.kind in ("integer", "date")
         codes[:, j] = np.clip(drawn, feature.low, feature.high) if whole else drawn
     return codes
 
 
-def _joint(data: Data, known: Distributions, shares: FloatArray, run: Run) -> FloatArray:
+def _joint(data: Data, known: Distributions, draws: _Draws, run: Run) -> FloatArray:
     """Features as they go together; the symmetric root of the correlation does not depend on their order."""
     from scipy.special import ndtr, ndtri
 
@@ -174,5 +186,6 @@ def _joint(data: Data, known: Distributions, shares: FloatArray, run: Run) -> Fl
     # The order of a category's levels is known but for its direction: the first code comes before the last.
     ends = [np.nan_to_num(margin.values[[0, -1]], nan=np.inf) for margin in copula.margins[:p]]
     direction = np.array([-1.0 if first > last else 1.0 for first, last in ends])
-    together = ndtr((ndtri(np.clip(shares, 1e-12, 1 - 1e-12)) * direction) @ root)
+    scores = np.stack([draws.at(j, ndtri) for j in range(p)], axis=1)
+    together = ndtr((scores * direction) @ root)
     return np.stack([copula.margins[j].quantile(together[:, j]) for j in range(p)], axis=1)

@@ -28,29 +28,33 @@ def repeat_counts(blocks: int, generator: np.random.Generator) -> FloatArray:
     return generator.multinomial(blocks, np.full(blocks, 1.0 / blocks), size=REPEATS).astype(np.float64)
 
 
-def selection(chosen: BoolArray) -> float:
-    """The mean share of columns in common, of repeats ``(repeats, p)``; one where nothing is chosen at all."""
-    first, second = np.triu_indices(len(chosen), 1)
-    sizes = chosen.sum(axis=1)
+def selection(chosen: BoolArray) -> FloatArray:
+    """The mean share of columns in common, of repeats ``(..., repeats, p)``; one where nothing is chosen at all."""
     inside = chosen.astype(np.float64)
-    both = (inside @ inside.T)[first, second]
-    largest = np.maximum(sizes[first], sizes[second])
-    return float(np.where(largest > 0, both / np.maximum(largest, 1), 1.0).mean())
+    sizes = inside.sum(axis=-1)
+    return _mean(inside @ np.swapaxes(inside, -1, -2), np.maximum(sizes[..., :, None], sizes[..., None, :]))
 
 
-def common(chosen: BoolArray, weights: FloatArray) -> float:
-    """The mean share of weight on columns that both repeats chose, ``(repeats, p)`` each; one where there is no weight."""
-    first, second = np.triu_indices(len(chosen), 1)
-    size = np.abs(weights[first]) + np.abs(weights[second])
-    both, whole = (size * (chosen[first] & chosen[second])).sum(axis=1), size.sum(axis=1)
-    return float(np.where(whole > 0, both / np.where(whole > 0, whole, 1.0), 1.0).mean())
+def common(weights: FloatArray) -> FloatArray:
+    """The mean share of weight on columns that both repeats chose, ``(..., repeats, p)``; one where there is no weight."""
+    sizes = np.abs(weights)
+    on_theirs = sizes @ np.swapaxes((sizes > 0).astype(np.float64), -1, -2)
+    total = sizes.sum(axis=-1)
+    return _mean(on_theirs + np.swapaxes(on_theirs, -1, -2), total[..., :, None] + total[..., None, :])
 
 
-def agreement(weights: FloatArray) -> float:
-    """The mean likeness of repeated coefficients ``(repeats, p)``; one where all are zero."""
-    first, second = np.triu_indices(len(weights), 1)
-    a, b = weights[first], weights[second]
-    size_a, size_b = np.abs(a), np.abs(b)
-    common = np.where(a * b > 0, np.minimum(size_a, size_b), 0.0).sum(axis=1)
-    whole = np.maximum(size_a, size_b).sum(axis=1)
-    return float(np.where(whole > 0, common / np.where(whole > 0, whole, 1.0), 1.0).mean())
+def agreement(weights: FloatArray) -> FloatArray:
+    """The mean likeness of repeated coefficients ``(..., repeats, p)``; one where all are zero."""
+    sizes, sign = np.abs(weights), np.sign(weights)
+    smaller = np.minimum(sizes[..., :, None, :], sizes[..., None, :, :])
+    alike = sign[..., :, None, :] * sign[..., None, :, :] > 0
+    total = sizes.sum(axis=-1)
+    whole = total[..., :, None] + total[..., None, :] - smaller.sum(axis=-1)
+    return _mean((smaller * alike).sum(axis=-1), whole)
+
+
+def _mean(part: FloatArray, whole: FloatArray) -> FloatArray:
+    """The mean ratio over pairs of repeats, one where there is nothing to have in common."""
+    first, second = np.triu_indices(whole.shape[-1], 1)
+    some, of = part[..., first, second], whole[..., first, second]
+    return np.asarray(np.where(of > 0, some / np.where(of > 0, of, 1.0), 1.0).mean(axis=-1))

@@ -22,14 +22,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pellucid.arrays import FloatArray, IntArray
-from pellucid.methods.local.fitting import Fits, Moments, combined, fit, fold_counts
+from pellucid.arrays import FloatArray
+from pellucid.methods.local.fitting import Moments, combined, fit, fold_counts
 from pellucid.methods.local.selection import Select
 from pellucid.methods.local.stability import agreement, common, selection
 from pellucid.methods.local.weighting import Kernel, effective
 
 TRIED = 9
 _FINE = 24
+_EVERY = 5
 _LEAST, _LEAST_PER_COLUMN = 30.0, 3.0  # effective samples behind the narrowest width
 _NEAR = 200.0
 _NARROWEST, _WIDEST = 0.02, 2.0  # of the root mean square distance
@@ -66,22 +67,19 @@ def candidates(distance: FloatArray, kernel: Kernel, k: int, extra: float) -> Fl
     if not typical > 0:
         return np.array([extra])
     fine = np.geomspace(_NARROWEST * typical, _WIDEST * typical, _FINE)
-    sizes = np.array([effective(kernel(distance, width)) for width in fine])
+    some = distance[::_EVERY]  # to know roughly how many samples count, a part of them is enough
+    sizes = _EVERY * np.array([effective(kernel(some, width)) for width in fine])
     enough = fine[sizes >= max(_LEAST, _LEAST_PER_COLUMN * (k + 1))]
     if not enough.size:
         enough = fine[-1:]
-    some = enough[np.unique(np.linspace(0, len(enough) - 1, TRIED).round().astype(np.intp))]
-    return np.unique(np.append(some, extra))
+    spaced = enough[np.unique(np.linspace(0, len(enough) - 1, TRIED).round().astype(np.intp))]
+    return np.unique(np.append(spaced, extra))
 
 
-def near_weights(distance: FloatArray, kernel: Kernel, widths: FloatArray) -> FloatArray:
+def near_weights(kernels: FloatArray, sizes: FloatArray) -> FloatArray:
     """The weights that say which samples are near: those of the narrowest width with enough samples."""
-    wanted = min(_NEAR, len(distance) / 10)
-    for width in widths:
-        weights = kernel(distance, float(width))
-        if effective(weights) >= wanted:
-            return weights
-    return kernel(distance, float(widths[-1]))
+    enough = np.flatnonzero(sizes >= min(_NEAR, kernels.shape[1] / 10))
+    return kernels[enough[0] if enough.size else -1]
 
 
 def sweep(
@@ -92,43 +90,26 @@ def sweep(
     w, b = len(widths), blocks.shape[1]
     folds = fold_counts(b)
     counts = np.concatenate([np.ones((1, b)), repeats, folds])
-    whole = np.concatenate([combined(line, counts, columns).sums for line in blocks[:w]])
-    fits = fit(Moments(whole, columns), k, how, penalty=penalty, lasso=lasso)
+    fits = fit(combined(blocks[:w], counts, columns), k, how, penalty=penalty, lasso=lasso)
     lines = np.arange(w * len(counts)).reshape(w, len(counts))
-    held_out = 1.0 - folds
-    near = combined(blocks[w], held_out, columns)
-    found = [
-        _of_width(fits, lines[i], near, combined(blocks[i], held_out, columns), len(repeats))
-        for i in range(w)
-    ]
-    parts = [np.array(part) for part in zip(*found, strict=True)]
-    return Sweep(widths, sizes, *parts)
+    again, judged = lines[:, 1 : 1 + len(repeats)], lines[:, 1 + len(repeats) :]
+    parts = fits.take(judged.ravel())
+    near = combined(np.broadcast_to(blocks[w], blocks[:w].shape), 1.0 - folds, columns)
+    own = combined(blocks[:w], 1.0 - folds, columns)
+    weights = np.moveaxis(fits.weights[again], -1, 1)  # (widths, outputs, repeats, columns)
+    return Sweep(
+        widths=widths, effective=sizes, near=r_squared(parts.missed(near), near, w), fidelity=r_squared(parts.missed(own), own, w),
+        selection=selection(np.moveaxis(fits.chosen[again], -1, 1)), stability=common(weights), agreement=agreement(weights),
+        weights=fits.weights[lines[:, 0]], spread=fits.weights[again].std(axis=1),
+    )  # fmt: skip
 
 
-def _of_width(
-    fits: Fits, lines: IntArray, near: Moments, own: Moments, repeats: int
-) -> tuple[FloatArray, ...]:
-    """Near R2, own R2, the indices of stability, coefficients and their spread."""
-    again, folds = lines[1 : 1 + repeats], lines[1 + repeats :]
-    part = fits.take(folds)
-    weights = fits.weights[again]
-    outputs = range(weights.shape[2])
-    return (
-        r_squared(part.missed(near), near),
-        r_squared(part.missed(own), own),
-        np.array([selection(fits.chosen[again, :, a]) for a in outputs]),
-        np.array([common(fits.chosen[again, :, a], weights[:, :, a]) for a in outputs]),
-        np.array([agreement(weights[:, :, a]) for a in outputs]),
-        fits.weights[lines[0]],
-        weights.std(axis=0),
-    )
-
-
-def r_squared(missed: FloatArray, held_out: Moments) -> FloatArray:
-    """1 - squared errors / squares about the mean, ``(outputs,)``, over folds; one where there is nothing to explain."""
-    p = held_out.columns
-    total = Moments(held_out.sums.sum(axis=0, keepdims=True), p)
-    squares = np.einsum("ii->i", total.centred()[0])[p:] * total.mass[0]
-    mean_square = np.einsum("ii->i", total.sums[0])[1 + p :]
+def r_squared(missed: FloatArray, held_out: Moments, widths: int) -> FloatArray:
+    """1 - squared errors / squares about the mean, ``(widths, outputs)``, over folds; one where there is nothing to explain."""
+    p, q = held_out.columns, held_out.sums.shape[1]
+    total = Moments(held_out.sums.reshape(widths, -1, q, q).sum(axis=1), p)
+    squares = np.einsum("wii->wi", total.centred())[:, p:] * total.mass[:, None]
+    mean_square = np.einsum("wii->wi", total.sums)[:, 1 + p :]
     some = squares > _SAME**2 * np.maximum(mean_square, 1e-300)
-    return np.where(some, 1.0 - missed.sum(axis=0) / np.where(some, squares, 1.0), 1.0)
+    lost = missed.reshape(widths, -1, missed.shape[1]).sum(axis=1)
+    return np.where(some, 1.0 - lost / np.where(some, squares, 1.0), 1.0)

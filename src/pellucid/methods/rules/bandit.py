@@ -25,7 +25,14 @@ from pellucid.methods.rules.bounds import exploration, lower, upper
 
 
 def best_arms(
-    arms: Arms, allowed: IntArray, m: int, *, epsilon: float, delta: float, batch: int, most: int | None = None
+    arms: Arms,
+    allowed: IntArray,
+    m: int,
+    *,
+    epsilon: float,
+    delta: float,
+    batch: int,
+    most: int | None = None,
 ) -> Asking[IntArray]:
     """The ``m`` arms with the greatest means among those ``allowed``, best first."""
     t = 0

@@ -1,0 +1,94 @@
+"""Checks of anchors of texts and images: not reached, needless, long, and dependent on what stands for absence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pellucid.diagnostics.general import interrupted, unsteady
+from pellucid.explanations.caveat import Caveat
+from pellucid.explanations.masked_rule import MaskedRule
+from pellucid.explanations.masked_rule_words import reason
+from pellucid.explanations.words import percent
+from pellucid.runner import Run
+
+_COMMON = 0.9
+_LONG = 0.5  # of all parts
+_MANY = 6
+_CHANGE = 0.1  # of the precision
+
+
+def masked_rule_caveats(
+    rule: MaskedRule, run: Run, *, instability: float, other: tuple[str, float] | None
+) -> tuple[Caveat, ...]:
+    """Everything known against a rule; ``other`` is another absence, and the precision with it."""
+    return (
+        *interrupted(run),
+        *unsteady(instability),
+        *_unreached(rule),
+        *_imbalance(rule),
+        *_long(rule),
+        *_absence(rule, other),
+    )
+
+
+def _unreached(rule: MaskedRule) -> Iterator[Caveat]:
+    if rule.reached:
+        return
+    wanted = float(rule.settings["precision"])
+    advice = {
+        "budget": "Raise budget=, take fewer, larger parts, or ask for less precision.",
+        "interrupted": "Run it again to the end.",
+        "most": "Allow more conditions (max_conditions=), or ask for less precision.",
+        "unreachable": "Make the model steady: fix its random state, or switch off dropout.",
+    }.get(rule.reason, "Widen the beam (beams=), or ask for less precision.")
+    yield Caveat(
+        code="anchor-unreached",
+        message=f"No rule was sure to have a precision of {percent(wanted)}: {reason(rule)}. This one has {percent(rule.precision)}, at least {percent(rule.interval[0])}.",
+        value=float(rule.precision),
+        threshold=wanted,
+        advice=advice,
+    )
+
+
+def _imbalance(rule: MaskedRule) -> Iterator[Caveat]:
+    """The prediction is that of nearly everything."""
+    if rule.base >= _COMMON and len(rule.kept) <= 1:
+        yield Caveat(
+            code="anchor-imbalance",
+            message=(
+                f"{percent(rule.base)} of the perturbed {rule.whole}s get this prediction anyway: hardly any {rule.part} is needed, "
+                f"and the rule says little about this {rule.whole}."
+            ),
+            value=rule.base,
+            threshold=_COMMON,
+            advice="Use perturb='corpus' with things that get other predictions, or shap, which says what moves the prediction at all.",
+        )
+
+
+def _long(rule: MaskedRule) -> Iterator[Caveat]:
+    """The rule is nearly the whole."""
+    n, k = len(rule.feature_names), len(rule.kept)
+    if k >= _MANY and k > _LONG * n:
+        yield Caveat(
+            code="anchor-long",
+            message=f"The rule needs {k} of {n} {rule.part}s: the {rule.whole} lies near a decision boundary, or the {rule.part}s only work together.",
+            value=k / n,
+            threshold=_LONG,
+            advice="Do not use the rule for others; take larger parts, or use shap.",
+        )
+
+
+def _absence(rule: MaskedRule, other: tuple[str, float] | None) -> Iterator[Caveat]:
+    """Another thing in place of the absent breaks the rule."""
+    if other is None or not rule.reached:
+        return
+    name, precision = other
+    wanted = float(rule.settings["precision"])
+    if rule.precision - precision > _CHANGE and precision < wanted:
+        yield Caveat(
+            code="absence",
+            message=f"The rule depends on what stands for absence: with {name} its precision is {percent(precision)}, not {percent(rule.precision)}.",
+            value=rule.precision - precision,
+            threshold=_CHANGE,
+            advice=f"Explain with {name} as well, or with perturb='corpus'; trust what both agree on.",
+        )

@@ -1,0 +1,157 @@
+"""Rules about words of a text, or segments of an image, that fix its prediction."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pellucid.arrays import AnyArray, BoolArray, IntArray
+from pellucid.data.tokens import words
+from pellucid.errors import InputError
+from pellucid.explanations.explanation import Explanation
+from pellucid.explanations.masked_rule_words import masked_rule_findings
+from pellucid.explanations.rule import Rule
+from pellucid.explanations.store import stored
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class MaskedRule(Rule):
+    """A `Rule` whose conditions are that some parts of a text or an image are there; ``kept`` are their numbers.
+
+    ``covers`` says what the coverage is a share of: "corpus", the ``rows`` texts that were given, or "perturbations".
+    """
+
+    kept: tuple[int, ...]
+    covers: str = "perturbations"
+
+    __repr__ = Explanation.__repr__
+
+    @property
+    @abstractmethod
+    def part(self) -> str:
+        """What one part is called."""
+
+    @property
+    @abstractmethod
+    def whole(self) -> str:
+        """What is explained: text or image."""
+
+    @abstractmethod
+    def perturbed(self) -> str:
+        """What happens to the other parts, in one sentence."""
+
+    def findings(self) -> list[str]:
+        return masked_rule_findings(self)
+
+
+@stored
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class TextRule(MaskedRule):
+    """The words of ``source`` that fix its prediction; word number i of ``feature_names`` stands at ``spans[i]`` (start, end).
+
+    ``unit`` and ``mask`` are those of `TextAttribution`.
+    """
+
+    source: str
+    spans: IntArray
+    unit: str = "word"
+    mask: str = "remove"
+
+    __repr__ = Explanation.__repr__
+
+    @property
+    def part(self) -> str:
+        return self.unit
+
+    @property
+    def whole(self) -> str:
+        return "text"
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of the rule as they stand in the text, in its order."""
+        return tuple(self.source[start:end] for start, end in self.spans[sorted(self.kept)].tolist())
+
+    def applies(self, X: Any) -> BoolArray:
+        """Which texts have all words of the rule, a word of it that stands there twice at least twice.
+
+        Words are compared letter by letter, with the marks that touch them; phrases, sentences, characters and tokens of
+        one's own count wherever their letters occur.
+        """
+        texts = [X] if isinstance(X, str) else list(X) if isinstance(X, Iterable) else []
+        if not all(isinstance(text, str) for text in texts) or not isinstance(X, Iterable):
+            raise InputError("the rule is about texts; give a text or a list of texts.")
+        return holding(self.words, texts, self.unit)
+
+    def perturbed(self) -> str:
+        units = f"{self.unit}s"
+        if self.settings.get("perturb") == "corpus":
+            return f"In half of the places another {self.unit} of the corpus stands for each of the other {units}, which makes texts that nobody wrote."
+        how = "is taken out" if self.mask == "remove" else f"is replaced by {self.mask!r}"
+        return f"Each of the other {units} {how} in half of the perturbed texts, which makes texts that nobody wrote."
+
+
+@stored
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class ImageRule(MaskedRule):
+    """The segments of ``image`` that fix its prediction; ``segments`` (height, width) holds the number of each pixel's segment."""
+
+    image: AnyArray
+    segments: IntArray
+    absent: str = "grey"
+
+    __repr__ = Explanation.__repr__
+
+    @property
+    def part(self) -> str:
+        return "segment"
+
+    @property
+    def whole(self) -> str:
+        return "image"
+
+    @property
+    def mask(self) -> BoolArray:
+        """The pixels ``(height, width)`` of the rule."""
+        return np.isin(self.segments, self.kept)
+
+    def applies(self, X: Any) -> BoolArray:
+        raise InputError(
+            f"the rule is about segments of one image, which others do not have; explain each of the {np.shape(X)[0] if np.ndim(X) > 3 else 'other'} images."
+        )
+
+    def perturbed(self) -> str:
+        if self.settings.get("perturb") == "corpus":
+            return "In half of the perturbed images another image of the corpus shows at each of the other segments, which makes images that no camera took."
+        return "Each of the other segments is painted over in half of the perturbed images, which makes images that no camera took."
+
+
+def holding(wanted: Sequence[str], texts: Sequence[str], unit: str) -> BoolArray:
+    """Which texts have all wanted pieces, each as often as it is wanted."""
+    counts = Counter(wanted)
+    if unit == "word":
+        found = [Counter(text[start:end] for start, end in words(text)) for text in texts]
+        holds = [all(own[piece] >= n for piece, n in counts.items()) for own in found]
+    else:
+        holds = [all(text.count(piece) >= n for piece, n in counts.items()) for text in texts]
+    return np.array(holds, dtype=np.bool_)
+
+
+def segment_places(segments: IntArray) -> list[str]:
+    """Where on the image the middle of each segment is, in words."""
+    sizes = np.bincount(segments.ravel())
+    down, across = (
+        np.bincount(segments.ravel(), axis.ravel() + 0.5) / sizes / length
+        for axis, length in zip(np.indices(segments.shape), segments.shape, strict=True)
+    )
+    rows = [("top", "middle", "bottom")[int(min(3 * y, 2))] for y in down]
+    columns = [("left", "centre", "right")[int(min(3 * x, 2))] for x in across]
+    return [
+        "centre" if (row, column) == ("middle", "centre") else f"{row} {column}"
+        for row, column in zip(rows, columns, strict=True)
+    ]

@@ -1,0 +1,389 @@
+"""Anchors of texts and images: the words, or segments, that fix a prediction.
+
+Reference. Ribeiro, Singh and Guestrin 2018, "Anchors: high-precision model-agnostic explanations".
+
+Definition. A rule A is a set of parts. Things z are made of the one that is explained: the parts of A are there, each other one with
+probability 1/2. An absent part is taken out or painted over (``perturb="absent"``), or a word, or the same place of an image, of a
+``corpus`` stands there (``perturb="corpus"``).
+
+    precision(A) = P( f(z) = f(x) | z has the parts of A )
+
+An anchor has a precision of at least tau, with probability 1 - delta. The one sought has the greatest coverage: the share of
+a corpus of texts that have all its words; without a corpus, and for images, the share of perturbed things that keep its
+parts, 1/2 to the power of their number. That is only a preference for short rules: segments of one image are
+nowhere in another, so there is nothing to cover.
+
+Estimator. That for tables (`search`): a beam search, with KL bounds for all that is accepted.
+
+When it misleads:
+1. what stands for absence decides what "usually" means (caveat "absence");
+2. a prediction that most perturbed things get needs no part at all, which says nothing about this one (caveat "anchor-imbalance");
+3. a rule of many parts is nearly the thing itself (caveat "anchor-long");
+4. it fixes the prediction; it is neither a cause nor needed: another rule may do as well.
+
+Cost. O(B p) rules a round for p parts, at most p rounds; about 40 to 1,500 draws for each, of which those are asked that are new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeVar, cast
+
+import numpy as np
+
+from pellucid.arrays import AnyArray, BoolArray, FloatArray
+from pellucid.data.segments import Absent, Segmenter, absent_image, segment
+from pellucid.data.tokens import Span
+from pellucid.diagnostics.masked_rule_checks import masked_rule_caveats
+from pellucid.errors import InputError, nearest
+from pellucid.explanations.masked_rule import ImageRule, MaskedRule, TextRule, segment_places
+from pellucid.explanations.rule import Condition
+from pellucid.explanations.text_attribution import unique_names
+from pellucid.games.absence import absent_name, plain_colours
+from pellucid.games.image import ImageGame
+from pellucid.games.masked import MaskedGame
+from pellucid.games.remembered import Remembered
+from pellucid.games.replaced import ReplacedImage, ReplacedText
+from pellucid.games.text import REMOVE
+from pellucid.methods.rules.certify import Goal
+from pellucid.methods.rules.parts import CorpusSpace, PartDraws, PartSpace
+from pellucid.methods.rules.sameness import Sameness, sameness
+from pellucid.methods.rules.search import Candidate, Search
+from pellucid.models import Predictor
+from pellucid.models.items import ItemModel, ItemPredictor
+from pellucid.runner import Run
+
+Perturb = Literal["absent", "corpus"]
+PERTURB = ("absent", "corpus")
+_SPREAD, _CHECK = 1_000_001, 1_000_002  # episodes of draws for other purposes
+_SPREAD_DRAWS, _CHECK_DRAWS = 200, 64
+_OTHER_MASK = "UNK"
+MOST_PARTS = 500
+R = TypeVar("R", bound=MaskedRule)
+
+
+@dataclass(frozen=True, eq=False)
+class AnchorEffort:
+    """What is asked of an anchor of parts, and how it is looked for; the options of `anchor`."""
+
+    precision: float = 0.95
+    delta: float = 0.05
+    epsilon: float = 0.05
+    beams: int = 4
+    batch: int = 32
+    perturb: Perturb = "absent"
+    max_conditions: int | None = None
+    budget: int | None = None
+    empty_evaluations: int = 200
+    suboptimal: bool = True
+    within: Any = None
+
+    def __post_init__(self) -> None:
+        for name in ("precision", "delta", "epsilon"):
+            value = getattr(self, name)
+            if not _number(value) or not 0 < value <= 1 or (name != "precision" and value == 1):
+                raise InputError(f"{name}={value!r}: give a number between 0 and 1, such as 0.05 (precision 0.95).")
+        for name in ("beams", "batch", "max_conditions", "budget", "empty_evaluations"):
+            value = getattr(self, name)
+            optional = value is None and name in ("max_conditions", "budget")
+            if not optional and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
+                raise InputError(f"{name}={value!r}: give a whole number, at least 1.")
+        if self.perturb not in PERTURB:
+            raise InputError(f"perturb={self.perturb!r} is not known{nearest(str(self.perturb), PERTURB)}")
+
+    @property
+    def goal(self) -> Goal:
+        """For the search."""
+        return Goal(
+            self.precision, self.delta, self.epsilon, self.beams, self.batch, self.max_conditions, self.suboptimal,
+            self.empty_evaluations,
+        )  # fmt: skip
+
+    def settings(self, run: Run) -> dict[str, Any]:
+        """Everything needed to repeat it."""
+        within = [float(end) for end in self.within] if isinstance(self.within, tuple | list) else self.within
+        return {
+            "method": "anchor", "precision": float(self.precision), "delta": float(self.delta), "epsilon": float(self.epsilon),
+            "beams": self.beams, "batch": self.batch, "perturb": self.perturb, "max_conditions": self.max_conditions,
+            "budget": self.budget, "empty_evaluations": self.empty_evaluations, "suboptimal": self.suboptimal,
+            "within": within, "random_state": run.seed,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Models:
+    """The model with all its classes, and with the outputs and the scale that are explained."""
+
+    classes: ItemModel
+    explained: ItemModel
+
+
+def text_anchor(
+    models: Models,
+    text: str,
+    spans: list[Span],
+    *,
+    unit: str,
+    mask: str,
+    words: int,
+    corpus: Sequence[str] | None,
+    vocabulary: Sequence[str],
+    effort: AnchorEffort,
+    batch: int,
+    run: Run,
+) -> TextRule:
+    """The words of a text that fix its prediction; ``vocabulary`` are the words of the corpus, as often as they occur."""
+    _refuse(len(spans), "by='auto' or by='sentence'")
+    others = _others(vocabulary, effort.perturb)
+    games = _Games(lambda model: ReplacedText(model, text, spans, mask, others, run, batch), models, effort)
+    tokens = tuple(text[start:end] for start, end in spans)
+    active = np.flatnonzero(games.game.active[0])
+    space = PartSpace(active) if corpus is None else CorpusSpace(active, tokens, corpus, unit)
+    draws = PartDraws(len(spans), space, len(others), run, alike=False)
+    found = _searched(games, space, draws, effort, run)
+    names = unique_names(tokens)
+    rule = TextRule(
+        **found.fields(games, names, tuple(f'"{name}"' for name in names)),
+        source=text, spans=np.array(spans, dtype=np.intp).reshape(-1, 2), unit=unit, mask=mask,
+        covers="perturbations" if corpus is None else "corpus", rows=0 if corpus is None else len(corpus),
+        settings={**effort.settings(run), "unit": unit, "words": words, "mask": mask}, cost=run.cost(),
+    )  # fmt: skip
+    other = None
+    if run.checks and effort.perturb == "absent" and found.best.rule:
+        instead = _OTHER_MASK if mask == REMOVE else REMOVE
+        with run.checking():
+            game = ReplacedText(games.model, text, spans, instead, others, run, batch)
+            other = f"mask={instead!r}", found.precision_in(game, draws, games)
+    return _checked(rule, games.game, other, run)
+
+
+def image_anchor(
+    models: Models,
+    image: AnyArray,
+    *,
+    segmenter: Segmenter,
+    segments: int | tuple[int, int],
+    absent: Absent,
+    corpus: Sequence[AnyArray] | None,
+    effort: AnchorEffort,
+    batch: int | None,
+    run: Run,
+) -> ImageRule:
+    """The segments of an image that fix its prediction."""
+    labels = segment(image, segmenter, segments)
+    _refuse(int(labels.max()) + 1, "segments=")
+    painted = absent_image(image, labels, absent)
+    others = _others(corpus or (), effort.perturb)
+    games = _Games(lambda model: _image_game(model, image, labels, painted, others, run, batch), models, effort)
+    space = PartSpace(np.arange(int(labels.max()) + 1) if others else np.flatnonzero(games.game.active[0]))
+    draws = PartDraws(games.game.players, space, len(others), run, alike=True)
+    found = _searched(games, space, draws, effort, run)
+    names = tuple(f"segment {k + 1}" for k in range(games.game.players))
+    places = segment_places(labels)
+    rule = ImageRule(
+        **found.fields(games, names, tuple(f"{name} ({place})" for name, place in zip(names, places, strict=True))),
+        image=image, segments=labels, absent=absent_name(absent, image), covers="perturbations", rows=0,
+        settings={
+            **effort.settings(run), "segmenter": segmenter if isinstance(segmenter, str) else "given",
+            "segments": games.game.players, "absent": absent if isinstance(absent, str) else absent_name(absent, image),
+        }, cost=run.cost(),
+    )  # fmt: skip
+    other = None
+    if run.checks and effort.perturb == "absent" and found.best.rule:
+        seen: dict[str, float] = {}
+        with run.checking():
+            for name, colour in plain_colours(image, absent).items():
+                painted = absent_image(image, labels, colour)
+                game = _image_game(games.model, image, labels, painted, (), run, batch)
+                seen[f"absent={name}"] = found.precision_in(game, draws, games)
+        worst = min(seen, key=lambda name: seen[name])
+        other = worst, seen[worst]
+    return _checked(rule, games.game, other, run)
+
+
+def _image_game(
+    model: ItemModel, image: AnyArray, labels: AnyArray, painted: AnyArray, others: Sequence[AnyArray], run: Run, batch: int | None
+) -> MaskedGame:  # fmt: skip
+    if not len(others):
+        return ImageGame(model, image, labels, painted, run, batch)
+    return ReplacedImage(model, image, labels, painted, others, run, batch)
+
+
+# -- what counts as the same -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Numbers:
+    """What `sameness` asks of a predictor, where all numbers are there already."""
+
+    classes: tuple[Any, ...] | None
+    task: str
+
+    def restrict(self, full: FloatArray) -> FloatArray:
+        """All of them."""
+        return full
+
+
+class _Games:
+    """The game to search in: by class where there are classes and no interval is asked for, else by number."""
+
+    def __init__(self, make: Callable[[ItemModel], MaskedGame], models: Models, effort: AnchorEffort) -> None:
+        self.model, self.within = models.classes, effort.within
+        self.game = make(self.model)
+        self.by_class = effort.within is None and self.game.predictor.classes is not None
+        if not self.by_class and models.explained is not models.classes:
+            self.model = models.explained
+            self.game = make(self.model)
+        self.known = Remembered(self.game)
+
+    def numbers(self, answers: FloatArray) -> FloatArray:
+        """What predictions are compared by: a column for each class, or the numbers themselves."""
+        if not self.by_class or answers.shape[1] > 1:
+            return answers
+        other = 1.0 - answers if self.game.predictor.scale == "probability" else np.zeros_like(answers)
+        return np.concatenate([other, answers], axis=1)
+
+    def sameness(self, spread: Callable[[], FloatArray]) -> Sameness:
+        """How predictions are compared with that of the whole."""
+        classes = self.game.predictor.classes if self.by_class else None
+        asked = _Numbers(classes, "classification" if self.by_class else "regression")
+        own = self.numbers(self.game.ends()[1])
+        # `sameness` asks a predictor for these three things only.
+        return sameness(cast("Predictor", asked), self.within, own, spread)
+
+    def same(self, same: Sameness, answers: FloatArray) -> BoolArray:
+        """Which answers are those of the whole."""
+        return same.same(same.answers(self.numbers(answers)), 0)
+
+
+# -- searching ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """The end of a search."""
+
+    search: Search
+    same: Sameness
+    space: PartSpace
+
+    @property
+    def best(self) -> Candidate:
+        return self.search.best or Candidate((), 1.0, 0, 0)
+
+    def fields(self, games: _Games, names: tuple[str, ...], words: tuple[str, ...]) -> dict[str, Any]:
+        """The fields of a result that come from the search."""
+        best, trace, predictor = self.best, self.search.trace(), games.game.predictor
+        kept = tuple(int(self.space.parts[q]) for q in best.rule)
+        running = np.array([step.precision for step in trace])
+        running[-1] = best.precision
+        values, se = _gains(len(names), kept, trace, running)
+        known = best.n or best.exact is not None
+        return {
+            "conditions": tuple(Condition(names[part], names[part], "level", words[part], level=1.0) for part in kept),
+            "players": tuple(names[part] for part in kept), "kept": kept,
+            "precision": float(best.precision), "coverage": best.coverage, "base": float(running[0]),
+            "interval": (min(best.low, best.precision), max(best.high, best.precision)) if known else (0.0, 1.0),
+            "running_precision": running, "running_coverage": np.array([step.coverage for step in trace]),
+            "prediction": self.same.prediction(0), "same": self.same.interval(0), "reached": best.anchor,
+            "reason": self.search.stopped if best.anchor else self.search.why, "samples": best.n,
+            "columns_of_data": names, "values": values, "se": se, "feature_names": names,
+            "output_names": predictor.output_names, "scale": "precision",
+        }  # fmt: skip
+
+    def precision_in(self, game: MaskedGame, draws: PartDraws, games: _Games) -> float:
+        """The precision of the rule where something else stands for absence."""
+        rule = np.isin(np.arange(len(self.space.parts)), self.best.rule)
+        rows = draws.rows(_CHECK, rule, 0, _CHECK_DRAWS)
+        return float(games.same(self.same, Remembered(game).worth(rows)).mean())
+
+
+def _searched(games: _Games, space: PartSpace, draws: PartDraws, effort: AnchorEffort, run: Run) -> _Found:
+    """Search to the end, or until the budget is spent or the user interrupts."""
+
+    def spread() -> FloatArray:
+        nothing = np.zeros(len(space.parts), dtype=np.bool_)
+        answers = games.known.worth(draws.rows(_SPREAD, nothing, 0, _SPREAD_DRAWS))
+        return np.asarray(games.numbers(answers).std(axis=0))
+
+    same = games.sameness(spread)
+    search = Search(space, effort.goal)
+    asking = search.asking()
+    try:
+        wants = next(asking)
+        while True:
+            rows, ends = draws.of(wants)
+            if effort.budget is not None and run.cost().model_rows + games.known.new(rows) > effort.budget:
+                _stop(search, "budget")
+                break
+            found = games.same(same, games.known.worth(rows))
+            wants = asking.send(np.split(found, ends))
+    except StopIteration:
+        pass
+    except KeyboardInterrupt:
+        if search.best is None:
+            raise
+        run.interrupted = True
+        _stop(search, "interrupted")
+    return _Found(search, same, space)
+
+
+def _stop(search: Search, why: str) -> None:
+    search.stopped = why
+    if search.best is None or not search.best.anchor:
+        search.why = why
+
+
+def _gains(
+    players: int, kept: tuple[int, ...], trace: list[Candidate], running: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """What each part adds to the precision when it joins, and its standard error."""
+    values, se = np.zeros(players), np.zeros(players)
+    before, error = running[0], _error(trace[0])
+    for part, precision, step in zip(kept, running[1:].tolist(), trace[1:], strict=True):
+        if np.isfinite(precision):  # unknown where a search was stopped: the next known step has it all
+            values[part], se[part] = precision - before, np.hypot(_error(step), error)
+            before, error = precision, _error(step)
+    return values, se
+
+
+def _error(step: Candidate) -> float:
+    """The standard error of a share, of which both sides have been seen once more (never 0)."""
+    share = (step.hits + 1) / (step.n + 2)
+    return float(np.sqrt(share * (1 - share) / max(step.n, 1)))
+
+
+def _checked(rule: R, game: MaskedGame, other: tuple[str, float] | None, run: Run) -> R:
+    """The result with its caveats and what it cost in all."""
+    if not run.checks:
+        return replace(rule, cost=run.cost())
+    predictor: ItemPredictor = game.predictor
+    caveats = masked_rule_caveats(rule, run, instability=predictor.instability, other=other)
+    return replace(rule, caveats=caveats, cost=run.cost())
+
+
+# -- checks of the options ---------------------------------------------------------------------------
+
+
+T = TypeVar("T")
+
+
+def _others(corpus: Sequence[T], perturb: Perturb) -> tuple[T, ...]:
+    """What may stand in place of absent parts."""
+    if perturb == "absent":
+        return ()
+    if not len(corpus):
+        raise InputError("perturb='corpus' needs a corpus= to take replacements from; give texts, or images of the same size.")
+    return tuple(corpus)
+
+
+def _refuse(parts: int, larger: str) -> None:
+    if parts > MOST_PARTS:
+        raise InputError(
+            f"there are {parts:,} parts, more than the {MOST_PARTS:,} among which an anchor can be searched for; use fewer, larger parts ({larger})."
+        )
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)

@@ -1,0 +1,91 @@
+"""The predicates of a text or an image, "this part is there", and the things that obey them.
+
+A draw keeps each part with probability 1/2, and all parts of the rule. Draw number k of an episode is the same for all rules, so
+rules can be compared draw by draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pellucid.arrays import BoolArray, FloatArray, IntArray
+from pellucid.explanations.masked_rule import holding
+from pellucid.methods.rules.arms import Wants
+from pellucid.methods.rules.candidates import Space
+from pellucid.runner import Run
+
+KEEP = 0.5
+_KEY = 73
+_AT_ONCE = 128
+
+
+class PartSpace(Space):
+    """One predicate for each part that can be absent; a rule covers the share of draws that keep all its parts."""
+
+    def __init__(self, parts: IntArray) -> None:
+        self.parts = parts
+        super().__init__(list(range(len(parts))), [list(range(len(parts)))])
+
+    def coverage(self, bits: BoolArray) -> FloatArray:
+        return np.asarray(KEEP ** bits.sum(axis=1))
+
+
+class CorpusSpace(PartSpace):
+    """The words of a text; a rule covers the share of a corpus that has all its words."""
+
+    def __init__(self, parts: IntArray, tokens: Sequence[str], corpus: Sequence[str], unit: str) -> None:
+        super().__init__(parts)
+        self._tokens, self._corpus, self._unit = [tokens[part] for part in parts], corpus, unit
+
+    def coverage(self, bits: BoolArray) -> FloatArray:
+        rules = [[self._tokens[q] for q in np.flatnonzero(rule)] for rule in bits]
+        return np.array([float(holding(rule, self._corpus, self._unit).mean()) for rule in rules])
+
+
+class PartDraws:
+    """Draws for some rules, as rows of numbers of `games.replaced`.
+
+    ``others`` is how many replacements there are, 0 if an absent part is just absent; ``alike``: whether one replacement (an
+    image) serves all absent parts of a draw.
+    """
+
+    def __init__(self, players: int, space: PartSpace, others: int, run: Run, *, alike: bool) -> None:
+        self._players, self._space, self._others, self._run, self._alike = players, space, others, run, alike
+        self._made: dict[tuple[int, int], IntArray] = {}
+
+    def of(self, wants: Wants) -> tuple[IntArray, IntArray]:
+        """The draws for all rules, one after the other, and where each rule's end."""
+        made = [
+            self.rows(wants.episode, rule, int(start), int(stop))
+            for rule, start, stop in zip(wants.bits, wants.start, wants.stop, strict=True)
+        ]
+        return np.concatenate(made), np.cumsum([len(rows) for rows in made])[:-1]
+
+    def rows(self, episode: int, rule: BoolArray, start: int, stop: int) -> IntArray:
+        """Draws ``start`` to ``stop`` of an episode, with the parts of a rule there."""
+        first, last = start // _AT_ONCE, -(-stop // _AT_ONCE)
+        plain = np.concatenate([self._block(episode, block) for block in range(first, last)])
+        rows = plain[start - first * _AT_ONCE : stop - first * _AT_ONCE].copy()
+        rows[:, self._space.parts[rule]] = 1
+        return rows
+
+    def _block(self, episode: int, block: int) -> IntArray:
+        if (episode, block) not in self._made:
+            if any(made != episode for made, _ in self._made):
+                self._made.clear()  # episodes follow each other
+            self._made[episode, block] = self._draw(episode, block)
+        return self._made[episode, block]
+
+    def _draw(self, episode: int, block: int) -> IntArray:
+        generator = self._run.generator(_KEY, episode, block)
+        parts = self._space.parts
+        rows = np.ones((_AT_ONCE, self._players), dtype=np.int32)
+        kept = generator.random((_AT_ONCE, len(parts))) < KEEP
+        instead = np.zeros(kept.shape, dtype=np.int32)
+        if self._others:
+            shape = (_AT_ONCE, 1 if self._alike else len(parts))
+            instead = np.broadcast_to(2 + generator.integers(0, self._others, size=shape), kept.shape)
+        rows[:, parts] = np.where(kept, 1, instead)
+        return rows
