@@ -127,11 +127,11 @@ def _ranking(
     """What each would have a reader look at; x0 and x1 interact, nothing else does, and x5 to x9 are noise."""
     place = [np.argsort(np.argsort(-values)) + 1 for values in (peer, result.strength)]
     lines = [
-        "What is read off. In truth x0 and x1 interact and no other pair does; x5 to x9 do nothing. Normalised, H is what it is, here",
-        "as there: a large share of a joint effect that is next to nothing. pellucid says so (`weak-joint-effect`), and has beside it",
-        "the strength in units of the prediction, the joint effect's share of the variance, and a test on rows not seen.",
+        "What is read off. In truth x0 and x1 interact and no other pair does; x5 to x9 do nothing. H is the same number here and there:",
+        "of two features of noise, a large share of a joint effect that is next to nothing. artemis ranks by it. pellucid ranks by the",
+        "strength in units of the prediction, says so (`weak-joint-effect`), and has a test on rows not seen.",
         "",
-        "| pair | H | place by H | strength | place by strength | joint effect | p, adjusted (300 fresh rows) |",
+        "| pair | H | place by H (artemis) | strength | place by strength (pellucid) | joint effect | p, adjusted (300 fresh rows) |",
         "|---|---:|---:|---:|---:|---:|---:|",
     ]
     for s in np.argsort(-peer)[:5]:
