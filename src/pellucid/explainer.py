@@ -36,7 +36,8 @@ from pellucid.methods.effects.ice import ice
 from pellucid.methods.effects.mplot import mplot
 from pellucid.methods.effects.pdp import Kind, pdp
 from pellucid.methods.importance.importance import importance
-from pellucid.methods.importance.permutation import Compare, Scheme
+from pellucid.methods.importance.loss_change import Compare
+from pellucid.methods.importance.permutation import Scheme
 from pellucid.methods.importance.question import Question
 from pellucid.methods.interactions.interactions import interactions
 from pellucid.methods.interactions.question import Against

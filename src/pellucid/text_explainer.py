@@ -358,7 +358,9 @@ def _listed(texts: Any) -> list[Any]:
 
 
 def _corpus(texts: Any) -> list[str]:
-    found = [_checked(each, i) for i, each in enumerate(_listed([texts] if isinstance(texts, str) else texts))]
+    found = [
+        _checked(each, i) for i, each in enumerate(_listed([texts] if isinstance(texts, str) else texts))
+    ]
     if not found:
         raise InputError("corpus= has no texts; give some, or None.")
     return found

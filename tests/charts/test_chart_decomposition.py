@@ -17,6 +17,7 @@ from pellucid.charts.component_view import (
     curve_rows,
     entry_names,
     heat_rows,
+    main_view,
     pair_view,
 )
 from pellucid.charts.decomposition import share_rows, shown_components
@@ -118,6 +119,14 @@ def test_of_very_many_levels_those_with_the_largest_effects_are_drawn():
     assert drawn[1]["value"] == pytest.approx(effects[largest[0]] * effects[largest[1]])
     spec = pair_view(pair, 0, "response", (200, 200), 1.0, "effect").to_dict()
     assert "30 of 200 levels" in str(spec)
+
+
+def test_few_whole_numbers_are_named_and_nothing_between_them():
+    years = axis("year", "knots", (2011.0, 2012.0), feature_kind="integer")
+    spec = main_view(
+        component([1.0, 2.0], years), 0, "response", (200, 100), (0.0, 3.0), "effect"
+    ).to_dict()
+    assert "'values': [2011, 2012]" in str(spec)
 
 
 def test_cells_of_a_map_have_the_value_in_their_middle():

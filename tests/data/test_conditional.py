@@ -480,3 +480,33 @@ def test_scores_are_the_normal_means_of_their_intervals():
     expected = [norm.expect(lambda z: z, lb=a, ub=b, conditional=True) for a, b in pairwise(edges)]
     np.testing.assert_allclose(margin.scores(), expected, atol=1e-7)
     assert conditional.__all__ == ["Copula", "Neighbours", "effective_sizes"]
+
+
+# -- many rows at once -------------------------------------------------------------------------------
+
+
+def table_of(kind):
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame(normal(300), columns=list("abc"))
+    if kind == "constant":
+        X["d"] = 1.0
+    if kind == "ties":
+        X["d"] = np.round(X["a"] + rng.normal(size=300))
+        X["e"] = np.where(rng.random(300) < 0.3, X["b"], 0.0)  # a point in some rows, a level in others
+    if kind == "gaps":
+        X["d"] = np.where(rng.random(300) < 0.3, np.nan, X["a"])
+    return X
+
+
+@pytest.mark.parametrize("kind", ["numbers", "constant", "ties", "gaps"])
+def test_many_rows_at_once_are_drawn_as_one_by_one(kind):
+    data = Data.of(table_of(kind))
+    learned, rows = Copula.of(data), codes_of(data)[:40]
+    p = rows.shape[1]
+    known = np.array([[bool(k >> j & 1) for j in range(p)] for k in range(2**p)])
+    one, other = np.random.default_rng(5), np.random.default_rng(5)
+    expected = np.stack([learned.draw(row, known, 6, one) for row in rows], axis=2)
+    found = learned.draw_each(rows, known, 6, other)
+    # A share on the edge of two values may fall to either side by rounding.
+    assert np.isclose(found, expected, equal_nan=True).mean() > 0.999
+    assert one.random() == other.random()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from math import ceil, floor
 from typing import Any
 
 import altair as alt
@@ -33,6 +34,8 @@ from pellucid.explanations.words import number, value_name
 _CELLS = 24  # along a numeric feature of a heat map, about
 _MOST_CELLS = 60
 _MOST_LEVELS = 30
+_LABEL = 11  # pixels that the label of a level needs
+_FEW_NUMBERS = 6  # whole numbers that are all named on an axis
 _USUAL = 0.02  # share of the entries at each end that may lie beyond the colours
 Size = tuple[float, float]
 
@@ -87,7 +90,10 @@ def _level_axis(component: Component, d: int, k: int, pixels: float, **more: Any
     axis, drawn = component.axes[d], drawn_levels(component, d, k)
     names = entry_names(axis)
     some = f" ({len(drawn)} of {len(names):,} levels)" if len(drawn) < len(names) else ""
-    return level_axis(axis.name + some, [names[i] for i in drawn], pixels, labelLimit=90, **more)
+    crowded = len(drawn) * _LABEL > pixels
+    return level_axis(
+        axis.name + some, [names[i] for i in drawn], pixels, labelLimit=90, labelOverlap=crowded, **more
+    )
 
 
 def entry_names(axis: Axis) -> list[str]:
@@ -295,8 +301,9 @@ def _number_axis(axis: Axis, limits: Limits, pixels: float) -> dict[str, Any]:
     properties = feature_axis(axis.name, axis.feature_kind, limits, pixels)
     if axis.feature_kind != "date":
         properties["axis"].tickCount = max(4, round(pixels / 70))
-    if axis.feature_kind == "integer":
-        properties["axis"].tickMinStep = 1
+    if axis.feature_kind == "integer" and limits[1] - limits[0] < _FEW_NUMBERS:
+        properties["axis"].values = list(range(ceil(limits[0]), floor(limits[1]) + 1))
+        properties["axis"].format = "d"
     return properties
 
 

@@ -39,12 +39,12 @@ def body(attribution: ImageAttribution, options: ImageOptions) -> ChartType:
         return contributions.body(attribution, options)
     outputs = attribution.leading(options.panels)
     size = _size(attribution, options, _SIDE if len(outputs) <= 3 else _SMALL)
-    own = _picture(data_uri(enlarged(_bytes(attribution.image), size)), size)
+    own = picture(data_uri(enlarged(as_bytes(attribution.image), size)), size)
     named = len(attribution.output_names) > 1
-    views: list[ChartType] = [_titled(own, "the image", size[0])]
+    views: list[ChartType] = [panel(own, "the image", size[0])]
     for output in outputs:
         words = panel_name(attribution, output) if named else "contributions"
-        views.append(_titled(_view(attribution, output, options.numbers, size), words, size[0]))
+        views.append(panel(_view(attribution, output, options.numbers, size), words, size[0]))
     columns = min(_COLUMNS, len(views))
     chart = grid(views, columns=columns, column=18).resolve_scale(color=colour_scales(attribution))
     hidden = len(attribution.output_names) - len(outputs)
@@ -58,7 +58,8 @@ def body(attribution: ImageAttribution, options: ImageOptions) -> ChartType:
     return titled(chart, options.title or "What each segment contributes", notes, columns * (size[0] + 18))
 
 
-def _titled(view: Any, words: str, pixels: float) -> ChartType:
+def panel(view: Any, words: str, pixels: float) -> ChartType:
+    """A picture with words above it."""
     return view.properties(title=alt.TitleParams(wrapped(words, pixels, 12), fontSize=12, offset=6))
 
 
@@ -77,7 +78,7 @@ def _size(attribution: ImageAttribution, options: ImageOptions, side: float) -> 
 # -- pictures ----------------------------------------------------------------------------------------
 
 
-def _bytes(image: AnyArray) -> AnyArray:
+def as_bytes(image: AnyArray) -> AnyArray:
     """The image as bytes ``(height, width, 3 or 4)``."""
     low, high = value_range(image)
     stacked = image[..., None] if image.ndim == 2 else image
@@ -109,7 +110,7 @@ def overlay(attribution: ImageAttribution, output: str, size: tuple[float, float
     if attribution.others is not None:
         tint[entry == attribution.others] = _FOLDED
     brightness = (
-        enlarged(_bytes(attribution.image)[..., :3], size).astype(np.float64).mean(axis=2, keepdims=True)
+        enlarged(as_bytes(attribution.image)[..., :3], size).astype(np.float64).mean(axis=2, keepdims=True)
     )
     mixed = tint * (1 - _FAINT + _FAINT * brightness / 255)
     mixed[borders(segments)] = 90
@@ -130,11 +131,12 @@ def _axes(size: tuple[float, float]) -> tuple[dict[str, Any], dict[str, Any]]:
     return x, y
 
 
-def _picture(address: str, size: tuple[float, float]) -> alt.Chart:
+def picture(address: str, size: tuple[float, float]) -> alt.Chart:
+    """An image, given by its address, in the size it has on screen."""
     x, y = _axes(size)
     row = {"address": address, "x": size[0] / 2, "y": size[1] / 2}
-    picture = alt.Chart(data([row])).mark_image(width=size[0], height=size[1], aspect=False)
-    marked = picture.encode(x=alt.X("x", **x), y=alt.Y("y", **y), url="address:N")
+    image = alt.Chart(data([row])).mark_image(width=size[0], height=size[1], aspect=False)
+    marked = image.encode(x=alt.X("x", **x), y=alt.Y("y", **y), url="address:N")
     return marked.properties(width=size[0], height=size[1])
 
 
@@ -185,7 +187,7 @@ def number_data(
 
 def _view(attribution: ImageAttribution, output: str, numbers: int, size: tuple[float, float]) -> ChartType:
     x, y = _axes(size)
-    picture = _picture(data_uri(overlay(attribution, output, size)), size)
+    drawn = picture(data_uri(overlay(attribution, output, size)), size)
     written = number_data(attribution, output, numbers, size)
     place = {"x": alt.X("x", **x), "y": alt.Y("y", **y), "text": alt.Text("number", type="nominal")}
     marks = [
@@ -201,4 +203,4 @@ def _view(attribution: ImageAttribution, output: str, numbers: int, size: tuple[
         x=alt.X("x", **x), x2="x2", y=alt.Y("y", **y), y2="y2",
         color=signed_colour(attribution, output, size[0]), tooltip=tooltips(("", "segment"), ("contribution", "label")),
     )  # fmt: skip
-    return alt.layer(picture, *marks, pointed).properties(width=size[0], height=size[1])
+    return alt.layer(drawn, *marks, pointed).properties(width=size[0], height=size[1])

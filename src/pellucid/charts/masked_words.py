@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pellucid.charts.attribution.words import change, start_name
 from pellucid.charts.text import shown
+from pellucid.explanations.local_parts import LocalParts
 from pellucid.explanations.masked_attribution import MaskedAttribution
+from pellucid.explanations.words import percent
 
 
 def panel_name(attribution: MaskedAttribution, output: str) -> str:
@@ -16,8 +18,15 @@ def ends_note(attribution: MaskedAttribution) -> str:
     """Base and prediction in full for one output; for several what the numbers above the panels are."""
     start = start_name(attribution)
     if len(attribution.output_names) > 1:
-        return f"above each panel: {start} → prediction"
+        end = "its prediction" if isinstance(attribution, LocalParts) else "prediction"
+        return f"above each panel: {start} → {end}"
     base, prediction = float(attribution.base), float(attribution.prediction[0])
+    if isinstance(attribution, LocalParts):
+        local = float(attribution.local_prediction[0])
+        return (
+            f"{start}: {shown(base, attribution.scale, change=False)}, its prediction: {shown(local, attribution.scale, change=False)}, "
+            f"the model's: {shown(prediction, attribution.scale, change=False)}; R2 of the local model {percent(float(attribution.fidelity[0]))}"
+        )
     return (
         f"{start}: {shown(base, attribution.scale, change=False)}, prediction: "
         f"{shown(prediction, attribution.scale, change=False)}, difference: {change(prediction - base, attribution.scale)}"
@@ -25,5 +34,6 @@ def ends_note(attribution: MaskedAttribution) -> str:
 
 
 def _ends(one: MaskedAttribution) -> str:
-    ends = (float(one.base), float(one.prediction[0]))
+    last = one.local_prediction if isinstance(one, LocalParts) else one.prediction
+    ends = (float(one.base), float(last[0]))
     return " → ".join(shown(end, one.scale, change=False) for end in ends)

@@ -23,9 +23,9 @@ from pellucid.charts.text_layout import OUTSIDE, Fragment, set_lines
 from pellucid.explanations.text_attribution import TextAttribution
 from pellucid.explanations.words import percent
 
-_FONT = 15.0
-_LINE = 1.7  # font sizes from line to line
-_PAD = 0.12  # font sizes of colour beside a word
+FONT = 15.0
+LINE = 1.7  # font sizes from line to line
+PAD = 0.12  # font sizes of colour beside a word
 _WIDTH = 640.0
 
 
@@ -36,7 +36,7 @@ def body(attribution: TextAttribution, options: TextOptions) -> ChartType:
     width = options.width or _WIDTH
     outputs = attribution.leading(options.panels)
     fragments = set_lines(
-        attribution.source, [(a, b) for a, b in attribution.spans.tolist()], width / _FONT - 2 * _PAD
+        attribution.source, [(a, b) for a, b in attribution.spans.tolist()], width / FONT - 2 * PAD
     )
     drawn = [fragment for fragment in fragments if fragment.line < options.max_lines]
     views = [
@@ -90,21 +90,34 @@ def box_data(attribution: TextAttribution, output: str, fragments: list[Fragment
     one = attribution.for_output(output)
     entry, halves = one.entry_of, half_widths(one)[0]
     rows: list[Row] = []
+    for box in word_boxes(fragments):
+        j = int(entry[box.pop("number")])
+        value = float(one.values[0, j])
+        rows.append(
+            {
+                **box,
+                "value": None if j == one.others else value,
+                "label": change(value, one.scale, float(halves[j])),
+                "word": part_name(one, j),
+            }
+        )
+    return rows
+
+
+def word_boxes(fragments: list[Fragment]) -> list[Row]:
+    """The box in pixels of every word, by its number, once for each line it is on."""
+    rows: list[Row] = []
     for (word, line), pieces in groupby(fragments, lambda each: (each.word, each.line)):
         if word == OUTSIDE:
             continue
         some = list(pieces)
-        j = int(entry[word])
-        value = float(one.values[0, j])
         rows.append(
             {
-                "x": _FONT * min(each.left for each in some),
-                "x2": _FONT * (max(each.left + each.width for each in some) + 2 * _PAD),
-                "y": _FONT * _LINE * line + 1,
-                "y2": _FONT * _LINE * (line + 1) - 1,
-                "value": None if j == one.others else value,
-                "label": change(value, one.scale, float(halves[j])),
-                "word": part_name(one, j),
+                "number": word,
+                "x": FONT * min(each.left for each in some),
+                "x2": FONT * (max(each.left + each.width for each in some) + 2 * PAD),
+                "y": FONT * LINE * line + 1,
+                "y2": FONT * LINE * (line + 1) - 1,
             }
         )
     return rows
@@ -114,8 +127,8 @@ def letter_data(fragments: list[Fragment]) -> list[Row]:
     """One row per piece of text: the middle of its place in pixels."""
     return [
         {
-            "middle": _FONT * (each.left + _PAD + each.width / 2),
-            "baseline": _FONT * _LINE * (each.line + 0.5),
+            "middle": FONT * (each.left + PAD + each.width / 2),
+            "baseline": FONT * LINE * (each.line + 0.5),
             "text": each.text,
             "ink": theme.MUTED if each.word == OUTSIDE else theme.INK,
         }
@@ -127,7 +140,7 @@ def _view(
     attribution: TextAttribution, output: str, fragments: list[Fragment], width: float, *, named: bool
 ) -> ChartType:
     boxes, letters = box_data(attribution, output, fragments), letter_data(fragments)
-    height = _FONT * _LINE * (1 + max((each.line for each in fragments), default=0))
+    height = FONT * LINE * (1 + max((each.line for each in fragments), default=0))
     x: dict[str, Any] = {
         "type": "quantitative",
         "axis": None,
@@ -154,7 +167,7 @@ def _view(
     for ink in sorted({row["ink"] for row in letters}):
         some = alt.Chart(data([row for row in letters if row["ink"] == ink]))
         layers.append(
-            some.mark_text(fontSize=_FONT, color=ink).encode(
+            some.mark_text(fontSize=FONT, color=ink).encode(
                 x=alt.X("middle", **x), y=alt.Y("baseline", **y), text=alt.Text("text", type="nominal")
             )
         )

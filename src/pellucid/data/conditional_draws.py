@@ -128,7 +128,7 @@ def _by_copula(
         c = part.columns
         copula = Copula(tuple(whole.margins[j] for j in c), (), whole.correlation[np.ix_(c, c)])
         known, source = _masks(part), np.random.default_rng(seed)
-        found = np.stack([copula.draw(row[c], known, repeats, source) for row in codes], axis=2)
+        found = copula.draw_each(codes[:, c], known, repeats, source)
         for i, (name, members) in enumerate(part.players.items()):
             drawn[name] = found[i][..., _places(part, members)]
     return drawn

@@ -101,6 +101,47 @@ class Copula:
         parts = [self._draw(row, known[i : i + block], uniforms) for i in range(0, len(known), block)]
         return np.concatenate(parts) if parts else np.empty((0, n, self.n_features))
 
+    def draw_each(
+        self, rows: FloatArray, known: BoolArray, n: int, generator: np.random.Generator
+    ) -> FloatArray:
+        """As `draw`, for each of many rows: ``(m, n, rows, p)``; at once for all rows of which every value is known to a point."""
+        sides = [m.intervals(column) for m, column in zip(self.margins, rows.T, strict=False)]
+        low, high = (np.stack(part, axis=1) for part in zip(*sides, strict=True))
+        silent = (high - low >= 1.0).all(axis=0)  # constants say nothing
+        plain = ((high - low <= _POINT) | silent).all(axis=1) & (not self.gaps)
+        uniforms = np.stack([_spread_evenly(n, len(self.margins), generator) for _ in rows], axis=1)
+        drawn = np.empty((len(known), n, *rows.shape))
+        for i in np.flatnonzero(~plain):
+            drawn[:, :, i] = self._draw(rows[i], known, uniforms[:, i])
+        for k, told in enumerate(known):
+            drawn[k][:, plain] = self._from_points(
+                rows[plain], (low + high)[plain] / 2, told, told & ~silent, uniforms[:, plain]
+            )
+        return drawn
+
+    def _from_points(
+        self,
+        rows: FloatArray,
+        shares: FloatArray,
+        known: BoolArray,
+        telling: BoolArray,
+        uniforms: FloatArray,
+    ) -> FloatArray:
+        """Draws ``(n, rows, p)`` given the shares of the ``telling`` features: the normal law of the others' scores, as in `_given`."""
+        from scipy.linalg import solve_triangular
+        from scipy.special import ndtr, ndtri
+
+        given, rest = np.flatnonzero(telling), np.flatnonzero(~telling)
+        order = np.concatenate([given, rest])
+        L, g = np.linalg.cholesky(self.correlation[np.ix_(order, order)]), len(given)
+        e = solve_triangular(L[:g, :g], ndtri(shares[:, given]).T, lower=True)
+        scores = (L[g:, :g] @ e).T + ndtri(uniforms[..., rest]) @ L[g:, g:].T
+        drawn = np.broadcast_to(rows, (len(uniforms), *rows.shape)).copy()
+        for place, j in enumerate(rest):
+            if not known[j]:
+                drawn[..., j] = self.margins[j].quantile(ndtr(scores[..., place]))
+        return drawn
+
     def _draw(self, row: FloatArray, known: BoolArray, uniforms: FloatArray) -> FloatArray:
         from scipy.special import ndtr
 

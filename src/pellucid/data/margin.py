@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -31,27 +32,43 @@ class Margin:
         values, place = np.unique(codes[counted], return_inverse=True)
         return cls(values, _cumulated(np.bincount(place, weights[counted]).astype(np.float64)), levels)
 
+    # Worked out once: a margin of many values is asked for one code at a time.
+
+    @cached_property
+    def _sorted(self) -> tuple[IntArray, FloatArray]:
+        """The order in which the values ascend, NaN last, and the values in it."""
+        ascending = np.argsort(self.values)
+        return ascending, self.values[ascending]
+
+    @cached_property
+    def _edges(self) -> FloatArray:
+        """The shares of rows at the ends of the values' intervals."""
+        return np.concatenate([[0.0], self.upper])
+
+    @cached_property
+    def _half(self) -> float:
+        """Half of the smallest share that a value has."""
+        return float(np.diff(self._edges).min() / 2)
+
     def ordered(self, order: IntArray) -> Margin:
         """The same levels in another order."""
         return Margin(self.values[order], _cumulated(np.diff(self.upper, prepend=0.0)[order]), self.levels)
 
     def intervals(self, codes: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The shares of rows below, and up to, each code; from 0 to 1 for what says nothing (missing, or a level never seen)."""
-        edges = np.concatenate([[0.0], self.upper])
-        place = self.places(codes)
+        edges, place = self._edges, self.places(codes)
         low, high = edges[np.maximum(place, 0)], edges[np.maximum(place, 0) + 1]
         if not self.levels:  # between two values that occur, or beyond them
             between = np.searchsorted(self.values, codes, side="left")
-            half = np.diff(edges).min() / 2
-            point = np.clip(edges[np.minimum(between, len(self.values))], half, 1.0 - half)
+            point = np.clip(edges[np.minimum(between, len(self.values))], self._half, 1.0 - self._half)
             low, high = np.where(place < 0, point, low), np.where(place < 0, point, high)
         unknown = (place < 0) if self.levels else np.isnan(codes) | np.isnan(self.values[0])
         return np.where(unknown, 0.0, low), np.where(unknown, 1.0, high)
 
     def places(self, codes: FloatArray) -> IntArray:
         """Position of each code among the values, -1 where it is none of them; missing may be a value."""
-        ascending = np.argsort(self.values)  # NaN last
-        place = np.minimum(np.searchsorted(self.values[ascending], codes), len(self.values) - 1)
+        ascending, values = self._sorted
+        place = np.minimum(np.searchsorted(values, codes), len(values) - 1)
         found = ascending[place]
         same = (self.values[found] == codes) | (np.isnan(self.values[found]) & np.isnan(codes))
         return np.where(same, found, -1)

@@ -24,6 +24,9 @@ _TOGETHER = 0.5
 
 _GIVEN_OTHERS = ("conditional", "drop")  # what a feature adds to the others
 _AVERAGED = ("pdp",)  # blind to interactions that cancel
+_BY_DEPENDENCE = (
+    "shapley-effects",
+)  # credit for what a feature tells of others, whether the model uses it or not
 _ABOUT_LOSS = ("permutation", "conditional", "drop", "sage")
 
 
@@ -100,6 +103,11 @@ def _partner(
 def _meaning(high: str, low: str, partner: tuple[str, float] | None) -> tuple[str, str]:
     """What such a difference usually means, by what the two methods measure and what the data show."""
     tied = partner is not None and partner[1] >= _TOGETHER
+    if high in _BY_DEPENDENCE and tied and partner is not None:
+        return (
+            f"It goes together with {partner[0]} ({number(partner[1])}): {high} gives it a part of what both tell, even where the model uses only the other.",
+            "Read features that go together as one group (groups=, see clusters()).",
+        )
     if low in _GIVEN_OTHERS and tied and partner is not None:
         return (
             f"It goes together with {partner[0]} ({number(partner[1])}): the model relies on it, but it adds little to the others.",

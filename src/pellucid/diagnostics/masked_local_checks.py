@@ -7,6 +7,7 @@ Those of any local model (`lime_checks`): the width that decides, a poor fit, a 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -33,13 +34,13 @@ def masked_local_caveats(
     bases: Mapping[str, FloatArray],
     tolerance: float | None,
 ) -> tuple[Caveat, ...]:
-    """Everything known against this local model; ``ends`` are the predictions with nothing and everything there."""
-    caveats = [*interrupted(run), *unsteady(instability)]
-    caveats += [_in_parts(caveat, found) for caveat in width_decides(found)]
-    caveats += [_in_parts(caveat, found) for caveat in low_fidelity(found)]
-    caveats += [_in_parts(caveat, found) for caveat in local_miss(found, [np.ravel(found.spread)])]
+    """Everything known against this local model (of many outputs the leading ones); ``ends`` are the predictions with nothing and everything there."""
+    caveats, shown = [*interrupted(run), *unsteady(instability)], found.of_leading()
+    caveats += [_in_parts(caveat, found) for caveat in width_decides(shown)]
+    caveats += [_in_parts(caveat, found) for caveat in low_fidelity(shown)]
+    caveats += [_in_parts(caveat, found) for caveat in local_miss(shown, [np.ravel(shown.spread)])]
     if not exhaustive(found):
-        caveats += [_in_parts(caveat, found) for caveat in unstable(found, tolerance)]
+        caveats += [_in_parts(caveat, found) for caveat in unstable(shown, tolerance)]
     caveats += absence(ends[0][0], ends[1][0], bases)
     return tuple(caveats)
 
@@ -52,9 +53,14 @@ _ADVICE = {
 
 def _in_parts(caveat: Caveat, found: LocalParts) -> Caveat:
     """The caveat in the words of texts and images."""
-    message = caveat.message.replace("near the row", f"near the {found.whole}")
-    message = message.replace("chosen features", f"chosen {found.part}s").replace("samples", "variants")
-    return replace(caveat, message=message, advice=_ADVICE.get(caveat.code, caveat.advice))
+    message = caveat.message.replace("near the row", f"near the {found.whole}").replace(
+        "samples", "variants"
+    )
+    message, advice = (
+        re.sub(r"\bfeatures(?!=)", f"{found.part}s", said)
+        for said in (message, _ADVICE.get(caveat.code, caveat.advice))
+    )
+    return replace(caveat, message=message, advice=advice)
 
 
 def absence(

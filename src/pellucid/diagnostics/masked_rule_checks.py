@@ -52,6 +52,7 @@ def _unreached(rule: MaskedRule) -> Iterator[Caveat]:
 
 def _imbalance(rule: MaskedRule) -> Iterator[Caveat]:
     """The prediction is that of nearly everything."""
+    corpus = rule.settings["perturb"] == "corpus"
     if rule.base >= _COMMON and len(rule.kept) <= 1:
         yield Caveat(
             code="anchor-imbalance",
@@ -61,7 +62,7 @@ def _imbalance(rule: MaskedRule) -> Iterator[Caveat]:
             ),
             value=rule.base,
             threshold=_COMMON,
-            advice="Use perturb='corpus' with things that get other predictions, or shap, which says what moves the prediction at all.",
+            advice=f"Use {'another' if corpus else 'perturb=' + repr('corpus') + ' with a'} corpus= of {rule.whole}s that get other predictions, or shap, which says what moves the prediction at all.",
         )
 
 

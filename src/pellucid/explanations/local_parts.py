@@ -41,7 +41,9 @@ class LocalParts(MaskedAttribution, LocalAttribution):
         """The variants as a table, most counted first: which parts are there, the model's answers, and the weights."""
         order = np.argsort(-self.counts, kind="stable")
         there = self.there[order]
-        columns: dict[str, AnyArray] = {name: there[:, j].astype(np.int8) for j, name in enumerate(self.players)}
+        columns: dict[str, AnyArray] = {
+            name: there[:, j].astype(np.int8) for j, name in enumerate(self.players)
+        }
         answers = self.answers[order].reshape(len(order), -1)
         several = len(self.output_names) > 1
         for k, output in enumerate(self.output_names):

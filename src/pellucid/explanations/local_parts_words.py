@@ -18,7 +18,7 @@ def complete(found: LocalParts) -> list[str]:
     """What each output's local model needs, how well it holds and what it was made of."""
     said = found.of_leading()
     lines = [_of_output(said.for_output(name)) for name in said.output_names]
-    return [*lines, *found.about_others(said), *_quality(found), _how(found), found.absence()]
+    return [*lines, *found.about_others(said), *_quality(said), _how(found), found.absence()]
 
 
 def _of_output(one: LocalParts) -> str:
@@ -49,7 +49,9 @@ def _quality(found: LocalParts) -> list[str]:
         f"It explains {least}{percent(max(fidelity, 0.0))} of the variation of the predictions of variants near the {found.whole} (weighted R2)."
     ]
     if not exhaustive(found):
-        lines.append(f"Asked again, {least}{percent(chosen)} of the chosen {found.part}s would be the same.")
+        lines.append(
+            f"Asked again, {least}{percent(chosen)} of the chosen {found.part}s would be the same."
+        )
     return lines
 
 
@@ -61,7 +63,11 @@ def exhaustive(found: LocalParts) -> bool:
 def _how(found: LocalParts) -> str:
     n = f"{len(found.there):,}"
     if found.settings.get("all_variants"):
-        made = f"From all {n} variants of the {found.whole}" if len(found.there) > 1 else f"From the {found.whole} itself"
+        made = (
+            f"From all {n} variants of the {found.whole}"
+            if len(found.there) > 1
+            else f"From the {found.whole} itself"
+        )
     elif exhaustive(found):
         made = f"From {n} variants that were given"
     else:

@@ -86,12 +86,14 @@ class TextRule(MaskedRule):
         texts = [X] if isinstance(X, str) else list(X) if isinstance(X, Iterable) else []
         if not all(isinstance(text, str) for text in texts) or not isinstance(X, Iterable):
             raise InputError("the rule is about texts; give a text or a list of texts.")
-        return holding(self.words, texts, self.unit)
+        wanted = Counter(self.words)
+        often = occurrences(list(wanted), texts, self.unit)
+        return np.asarray((often >= np.array(list(wanted.values()), dtype=np.intp)).all(axis=1))
 
     def perturbed(self) -> str:
         units = f"{self.unit}s"
         if self.settings.get("perturb") == "corpus":
-            return f"In half of the places another {self.unit} of the corpus stands for each of the other {units}, which makes texts that nobody wrote."
+            return f"Each of the other {units} is replaced by one of the corpus in half of the perturbed texts, which makes texts that nobody wrote."
         how = "is taken out" if self.mask == "remove" else f"is replaced by {self.mask!r}"
         return f"Each of the other {units} {how} in half of the perturbed texts, which makes texts that nobody wrote."
 
@@ -127,19 +129,18 @@ class ImageRule(MaskedRule):
 
     def perturbed(self) -> str:
         if self.settings.get("perturb") == "corpus":
-            return "In half of the perturbed images another image of the corpus shows at each of the other segments, which makes images that no camera took."
+            return "Each of the other segments shows another image of the corpus in half of the perturbed images, which makes images that no camera took."
         return "Each of the other segments is painted over in half of the perturbed images, which makes images that no camera took."
 
 
-def holding(wanted: Sequence[str], texts: Sequence[str], unit: str) -> BoolArray:
-    """Which texts have all wanted pieces, each as often as it is wanted."""
-    counts = Counter(wanted)
-    if unit == "word":
-        found = [Counter(text[start:end] for start, end in words(text)) for text in texts]
-        holds = [all(own[piece] >= n for piece, n in counts.items()) for own in found]
+def occurrences(pieces: Sequence[str], texts: Sequence[str], unit: str) -> IntArray:
+    """How often each text has each piece, ``(texts, pieces)``: as a word of its own, or wherever its letters occur."""
+    if unit != "word":
+        counts = [[text.count(piece) for piece in pieces] for text in texts]
     else:
-        holds = [all(text.count(piece) >= n for piece, n in counts.items()) for text in texts]
-    return np.array(holds, dtype=np.bool_)
+        found = (Counter(text[start:end] for start, end in words(text)) for text in texts)
+        counts = [[own[piece] for piece in pieces] for own in found]
+    return np.array(counts, dtype=np.intp).reshape(len(texts), len(pieces))
 
 
 def segment_places(segments: IntArray) -> list[str]:

@@ -19,14 +19,17 @@ def masked_rule_findings(rule: MaskedRule) -> list[str]:
     lines = [
         f"{sentence(rule)}.",
         f"The precision is between {percent(low)} and {percent(high)}, from {rule.samples:,} perturbed {rule.whole}s.",
-        coverage_words(rule),
     ]
+    if rule.kept:
+        lines.append(coverage_words(rule))
     if not rule.kept and rule.reached:
         lines.append(
             f"No {rule.part} is needed: {percent(rule.base)} of the perturbed {rule.whole}s get this prediction whatever is left of the {rule.whole}."
         )
     elif rule.kept:
-        lines.append(f"Without any {rule.part} fixed the precision is {percent(rule.base)}; {_steps(rule)}.")
+        lines.append(
+            f"Without any {rule.part} fixed the precision is {percent(rule.base)}; {_steps(rule)}."
+        )
     if not rule.reached:
         wanted = percent(float(rule.settings["precision"]))
         lines.append(f"The precision of {wanted} was not reached: {reason(rule)}.")
@@ -48,6 +51,12 @@ def coverage_words(rule: MaskedRule) -> str:
         f"The coverage is the share of perturbed {rule.whole}s that keep these {rule.part}s; "
         f"of other {rule.whole}s it says nothing."
     )
+
+
+def coverage_note(rule: MaskedRule) -> str:
+    """The coverage in short."""
+    of = "texts of the corpus" if rule.covers == "corpus" else f"perturbed {rule.whole}s"
+    return f"coverage {percent(rule.coverage)} (of {of})"
 
 
 def _steps(rule: MaskedRule) -> str:

@@ -135,8 +135,9 @@ def _with_more_draws(explainer: Explainer, found: Interactions, work: Work) -> I
     if work.run.interrupted:
         raise KeyboardInterrupt
     return dataclasses.replace(
-        found, parts=costs.parts, costs=costs.share, cost_se=costs.se, additive=costs.additive
-    )
+        found, parts=costs.parts, costs=costs.share, cost_se=costs.se, additive=costs.additive,
+        settings={**found.settings, "draws": costs.draws},
+    )  # fmt: skip
 
 
 def _affordable_rows(explainer: Explainer, rows: int) -> int:
@@ -150,7 +151,9 @@ def _how(explainer: Explainer, found: Interactions, names: Sequence[str]) -> lis
     """What was looked at."""
     said = []
     if len(names) > MOST:
-        said.append(f"Looked at are the pairs of the {MOST} most important of {len(names):,} features.")
+        said.append(
+            f"Looked at are the pairs of the {MOST} features that move predictions most, of {len(names):,}."
+        )
     rows, n = int(found.settings["rows"]), len(explainer.data)
     if rows < n:
         said.append(f"The values of pairs rest on {rows:,} of {n:,} rows.")

@@ -186,10 +186,10 @@ def _moves(p: int) -> int:
 
 def _what(explainer: Explainer, found: Decomposition, names: list[str]) -> list[str]:
     said = []
-    n = len(explainer.data.schema.features)
-    if len(names) == MOST < n:
+    varying = sum(feature.distinct > 1 for feature in explainer.data.schema.features)
+    if len(names) < varying:
         said.append(
-            f"Taken apart are the {MOST} most important of {n:,} features; what the others do is left over."
+            f"Taken apart are the {len(names)} features that move predictions most; what the other {varying - len(names):,} do is left over."
         )
     outputs = explainer.predictor.output_names
     if len(outputs) > 1:

@@ -140,7 +140,8 @@ def test_rows_that_crowd_where_equally_likely_values_are_rare_are_told_apart():
     ex = Explainer(lambda X: X.sum(axis=1) ** 0.25, X, progress=False)
     found = ex.decompose(method="anova", order=1)
     (caveat,) = [caveat for caveat in found.caveats if caveat.code == "left-over"]
-    assert found.residual < 0.1 < 0.3 < 1 - found.r2
+    assert found.residual < 0.1
+    assert found.r2 < 0.7
     assert "Over equally likely values only" in caveat.message
     assert "generalized" in caveat.advice
 

@@ -292,6 +292,13 @@ def test_a_feature_that_two_others_give_together_is_mixed_with_these():
     assert caveat.value == pytest.approx(1, abs=1e-6)
 
 
+def test_many_columns_do_not_say_a_part_by_chance():
+    X = np.random.default_rng(0).normal(size=(160, 17))
+    found = decompose(lambda X: X[:, 0] * X[:, 1] + X[:, 2], X)
+    assert found.settings["coefficients"] > 130
+    assert "mixed-effects" not in {caveat.code for caveat in found.caveats}
+
+
 def test_more_rows_allow_more_detail():
     steps = [decompose(lambda X: X["a"] * X["b"], normal(2**k, 0.3)).settings["steps"] for k in (5, 8, 12)]
     assert steps[0] < steps[1] < steps[2]

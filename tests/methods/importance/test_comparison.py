@@ -68,6 +68,16 @@ def test_interactions_are_the_reason_named():
     assert "cancels" not in said.get("x2", "")
 
 
+def test_credit_for_going_together_is_not_called_an_interaction():
+    """The model uses x0 alone; Shapley effects divide its variance with x1, which tells x0."""
+    x, noise = np.random.default_rng(0).normal(size=(2, 400))
+    X = np.column_stack([x, x + 0.3 * noise])
+    both = Explainer(lambda X: X[:, 0], X, x).importance(method=["shapley-effects", "pdp"])
+    (caveat,) = [c for c in both.caveats if c.code == "measures-disagree" and c.feature == "x1"]
+    assert "goes together with x0" in caveat.message
+    assert "interactions" not in caveat.message
+
+
 def test_a_feature_that_moves_predictions_but_does_not_help_is_as_if_overfitted():
     X = np.random.default_rng(4).normal(size=(600, 2))
     ex = Explainer(lambda X: X[:, 0] + X[:, 1], X, X[:, 0])  # the model leans on x1 for nothing

@@ -46,6 +46,7 @@ from pellucid.methods.decomposition.basis import evenly
 from pellucid.methods.decomposition.build import at_rows, build
 from pellucid.methods.decomposition.density import different
 from pellucid.methods.decomposition.local_tables import Lower, Placed, contained, own_part, refined
+from pellucid.methods.decomposition.parts import component
 from pellucid.methods.decomposition.subsets import Subset, subsets
 from pellucid.methods.effects.ale import make_axes
 from pellucid.methods.effects.ale_axis import Axis as StepAxis
@@ -99,7 +100,7 @@ def ale_parts(
     tables |= {subset: _part(run, predictor, data, subset, coarse, fine) for subset in coarse}
     axes = {j: _axis(data, j, fine[j].axis) for j in columns}
     components = [_component(subset, tables[subset], axes) for subset in chosen]
-    components = [_beside_missing(component, data, effects, fine) for component in components]
+    components = [_beside_missing(part, data, effects, fine) for part in components]
     constant = weighted_mean(predictions, data.weights)
     result = build(
         "ale", predictor, data, run,
@@ -188,12 +189,7 @@ def _component(subset: Subset, table: FloatArray, axes: Mapping[int, Axis]) -> C
     for d, axis in enumerate(some):
         pad = [(0, int(axis.missing) if e == d else 0) for e in range(table.ndim)]
         table = np.pad(np.take(table, np.arange(axis.present), axis=d), pad)
-    return Component(
-        features=tuple(axis.name for axis in some),
-        axes=some,
-        table=table,
-        variance=np.zeros(table.shape[-1]),
-    )
+    return component(some, table)
 
 
 def _beside_missing(

@@ -80,7 +80,7 @@ def _variances(
     judged = draw(data, _JUDGED, run, 2)
     f = run.predict(predictor, judged)
     rest = f - constant
-    first, second = (sum(at_rows(part, judged) for part in half) for half in both)
+    first, second = (sum((at_rows(part, judged) for part in half), np.zeros(f.shape)) for half in both)
     parts, se = np.zeros((2, len(components), len(constant)))
     for k, (part, a, b, measured) in enumerate(zip(components, *both, measures.values(), strict=True)):
         rest = rest - at_rows(part, judged)

@@ -44,6 +44,7 @@ from pellucid.methods.decomposition.basis import Basis, make_basis
 from pellucid.methods.decomposition.build import Variances, at_rows, build, variances_at
 from pellucid.methods.decomposition.density import Density, different, points_of
 from pellucid.methods.decomposition.least_squares import Design, Fit, fit, inner_products
+from pellucid.methods.decomposition.parts import component
 from pellucid.methods.decomposition.purify import concurvity, purified
 from pellucid.methods.decomposition.subsets import subsets
 from pellucid.models import Predictor
@@ -102,7 +103,7 @@ def generalized(
     )  # fmt: skip
     caveats = generalized_caveats(
         predictor, given, run,
-        found=result, columns=columns, rows=rows, parameters=1.0 + found.parameters, mixing=lambda k: concurvity(found, design.subsets[k]),
+        found=result, columns=columns, rows=rows, parameters=1.0 + found.parameters, mixing=lambda k: concurvity(found, design.subsets[k], rows),
     )  # fmt: skip
     return replace(result, caveats=caveats, cost=run.cost())
 
@@ -152,12 +153,7 @@ def _component(
         if axes[j].missing and not (basis.left == len(basis.places) - 1).any():
             np.moveaxis(table, d, 0)[-1] = 0.0
     some = tuple(axes[j] for j in subset)
-    return Component(
-        features=tuple(axis.name for axis in some),
-        axes=some,
-        table=table,
-        variance=np.zeros(table.shape[-1]),
-    )
+    return component(some, table)
 
 
 def _sampled_variances(
@@ -169,8 +165,8 @@ def _sampled_variances(
     varies = found.total > 0
     total = np.where(varies, found.total, 1.0)
     se = np.zeros(found.parts.shape)
-    for k, component in enumerate(components):
-        deviation = np.square(at_rows(component, points)) - found.parts[k] / total * spread
+    for k, part in enumerate(components):
+        deviation = np.square(at_rows(part, points)) - found.parts[k] / total * spread
         se[k] = np.where(varies, deviation.std(axis=0) / np.sqrt(len(f)) / total, 0.0)
     return replace(found, se=se)
 
@@ -179,7 +175,7 @@ def _checks(found: Fit, components: Sequence[Component], points: Data, f: FloatA
     """Means and hierarchical orthogonality, measured anew at the points from the finished tables."""
     share, design = points.weights / points.weights.sum(), found.design
     sd = np.sqrt(share @ np.square(f - weighted_mean(f, points.weights)))
-    parts = np.stack([at_rows(component, points) for component in components], axis=1)
+    parts = np.stack([at_rows(part, points) for part in components], axis=1)
     parts = np.divide(parts, sd, out=np.zeros_like(parts), where=sd > 1e-12 * np.abs(f).max(axis=0))
     inner = np.abs(inner_products(design, parts.reshape(len(f), -1), share)).reshape(
         design.width, len(components), -1

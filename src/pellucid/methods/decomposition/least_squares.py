@@ -40,10 +40,13 @@ class Design:
         """The columns of every part, in the order of ``subsets``."""
         where, start = {}, 1
         for subset in self.subsets:
-            size = int(np.prod([self.bases[j].steps[len(subset) - 1].shape[1] for j in subset]))
-            where[subset] = slice(start, start + size)
-            start += size
+            where[subset] = slice(start, start + self.size(subset))
+            start += self.size(subset)
         return where
+
+    def size(self, subset: Subset) -> int:
+        """Number of columns of a part."""
+        return int(np.prod([self.bases[j].steps[len(subset) - 1].shape[1] for j in subset]))
 
     @property
     def width(self) -> int:

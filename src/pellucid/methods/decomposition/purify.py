@@ -36,7 +36,7 @@ def purified(fit: Fit) -> tuple[FloatArray, dict[Subset, FloatArray]]:
         tables[subset] = design.table(subset, coefficients[own]) - moved[0]
         start = 1
         for v in below:
-            size = design.columns[v].stop - design.columns[v].start
+            size = design.size(v)
             part = design.table(v, moved[start : start + size])
             tables[subset] -= np.expand_dims(part, tuple(d for d, j in enumerate(subset) if j not in v))
             start += size
@@ -56,11 +56,12 @@ def _solve(gram: FloatArray, right: FloatArray) -> FloatArray:
     return np.asarray(found + inverse @ (right - gram @ found))
 
 
-def concurvity(fit: Fit, subset: Subset) -> float:
+def concurvity(fit: Fit, subset: Subset, rows: int) -> float:
     """The share of a part's variance, beyond what its own features can say in fewer, that parts of other features can say.
 
     Near one, the points do not tell what a movement belongs to (Hastie and Tibshirani 1990): these features, another one, or
-    others together, as the year and the month give the day to within a few weeks.
+    others together, as the year and the month give the day to within a few weeks. What as many columns say of so many different
+    ``rows`` by chance is taken off, as in an adjusted R2.
     """
     own, every = set(subset), fit.design.subsets
     fewer = [v for v in every if set(v) < own]
@@ -68,7 +69,12 @@ def concurvity(fit: Fit, subset: Subset) -> float:
     alone = _unsaid(fit, subset, fewer)
     if not alone > 0:
         return 0.0
-    return float(np.clip(1.0 - _unsaid(fit, subset, [*fewer, *foreign]) / alone, 0.0, 1.0))
+    used = [sum(fit.design.size(v) for v in parts) for parts in (fewer, foreign)]
+    free = rows - 1 - used[0]
+    if free <= used[1]:
+        return 0.0
+    unsaid = _unsaid(fit, subset, [*fewer, *foreign]) * free / (free - used[1])
+    return float(np.clip(1.0 - unsaid / alone, 0.0, 1.0))
 
 
 def _unsaid(fit: Fit, subset: Subset, others: Sequence[Subset]) -> float:

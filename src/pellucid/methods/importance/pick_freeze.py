@@ -10,7 +10,8 @@ Estimator. With A and B two independent sets of N points and C_i the points of A
 
 each corrected by a control variate (see `control_variate`). A and B are scrambled Sobol points, which fill the cube more
 evenly than random ones. Several independent scramblings give independent estimates, whose spread gives standard errors;
-the control variate of each half of them is fitted on the other half.
+the control variate of each half of them is fitted on the other half, and used (whole, or its main effects only) if what
+is averaged varies less with it.
 
 Cost. scramblings x N x (players + 2) model rows.
 """
@@ -246,14 +247,10 @@ class _Control:
         return float(variance), self.first + alone.mean(axis=1), self.total + total.mean(axis=1)
 
     def noise(self, f: FloatArray) -> float:
-        """The variance of what is averaged, and by how much the exact parts miss those at the points (rare large values)."""
+        """The variance of what is averaged with its help, over all points: less than without it, or it is none."""
         of_f = _terms(np.concatenate(list(f), axis=1) - f.mean())
         of_g = _terms(np.concatenate(list(self.values), axis=1))
-        found = 0.0
-        for mine, its, exact in zip(of_f, of_g, (self.first, self.total), strict=True):
-            missed = np.square(its.mean(axis=1) - exact) * its.shape[1]
-            found += float((mine - its).var(axis=1).sum() + missed.sum())
-        return found
+        return float(sum((mine - its).var(axis=1).sum() for mine, its in zip(of_f, of_g, strict=True)))
 
     def explained(self, f: FloatArray) -> float:
         """The share of the model's variance that it has, at the points."""

@@ -158,9 +158,10 @@ def leave_one_out(blocks: int) -> FloatArray:
 
 
 def jackknife(parts: FloatArray) -> FloatArray:
-    """Standard errors of statistics known without each block ``(blocks, ...)``."""
-    b = len(parts)
-    return np.asarray(np.sqrt((b - 1) / b * np.square(parts - parts.mean(axis=0)).sum(axis=0)))
+    """Standard errors of statistics known without each block ``(blocks, ...)``; rounding is none."""
+    b, mean = len(parts), parts.mean(axis=0)
+    squares = (b - 1) / b * np.square(parts - mean).sum(axis=0)
+    return np.where(squares > np.square(1e-12 * mean), np.sqrt(squares), 0.0)
 
 
 def _positive(mass: FloatArray) -> FloatArray:

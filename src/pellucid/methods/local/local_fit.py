@@ -21,13 +21,14 @@ from pellucid.methods.local.neighbourhood import BLOCKS
 from pellucid.methods.local.options import Options
 from pellucid.methods.local.stability import agreement, common, selection
 from pellucid.methods.local.validity import WITHIN, radius_of
-from pellucid.methods.local.weighting import default_width, effective
+from pellucid.methods.local.weighting import default_width, effective, kernels
 from pellucid.methods.local.width import Sweep, candidates, near_weights, sweep
 
 _AS_GOOD = (
     0.01  # of the score: of widths this close to the best the widest is taken, which rests on most samples
 )
 _NEAREST = 25
+_TINY = 1e-200
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,24 +84,23 @@ def fit_row(
     auto = options.width == "auto" and fixed is None
     wanted = fixed or (default if isinstance(options.width, str) else float(options.width))
     widths = candidates(task.distance, weigh, k, wanted) if compare or auto else np.array([wanted])
-    kernels = np.stack([weigh(task.distance, float(width)) for width in widths])
+    found = kernels(weigh, task.distance, widths)
     # Of a width that lets nothing count, the nearest samples are left.
-    largest = kernels.max(axis=1, keepdims=True)
+    largest = found.max(axis=1, keepdims=True)
     nearest = (task.distance == task.distance.min()).astype(np.float64)
-    kernels = np.where(
-        largest > 0, kernels / np.where(largest > 1e-200, 1.0, np.maximum(largest, 1e-300)), nearest
+    counts = np.where(
+        largest > 0, found / np.where(largest > _TINY, 1.0, np.maximum(largest, 1e-300)), nearest
     )
-    shifted = task.answers - task.prediction
-    sizes = np.array([effective(line) for line in kernels])
-    weights = np.concatenate([kernels, near_weights(kernels, sizes)[None]])
+    sizes, shifted = effective(counts), task.answers - task.prediction
+    weights = np.concatenate([counts, near_weights(counts, sizes, task.distance)[None]])
     blocks = block_moments(task.columns, shifted, weights, BLOCKS)
     lasso = options.model == "lasso"
-    found = sweep(blocks, widths, sizes, repeats, p, k, options.how, penalty=options.penalty, lasso=lasso)
-    at = _best(found) if auto else int(np.argmin(np.abs(widths - wanted)))
+    swept = sweep(blocks, widths, sizes, repeats, p, k, options.how, penalty=options.penalty, lasso=lasso)
+    at = _best(swept) if auto else int(np.argmin(np.abs(widths - wanted)))
     whole = combined(blocks[at], np.ones((1, BLOCKS)), p)
     main = fit(whole, k, options.how, penalty=options.penalty, lasso=lasso)
     if options.model in ("logistic", "tree"):
-        return _other(task, options, repeats, kernels[at], main.chosen[0], found, at)
+        return _other(task, options, repeats, counts[at], main.chosen[0], swept, at)
     without = fit(
         combined(blocks[at], leave_one_out(BLOCKS), p), k, options.how, penalty=options.penalty,
         lasso=lasso, chosen=None if lasso else main.chosen[0],
@@ -110,10 +110,10 @@ def fit_row(
         main.weights[0],
         task.columns.mean(axis=0)[:, None],
     )
-    luck = found.selection[at], found.stability[at], found.agreement[at]
+    luck = swept.selection[at], swept.stability[at], swept.agreement[at]
     return _finished(
-        task, found, at, main.chosen[0], beta, jackknife(without.weights), -beta * centre, -without.weights * centre,
-        level + (beta * centre).sum(axis=0), lambda z: level + z @ beta, found.fidelity[at], luck,
+        task, swept, at, main.chosen[0], beta, jackknife(without.weights), -beta * centre, -without.weights * centre,
+        level + (beta * centre).sum(axis=0), lambda z: level + z @ beta, swept.fidelity[at], luck,
     )  # fmt: skip
 
 

@@ -167,7 +167,8 @@ def image_lime(
     names = tuple(f"segment {k + 1}" for k in range(game.players))
     change = np.square(image.astype(np.float64) - painted.astype(np.float64))
     change = change if image.ndim == 2 else change.sum(axis=2)
-    fields = _local(game, names, effort, np.bincount(labels.ravel(), change.ravel()), run)
+    changes = np.bincount(labels.ravel(), change.ravel()).astype(np.float64)
+    fields = _local(game, names, effort, changes, run)
     chosen = absent_name(absent, image)
     settings = {
         "method": "lime", "segmenter": segmenter if isinstance(segmenter, str) else "given", "segments": game.players,
@@ -208,16 +209,13 @@ class Variants:
 
     def shown(self) -> tuple[BoolArray, FloatArray]:
         """Each variant and its answer once, as drawn."""
-        there, answers = (part[:1] if self.listed else part for part in (self.there, self.answers))
-        return there.reshape(self.n, -1), answers.reshape(self.n, -1)
+        once = slice(1 if self.listed else BLOCKS)
+        return self.there[once].reshape(self.n, -1), self.answers[once].reshape(self.n, -1)
 
     def joined(self, other: Variants) -> Variants:
         """With further draws, block by block."""
-        parts = [
-            np.concatenate(pair, axis=1)
-            for pair in ((self.there, other.there), (self.answers, other.answers))
-        ]
-        return replace(self, there=parts[0], answers=parts[1])
+        there = np.concatenate([self.there, other.there], axis=1)
+        return replace(self, there=there, answers=np.concatenate([self.answers, other.answers], axis=1))
 
 
 def _variants(game: MaskedGame, known: Remembered, effort: LimeEffort, run: Run) -> Variants:
@@ -236,8 +234,9 @@ def _variants(game: MaskedGame, known: Remembered, effort: LimeEffort, run: Run)
 
 def _listed(there: BoolArray, known: Remembered) -> Variants:
     answers = known.worth(there)
-    blocks = (np.broadcast_to(part, (BLOCKS, *part.shape)) for part in (there, answers))
-    return Variants(*blocks, listed=True)
+    return Variants(
+        np.broadcast_to(there, (BLOCKS, *there.shape)), np.broadcast_to(answers, (BLOCKS, *answers.shape)), listed=True
+    )  # fmt: skip
 
 
 def _drawn(
@@ -325,11 +324,11 @@ def _fitted(
     few = -(
         -_ROWS // (BLOCKS * variants.there.shape[1])
     )  # the fit wants some rows, however few variants there are
-    there, answers = (np.repeat(part, few, axis=1) for part in (variants.there, variants.answers))
+    there, answers = np.repeat(variants.there, few, axis=1), np.repeat(variants.answers, few, axis=1)
     rows = BLOCKS * there.shape[1]
     flat = there.reshape(rows, p)
     columns = np.zeros((rows, max(p, 1)))  # a thing without parts has one that never changes
-    columns[:, :p] = flat - 1.0
+    columns[:, :p] = flat.astype(np.float64) - 1.0
     copies = BLOCKS * few if variants.listed else few
     distance = distances(flat[:, active], change[active], effort)
     kernel: Kernel = effort.kernel if callable(effort.kernel) else _KERNELS[effort.kernel]
@@ -349,8 +348,8 @@ def distances(there: BoolArray, change: FloatArray, effort: LimeEffort) -> Float
     if not there.shape[1]:
         return np.zeros(len(there))
     share = 1.0 - there.mean(axis=1)
-    if effort.kernel == "share":
-        return share
+    if effort.kernel == "share":  # of a single part the variant without it would count nothing
+        return share / 2 if there.shape[1] == 1 else share
     if effort.distance == "cosine":
         return np.asarray(1.0 - np.sqrt(1.0 - share))
     total = float(change.sum())

@@ -12,11 +12,11 @@ with one of the distances
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from pellucid.arrays import FloatArray, effective_size
+from pellucid.arrays import FloatArray
 
 Distance = Literal["euclidean", "gower", "cosine"]
 DISTANCES = ("euclidean", "gower", "cosine")
@@ -40,15 +40,25 @@ def distances(apart: FloatArray, distance: Distance, *, place: FloatArray, span:
     return np.maximum(1.0 - cosine, 0.0)
 
 
-def exponential(distance: FloatArray, width: float) -> FloatArray:
+def exponential(distance: FloatArray, width: Any) -> FloatArray:
     """exp(-D^2 / width^2)."""
     return np.asarray(np.exp(-np.square(distance / width)))
 
 
-def effective(weights: FloatArray) -> float:
-    """How many samples weights stand for, also where all of them are very small."""
-    largest = float(weights.max(initial=0.0))
-    return effective_size(weights / largest) if largest > 0 else 0.0
+def kernels(kernel: Kernel, distance: FloatArray, widths: FloatArray) -> FloatArray:
+    """The weights ``(widths, samples)``."""
+    if kernel is exponential:
+        return exponential(distance, widths[:, None])
+    return np.stack([np.asarray(kernel(distance, float(width)), dtype=np.float64) for width in widths])
+
+
+def effective(weights: FloatArray) -> FloatArray:
+    """How many samples lines of weights ``(widths, samples)`` stand for, also where all of them are very small."""
+    largest = weights.max(axis=1, initial=0.0)
+    scaled = weights / np.where(largest > 0, largest, 1.0)[:, None]
+    return np.asarray(
+        np.square(scaled.sum(axis=1)) / np.maximum(np.einsum("wi,wi->w", scaled, scaled), 1e-300)
+    )
 
 
 def default_width(distance: FloatArray, columns: int, kind: Distance) -> float:

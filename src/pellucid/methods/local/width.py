@@ -8,11 +8,11 @@ width of a grid, from one that leaves hardly enough samples to one that lets nea
 
 - *near*: the weighted R2 of its local model on the samples nearest to the row, which it was not fitted to (folds of blocks).
   The nearest samples are the same for all widths, those that the narrowest kernel with an effective size of 200
-  samples (or of a tenth of them) weighs: a wide kernel is judged by how well it does near the row, not by how well
+  samples (or of a tenth of them), a fifth of which differ from the row, weighs: a wide kernel is judged by how well it does near the row, not by how well
   it describes what it looks at;
 - *stability*: `agreement` of repeats (see `stability`).
 
-The chosen width is the narrowest whose product of the two is within 0.02 of the largest: it is the most about the row. Nothing of
+The chosen width is the narrowest whose product of the two is within 0.01 of the largest: it is the most about the row. Nothing of
 this costs model rows.
 """
 
@@ -22,17 +22,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pellucid.arrays import FloatArray
+from pellucid.arrays import BoolArray, FloatArray
 from pellucid.methods.local.fitting import Moments, combined, fit, fold_counts
 from pellucid.methods.local.selection import Select
 from pellucid.methods.local.stability import agreement, common, selection
-from pellucid.methods.local.weighting import Kernel, effective
+from pellucid.methods.local.weighting import Kernel, effective, kernels
 
 TRIED = 9
 _FINE = 24
 _EVERY = 5
 _LEAST, _LEAST_PER_COLUMN = 30.0, 3.0  # effective samples behind the narrowest width
 _NEAR = 200.0
+_DIFFERENT = 0.2  # of the weight, on samples that are not just like the row
 _NARROWEST, _WIDEST = 0.02, 2.0  # of the root mean square distance
 _SAME = 1e-9  # of the spread of the answers: an R2 of nothing
 
@@ -68,7 +69,8 @@ def candidates(distance: FloatArray, kernel: Kernel, k: int, extra: float) -> Fl
         return np.array([extra])
     fine = np.geomspace(_NARROWEST * typical, _WIDEST * typical, _FINE)
     some = distance[::_EVERY]  # to know roughly how many samples count, a part of them is enough
-    sizes = _EVERY * np.array([effective(kernel(some, width)) for width in fine])
+    tried = kernels(kernel, some, fine)
+    sizes = np.where(_sees(tried, some), _EVERY * effective(tried), 0.0)
     enough = fine[sizes >= max(_LEAST, _LEAST_PER_COLUMN * (k + 1))]
     if not enough.size:
         enough = fine[-1:]
@@ -76,10 +78,16 @@ def candidates(distance: FloatArray, kernel: Kernel, k: int, extra: float) -> Fl
     return np.unique(np.append(spaced, extra))
 
 
-def near_weights(kernels: FloatArray, sizes: FloatArray) -> FloatArray:
+def near_weights(weights: FloatArray, sizes: FloatArray, distance: FloatArray) -> FloatArray:
     """The weights that say which samples are near: those of the narrowest width with enough samples."""
-    enough = np.flatnonzero(sizes >= min(_NEAR, kernels.shape[1] / 10))
-    return kernels[enough[0] if enough.size else -1]
+    enough = np.flatnonzero((sizes >= min(_NEAR, weights.shape[1] / 10)) & _sees(weights, distance))
+    return weights[enough[0] if enough.size else -1]
+
+
+def _sees(weights: FloatArray, distance: FloatArray) -> BoolArray:
+    """Whether samples that differ from the row count: with categories and bins many can be just like it."""
+    total = weights.sum(axis=1)
+    return np.asarray(weights @ (distance > 0) >= _DIFFERENT * np.where(total > 0, total, np.inf))
 
 
 def sweep(

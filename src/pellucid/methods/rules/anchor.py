@@ -98,6 +98,7 @@ def anchor(
     perturbations = [_perturbation(place, space, i, perturb, run) for i, space in enumerate(spaces)]
     for space, own in zip(spaces, perturbations, strict=True):
         space.paired = own.paired
+        own.prepare()
     searches = [Search(space, goal, place.base(i)) for i, space in enumerate(spaces)]
     answers = Answers(predictor, data, place.same, run, budget)
     if place.full is not None:

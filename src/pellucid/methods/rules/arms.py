@@ -22,13 +22,14 @@ from pellucid.arrays import BoolArray, FloatArray, IntArray
 class Wants:
     """Draws asked for: of rule ``bits[i]`` those numbered ``start[i]`` to ``stop[i]`` in an episode.
 
-    Episodes do not share draws.
+    Episodes do not share draws. ``whole``: not draws, but once every row that a draw could give (see `Space.enumerable`).
     """
 
     episode: int
     bits: BoolArray
     start: IntArray
     stop: IntArray
+    whole: bool = False
 
 
 T = TypeVar("T")
@@ -36,13 +37,14 @@ Asking = Generator[Wants, list[BoolArray], T]
 
 
 class Arms:
-    """Rules of one episode with the draws made for each so far."""
+    """Rules of one episode with the draws made for each so far; ``exact`` holds what is known without chance, else NaN."""
 
     def __init__(self, bits: BoolArray, coverage: FloatArray, episode: int, *, paired: bool = True) -> None:
         self.bits, self.coverage, self.episode, self.paired = bits, coverage, episode, paired
         self.n = np.zeros(len(bits), dtype=np.intp)
         self.hits = np.zeros(len(bits), dtype=np.intp)
         self.ended = np.zeros(len(bits), dtype=np.bool_)
+        self.exact = np.full(len(bits), np.nan)
         self._same = np.zeros((len(bits), 64), dtype=np.bool_)
 
     def __len__(self) -> int:
@@ -51,7 +53,7 @@ class Arms:
     @property
     def mean(self) -> FloatArray:
         """Share of draws with the same prediction; 0 without draws."""
-        return np.asarray(self.hits / np.maximum(self.n, 1))
+        return np.where(np.isnan(self.exact), self.hits / np.maximum(self.n, 1), self.exact)
 
     def same(self, arm: int) -> BoolArray:
         """Draw by draw, whether the prediction was the same."""
@@ -72,6 +74,14 @@ class Arms:
             self.hits[arm] += int(same.sum())
             self.ended[arm] = self.n[arm] < goal  # fewer than wanted: there are no others
         return True
+
+    def enumerate(self, which: IntArray, shares: FloatArray) -> Asking[None]:
+        """The exact precision of some arms: each row counts with its share."""
+        if len(which):
+            none = np.zeros(len(which), dtype=np.intp)
+            found = yield Wants(self.episode, self.bits[which], none, none, whole=True)
+            self.exact[which] = [float(shares[same].sum()) for same in found]
+            self.ended[which] = True
 
     def _make_room(self, size: int) -> None:
         room = self._same.shape[1]

@@ -5,13 +5,14 @@ probability 1 - delta the mean of every chosen arm is above that of every other 
 
 Estimator. J are the m arms with the greatest means so far; at the level `bounds.exploration` an arm u outside J may be
 better than an arm l in J by at most upper(u) - lower(l), their gap. Stop when no gap is above epsilon; else draw for
-those l whose gap is, and for the u with the greatest gap to each of them. (The reference draws for one l and one u at a time.)
+those l whose gap is, and for the quarter of the u with the greatest gaps. (The reference draws for one l and one u at a time;
+more of them at once means fewer calls of the model.)
 
 Here the arms share their draws, so the difference of two arms is also bounded by the draws in which they differ: with
 shares q of draws in which only one of them is right and r of these in favour of u, mean(u) - mean(l) = q (2r - 1) is at
 most upper(q) (2 upper(r) - 1). The smaller bound counts; each gets half of delta.
 
-``most`` draws of an arm are the end in any case: to tell arms apart that hardly differ takes thousands of draws, and the
+``most`` draws are the end in any case: to tell arms apart that hardly differ takes thousands of draws, and the
 choice only says which rules to extend. What is said about the rule that is returned does not depend on it.
 """
 
@@ -21,7 +22,8 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.methods.rules.arms import Arms, Asking
-from pellucid.methods.rules.bounds import exploration, lower, upper
+from pellucid.methods.rules.bounds import exploration, upper
+from pellucid.methods.rules.certify import interval
 
 
 def best_arms(
@@ -35,26 +37,22 @@ def best_arms(
     most: int | None = None,
 ) -> Asking[IntArray]:
     """The ``m`` arms with the greatest means among those ``allowed``, best first."""
-    t = 0
-    while len(allowed) > m:
+    t, start = 0, int(arms.n.sum())
+    while len(allowed) > m and (most is None or arms.n.sum() - start < most):
         t += 1
         inside, outside = _split(arms, allowed, m)
         gap = gaps(arms, inside, outside, exploration(t, len(allowed), delta / 2))
         which = _disputed(gap >= epsilon, gap, inside, outside)
-        if most is not None:
-            which = which[arms.n[which] < most]
-        limit = np.iinfo(np.intp).max if most is None else most
-        goal = np.minimum(np.maximum(2 * arms.n[which], batch), limit)
-        if not (yield from arms.draw(which, goal)):
+        if not (yield from arms.draw(which, np.maximum(2 * arms.n[which], batch))):
             break
     return _split(arms, allowed, m)[0]
 
 
 def _disputed(open_: BoolArray, gap: FloatArray, inside: IntArray, outside: IntArray) -> IntArray:
-    """Arms inside with an open gap, and for each of them the arm outside with the greatest."""
-    rows = np.flatnonzero(open_.any(axis=1))
-    rivals = np.unique(gap[rows].argmax(axis=1)) if len(rows) else rows
-    return np.append(inside[rows], outside[rivals])
+    """Arms inside with an open gap, and of the arms outside that have one the quarter with the greatest."""
+    rivals = np.flatnonzero(open_.any(axis=0))
+    worst = rivals[np.argsort(-gap[:, rivals].max(axis=0), kind="stable")]
+    return np.append(inside[open_.any(axis=1)], outside[worst[: -(-len(worst) // 4)]])
 
 
 def _split(arms: Arms, allowed: IntArray, m: int) -> tuple[IntArray, IntArray]:
@@ -65,10 +63,10 @@ def _split(arms: Arms, allowed: IntArray, m: int) -> tuple[IntArray, IntArray]:
 
 def gaps(arms: Arms, inside: IntArray, outside: IntArray, level: float) -> FloatArray:
     """By how much an arm outside (columns) may be better than one inside (rows)."""
-    n = np.maximum(arms.n, 1)
-    low = lower(arms.mean[inside], level / n[inside])
-    high = upper(arms.mean[outside], level / n[outside])
-    gap = np.where(arms.n[outside] > 0, high, 1.0) - np.where(arms.n[inside] > 0, low, 0.0)[:, None]
+    low, _ = interval(arms, inside, level)
+    _, high = interval(arms, outside, level)
+    known = (arms.n > 0) | ~np.isnan(arms.exact)
+    gap = np.where(known[outside], high, 1.0) - np.where(known[inside], low, 0.0)[:, None]
     return np.minimum(gap, _paired(arms, inside, outside, level)) if arms.paired else gap
 
 

@@ -45,26 +45,16 @@ def lower(p: Any, level: Any) -> FloatArray:
 
 def _farthest(p: Any, level: Any, end: float) -> FloatArray:
     """Bisection between ``p``, which is near enough, and the end of the scale; errs towards the end."""
-    near, level = np.broadcast_arrays(np.asarray(p, dtype=np.float64), np.asarray(level, dtype=np.float64))
-    share, near = near, near.copy()
-    far = np.full(near.shape, end)
-    # d(p, q) = c - p log q - (1 - p) log(1 - q); at the very ends one term is 0 * log 0, never infinite.
-    constant = _plogp(share) + _plogp(1 - share) - level
+    p, level = np.broadcast_arrays(np.asarray(p, dtype=np.float64), np.asarray(level, dtype=np.float64))
+    rest, near, far = 1 - p, p, np.full(p.shape, end)
+    # d(p, q) = p log p + (1-p) log(1-p) - p log q - (1-p) log(1-q): what does not depend on q is taken out of the loop.
     with np.errstate(divide="ignore", invalid="ignore"):
+        constant = np.where(p > 0, p * np.log(p), 0.0) + np.where(rest > 0, rest * np.log(rest), 0.0) - level
         for _ in range(_HALVINGS):
             middle = (near + far) / 2
-            inside = constant <= _times_log(share, middle) + _times_log(1 - share, 1 - middle)
+            inside = constant <= p * np.log(middle) + rest * np.log1p(-middle)
             near, far = np.where(inside, middle, near), np.where(inside, far, middle)
-    return np.asarray(np.where(divergence(share, end) <= level, end, far))
-
-
-def _plogp(p: FloatArray) -> FloatArray:
-    return _times_log(p, p)
-
-
-def _times_log(weight: FloatArray, x: FloatArray) -> FloatArray:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(weight > 0, weight * np.log(x), 0.0))
+    return np.asarray(np.where(divergence(p, end) <= level, end, far))
 
 
 def exploration(t: int, arms: int, delta: float) -> float:

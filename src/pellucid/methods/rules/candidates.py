@@ -20,13 +20,19 @@ Rule = tuple[int, ...]  # predicates in the order in which they were added
 class Space(ABC):
     """Predicates, which owner each belongs to, and what share of the data a rule covers.
 
-    ``paired``: whether draw number k is the same row for all rules of an episode.
+    ``paired``: whether draw number k is the same row for all rules of an episode. ``shares``: how likely each row is, where
+    the rows that a draw can give are so few that they may be gone through one by one.
     """
 
     paired = True
 
     def __init__(self, owner: list[int], levels: list[list[int]]) -> None:
         self.owner, self.levels = owner, levels
+        self.shares = np.empty(0)
+
+    def enumerable(self, bits: BoolArray) -> BoolArray:
+        """For which rules a draw is one of as many rows as there are ``shares``."""
+        return np.zeros(len(bits), dtype=np.bool_)
 
     @abstractmethod
     def coverage(self, bits: BoolArray) -> FloatArray:

@@ -5,7 +5,8 @@ predicts the same for a perturbed row which obeys the rule, is at least tau, wit
 
 Estimator. Look after ``batch``, twice, four times as many draws. A rule is accepted when the share of draws with the same
 prediction is at least tau and its lower bound at least tau - epsilon, refused when the share is below tau and
-its upper bound below tau plus a tolerance, and else drawn for until the next look. The bounds' errors add up to delta
+its upper bound below tau plus a tolerance, and else drawn for until the next look. Where draws would be as many as the rows
+they can give, these are gone through instead, and the precision is exact. The bounds' errors add up to delta
 over all looks, all rules of an episode and all episodes (`bounds.spent`), and an episode has draws of its own, so
 which rules are looked at does not depend on the draws by which they are judged. Hence a rule that is
 returned has a true precision below tau - epsilon with probability at most delta.
@@ -17,9 +18,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pellucid.arrays import BoolArray, FloatArray
+from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.methods.rules.arms import Arms, Asking
 from pellucid.methods.rules.bounds import lower, spent, upper
+from pellucid.methods.rules.candidates import Space
+
+_ROUNDING = 1e-12  # of a precision that is a sum of shares
 
 
 @dataclass(frozen=True)
@@ -37,8 +41,8 @@ class Goal:
 
     @property
     def patience(self) -> int:
-        """Draws after which two rules that hardly differ are no longer told apart."""
-        return 16 * self.batch
+        """Draws in a round after which rules that hardly differ are no longer told apart."""
+        return 32 * self.batch
 
     @property
     def above(self) -> float:
@@ -56,21 +60,31 @@ class Verdicts:
     high: FloatArray
 
 
-def certify(arms: Arms, goal: Goal) -> Asking[Verdicts]:
+def certify(arms: Arms, goal: Goal, space: Space) -> Asking[Verdicts]:
     """Judge every arm, except those that cover no more rows than an arm which is accepted already."""
     accepted, refused = np.zeros(len(arms), dtype=np.bool_), np.zeros(len(arms), dtype=np.bool_)
     low, high = np.zeros(len(arms)), np.ones(len(arms))
     open_, look = np.ones(len(arms), dtype=np.bool_), 0
+    countable = space.enumerable(arms.bits)
     while open_.any():
-        which = np.flatnonzero(open_)
-        yield from arms.draw(which, np.full(len(which), goal.batch * 2**look))
+        which, draws = np.flatnonzero(open_), goal.batch * 2**look
+        if draws >= len(space.shares) and countable[which].any():
+            yield from arms.enumerate(which[countable[which]], space.shares)
+        yield from arms.draw(which, np.full(len(which), draws))
         look += 1
         level = spent(arms.episode, len(arms), look, goal.delta)
-        share, n = arms.mean[which], np.maximum(arms.n[which], 1)
-        low[which], high[which] = lower(share, level / n), upper(share, level / n)
-        reached = arms.n[which] > 0
-        accepted[which] = reached & (share >= goal.tau) & (low[which] >= goal.tau - goal.epsilon)
+        low[which], high[which] = interval(arms, which, level)
+        share, reached = arms.mean[which], (arms.n[which] > 0) | ~np.isnan(arms.exact[which])
+        accepted[which] = reached & (share >= goal.tau - _ROUNDING) & (low[which] >= goal.tau - goal.epsilon)
         refused[which] = ~accepted[which] & (share < goal.tau) & (high[which] < goal.tau + goal.above)
         open_ &= ~(accepted | refused | arms.ended)
         open_ &= arms.coverage > arms.coverage[accepted].max(initial=-1.0)
     return Verdicts(accepted, refused, low, high)
+
+
+def interval(arms: Arms, which: IntArray, level: float) -> tuple[FloatArray, FloatArray]:
+    """Bounds of the precisions of some arms; an exact precision is its own bounds."""
+    share, n = arms.mean[which], np.maximum(arms.n[which], 1)
+    chance = np.isnan(arms.exact[which])
+    low, high = lower(share, level / n), upper(share, level / n)
+    return np.where(chance, low, share), np.where(chance, high, share)

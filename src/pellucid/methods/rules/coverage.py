@@ -6,7 +6,7 @@ every row obeys says nothing and is left out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +46,7 @@ class TableSpace(Space):
         self.row, self.names = row, tuple(players)
         self._share = data.weights / data.weights.sum()
         self._refine = refine
+        self.single: Callable[[int], bool] = lambda q: False  # noqa: ARG005  until a perturbation knows better
         self.predicates: list[Predicate] = []
         cells = [
             {j: first_cell(data, j, float(codes[j]), wanted.get(j)) for j in members}
@@ -70,6 +71,12 @@ class TableSpace(Space):
                 self.owner.append(predicate.player)
             places.append(self.predicates.index(predicate))
         self.levels.append(places)
+
+    def enumerable(self, bits: BoolArray) -> BoolArray:
+        """Rules whose predicates can each be put right in one way only: a draw is then a row of the data, changed."""
+        if not len(self.shares):
+            return super().enumerable(bits)
+        return ~bits[:, [not self.single(q) for q in range(bits.shape[1])]].any(axis=1)
 
     def finer(self) -> bool:
         """Halve the intervals; False where single values are reached already, or the intervals are the caller's own."""

@@ -83,11 +83,15 @@ class AnchorEffort:
         for name in ("precision", "delta", "epsilon"):
             value = getattr(self, name)
             if not _number(value) or not 0 < value <= 1 or (name != "precision" and value == 1):
-                raise InputError(f"{name}={value!r}: give a number between 0 and 1, such as 0.05 (precision 0.95).")
+                raise InputError(
+                    f"{name}={value!r}: give a number between 0 and 1, such as 0.05 (precision 0.95)."
+                )
         for name in ("beams", "batch", "max_conditions", "budget", "empty_evaluations"):
             value = getattr(self, name)
             optional = value is None and name in ("max_conditions", "budget")
-            if not optional and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
+            if not optional and (
+                isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1
+            ):
                 raise InputError(f"{name}={value!r}: give a whole number, at least 1.")
         if self.perturb not in PERTURB:
             raise InputError(f"perturb={self.perturb!r} is not known{nearest(str(self.perturb), PERTURB)}")
@@ -102,7 +106,9 @@ class AnchorEffort:
 
     def settings(self, run: Run) -> dict[str, Any]:
         """Everything needed to repeat it."""
-        within = [float(end) for end in self.within] if isinstance(self.within, tuple | list) else self.within
+        within = (
+            [float(end) for end in self.within] if isinstance(self.within, tuple | list) else self.within
+        )
         return {
             "method": "anchor", "precision": float(self.precision), "delta": float(self.delta), "epsilon": float(self.epsilon),
             "beams": self.beams, "batch": self.batch, "perturb": self.perturb, "max_conditions": self.max_conditions,
@@ -175,7 +181,9 @@ def image_anchor(
     _refuse(int(labels.max()) + 1, "segments=")
     painted = absent_image(image, labels, absent)
     others = _others(corpus or (), effort.perturb)
-    games = _Games(lambda model: _image_game(model, image, labels, painted, others, run, batch), models, effort)
+    games = _Games(
+        lambda model: _image_game(model, image, labels, painted, others, run, batch), models, effort
+    )
     space = PartSpace(np.arange(int(labels.max()) + 1) if others else np.flatnonzero(games.game.active[0]))
     draws = PartDraws(games.game.players, space, len(others), run, alike=True)
     found = _searched(games, space, draws, effort, run)
@@ -228,7 +236,9 @@ class _Numbers:
 class _Games:
     """The game to search in: by class where there are classes and no interval is asked for, else by number."""
 
-    def __init__(self, make: Callable[[ItemModel], MaskedGame], models: Models, effort: AnchorEffort) -> None:
+    def __init__(
+        self, make: Callable[[ItemModel], MaskedGame], models: Models, effort: AnchorEffort
+    ) -> None:
         self.model, self.within = models.classes, effort.within
         self.game = make(self.model)
         self.by_class = effort.within is None and self.game.predictor.classes is not None
@@ -304,7 +314,8 @@ def _searched(games: _Games, space: PartSpace, draws: PartDraws, effort: AnchorE
 
     def spread() -> FloatArray:
         nothing = np.zeros(len(space.parts), dtype=np.bool_)
-        answers = games.known.worth(draws.rows(_SPREAD, nothing, 0, _SPREAD_DRAWS))
+        n = _SPREAD_DRAWS if effort.budget is None else min(_SPREAD_DRAWS, 1 + effort.budget // 4)
+        answers = games.known.worth(draws.rows(_SPREAD, nothing, 0, n))
         return np.asarray(games.numbers(answers).std(axis=0))
 
     same = games.sameness(spread)
@@ -374,7 +385,9 @@ def _others(corpus: Sequence[T], perturb: Perturb) -> tuple[T, ...]:
     if perturb == "absent":
         return ()
     if not len(corpus):
-        raise InputError("perturb='corpus' needs a corpus= to take replacements from; give texts, or images of the same size.")
+        raise InputError(
+            "perturb='corpus' needs a corpus= to take replacements from; give texts, or images of the same size."
+        )
     return tuple(corpus)
 
 

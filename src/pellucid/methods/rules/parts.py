@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
-from pellucid.explanations.masked_rule import holding
+from pellucid.explanations.masked_rule import occurrences
 from pellucid.methods.rules.arms import Wants
 from pellucid.methods.rules.candidates import Space
 from pellucid.runner import Run
@@ -37,11 +37,16 @@ class CorpusSpace(PartSpace):
 
     def __init__(self, parts: IntArray, tokens: Sequence[str], corpus: Sequence[str], unit: str) -> None:
         super().__init__(parts)
-        self._tokens, self._corpus, self._unit = [tokens[part] for part in parts], corpus, unit
+        pieces = list(dict.fromkeys(tokens[part] for part in parts))
+        self._piece = np.array([pieces.index(tokens[part]) for part in parts], dtype=np.intp)
+        self._often = occurrences(pieces, corpus, unit)
 
     def coverage(self, bits: BoolArray) -> FloatArray:
-        rules = [[self._tokens[q] for q in np.flatnonzero(rule)] for rule in bits]
-        return np.array([float(holding(rule, self._corpus, self._unit).mean()) for rule in rules])
+        return np.array([self._share(self._piece[rule]) for rule in bits])
+
+    def _share(self, pieces: IntArray) -> float:
+        wanted = np.bincount(pieces, minlength=self._often.shape[1])
+        return float((self._often >= wanted).all(axis=1).mean())
 
 
 class PartDraws:
@@ -52,7 +57,13 @@ class PartDraws:
     """
 
     def __init__(self, players: int, space: PartSpace, others: int, run: Run, *, alike: bool) -> None:
-        self._players, self._space, self._others, self._run, self._alike = players, space, others, run, alike
+        self._players, self._space, self._others, self._run, self._alike = (
+            players,
+            space,
+            others,
+            run,
+            alike,
+        )
         self._made: dict[tuple[int, int], IntArray] = {}
 
     def of(self, wants: Wants) -> tuple[IntArray, IntArray]:
@@ -81,9 +92,9 @@ class PartDraws:
     def _draw(self, episode: int, block: int) -> IntArray:
         generator = self._run.generator(_KEY, episode, block)
         parts = self._space.parts
-        rows = np.ones((_AT_ONCE, self._players), dtype=np.int32)
+        rows = np.ones((_AT_ONCE, self._players), dtype=np.intp)
         kept = generator.random((_AT_ONCE, len(parts))) < KEEP
-        instead = np.zeros(kept.shape, dtype=np.int32)
+        instead = np.zeros(kept.shape, dtype=np.intp)
         if self._others:
             shape = (_AT_ONCE, 1 if self._alike else len(parts))
             instead = np.broadcast_to(2 + generator.integers(0, self._others, size=shape), kept.shape)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -71,6 +71,9 @@ class Perturbation(ABC):
 
     paired = True
 
+    def prepare(self) -> None:
+        """Tell the space what it can know of these draws."""
+
     @abstractmethod
     def draw(self, wants: Wants) -> Drawn:
         """The rows wanted, rule after rule, each in the order of its draws."""
@@ -90,13 +93,26 @@ class FromData(Perturbation):
         self._weights = weights
         self._donors: dict[int, tuple[IntArray, FloatArray]] = {}
 
+    def prepare(self) -> None:
+        """Tell the space which of its rules can be gone through row by row."""
+        self._space.shares = self._weights / self._weights.sum()
+        self._space.single = self._single
+
+    def _single(self, q: int) -> bool:
+        """Whether all donors of a predicate have the same value."""
+        numbers = self._sources.number[self._donors_of(q)[0], self._space.predicates[q].player]
+        return bool((numbers == numbers[0]).all())
+
     def draw(self, wants: Wants) -> Drawn:
+        if wants.whole:
+            stop = np.full(len(wants.bits), len(self._rows))
+            wants = replace(wants, start=np.zeros_like(stop), stop=stop)
         used = np.flatnonzero(wants.bits.any(axis=0))
         arms, keys, places = [], [], []
         parts: list[tuple[IntArray, IntArray, IntArray]] = []
         for start, stop in dict.fromkeys(zip(wants.start.tolist(), wants.stop.tolist(), strict=True)):
             which = np.flatnonzero((wants.start == start) & (wants.stop == stop))
-            base, donors = self._elements(wants.episode, start, stop, used)
+            base, donors = self._elements(wants, start, stop, used)
             change = self._changes(base, donors, used)
             key = self._sources.row_number[base][:, None] + change @ wants.bits[which][:, used].T.astype(
                 np.uint64
@@ -114,9 +130,10 @@ class FromData(Perturbation):
         arm, key, place = arm[order], key[order], place[order]
         return Drawn(arm, lambda which: self._codes(wants.bits[arm[which]], place[which], parts), key)
 
-    def _elements(self, episode: int, start: int, stop: int, used: IntArray) -> tuple[IntArray, IntArray]:
+    def _elements(self, wants: Wants, start: int, stop: int, used: IntArray) -> tuple[IntArray, IntArray]:
         """The row of each draw and, for each predicate, the donor that puts it right (-1 where it is right already)."""
-        base = _pick(self._mass, self._uniform(episode, 0, start, stop))
+        episode = wants.episode
+        base = np.arange(stop) if wants.whole else _pick(self._mass, self._uniform(episode, 0, start, stop))
         donors = np.full((stop - start, len(used)), -1, dtype=np.intp)
         for place, q in enumerate(used.tolist()):
             predicate = self._space.predicates[q]

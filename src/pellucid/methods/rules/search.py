@@ -182,7 +182,7 @@ class Search:
     def _trace(self) -> Asking[None]:
         """Draw for the parts of the best rule about which little is known, so that it can be shown step by step."""
         rule = self.best.rule if self.best else ()
-        parts = [rule[:size] for size in range(1, len(rule)) if self._known(rule[:size]).n == 0]
+        parts = [rule[:size] for size in range(1, len(rule)) if np.isnan(self._known(rule[:size]).precision)]
         if not parts:
             return
         arms = self._arms(parts)
@@ -207,7 +207,7 @@ class Search:
 
     def _verdicts(self, rules: list[Rule]) -> Asking[tuple[Arms, Verdicts]]:
         arms = self._arms(rules)
-        judged = yield from certify(arms, self._goal)
+        judged = yield from certify(arms, self._goal, self._space)
         self._refused |= {frozenset(rules[arm]) for arm in np.flatnonzero(judged.refused).tolist()}
         for arm in np.flatnonzero(judged.accepted).tolist():
             self._note(arms, arm, rules[arm], judged)
@@ -229,6 +229,8 @@ class Search:
 
     def _candidate(self, arms: Arms, arm: int, rule: Rule, judged: Verdicts | None) -> Candidate:
         found = Candidate(rule, float(arms.coverage[arm]), int(arms.n[arm]), int(arms.hits[arm]))
+        if not np.isnan(arms.exact[arm]):
+            found = replace(found, n=0, hits=0, exact=float(arms.exact[arm]))
         if judged is None:
             return found
         bounds = {"low": float(judged.low[arm]), "high": float(judged.high[arm])}

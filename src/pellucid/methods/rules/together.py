@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -86,17 +87,16 @@ def search_together(
 ) -> None:
     """Run all searches to their ends, or until the budget is spent or the user interrupts."""
     asking: dict[int, Asking[None]] = {row: search.asking() for row, search in enumerate(searches)}
-    wanted: dict[int, Wants] = {row: next(search) for row, search in asking.items()}
+    wanted: dict[int, Wants] = {}
+    for row, search in asking.items():
+        _proceed(wanted, row, lambda search=search: next(search))
     try:
         while wanted:
             drawn = {row: perturbations[row].draw(wants) for row, wants in wanted.items()}
             found = answers.of(list(drawn.values()))
-            for row, answer in zip(list(wanted), found, strict=True):
+            for row, answer in zip(list(drawn), found, strict=True):
                 same = _by_arm(answers.same.same(answer, row), drawn[row].arm, len(wanted[row].bits))
-                try:
-                    wanted[row] = asking[row].send(same)
-                except StopIteration:
-                    del wanted[row]
+                _proceed(wanted, row, lambda row=row, same=same: asking[row].send(same))
     except Spent:
         _stop(searches, wanted, "budget")
     except KeyboardInterrupt:
@@ -104,6 +104,13 @@ def search_together(
             raise
         run.interrupted = True
         _stop(searches, wanted, "interrupted")
+
+
+def _proceed(wanted: dict[int, Wants], row: int, step: Callable[[], Wants]) -> None:
+    """What a search wants next; nothing more when it has ended."""
+    wanted.pop(row, None)
+    with contextlib.suppress(StopIteration):
+        wanted[row] = step()
 
 
 def _by_arm(same: BoolArray, arm: IntArray, arms: int) -> list[BoolArray]:

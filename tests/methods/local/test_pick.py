@@ -1,0 +1,132 @@
+"""Rows that show what the model uses."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pellucid
+from methods.local.asking import explain
+from pellucid import Explainer
+from pellucid.charts.chart import Chart
+from pellucid.charts.local import pick as chart
+from pellucid.charts.local_options import PickOptions
+from pellucid.methods.local.pick import greedy, lime_pick, pick_rows
+from reference.lime import greatest_cover
+
+
+def picked(f, X, budget, *, checks=False, **options):
+    ex = Explainer(f, X, checks=checks, progress=False)
+    return lime_pick(ex.predictor, ex.data, budget, run=ex._run("pick"), **options)
+
+
+def switch(X):
+    """x1 decides for half of the rows, x2 for the others."""
+    return np.where(X[:, 0] > 0, 3 * X[:, 1], 3 * X[:, 2])
+
+
+@given(st.integers(0, 300), st.integers(1, 4))
+@settings(max_examples=40, deadline=None)
+def test_greedy_reaches_63_percent_of_the_best(seed, budget):
+    rng = np.random.default_rng(seed)
+    shows, importance = rng.random((7, 6)) < 0.35, rng.random(6)
+    rows, gains, covered = greedy(shows, importance, budget)
+    best = greatest_cover(shows, importance, budget)
+    seen = shows[rows].any(axis=0) @ importance
+    assert seen >= (1 - 1 / np.e) * best - 1e-12
+    assert len(set(rows.tolist())) == budget
+    assert gains.sum() == pytest.approx(seen)
+    assert covered[-1] == pytest.approx(seen / importance.sum())
+    assert (np.diff(covered) >= 0).all()
+
+
+def test_the_greedy_order_by_hand():
+    shows = np.array([[1, 1, 0], [0, 1, 1], [1, 0, 0]], dtype=bool)
+    rows, gains, covered = greedy(shows, np.array([3.0, 1.0, 2.0]), 3)
+    assert rows.tolist() == [0, 1, 2]  # 4, then 2; then all is shown, and row 2 is left
+    assert gains.tolist() == [4.0, 2.0, 0.0]
+    assert covered.tolist() == pytest.approx([4 / 6, 1, 1])
+
+
+def test_importance_is_the_root_of_the_sum_of_absolute_effects():
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    found = explain(switch, X, range(20), features=1, width=1.0)
+    result = pick_rows(found, 2)
+    np.testing.assert_allclose(result.values, np.sqrt(np.abs(found.values).sum(axis=0)))
+    assert result.settings["least"] == 0.0
+
+
+def test_two_rows_show_both_sides_of_a_switch():
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    result = picked(switch, X, 2, sample=30, features=1, width=0.7, sampler="around")
+    assert set(result.top(2)) == {"x1", "x2"}
+    assert [one.selected[0][0] for one in result.explanations] != [
+        result.explanations[0].selected[0][0]
+    ] * 2
+    assert result.covered[-1] > 0.7
+    sides = X[result.positions, 0] > 0
+    assert sides.tolist() in ([True, False], [False, True])
+    assert f"row {result.positions[0]}" in result.text()
+    for one, place in zip(result.explanations, result.positions, strict=True):
+        assert one.prediction[0] == pytest.approx(switch(X[place : place + 1])[0])
+
+
+def test_dense_explanations_need_a_share_to_show_a_feature():
+    X = np.random.default_rng(1).normal(size=(200, 4))
+    shap = Explainer(lambda X: X @ [3.0, 2.0, 1.0, 0.05], X, checks=False).shap(range(40))
+    result = pick_rows(shap, 3)
+    assert result.settings["least"] == 0.1
+    assert not result.shows[:, 3].any()
+    assert result.covered[-1] < 1
+    assert pick_rows(shap, 1, least=0.0).covered[-1] == 1.0
+    assert pick_rows(shap, 1, least=0.0).shows.all()
+
+
+def test_more_rows_than_needed_start_anew():
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    result = picked(lambda X: X[:, 0], X, 4, sample=10)
+    assert len(result) == 4
+    assert result.covered.tolist() == [1.0] * 4
+    assert "3 more show features that others show already" in result.text()
+    assert len(picked(lambda X: X[:, 0], X[:3], 9, sample=10)) == 3
+
+
+def test_given_rows_keep_their_places():
+    X = np.random.default_rng(0).normal(size=(80, 3))
+    result = picked(switch, X, 2, rows=[5, 7, 9], features=1, width=1.0)
+    assert result.looked_at == 3
+    assert set(result.positions) <= {0, 1, 2}
+    np.testing.assert_array_equal(result.rows, result.positions)
+
+
+def test_saving_and_the_table(tmp_path):
+    X = np.random.default_rng(0).normal(size=(80, 3))
+    result = picked(switch, X, 2, sample=10, features=2, samples=400)
+    loaded = pellucid.load(result.save(tmp_path / "pick.json"))
+    assert loaded == result
+    assert loaded.explanations[0] == result.explanations[0]
+    table = result.frame()
+    assert len(table) == 2 * 3
+    assert table["shown"].sum() == result.shows.sum()
+
+
+def test_what_the_picture_shows():
+    X = np.random.default_rng(0).normal(size=(80, 3))
+    result = picked(switch, X, 3, sample=10, features=2, samples=400)
+    features = chart.shown_features(result, 2)
+    assert [result.feature_names[j] for j in features] == result.top(2)
+    cells = chart.cell_data(result, features, result.top(2), ["a", "b", "c"])
+    assert len(cells) == 6
+    assert sum(cell["share"] is not None for cell in cells) == result.shows[:, features].sum()
+    assert Chart(chart.body(result, PickOptions())).spec["$schema"]
+
+
+@pytest.mark.parametrize("bad", [0, True, 1.5])
+def test_refusals(bad):
+    X = np.zeros((5, 3))
+    with pytest.raises(pellucid.InputError, match="is no number of rows to pick"):
+        picked(switch, X, bad)
+    with pytest.raises(pellucid.InputError, match="sample="):
+        picked(switch, X, 1, sample=bad)
+    with pytest.raises(pellucid.InputError, match="least=2 is no share"):
+        pick_rows(Explainer(lambda X: X[:, 0], X, checks=False).shap(0), 1, least=2)
