@@ -298,10 +298,16 @@ class Explainer:
         return mplot(self.predictor, self.data, feature, bins=bins, run=self._run("marginal plot"))
 
     @overload
-    def importance(self, *, method: str = ..., **options: Any) -> Importance: ...
+    def importance(
+        self, *, method: str = ..., loss: Any = ..., compare: Compare = ..., repeats: int = ..., scheme: Scheme = ..., p_values: bool | int = ...,
+        grid: int = ..., holdout: tuple[Any, Any] | None = ..., folds: Any = ..., refit: Any = ..., budget: int | None = ..., tolerance: float | None = ...,
+    ) -> Importance: ...  # fmt: skip
 
     @overload
-    def importance(self, *, method: Sequence[str], **options: Any) -> ImportanceComparison: ...
+    def importance(
+        self, *, method: list[str] | tuple[str, ...], loss: Any = ..., compare: Compare = ..., repeats: int = ..., scheme: Scheme = ..., p_values: bool | int = ...,
+        grid: int = ..., holdout: tuple[Any, Any] | None = ..., folds: Any = ..., refit: Any = ..., budget: int | None = ..., tolerance: float | None = ...,
+    ) -> ImportanceComparison: ...  # fmt: skip
 
     def importance(
         self,

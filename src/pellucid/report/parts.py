@@ -35,7 +35,7 @@ _GRIDS = (  # points asked for, and how many these are in parts of one and of tw
     (8, 8, 8),
     (6, 6, 6),
 )
-_BACKGROUND = (50, 200)  # rows to average over
+_BACKGROUND = (50, 1000)  # rows to average over
 _FEWEST = 300  # rows for accumulated local effects
 _BARS, _PANELS = 12, 9
 _NEARLY_ALL = 0.995
