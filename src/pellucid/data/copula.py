@@ -21,12 +21,12 @@ from pellucid.data.margin import (
     normal_density,
     normal_edges,
 )
+from pellucid.data.normal_scores import POINT, step_by_step
 from pellucid.data.table import Data
 from pellucid.errors import InputError
 
 _MOST_ROWS = 20_000  # evenly spaced; more do not change a correlation
 _MOST_SCORES = 2_000
-_POINT = 0.05  # a value held by at most this share of the rows is known by the middle of its ranks
 _TERMS = 24  # of the series in powers of a correlation
 _PASSES = 3  # over the features whose levels are put in order
 _LEAST_EIGENVALUE = 1e-6
@@ -108,7 +108,7 @@ class Copula:
         sides = [m.intervals(column) for m, column in zip(self.margins, rows.T, strict=False)]
         low, high = (np.stack(part, axis=1) for part in zip(*sides, strict=True))
         silent = (high - low >= 1.0).all(axis=0)  # constants say nothing
-        plain = ((high - low <= _POINT) | silent).all(axis=1) & (not self.gaps)
+        plain = ((high - low <= POINT) | silent).all(axis=1) & (not self.gaps)
         uniforms = np.stack([_spread_evenly(n, len(self.margins), generator) for _ in rows], axis=1)
         drawn = np.empty((len(known), n, *rows.shape))
         for i in np.flatnonzero(~plain):
@@ -288,46 +288,15 @@ def _given(
 ) -> FloatArray:
     """Normal scores ``(m, n, q)`` of which the ``known`` ones ``(m, q)`` lie between the shares ``low`` and ``high``.
 
-    Scores are taken in the order: known to a point, known to an interval, unknown. With L the Cholesky factor of the
-    correlation in that order, the k-th is sum_i L_ki e_i in independent e, of which e_k is the one to be found.
+    The draws of an interval are picked by how much they count; what is free stays evenly spread.
     """
-    from scipy.special import ndtri
-
-    m, (n, q) = len(known), uniforms.shape
-    stage = np.where(known, np.where(high - low <= _POINT, 0, 1), 2)
-    stage = np.where(high - low >= 1.0, 2, stage)  # an interval that says nothing
-    order = np.argsort(stage, axis=1, kind="stable")
-    stage = np.take_along_axis(stage, order, axis=1)
-    L = np.linalg.cholesky(correlation[order[:, :, None], order[:, None, :]])
-    point, a, b = (ndtri(share)[order] for share in ((low + high) / 2, low, high))
-    e, log_weight = np.zeros((m, n, q)), np.zeros((m, n))
-    for k in range(q):
-        rest = np.einsum("mi,mni->mn", L[:, k, :k], e[:, :, :k])
-        pointed, bounded = stage[:, k] == 0, stage[:, k] == 1
-        e[pointed, :, k] = (point[pointed, k, None] - rest[pointed]) / L[pointed, k, k, None]
-        if bounded.any():
-            sides = ((side[bounded, k, None] - rest[bounded]) / L[bounded, k, k, None] for side in (a, b))
-            e[bounded, :, k], mass = _truncated(uniforms[:, order[bounded, k]].T, *sides)
-            log_weight[bounded] += np.log(np.maximum(mass, 1e-300))
-    e = np.take_along_axis(e, _resampled(log_weight)[:, :, None], axis=1)
-    free = np.swapaxes(ndtri(uniforms[:, order]), 0, 1)
-    e = np.where(stage[:, None, :] == 2, free, e)
-    scores = np.empty((m, n, q))
-    np.put_along_axis(scores, order[:, None, :].repeat(n, axis=1), np.einsum("mki,mni->mnk", L, e), axis=2)
-    return scores
-
-
-def _truncated(u: FloatArray, a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Standard normal numbers between a and b, at the share u of what lies there, and how much does."""
-    from scipy.special import ndtr, ndtri
-
-    flipped = a > 0  # the lower tail is where small shares are exact
-    a, b, u = np.where(flipped, -b, a), np.where(flipped, -a, b), np.where(flipped, 1.0 - u, u)
-    below, up_to = ndtr(a), ndtr(b)
-    mass = np.asarray(up_to - below)
-    inside = np.clip(ndtri(below + u * mass), a, b)
-    z = np.where(mass > 0, inside, np.where(np.isfinite(b), b, a))
-    return np.where(flipped, -z, z), mass
+    shape = known.shape
+    low, high = np.broadcast_to(low, shape), np.broadcast_to(high, shape)
+    steps = step_by_step(
+        correlation, low, high, known, np.broadcast_to(uniforms, (len(known), *uniforms.shape))
+    )
+    e = np.take_along_axis(steps.e, _resampled(steps.log_weight)[:, :, None], axis=1)
+    return steps.scores(np.where(steps.free[:, None, :], steps.e, e))
 
 
 def _resampled(log_weight: FloatArray) -> IntArray:

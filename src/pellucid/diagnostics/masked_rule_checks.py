@@ -44,8 +44,8 @@ def _unreached(rule: MaskedRule) -> Iterator[Caveat]:
     yield Caveat(
         code="anchor-unreached",
         message=f"No rule was sure to have a precision of {percent(wanted)}: {reason(rule)}. This one has {percent(rule.precision)}, at least {percent(rule.interval[0])}.",
-        value=float(rule.precision),
-        threshold=wanted,
+        value=1.0 - rule.interval[0],
+        threshold=1.0 - wanted,
         advice=advice,
     )
 

@@ -365,3 +365,14 @@ def test_widths_ascend_from_few_samples_to_nearly_all():
     assert sizes[0] < 150
     assert sizes[-1] > 0.7 * 5000
     assert found.width[0] in found.sweep_widths[0]
+
+
+def test_widths_one_at_a_time_are_the_same(monkeypatch):
+    from pellucid.methods.local import width
+
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    together = explain(lambda X: np.sin(X).sum(axis=1), X, 0)
+    monkeypatch.setattr(width, "_AT_ONCE", 1)
+    apart = explain(lambda X: np.sin(X).sum(axis=1), X, 0)
+    np.testing.assert_allclose(apart.sweep_near, together.sweep_near, rtol=1e-9)
+    np.testing.assert_allclose(apart.values, together.values, rtol=1e-9)

@@ -40,13 +40,13 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray, weighted_mean
 from pellucid.data import Data
+from pellucid.data.row_draws import draws_for
 from pellucid.data.schema import Schema
 from pellucid.diagnostics.variance_checks import effect_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
 from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.methods.attribution.estimators import check_amounts
-from pellucid.methods.importance.conditional_draws import draws_for
 from pellucid.methods.importance.question import Question
 from pellucid.models import Predictor
 from pellucid.runner import Run

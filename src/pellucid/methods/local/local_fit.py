@@ -84,13 +84,11 @@ def fit_row(
     auto = options.width == "auto" and fixed is None
     wanted = fixed or (default if isinstance(options.width, str) else float(options.width))
     widths = candidates(task.distance, weigh, k, wanted) if compare or auto else np.array([wanted])
-    found = kernels(weigh, task.distance, widths)
-    # Of a width that lets nothing count, the nearest samples are left.
-    largest = found.max(axis=1, keepdims=True)
-    nearest = (task.distance == task.distance.min()).astype(np.float64)
-    counts = np.where(
-        largest > 0, found / np.where(largest > _TINY, 1.0, np.maximum(largest, 1e-300)), nearest
-    )
+    counts = kernels(weigh, task.distance, widths)
+    largest = counts.max(axis=1, keepdims=True)
+    if (largest <= _TINY).any():  # of a width that lets nothing count, the nearest samples are left
+        nearest = (task.distance == task.distance.min()).astype(np.float64)
+        counts = np.where(largest > _TINY, counts, nearest)
     sizes, shifted = effective(counts), task.answers - task.prediction
     weights = np.concatenate([counts, near_weights(counts, sizes, task.distance)[None]])
     blocks = block_moments(task.columns, shifted, weights, BLOCKS)

@@ -18,7 +18,7 @@ this costs model rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -35,6 +35,7 @@ _LEAST, _LEAST_PER_COLUMN = 30.0, 3.0  # effective samples behind the narrowest 
 _NEAR = 200.0
 _DIFFERENT = 0.2  # of the weight, on samples that are not just like the row
 _NARROWEST, _WIDEST = 0.02, 2.0  # of the root mean square distance
+_AT_ONCE = 4_000_000  # numbers held by the moments of all repeats
 _SAME = 1e-9  # of the spread of the answers: an R2 of nothing
 
 
@@ -95,9 +96,27 @@ def sweep(
     penalty: float, lasso: bool,
 ) -> Sweep:  # fmt: skip
     """Fit every width, its repeats and its folds; ``blocks`` (widths + 1, blocks, q, q), the near ones last."""
-    w, b = len(widths), blocks.shape[1]
+    w, b, q, _ = (len(widths), *blocks.shape[1:])
     folds = fold_counts(b)
     counts = np.concatenate([np.ones((1, b)), repeats, folds])
+    if w > 1 and w * len(counts) * q * q > _AT_ONCE:  # one width at a time
+        parts = [
+            sweep(
+                blocks[[i, w]],
+                widths[[i]],
+                sizes[[i]],
+                repeats,
+                columns,
+                k,
+                how,
+                penalty=penalty,
+                lasso=lasso,
+            )
+            for i in range(w)
+        ]
+        return Sweep(
+            **{f.name: np.concatenate([getattr(one, f.name) for one in parts]) for f in fields(Sweep)}
+        )
     fits = fit(combined(blocks[:w], counts, columns), k, how, penalty=penalty, lasso=lasso)
     lines = np.arange(w * len(counts)).reshape(w, len(counts))
     again, judged = lines[:, 1 : 1 + len(repeats)], lines[:, 1 + len(repeats) :]

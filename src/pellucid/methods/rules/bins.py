@@ -152,7 +152,9 @@ def condition(feature: Feature, player: str, cell: Cell) -> Condition:
         return Condition(feature.name, player, "level", f"{feature.name} = {words}", level=plain)
     low = "" if np.isinf(cell.low) else _edge(feature, cell.low)
     high = "" if np.isinf(cell.high) else _edge(feature, cell.high)
-    if low and high:
+    if feature.kind == "integer" and cell.high == cell.low + 1:
+        words = f"{feature.name} = {high}"
+    elif low and high:
         words = f"{low} < {feature.name} ≤ {high}"
     elif low:
         words = f"{feature.name} > {low}"

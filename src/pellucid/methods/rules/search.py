@@ -29,9 +29,10 @@ from pellucid.arrays import FloatArray, IntArray
 from pellucid.methods.rules.arms import Arms, Asking
 from pellucid.methods.rules.bandit import best_arms
 from pellucid.methods.rules.candidates import Rule, Space
-from pellucid.methods.rules.certify import Goal, Verdicts, certify
+from pellucid.methods.rules.certify import Goal, Verdicts, certify, interval
 
 TRACED = 64  # draws that give the precision of a part of the final rule
+MEASURED = 512  # draws that give the precision of a rule which is no anchor
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Candidate:
 class Search:
     """The search for one row; ask `asking` for draws to make, then read `best` and `trace`.
 
-    ``best`` is the anchor found, or, while there is none, the rule with the greatest lower bound. ``known`` holds the
+    ``best`` is the anchor found, or, while there is none, the most precise rule. ``known`` holds the
     rules of the beams, by their predicates. ``base`` is the precision of
     the empty rule where it is known without draws. ``why`` says why there is no anchor, ``stopped`` what
     ended the search before its time.
@@ -85,6 +86,7 @@ class Search:
             if self._found:
                 yield from self._widen()
         self.why = "" if self._found else self.why or "search"
+        yield from self._measure()
         yield from self._trace()
 
     @property
@@ -168,16 +170,26 @@ class Search:
     def _widen(self) -> Asking[None]:
         """Coarser predicates, or fewer, as long as what remains is an anchor."""
         while self.best is not None:
-            wider = [
-                rule for rule in self._space.wider(self.best.rule) if frozenset(rule) not in self._refused
-            ]
-            rules = [rule for rule in wider if rule and self._covers(rule) > self.best.coverage]
-            before = self.best
-            if rules:
-                arms, judged = yield from self._verdicts(rules)
-                self._keep(arms, rules, judged)
-            if self.best is before:
+            wider = self._space.wider(self.best.rule)
+            rules = [rule for rule in wider if rule and frozenset(rule) not in self._refused]
+            if not rules:
                 return
+            arms, judged = yield from self._verdicts(rules)
+            accepted = np.flatnonzero(judged.accepted)
+            if not len(accepted):
+                return
+            arm = _first(accepted, -arms.coverage[accepted], -judged.low[accepted])
+            self.best = self._candidate(arms, arm, rules[arm], judged)
+
+    def _measure(self) -> Asking[None]:
+        """Draw afresh for a best rule that is no anchor: it was chosen for its luck, too."""
+        if self.best is None or self.best.anchor or self.best.exact is not None:
+            return
+        arms = self._arms([self.best.rule])
+        yield from arms.draw(np.zeros(1, dtype=np.intp), np.array([MEASURED]))
+        low, high = interval(arms, np.zeros(1, dtype=np.intp), np.log(2 / self._goal.delta))
+        measured = self._candidate(arms, 0, self.best.rule, None)
+        self.best = replace(measured, low=float(low[0]), high=float(high[0]))
 
     def _trace(self) -> Asking[None]:
         """Draw for the parts of the best rule about which little is known, so that it can be shown step by step."""
@@ -214,16 +226,15 @@ class Search:
         return arms, judged
 
     def _keep(self, arms: Arms, rules: list[Rule], judged: Verdicts) -> None:
-        """The accepted rule that covers most, if more than the best; without any anchor the one with the best bound."""
+        """The accepted rule that covers most, if more than the best; without any anchor the most precise one."""
         accepted = np.flatnonzero(judged.accepted)
         if len(accepted):
             arm = _first(accepted, -arms.coverage[accepted], -judged.low[accepted])
             if self._covered < arms.coverage[arm]:
                 self.best = self._candidate(arms, arm, rules[arm], judged)
         elif not self._found and len(rules):
-            every = np.arange(len(arms))
-            arm = _first(every, -judged.low, -arms.coverage)
-            if self.best is None or judged.low[arm] > self.best.low:
+            arm = _first(np.arange(len(arms)), -arms.mean, -arms.coverage)
+            if self.best is None or arms.mean[arm] > self.best.precision:
                 self.best = self._candidate(arms, arm, rules[arm], judged)
                 self._note(arms, arm, rules[arm], judged)
 

@@ -12,11 +12,11 @@ from typing import Protocol
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
-from pellucid.data import Data
 from pellucid.data.conditional import Copula, Neighbours
+from pellucid.data.normal_scores import POINT, step_by_step
+from pellucid.data.table import Data
 
 _REFERENCE = 2_000  # rows among which neighbours are looked for
-_POINT = 0.05  # a value held by at most this share of the rows is known by the middle of its ranks
 _CANDIDATES = 8  # of which one is picked where a value is known to lie in an interval
 
 
@@ -72,49 +72,16 @@ def scores_given(
 ) -> FloatArray:
     """Normal scores ``(lines, q)`` of which the ``known`` ones lie between the shares ``low`` and ``high`` of each line.
 
-    In the order point, interval, unknown and with L the Cholesky factor of the correlation, the k-th score is sum_i L_ki e_i. Each
-    e_k in an interval is drawn given those before; of several candidates, drawn with the ``uniforms`` (lines, candidates, q), one is
-    picked at its ``marks`` by what the intervals say.
+    Of several candidates, drawn with the ``uniforms`` (lines, candidates, q), one is picked at its ``marks`` by what the
+    intervals say.
     """
-    from scipy.special import ndtri
-
-    stage = np.where(known, np.where(high - low <= _POINT, 0, 1), 2)
-    stage = np.where(high - low >= 1.0, 2, stage)  # an interval that says nothing
-    order = np.argsort(stage, axis=1, kind="stable")
-    stage = np.take_along_axis(stage, order, axis=1)
-    if not (stage == 1).any():
+    if not (known & (high - low > POINT)).any():
         uniforms = uniforms[:, :1]
-    middle, a, b = (np.take_along_axis(ndtri(s), order, axis=1) for s in ((low + high) / 2, low, high))
-    u = np.take_along_axis(uniforms, order[:, None], axis=2)
-    L = np.linalg.cholesky(correlation[order[:, :, None], order[:, None, :]])
-    e, log_weight = ndtri(u), np.zeros(u.shape[:2])
-    for k in range(stage.shape[1]):
-        rest = np.einsum("mi,mni->mn", L[:, k, :k], e[:, :, :k])
-        point, bounded = stage[:, k] == 0, stage[:, k] == 1
-        e[point, :, k] = (middle[point, k, None] - rest[point]) / L[point, k, k, None]
-        if bounded.any():
-            sides = [(side[bounded, k, None] - rest[bounded]) / L[bounded, k, k, None] for side in (a, b)]
-            e[bounded, :, k], mass = _between(u[bounded, :, k], *sides)
-            log_weight[bounded] += np.log(np.maximum(mass, 1e-300))
-    weight = np.cumsum(np.exp(log_weight - log_weight.max(axis=1, keepdims=True)), axis=1)
+    steps = step_by_step(correlation, low, high, known, uniforms)
+    weight = np.cumsum(np.exp(steps.log_weight - steps.log_weight.max(axis=1, keepdims=True)), axis=1)
     picked = np.minimum((weight <= weight[:, -1:] * marks[:, None]).sum(axis=1), weight.shape[1] - 1)
-    scores = np.empty(stage.shape)
-    best = e[np.arange(len(e)), picked]
-    np.put_along_axis(scores, order, np.einsum("mki,mi->mk", L, best), axis=1)
-    return scores
-
-
-def _between(u: FloatArray, a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Standard normal numbers between a and b, at the share u of what lies there, and how much does."""
-    from scipy.special import ndtr, ndtri
-
-    flipped = a > 0  # the lower tail is where small shares are exact
-    a, b = np.where(flipped, -b, a), np.where(flipped, -a, b)
-    below = ndtr(a)
-    mass = ndtr(b) - below
-    z = np.clip(ndtri(below + np.where(flipped, 1.0 - u, u) * mass), a, b)
-    z = np.where(np.isfinite(z), z, np.where(np.isfinite(b), b, a))
-    return np.where(flipped, -z, z), mass
+    best = np.take_along_axis(steps.e, picked[:, None, None], axis=1)
+    return steps.scores(best)[:, 0]
 
 
 class NeighbourDraw:

@@ -1,0 +1,141 @@
+"""Bars of rules: how the precision grows condition by condition, as thick as what the rule covers so far."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import numpy as np
+from altair.typing import ChartType
+
+from pellucid.charts import theme
+from pellucid.charts.layout import titled
+from pellucid.charts.rule_options import RuleOptions
+from pellucid.charts.scales import Row, data, tooltips
+from pellucid.charts.text import caveat_note
+from pellucid.explanations.rule import Rule, Rules
+from pellucid.explanations.rule_words import predicted
+from pellucid.explanations.words import percent
+
+_BAR = 30.0  # pixels of a bar that covers everything
+_THINNEST = 3.0
+_LINE = 15.0  # of text above a bar
+_SHADES = ("#9A9A9A", *theme.CATEGORIES[:6])
+_MOST = 110  # letters of a line
+
+
+def rule_data(rules: list[Rule]) -> list[Row]:
+    """One row per rule and step: from which precision to which, and how much is covered after it."""
+    rows: list[Row] = []
+    for i, rule in enumerate(rules):
+        said = ["base", *_conditions(rule)]
+        start = 0.0
+        for step, words in enumerate(said):
+            precision = float(rule.running_precision[step])
+            if not np.isfinite(precision):
+                continue
+            covered = float(rule.running_coverage[step])
+            rows.append(
+                {
+                    "rule": i, "step": step, "condition": words, "x": start, "x2": precision,
+                    "precision_text": percent(precision), "coverage_text": percent(covered),
+                    "thick": max(_THINNEST, _BAR * covered), "shade": _SHADES[step % len(_SHADES) if step else 0],
+                }
+            )  # fmt: skip
+            start = precision
+    return rows
+
+
+def _conditions(rule: Rule) -> list[str]:
+    return [
+        " AND ".join(condition.words for condition in rule.conditions if condition.player == player)
+        for player in rule.players
+    ]
+
+
+def _heads(rules: list[Rule], room: int) -> list[Row]:
+    """The words above each bar."""
+    return [{"rule": i, "line": line, "words": words} for i, rule in enumerate(rules) for line, words in enumerate(_words(rule, room))]
+
+
+def _words(rule: Rule, room: int) -> list[str]:
+    """``IF a AND b`` and ``THEN PREDICT ...``, broken into lines."""
+    parts = [condition.words for condition in rule.conditions]
+    lines, line = [], "IF " + parts[0] if parts else ""
+    for part in parts[1:]:
+        if len(line) + len(part) + 5 > room:
+            lines.append(line)
+            line = "      AND " + part
+        else:
+            line += " AND " + part
+    lines += [line] if line else []
+    verb = "THEN PREDICT" if parts else "ALWAYS PREDICT"
+    return [*lines, f"{verb} {predicted(rule)} · precision {percent(rule.precision)} · coverage {percent(rule.coverage)}"]
+
+
+def body(result: Any, options: RuleOptions) -> ChartType:
+    """The Altair chart of one rule or of several."""
+    every = list(result) if isinstance(result, Rules) else [result]
+    rules = every[: options.max_display]
+    width = options.width or 560.0
+    room = int(min(_MOST, width / 6.0))
+    heads = _heads(rules, room)
+    tops, height = _places(rules, heads)
+    stretch = 1.0 if options.height is None else options.height / height
+    place = {"type": "quantitative", "axis": None, "scale": alt.Scale(domain=[0, height], reverse=True, nice=False)}
+    bars = rule_data(rules)
+    for row in bars:
+        middle = tops[row["rule"]] + _BAR / 2
+        row["y"], row["y2"] = middle - row["thick"] / 2, middle + row["thick"] / 2
+    for row in heads:
+        row["y"] = tops[row["rule"]] - _LINE * (sum(head["rule"] == row["rule"] for head in heads) - row["line"]) + _LINE / 2 - 3
+    x = alt.X(
+        "x", type="quantitative", scale=alt.Scale(domain=[0, 1], nice=False),
+        axis=alt.Axis(title="precision", format=".0%", tickCount=5),
+    )  # fmt: skip
+    tips = tooltips(("condition", "condition"), ("precision with it", "precision_text"), ("coverage with it", "coverage_text"))
+    pieces = alt.Chart(data(bars)).mark_rect(opacity=0.85).encode(
+        x=x, x2="x2", y=alt.Y("y", **place), y2="y2", tooltip=tips,
+        color=alt.Color("shade", type="nominal", scale=None),
+    )  # fmt: skip
+    text = alt.Chart(data(heads)).mark_text(align="left", baseline="middle", fontSize=12, color=theme.INK).encode(
+        x=alt.value(0), y=alt.Y("y", **place), text=alt.Text("words", type="nominal")
+    )  # fmt: skip
+    chart = alt.layer(pieces, *_ends(rules, tops, place), _goal(rules), text)
+    chart = chart.properties(width=width, height=height * stretch)
+    more = len(every) - len(rules)
+    notes = [
+        "grey: without any condition; then one piece for each condition; thickness: share of the data covered",
+        f"{more} more rule{'s' if more > 1 else ''} not shown" if more else "",
+        caveat_note(result),
+    ]
+    title = "What fixes this prediction" if isinstance(result, Rule) else "What fixes these predictions"
+    return titled(chart, options.title or title, notes, width)
+
+
+def _places(rules: list[Rule], heads: list[Row]) -> tuple[list[float], float]:
+    """The top of each bar, and the height of the whole."""
+    tops, at = [], 6.0
+    for i in range(len(rules)):
+        at += _LINE * sum(head["rule"] == i for head in heads)
+        tops.append(at)
+        at += _BAR + 12.0
+    return tops, at
+
+
+def _ends(rules: list[Rule], tops: list[float], place: dict[str, Any]) -> list[alt.Chart]:
+    """The interval of the final precision."""
+    rows = [
+        {"x": rule.interval[0], "x2": rule.interval[1], "y": tops[i] + _BAR / 2, "text": f"{percent(rule.interval[0])} to {percent(rule.interval[1])}"}
+        for i, rule in enumerate(rules)
+    ]  # fmt: skip
+    tips = tooltips(("interval of the precision", "text"))
+    line = alt.Chart(data(rows)).mark_rule(color=theme.INK, strokeWidth=2)
+    return [line.encode(x=alt.X("x", type="quantitative"), x2="x2", y=alt.Y("y", **place), tooltip=tips)]
+
+
+def _goal(rules: list[Rule]) -> alt.Chart:
+    """Where the precision asked for lies."""
+    wanted = float(rules[0].settings["precision"])
+    rule = alt.Chart(data([{}])).mark_rule(color=theme.MUTED, strokeDash=[5, 4])
+    return rule.encode(x=alt.datum(wanted))
