@@ -630,6 +630,10 @@ class Explainer:
     ) -> Path:
         """Everything, to read: one HTML file that needs no network, with the caveats beside each chart.
 
+        Besides what matters, effects and contributions it shows several measures of importance side by side, what acts together,
+        the model in parts and which features go together. A model that has to be asked, above all a slow one, is asked about fewer
+        rows; what is left out for that reason is named with the call that has it.
+
         ``top`` is the number of features whose effects are shown. A typical row, the extreme ones and one with unusual
         contributions are explained one by one, and so are the ``rows`` you name by their positions, as in
         ``rows=[3, 17]``.

@@ -177,6 +177,23 @@ def test_all_classes_count_whichever_is_explained():
             assert rule.words == ("free",)
 
 
+@pytest.mark.parametrize("text", [TEXT, "click here for a phone now"])
+def test_the_more_probable_of_two_classes_is_the_prediction(text):
+    def unsure(texts):
+        p = np.array([0.55 if "free" in text else 0.3 + 0.1 * ("now" in text) for text in texts])
+        return np.stack([1 - p, p], axis=1)
+
+    rule = TextExplainer(unsure, classes=("ham", "spam")).anchor(text)
+    assert (rule.prediction, rule.words) == (("spam", ("free",)) if "free" in text else ("ham", ()))
+
+
+def test_what_the_words_add_leads_from_the_base_to_the_precision():
+    rule = TextExplainer(both).anchor(TEXT)
+    assert rule.values.sum() == pytest.approx(rule.precision - rule.base)
+    assert set(np.flatnonzero(rule.values)) == set(rule.kept)
+    assert (rule.se[list(rule.kept)] > 0).all()
+
+
 def test_a_common_prediction_needs_no_word():
     rule = TextExplainer(both).anchor("some other text")
     assert rule.words == ()
@@ -240,6 +257,14 @@ def test_no_text_is_asked_twice():
     rule = TextExplainer(f, checks=False).anchor(TEXT)
     assert len(seen) == len(set(seen)) <= 128
     assert rule.cost.model_rows == len(seen)
+
+
+def test_checks_are_counted_apart():
+    plain, checked = (TextExplainer(both, checks=checks).anchor(TEXT) for checks in (False, True))
+    assert plain.cost.check_rows == 0
+    assert checked.cost.check_rows > 20
+    assert checked.cost.model_rows == plain.cost.model_rows
+    assert checked.kept == plain.kept
 
 
 def test_same_seed_same_bytes_whatever_the_batches_and_threads():

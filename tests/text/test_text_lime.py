@@ -75,6 +75,7 @@ def test_weights_are_those_of_weighted_least_squares_on_all_variants(tokens, sal
     solution = np.linalg.lstsq(design * root[:, None], said * root, rcond=None)[0]
     np.testing.assert_allclose(found.local_prediction[0], solution.sum(), atol=1e-6)
     np.testing.assert_allclose(found.values[0], solution[1:], atol=1e-6)
+    assert not found.se.any()
 
 
 def test_only_so_many_words_get_a_weight():
@@ -197,6 +198,9 @@ def test_texts_of_any_kind(text):
     found = TextExplainer(additive).lime(text)
     assert found.values.shape == (1, len(found.players))
     np.testing.assert_allclose(found.local_prediction, found.prediction, atol=1e-9)
+    np.testing.assert_allclose(
+        found.values[0], [EFFECTS.get(token, 0.0) for token in found.tokens], atol=1e-8
+    )
     assert found.text()
 
 

@@ -1,4 +1,4 @@
-"""Bars of rules: how the precision grows condition by condition, as thick as what the rule covers so far."""
+"""Bars of rules: how the precision grows condition by condition; the more data the rule covers so far, the thicker."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from pellucid.explanations.rule import Rule, Rules
 from pellucid.explanations.rule_words import predicted
 from pellucid.explanations.words import percent
 
-_BAR = 30.0  # pixels of a bar that covers everything
-_THINNEST = 3.0
+_BAR = 30.0  # pixels of a bar that covers everything; thickness goes with the square root, so that little stays visible
+_THINNEST = 2.0
+_BELOW = 5.0  # between a bar and its interval
 _LINE = 15.0  # of text above a bar
-_SHADES = ("#9A9A9A", *theme.CATEGORIES[:6])
+_BASE = "#9A9A9A"
 _MOST = 110  # letters of a line
 
 
@@ -39,7 +40,7 @@ def rule_data(rules: list[Rule]) -> list[Row]:
                 {
                     "rule": i, "step": step, "condition": words, "x": start, "x2": precision,
                     "precision_text": percent(precision), "coverage_text": percent(covered),
-                    "thick": max(_THINNEST, _BAR * covered), "shade": _SHADES[step % len(_SHADES) if step else 0],
+                    "thick": _thick(covered), "shade": _BASE if step == 0 else theme.CATEGORIES[(step - 1) % 6],
                 }
             )  # fmt: skip
             start = precision
@@ -78,7 +79,7 @@ def body(result: Any, options: RuleOptions) -> ChartType:
     every = list(result) if isinstance(result, Rules) else [result]
     rules = every[: options.max_display]
     width = options.width or 560.0
-    room = int(min(_MOST, width / 6.0))
+    room = int(min(_MOST, width / 6.8))
     heads = _heads(rules, room)
     tops, height = _places(rules, heads)
     stretch = 1.0 if options.height is None else options.height / height
@@ -91,7 +92,7 @@ def body(result: Any, options: RuleOptions) -> ChartType:
         row["y"] = tops[row["rule"]] - _LINE * (sum(head["rule"] == row["rule"] for head in heads) - row["line"]) + _LINE / 2 - 3
     x = alt.X(
         "x", type="quantitative", scale=alt.Scale(domain=[0, 1], nice=False),
-        axis=alt.Axis(title="precision", format=".0%", tickCount=5),
+        axis=alt.Axis(title="precision", format=".0%", tickCount=5, grid=False),
     )  # fmt: skip
     tips = tooltips(("condition", "condition"), ("precision with it", "precision_text"), ("coverage with it", "coverage_text"))
     pieces = alt.Chart(data(bars)).mark_rect(opacity=0.85).encode(
@@ -105,7 +106,7 @@ def body(result: Any, options: RuleOptions) -> ChartType:
     chart = chart.properties(width=width, height=height * stretch)
     more = len(every) - len(rules)
     notes = [
-        "grey: without any condition; then one piece for each condition; thickness: share of the data covered",
+        "grey: without any condition; then one piece for each condition; thickness: how much of the data is covered; below: interval of the precision",
         f"{more} more rule{'s' if more > 1 else ''} not shown" if more else "",
         caveat_note(result),
     ]
@@ -126,12 +127,21 @@ def _places(rules: list[Rule], heads: list[Row]) -> tuple[list[float], float]:
 def _ends(rules: list[Rule], tops: list[float], place: dict[str, Any]) -> list[alt.Chart]:
     """The interval of the final precision."""
     rows = [
-        {"x": rule.interval[0], "x2": rule.interval[1], "y": tops[i] + _BAR / 2, "text": f"{percent(rule.interval[0])} to {percent(rule.interval[1])}"}
+        {"x": rule.interval[0], "x2": rule.interval[1], "y": tops[i] + _BAR / 2 + _thick(rule.coverage) / 2 + _BELOW, "text": f"{percent(rule.interval[0])} to {percent(rule.interval[1])}"}
         for i, rule in enumerate(rules)
     ]  # fmt: skip
     tips = tooltips(("interval of the precision", "text"))
-    line = alt.Chart(data(rows)).mark_rule(color=theme.INK, strokeWidth=2)
-    return [line.encode(x=alt.X("x", type="quantitative"), x2="x2", y=alt.Y("y", **place), tooltip=tips)]
+    y = alt.Y("y", **place)
+    line = alt.Chart(data(rows)).mark_rule(color=theme.INK, strokeWidth=1.5)
+    ends = [alt.Chart(data(rows)).mark_tick(color=theme.INK, height=8, thickness=1.5, orient="vertical")] * 2
+    return [
+        line.encode(x=alt.X("x", type="quantitative"), x2="x2", y=y, tooltip=tips),
+        *(end.encode(x=alt.X(field, type="quantitative"), y=y, tooltip=tips) for end, field in zip(ends, ("x", "x2"), strict=True)),
+    ]
+
+
+def _thick(covered: float) -> float:
+    return max(_THINNEST, _BAR * covered**0.5)
 
 
 def _goal(rules: list[Rule]) -> alt.Chart:

@@ -211,7 +211,12 @@ def _applies(rule: Rule, table: Frame) -> BoolArray:
             raise InputError(
                 f"the rows lack the feature {condition.feature!r} of the rule; give every feature it names."
             )
-        holds &= condition.holds(table.values(table.names.index(condition.feature)))
+        try:
+            holds &= condition.holds(table.values(table.names.index(condition.feature)))
+        except (TypeError, ValueError):
+            raise InputError(
+                f"the column {condition.feature!r} is of another type than that of the rule ({condition.words}); give the values as in X."
+            ) from None
     return holds
 
 
@@ -220,10 +225,10 @@ def _same(rule: Rule, predictions: Any, n: int) -> BoolArray:
     if given.ndim == 0 or len(given) != n:
         raise InputError(f"there are {given.size} predictions for {n} rows; give one per row.")
     if not len(rule.same):
-        cells = [str(cell) for cell in given.ravel().tolist()] if given.ndim == 1 else []
-        if not cells:
+        if given.ndim > 1:
             raise InputError("the rule predicts a class; give one class label per row, not a matrix.")
-        return np.array([cell == str(rule.prediction) for cell in cells])
+        label = rule.prediction
+        return np.array([cell == label or str(cell) == str(label) for cell in given.tolist()])
     numbers = given.astype(np.float64).reshape(n, -1)
     if numbers.shape[1] != len(rule.same):
         raise InputError(

@@ -17,6 +17,7 @@ from pellucid.methods.attribution.cube_shapley import (
     odd_curve_values,
     pair_weights,
     shapley_of,
+    shapley_variance,
 )
 from pellucid.methods.attribution.pair_design import PairDesign
 from reference.indices import interaction_matrix, mask_of, shapley
@@ -280,3 +281,13 @@ def test_weights_of_a_stratum_do_not_overflow(p):
     np.testing.assert_allclose(relative[1], np.where(halves[1], 1 / sizes[1], -1 / (p - sizes[1])))
     assert all(np.isfinite(part).all() for part in interaction_weights(p, of_stratum=True))
     assert np.isfinite(pair_weights(halves)).all()
+
+
+@pytest.mark.parametrize("p", [2, 70, 300])
+def test_the_variance_of_the_process_is_finite_for_any_number_of_players(p):
+    generator = np.random.default_rng(0)
+    halves = np.concatenate([np.ones((1, p), bool), generator.random((2 * p + 20, p)) < 0.3])
+    fit = regress(halves, generator.normal(size=(len(halves), 1)), "odd")
+    variance = shapley_variance(fit, halves)
+    assert np.isfinite(variance).all()
+    assert (variance >= 0).all()

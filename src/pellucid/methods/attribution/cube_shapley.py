@@ -36,8 +36,7 @@ def shapley_variance(fit: Regression, halves: BoolArray) -> FloatArray:
 
     p = halves.shape[1]
     inside, outside = odd_curve_values(p, fit.curve)
-    s = np.arange(1, p + 1)
-    squares = 4 / p * np.sum([1 / (k * comb(p, k)) for k in s])
+    squares = 4 / p * sum(1 / (k * comb(p, k)) for k in range(1, p + 1))
     before = (inside[1:].sum() - outside[:-1].sum()) / p + fit.noise * squares
     along, _ = lapack.dtrtrs(fit.factor, _values_of_kernels(fit, halves), lower=1)
     rest = 2 * np.eye(p) - fit.free.T @ along

@@ -37,7 +37,7 @@ from pellucid.methods.interactions.question import Question
 from pellucid.runner import Sweep
 
 _DRAWS = (500, 2000)  # at least and at most; fewer only where the caller asks for fewer rows
-_FEWEST = 100
+_FEWEST = 500
 _ROWS = 100_000  # model rows to spend, as long as there are enough draws
 _MOST_ROWS = 1_000_000  # model rows for pairs; the pairs of the most important features come first
 _SMALLEST = 0.001  # pairs that cost less are not looked at in threes

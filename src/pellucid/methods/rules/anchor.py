@@ -36,6 +36,7 @@ from pellucid.diagnostics.anchor_checks import Checked, anchor_caveats
 from pellucid.diagnostics.general import general_caveats
 from pellucid.errors import InputError, nearest
 from pellucid.explanations.rule import Condition, Rule, Rules
+from pellucid.explanations.words import value_name
 from pellucid.methods.rules.bins import check_bins, condition
 from pellucid.methods.rules.certify import Goal
 from pellucid.methods.rules.coverage import TableSpace
@@ -55,7 +56,7 @@ from pellucid.models import Predictor
 from pellucid.runner import Run
 
 PERTURB = ("data", "conditional", "balanced")
-_MOST = 20_000  # rows of the data that perturbed rows are made of
+_MOST, _CELLS = 20_000, 40_000_000  # rows of the data (and their cells) that perturbed rows are made of
 _KEY = 62
 
 
@@ -176,8 +177,9 @@ def _place(
     predictor: Predictor, data: Data, explained: Data, perturb: Any, within: Any, goal: Goal, budget: int | None, run: Run
 ) -> Place:  # fmt: skip
     rows = np.arange(len(data))
-    if len(data) > _MOST:
-        rows = np.sort(run.generator(_KEY).choice(len(data), _MOST, replace=False))
+    most = min(_MOST, max(500, _CELLS // len(data.schema.features)))
+    if len(data) > most:
+        rows = np.sort(run.generator(_KEY).choice(len(data), most, replace=False))
     some = data if len(rows) == len(data) else data.take(rows)
     players = dict(sorted(data.schema.players().items()))
     full = None
@@ -277,8 +279,6 @@ def _reason(search: Search, asks: Mapping[str, Any]) -> str:
 
 
 def _cells(place: Place, i: int) -> tuple[str, ...]:
-    from pellucid.explanations.words import value_name
-
     explained = place.sources.explained
     return tuple(
         value_name(None if np.isnan(explained.codes(j)[i]) else feature.decode(explained.codes(j)[[i]])[0])

@@ -67,8 +67,10 @@ def _of_feature(data: Data, j: int, given: Any) -> Any:
         return _count(given, f"bins for {feature.name!r}")
     if feature.nominal:
         raise InputError(f"feature {feature.name!r} has levels, not numbers; leave it out of bins=.")
-    edges = np.unique(given_codes(feature, given))
-    return edges
+    given = list(given)
+    if not given:
+        raise InputError(f"bins for {feature.name!r} has no edges; give at least one, or leave it out.")
+    return np.unique(given_codes(feature, given))
 
 
 def _count(given: Any, name: str) -> int:

@@ -28,8 +28,8 @@ def divergence(p: Any, q: Any) -> FloatArray:
     """Kullback-Leibler divergence of one coin from another; infinite where q excludes what p allows."""
     p, q = np.broadcast_arrays(np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64))
     with np.errstate(divide="ignore", invalid="ignore"):
-        ones = np.where(p > 0, p * np.log(p / q), 0.0)
-        zeros = np.where(p < 1, (1 - p) * np.log((1 - p) / (1 - q)), 0.0)
+        ones = np.where(p > 0, p * (np.log(p) - np.log(q)), 0.0)
+        zeros = np.where(p < 1, (1 - p) * (np.log1p(-p) - np.log1p(-q)), 0.0)
     return np.asarray(np.maximum(ones + zeros, 0.0))
 
 

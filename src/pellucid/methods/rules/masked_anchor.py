@@ -160,7 +160,7 @@ def text_anchor(
         instead = _OTHER_MASK if mask == REMOVE else REMOVE
         with run.checking():
             game = ReplacedText(games.model, text, spans, instead, others, run, batch)
-            other = f"mask={instead!r}", found.precision_in(game, draws, games)
+        other = f"mask={instead!r}", found.precision_in(game, draws, games, run)
     return _checked(rule, games.game, other, run)
 
 
@@ -200,11 +200,11 @@ def image_anchor(
     other = None
     if run.checks and effort.perturb == "absent" and found.best.rule:
         seen: dict[str, float] = {}
-        with run.checking():
-            for name, colour in plain_colours(image, absent).items():
+        for name, colour in plain_colours(image, absent).items():
+            with run.checking():
                 painted = absent_image(image, labels, colour)
                 game = _image_game(games.model, image, labels, painted, (), run, batch)
-                seen[f"absent={name}"] = found.precision_in(game, draws, games)
+            seen[f"absent={name}"] = found.precision_in(game, draws, games, run)
         worst = min(seen, key=lambda name: seen[name])
         other = worst, seen[worst]
     return _checked(rule, games.game, other, run)
@@ -302,11 +302,13 @@ class _Found:
             "output_names": predictor.output_names, "scale": "precision",
         }  # fmt: skip
 
-    def precision_in(self, game: MaskedGame, draws: PartDraws, games: _Games) -> float:
+    def precision_in(self, game: MaskedGame, draws: PartDraws, games: _Games, run: Run) -> float:
         """The precision of the rule where something else stands for absence."""
         rule = np.isin(np.arange(len(self.space.parts)), self.best.rule)
         rows = draws.rows(_CHECK, rule, 0, _CHECK_DRAWS)
-        return float(games.same(self.same, Remembered(game).worth(rows)).mean())
+        with run.checking():
+            answers = Remembered(game).worth(rows)
+        return float(games.same(self.same, answers).mean())
 
 
 def _searched(games: _Games, space: PartSpace, draws: PartDraws, effort: AnchorEffort, run: Run) -> _Found:

@@ -9,6 +9,7 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data import Data
+from pellucid.errors import InputError
 from pellucid.methods.rules.arms import Asking, Wants
 from pellucid.methods.rules.perturbation import Drawn, KeyArray, Perturbation
 from pellucid.methods.rules.sameness import Sameness
@@ -48,7 +49,7 @@ class Answers:
         if new:
             rows = np.concatenate(new)
             if self._budget is not None and self._run.cost().model_rows + len(rows) > self._budget:
-                raise Spent
+                raise Spent(f"budget={self._budget} model rows")
             full = self._run.predict(self._predictor, self._data.of_codes(rows), full=True)
             self._append(self.same.answers(full))
             self._place |= coming
@@ -97,7 +98,11 @@ def search_together(
             for row, answer in zip(list(drawn), found, strict=True):
                 same = _by_arm(answers.same.same(answer, row), drawn[row].arm, len(wanted[row].bits))
                 _proceed(wanted, row, lambda row=row, same=same: asking[row].send(same))
-    except Spent:
+    except Spent as spent:
+        if any(search.best is None for search in searches):
+            raise InputError(
+                f"{spent}; that is less than it takes to look at the empty rule: give more, or None."
+            ) from None
         _stop(searches, wanted, "budget")
     except KeyboardInterrupt:
         if any(search.best is None for search in searches):
