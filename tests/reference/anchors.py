@@ -63,5 +63,5 @@ def binomial_divergence(p, q):
     out = 0.0
     for a, b in ((p, q), (1 - p, 1 - q)):
         if a > 0:
-            out += inf if b == 0 else a * log(a / b)
+            out += inf if b == 0 else a * (log(a) - log(b))
     return out

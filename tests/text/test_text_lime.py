@@ -167,6 +167,7 @@ def test_a_logistic_model_of_probabilities_is_on_log_odds():
     np.testing.assert_allclose(found.values[0], [2, 0, -1], atol=1e-4)
     assert float(found.base) == pytest.approx(-0.5, abs=1e-4)
     assert found.scale == "log-odds"
+    assert not found.se.any()
     assert found.prediction[0] == pytest.approx(0.5)
     np.testing.assert_allclose(found.answers[-1], 1 / (1 + np.exp(-0.5)))
     other = found.for_output("ham")

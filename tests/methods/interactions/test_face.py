@@ -107,7 +107,7 @@ def test_what_it_cost_and_how_to_repeat_it(ex):
     assert result.cost.model_rows > 0
     assert result.settings["features"] == ["temp"]
     assert result.settings["rows"] == 30
-    assert result.settings["draws"] == 100
+    assert result.settings["draws"] == 500
 
 
 def test_sparse_tables_give_what_dense_ones_give():

@@ -36,8 +36,8 @@ from pellucid.methods.interactions.parts import rounding
 from pellucid.methods.interactions.question import Question
 from pellucid.runner import Sweep
 
-_DRAWS = (500, 2000)  # at least and at most; fewer only where the caller asks for fewer rows
-_FEWEST = 500
+_DRAWS = (500, 2000)  # at least and at most; fewer only where there are very many features
+_FEWEST = 100
 _ROWS = 100_000  # model rows to spend, as long as there are enough draws
 _MOST_ROWS = 1_000_000  # model rows for pairs; the pairs of the most important features come first
 _SMALLEST = 0.001  # pairs that cost less are not looked at in threes
@@ -99,7 +99,8 @@ def _nothing(question: Question) -> Costs:
 def _measured(question: Question) -> Costs:
     players, pairs = _asked(question)
     draws = int(np.clip(_ROWS // (2 + len(players) + len(pairs)), *_DRAWS))
-    draws = max(_FEWEST, min(draws, question.rows or draws, _MOST_ROWS // (2 + len(players))))
+    draws = max(_DRAWS[0], min(draws, question.rows or draws))
+    draws = max(_FEWEST, min(draws, _MOST_ROWS // (2 + len(players))))
     design = _Design(question, players, draws)
     alone = design.ask([(), tuple(players), *((i,) for i in players)])
     f, f_all = alone[:2]

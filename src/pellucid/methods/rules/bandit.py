@@ -43,7 +43,9 @@ def best_arms(
         inside, outside = _split(arms, allowed, m)
         gap = gaps(arms, inside, outside, exploration(t, len(allowed), delta / 2))
         which = _disputed(gap >= epsilon, gap, inside, outside)
-        if not (yield from arms.draw(which, np.maximum(2 * arms.n[which], batch))):
+        fewest = int(arms.n[which[~arms.ended[which]]].min(initial=np.iinfo(np.intp).max // 2))
+        # All to twice what the one with the fewest has: no arm runs ahead of those that it is compared with.
+        if not (yield from arms.draw(which, np.full(len(which), max(2 * fewest, batch)))):
             break
     return _split(arms, allowed, m)[0]
 
