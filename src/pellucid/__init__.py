@@ -26,14 +26,21 @@ if TYPE_CHECKING:
     from pellucid.explanations import Effect as Effect
     from pellucid.explanations import Explanation as Explanation
     from pellucid.explanations import ImageAttribution as ImageAttribution
+    from pellucid.explanations import ImageRule as ImageRule
     from pellucid.explanations import Importance as Importance
     from pellucid.explanations import ImportanceComparison as ImportanceComparison
     from pellucid.explanations import Interactions as Interactions
+    from pellucid.explanations import LocalAttribution as LocalAttribution
+    from pellucid.explanations import LocalImageAttribution as LocalImageAttribution
+    from pellucid.explanations import LocalTextAttribution as LocalTextAttribution
     from pellucid.explanations import Network as Network
+    from pellucid.explanations import Pick as Pick
     from pellucid.explanations import TextAttribution as TextAttribution
+    from pellucid.explanations import TextRule as TextRule
     from pellucid.explanations import load as load
     from pellucid.image_explainer import ImageExplainer as ImageExplainer
     from pellucid.methods.attribution.shapley_game import shapley as shapley
+    from pellucid.methods.local.pick import pick_rows as pick_rows
     from pellucid.models import Predictor as Predictor
     from pellucid.text_explainer import TextExplainer as TextExplainer
 
@@ -51,21 +58,28 @@ _HOME = {
     "Explanation": "pellucid.explanations",
     "ImageAttribution": "pellucid.explanations",
     "ImageExplainer": "pellucid.image_explainer",
+    "ImageRule": "pellucid.explanations",
     "Importance": "pellucid.explanations",
     "ImportanceComparison": "pellucid.explanations",
     "InputError": "pellucid.errors",
     "Interactions": "pellucid.explanations",
+    "LocalAttribution": "pellucid.explanations",
+    "LocalImageAttribution": "pellucid.explanations",
+    "LocalTextAttribution": "pellucid.explanations",
     "MissingExtra": "pellucid.errors",
     "ModelError": "pellucid.errors",
     "Network": "pellucid.explanations",
     "PellucidError": "pellucid.errors",
+    "Pick": "pellucid.explanations",
     "Predictor": "pellucid.models",
     "RowGenerator": "pellucid.data.generator",
     "TextAttribution": "pellucid.explanations",
     "TextExplainer": "pellucid.text_explainer",
+    "TextRule": "pellucid.explanations",
     "datasets": "pellucid.datasets",
     "load": "pellucid.explanations",
     "panel": "pellucid.charts",
+    "pick_rows": "pellucid.methods.local.pick",
     "shapley": "pellucid.methods.attribution.shapley_game",
 }
 
@@ -80,22 +94,29 @@ __all__ = [
     "Explanation",
     "ImageAttribution",
     "ImageExplainer",
+    "ImageRule",
     "Importance",
     "ImportanceComparison",
     "InputError",
     "Interactions",
+    "LocalAttribution",
+    "LocalImageAttribution",
+    "LocalTextAttribution",
     "MissingExtra",
     "ModelError",
     "Network",
     "PellucidError",
+    "Pick",
     "Predictor",
     "RowGenerator",
     "TextAttribution",
     "TextExplainer",
+    "TextRule",
     "__version__",
     "datasets",
     "load",
     "panel",
+    "pick_rows",
     "shapley",
 ]
 

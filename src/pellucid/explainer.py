@@ -22,6 +22,8 @@ from pellucid.explanations import (
     Importance,
     ImportanceComparison,
     Interactions,
+    LocalAttribution,
+    Pick,
 )
 from pellucid.methods.attribution.breakdown import breakdown
 from pellucid.methods.attribution.shap import shap
@@ -42,6 +44,13 @@ from pellucid.methods.importance.question import Question
 from pellucid.methods.interactions.interactions import interactions
 from pellucid.methods.interactions.question import Against
 from pellucid.methods.interactions.question import Method as InteractionMethod
+from pellucid.methods.local.lime import lime
+from pellucid.methods.local.neighbourhood import Sampler
+from pellucid.methods.local.other_models import Model as LocalModel
+from pellucid.methods.local.pick import lime_pick
+from pellucid.methods.local.representation import Space
+from pellucid.methods.local.selection import Select
+from pellucid.methods.local.weighting import Distance
 from pellucid.models import Predictor
 from pellucid.models.predictor import Link
 from pellucid.runner import Run
@@ -618,6 +627,102 @@ class Explainer:
             order=order,
             interactions=interactions,
             run=self._run("break-down"),
+        )
+
+    def lime(
+        self,
+        row: Any,
+        *,
+        features: int = 6,
+        samples: int = 5000,
+        space: Space = "raw",
+        sampler: Sampler = "data",
+        distance: Distance = "euclidean",
+        width: float | str = "auto",
+        kernel: Any = "exponential",
+        model: LocalModel = "linear",
+        select: Select = "auto",
+        tolerance: float | None = None,
+        boundary: Any = None,
+    ) -> LocalAttribution:
+        """Why this prediction, sparsely: a simple model of at most ``features`` features that holds near the row (LIME).
+
+        Samples are drawn (``sampler``: "data", each feature by itself; "gaussian" at the data's centre; "around" the row;
+        "correlated", as features go together), weighted by exp(-D^2 / width^2) for how near they are (``distance`` "euclidean",
+        "gower" or "cosine"), and a ``model`` is fitted to the predictions: "linear", "ridge", "lasso", "logistic" (for probabilities) or
+        "tree". Numbers are explained as they are or in bins (``space`` "raw", "quartile", "decile", "entropy", a dict of edges by
+        feature, or a function that makes columns of its own). ``select`` chooses the features ("forward", "backward", "lasso",
+        "all"). ``row`` may be several rows; they share their samples.
+
+        ``width="auto"`` tries several widths and takes the one that is best in fidelity near the row times stability over
+        repeats (`LocalAttribution.sweep`, ``plot(kind="sweep")``); ``"default"`` is 0.75 sqrt(features), by habit. ``tolerance``
+        doubles the samples until in repeats at most this share of the weight is on other features. ``kernel="shap"`` gives
+        Shapley values from the same regression. ``boundary=("a", "b")`` keeps what ``plot(kind="boundary")`` needs.
+
+        `values` are effects: weight times how far the row is from the average sample (`at_zero` gives weight times
+        value). They add up to the local model's prediction, not to the model's: `residual` is what it misses.
+
+        It misleads when another width turns the signs, when the fit is poor (`fidelity`), when repeats differ (`stability`,
+        `agreement`), when features go together and their samples do not, and with many features, where nothing is near; the
+        `caveats` say which.
+
+        Examples
+        --------
+        >>> import numpy as np, pellucid
+        >>> X = np.random.default_rng(0).normal(size=(300, 3))
+        >>> ex = pellucid.Explainer(lambda X: 2 * X[:, 0] - X[:, 1], X, feature_names=["temp", "hum", "wind"])
+        >>> why = ex.lime(0)
+        >>> why.weights.round(6).tolist(), why.selected
+        ([[2.0, -1.0, 0.0]], (('temp', 'hum'),))
+        >>> bool(np.isclose(why.local_prediction[0], why.prediction[0]))
+        True
+        """
+        return lime(
+            self.predictor,
+            self.data,
+            row,
+            features=features,
+            samples=samples,
+            space=space,
+            sampler=sampler,
+            distance=distance,
+            width=width,
+            kernel=kernel,
+            model=model,
+            select=select,
+            tolerance=tolerance,
+            boundary=boundary,
+            background=self.background,
+            run=self._run("local models"),
+        )
+
+    def lime_pick(self, budget: int, *, rows: Any = None, sample: int = 100, **options: Any) -> Pick:
+        """A few rows that show, between them, what the model uses (SP-LIME).
+
+        ``rows`` (or a random ``sample`` of X) are explained with `lime` and its ``options``; greedily, the row is added that shows the
+        most important features not shown yet. `Pick.explanations` explain the picked rows. ``pick_rows(attribution, budget)``
+        does the same for explanations you have, `shap` included.
+
+        It misleads by showing what is common, not what is odd, and as far as the local models are poor.
+
+        Examples
+        --------
+        >>> import numpy as np, pellucid
+        >>> X = np.random.default_rng(0).normal(size=(200, 3))
+        >>> ex = pellucid.Explainer(lambda X: np.where(X[:, 2] > 0, X[:, 0], X[:, 1]), X)
+        >>> picked = ex.lime_pick(2, sample=20, features=1, width=0.8)
+        >>> len(picked), picked.values.shape
+        (2, (3,))
+        """
+        return lime_pick(
+            self.predictor,
+            self.data,
+            budget,
+            rows=rows,
+            sample=sample,
+            background=self.background,
+            run=self._run("picking rows"),
+            **options,
         )
 
     def report(

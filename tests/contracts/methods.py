@@ -93,6 +93,33 @@ METHODS = {
     "shap conditional": Method(Explainer.shap, weighable=False, options={"rows": 0, "game": "conditional"}),
     "breakdown": Method(Explainer.breakdown, options={"row": 0}),
     "breakdown interactions": Method(Explainer.breakdown, options={"row": 0, "interactions": True}),
+    "lime": Method(Explainer.lime, options={"row": 0, "samples": 1000}),
+    "lime lasso": Method(
+        Explainer.lime,
+        weighable=False,
+        options={"row": 0, "samples": 1000, "features": 2, "select": "lasso", "space": "quartile"},
+    ),
+    "lime correlated": Method(
+        Explainer.lime,
+        weighable=False,
+        options={"row": [0, 3], "samples": 1000, "sampler": "correlated", "width": "default"},
+    ),
+    "lime around": Method(
+        Explainer.lime,
+        weighable=False,
+        options={"row": 1, "samples": 500, "sampler": "around", "distance": "gower", "select": "backward"},
+    ),
+    "lime tree": Method(
+        Explainer.lime,
+        weighable=False,
+        options={"row": 0, "samples": 400, "sampler": "gaussian", "model": "tree", "space": "entropy"},
+    ),
+    "lime shap": Method(Explainer.lime, options={"row": 0, "kernel": "shap"}),
+    "lime pick": Method(
+        Explainer.lime_pick,
+        weighable=False,
+        options={"budget": 3, "sample": 8, "samples": 400, "features": 2},
+    ),
     "interactions greenwell": Method(
         Explainer.interactions, ("temp", "season", "hum"), options={"method": "greenwell", "rows": 400}
     ),

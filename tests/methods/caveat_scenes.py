@@ -1245,3 +1245,176 @@ def an_unused_feature_that_goes_alone():
 @silent("borrowed-share")
 def a_used_feature_that_goes_along():
     return Explainer(plus, correlated_by(0.9)).importance(method="shapley-effects")
+
+
+# -- local models ------------------------------------------------------------------------------------
+
+
+def bent(X):
+    """Falls from 1 on, rises before."""
+    x = X[:, 0]
+    return np.where(x > 1, -x + 10 - 0.05 * x**2, (x + 2) ** 2)
+
+
+@fires("width-decides")
+def a_slope_that_turns_with_the_width():
+    X = np.random.default_rng(0).normal(0, 3, size=(500, 1))
+    return Explainer(bent, X).lime({"x0": 2.2}), 1.0
+
+
+@silent("width-decides")
+def a_line_at_every_width():
+    return Explainer(plus, sample()).lime(0)
+
+
+@fires("low-fidelity")
+def a_bowl_seen_from_its_bottom():
+    # Around its lowest point a bowl is no line: nothing of it is explained.
+    return Explainer(lambda X: (X**2).sum(axis=1), sample()).lime({"x0": 0.0, "x1": 0.0}), (0.8, 1.2)
+
+
+@silent("low-fidelity")
+def a_bowl_seen_from_its_side():
+    return Explainer(lambda X: (X**2).sum(axis=1), sample()).lime({"x0": 1.5, "x1": 1.5})
+
+
+@fires("local-miss")
+def a_peak_that_the_line_cannot_reach():
+    # At the peak the model says 1, the samples around it hardly more than nothing.
+    peak = Explainer(lambda X: np.exp(-50 * (X**2).sum(axis=1)), sample())
+    return peak.lime({"x0": 0.0, "x1": 0.0}, width=2.0), (4.0, 30.0)
+
+
+@silent("local-miss")
+def a_line_reaches_every_prediction():
+    return Explainer(plus, sample()).lime(0)
+
+
+@fires("unstable")
+def ten_equal_features_and_two_to_choose():
+    X = np.random.default_rng(0).normal(size=(300, 10))
+    return Explainer(lambda X: np.tanh(X).sum(axis=1), X).lime(0, features=2, samples=500), (0.3, 0.95)
+
+
+@silent("unstable")
+def two_features_that_stand_out():
+    X = np.random.default_rng(0).normal(size=(300, 10))
+    return Explainer(lambda X: X @ [5.0, 4.0, *[0.1] * 8], X).lime(0, features=2)
+
+
+@fires("nothing-near")
+def forty_features():
+    X = np.random.default_rng(0).normal(size=(300, 40))
+    return Explainer(lambda X: X[:, 0], X).lime(0), (0.75, 0.95)
+
+
+@silent("nothing-near")
+def two_features():
+    return Explainer(plus, sample()).lime(0)
+
+
+@fires("not-shown")
+def one_row_for_two_worlds():
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    model = Explainer(lambda X: np.where(X[:, 0] > 0, 3 * X[:, 1], 3 * X[:, 2]), X)
+    return model.lime_pick(1, sample=20, features=1, width=0.8, sampler="around"), (0.2, 0.9)
+
+
+@silent("not-shown")
+def one_row_for_one_world():
+    return Explainer(plus, sample()).lime_pick(1, sample=10, features=2)
+
+
+@fires("off-data")
+def local_samples_of_two_features_that_go_together():
+    return Explainer(plus, together()).lime(0), (0.6, 1.0)
+
+
+@silent("off-data")
+def local_samples_as_the_features_go_together():
+    return Explainer(plus, together()).lime(0, sampler="correlated")
+
+
+@fires("fooled")
+def a_local_model_of_one_that_hides_from_mixtures():
+    X = people()
+    return Explainer(attack(X, above(0, 0.5), above(5, 0.0)), X).lime([0, 1]), (0.5, 1.0)
+
+
+@silent("fooled")
+def a_local_model_of_one_that_does_not_hide():
+    return Explainer(above(0, 0.5), people()).lime([0, 1])
+
+
+# -- local models and rules of texts ----------------------------------------------------------------
+
+
+def _either(texts):
+    return np.array([float("free" in text or "click" in text) for text in texts])
+
+
+def _not_both(texts):
+    return np.array([float(("buy" in text) != ("cheap" in text)) for text in texts])
+
+
+@fires("low-fidelity")
+def a_local_model_of_words_that_only_work_together():
+    return TextExplainer(_not_both).lime("buy a cheap phone"), (0.8, 0.9)
+
+
+@silent("low-fidelity")
+def a_local_model_of_words_that_add_up():
+    return TextExplainer(lambda texts: [text.count("e") for text in texts]).lime("buy a cheap phone")
+
+
+@fires("unstable")
+def a_local_model_of_a_few_variants_of_noise():
+    noise, rng = {}, np.random.default_rng(0)
+
+    def f(texts):
+        return np.array([noise.setdefault(text, rng.normal()) for text in texts])
+
+    return TextExplainer(f).lime(" ".join("abcdefghijklmnop"), samples=100), (0.3, 1.0)
+
+
+@silent("unstable")
+def a_local_model_of_words_that_stay():
+    return TextExplainer(lambda texts: [text.count("e") for text in texts]).lime(
+        " ".join("abcdefghijklmnop")
+    )
+
+
+@fires("anchor-unreached")
+def an_anchor_of_one_word_where_two_are_needed():
+    def f(texts):
+        return np.array([float("free" in text and "click" in text) for text in texts])
+
+    return TextExplainer(f).anchor("click for a free phone", max_conditions=1), (0.3, 1.0)
+
+
+@silent("anchor-unreached")
+@silent("anchor-imbalance")
+@silent("anchor-long")
+@silent("absence")
+def an_anchor_of_one_word():
+    return TextExplainer(_either).anchor("click for a phone now")
+
+
+@fires("anchor-imbalance")
+def an_anchor_of_a_text_that_says_nothing():
+    return TextExplainer(_either).anchor("some other text"), 1.0
+
+
+@fires("anchor-long")
+def an_anchor_of_all_words():
+    return TextExplainer(lambda texts: [float(len(text.split()) > 6) for text in texts]).anchor(
+        "one two three four five six seven"
+    ), 1.0
+
+
+@fires("absence")
+def an_anchor_that_a_mask_breaks():
+    def f(texts):
+        return np.array([float("free" in text and "UNK" not in text) for text in texts])
+
+    return TextExplainer(f).anchor("click here for a free phone"), (0.8, 1.0)

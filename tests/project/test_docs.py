@@ -74,3 +74,10 @@ def test_the_page_on_decompositions():
     names = run_examples("docs/decomposition.md")
     assert names["same"]
     assert names["names"] == ("x1", "x2", "x1 × x2", "residual")
+
+
+def test_the_page_on_local_models(capsys):
+    names = run_examples("docs/lime.md")
+    assert len(names["why"].selected[0]) == 2
+    assert len(names["picked"]) == 3
+    assert "the local model gives" in capsys.readouterr().out

@@ -10,6 +10,8 @@ from pellucid.charts.chart import Chart
 from pellucid.charts.comparison_options import ClusterOptions, ComparisonOptions
 from pellucid.charts.decomposition_options import DecompositionOptions
 from pellucid.charts.interaction_options import InteractionOptions, NetworkOptions
+from pellucid.charts.local_options import LocalOptions, PickOptions
+from pellucid.charts.local_parts_options import LocalImageOptions, LocalTextOptions, PartRuleOptions
 from pellucid.charts.masked_options import ImageOptions, TextOptions
 from pellucid.charts.options import (
     AttributionOptions,
@@ -29,19 +31,31 @@ from pellucid.explanations import (
     Effect,
     Explanation,
     ImageAttribution,
+    ImageRule,
     Importance,
     ImportanceComparison,
     Interactions,
+    LocalAttribution,
+    LocalImageAttribution,
+    LocalTextAttribution,
     Network,
+    Pick,
     TextAttribution,
+    TextRule,
 )
 
 # Result, the module whose function `body` draws it (imported when needed: it loads Altair), and its options.
 _CHARTS: dict[type[Explanation], tuple[str, type[SizeOptions]]] = {
     Effect: ("pellucid.charts.effect", EffectOptions),
     Importance: ("pellucid.charts.importance", ImportanceOptions),
+    LocalTextAttribution: ("pellucid.charts.local_parts", LocalTextOptions),
+    LocalImageAttribution: ("pellucid.charts.local_parts", LocalImageOptions),
+    TextRule: ("pellucid.charts.masked_rule", PartRuleOptions),
+    ImageRule: ("pellucid.charts.masked_rule", PartRuleOptions),
     TextAttribution: ("pellucid.charts.text_highlight", TextOptions),
     ImageAttribution: ("pellucid.charts.image_overlay", ImageOptions),
+    LocalAttribution: ("pellucid.charts.local", LocalOptions),
+    Pick: ("pellucid.charts.local.pick", PickOptions),
     Attribution: ("pellucid.charts.attribution", AttributionOptions),
     Dependence: ("pellucid.charts.dependence", DependenceOptions),
     Interactions: ("pellucid.charts.interactions", InteractionOptions),
@@ -62,6 +76,8 @@ def draw(explanation: Explanation, **options: Any) -> Chart:
     Contributions: ``kind`` ("waterfall", "force", "bar", "beeswarm", "stacked", "dependence", "interactions",
     "decision"), ``max_display``; ``aggregate`` (bar), ``order`` and ``clusters`` (stacked), ``feature`` and
     ``colour`` (dependence).
+    Local models: ``kind`` ("effects", "sweep", "boundary", or a kind of contributions; of texts and images also "variants"),
+    ``max_display``, ``max_rows``. Picked rows: ``max_display``. Rules of texts: ``max_lines``.
     Decompositions: ``kind`` ("shares", "components"), ``component`` (one of them), ``max_display``, ``output``.
     """
     for kind, (module, known) in _CHARTS.items():

@@ -56,7 +56,11 @@ def _conditions(rule: Rule) -> list[str]:
 
 def _heads(rules: list[Rule], room: int) -> list[Row]:
     """The words above each bar."""
-    return [{"rule": i, "line": line, "words": words} for i, rule in enumerate(rules) for line, words in enumerate(_words(rule, room))]
+    return [
+        {"rule": i, "line": line, "words": words}
+        for i, rule in enumerate(rules)
+        for line, words in enumerate(_words(rule, room))
+    ]
 
 
 def _words(rule: Rule, room: int) -> list[str]:
@@ -71,7 +75,10 @@ def _words(rule: Rule, room: int) -> list[str]:
             line += " AND " + part
     lines += [line] if line else []
     verb = "THEN PREDICT" if parts else "ALWAYS PREDICT"
-    return [*lines, f"{verb} {predicted(rule)} · precision {percent(rule.precision)} · coverage {percent(rule.coverage)}"]
+    return [
+        *lines,
+        f"{verb} {predicted(rule)} · precision {percent(rule.precision)} · coverage {percent(rule.coverage)}",
+    ]
 
 
 def body(result: Any, options: RuleOptions) -> ChartType:
@@ -83,18 +90,31 @@ def body(result: Any, options: RuleOptions) -> ChartType:
     heads = _heads(rules, room)
     tops, height = _places(rules, heads)
     stretch = 1.0 if options.height is None else options.height / height
-    place = {"type": "quantitative", "axis": None, "scale": alt.Scale(domain=[0, height], reverse=True, nice=False)}
+    place = {
+        "type": "quantitative",
+        "axis": None,
+        "scale": alt.Scale(domain=[0, height], reverse=True, nice=False),
+    }
     bars = rule_data(rules)
     for row in bars:
         middle = tops[row["rule"]] + _BAR / 2
         row["y"], row["y2"] = middle - row["thick"] / 2, middle + row["thick"] / 2
     for row in heads:
-        row["y"] = tops[row["rule"]] - _LINE * (sum(head["rule"] == row["rule"] for head in heads) - row["line"]) + _LINE / 2 - 3
+        row["y"] = (
+            tops[row["rule"]]
+            - _LINE * (sum(head["rule"] == row["rule"] for head in heads) - row["line"])
+            + _LINE / 2
+            - 3
+        )
     x = alt.X(
         "x", type="quantitative", scale=alt.Scale(domain=[0, 1], nice=False),
         axis=alt.Axis(title="precision", format=".0%", tickCount=5, grid=False),
     )  # fmt: skip
-    tips = tooltips(("condition", "condition"), ("precision with it", "precision_text"), ("coverage with it", "coverage_text"))
+    tips = tooltips(
+        ("condition", "condition"),
+        ("precision with it", "precision_text"),
+        ("coverage with it", "coverage_text"),
+    )
     pieces = alt.Chart(data(bars)).mark_rect(opacity=0.85).encode(
         x=x, x2="x2", y=alt.Y("y", **place), y2="y2", tooltip=tips,
         color=alt.Color("shade", type="nominal", scale=None),
@@ -133,10 +153,15 @@ def _ends(rules: list[Rule], tops: list[float], place: dict[str, Any]) -> list[a
     tips = tooltips(("interval of the precision", "text"))
     y = alt.Y("y", **place)
     line = alt.Chart(data(rows)).mark_rule(color=theme.INK, strokeWidth=1.5)
-    ends = [alt.Chart(data(rows)).mark_tick(color=theme.INK, height=8, thickness=1.5, orient="vertical")] * 2
+    ends = [
+        alt.Chart(data(rows)).mark_tick(color=theme.INK, height=8, thickness=1.5, orient="vertical")
+    ] * 2
     return [
         line.encode(x=alt.X("x", type="quantitative"), x2="x2", y=y, tooltip=tips),
-        *(end.encode(x=alt.X(field, type="quantitative"), y=y, tooltip=tips) for end, field in zip(ends, ("x", "x2"), strict=True)),
+        *(
+            end.encode(x=alt.X(field, type="quantitative"), y=y, tooltip=tips)
+            for end, field in zip(ends, ("x", "x2"), strict=True)
+        ),
     ]
 
 

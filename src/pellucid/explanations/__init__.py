@@ -11,7 +11,11 @@ from pellucid.explanations.image_attribution import ImageAttribution
 from pellucid.explanations.importance import Importance
 from pellucid.explanations.importance_comparison import ImportanceComparison
 from pellucid.explanations.interactions import Interactions
+from pellucid.explanations.local_attribution import Boundary, LocalAttribution
+from pellucid.explanations.local_parts import LocalImageAttribution, LocalTextAttribution
+from pellucid.explanations.masked_rule import ImageRule, TextRule
 from pellucid.explanations.network import Network
+from pellucid.explanations.pick import Pick
 from pellucid.explanations.store import load
 from pellucid.explanations.text_attribution import TextAttribution
 
@@ -19,6 +23,7 @@ __all__ = [
     "Additivity",
     "AtMissing",
     "Attribution",
+    "Boundary",
     "Caveat",
     "Clusters",
     "Colouring",
@@ -27,10 +32,16 @@ __all__ = [
     "Effect",
     "Explanation",
     "ImageAttribution",
+    "ImageRule",
     "Importance",
     "ImportanceComparison",
     "Interactions",
+    "LocalAttribution",
+    "LocalImageAttribution",
+    "LocalTextAttribution",
     "Network",
+    "Pick",
     "TextAttribution",
+    "TextRule",
     "load",
 ]

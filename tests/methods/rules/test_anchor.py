@@ -5,9 +5,10 @@ import pandas as pd
 import pytest
 
 import pellucid
+from methods.rules.asking import Labels, ask, explain
 from pellucid import Explainer
 from reference import anchors as twin
-from rules_asking import Labels, ask, explain
+
 
 TAU, EPSILON, DELTA = 0.9, 0.05, 0.05
 
@@ -71,14 +72,24 @@ def test_the_promise_with_intervals():
         def score(Z, weights=weights):
             return Z @ weights + Z[:, 0] * Z[:, 1]
 
-        rule = explain(score, X, 0, precision=0.8, epsilon=0.05, delta=0.1, explainer={"random_state": seed})
+        rule = explain(
+            score, X, 0, precision=0.8, epsilon=0.05, delta=0.1, explainer={"random_state": seed}
+        )
         rows, ones, predict = enumerated(X, score)
         cells = {int(c.feature[1:]): (c.low, c.high) for c in rule.conditions if c.kind == "interval"}
-        cells |= {int(c.feature[1:]): (np.nextafter(c.level, -np.inf), c.level) for c in rule.conditions if c.kind == "level"}
+        cells |= {
+            int(c.feature[1:]): (np.nextafter(c.level, -np.inf), c.level)
+            for c in rule.conditions
+            if c.kind == "level"
+        }
         assert len(cells) == len(rule.conditions)
         wrong += rule.reached and twin.interval_precision(predict, rows, ones, rows[0], cells) < 0.75
         reached += rule.reached
-        met = np.all([c.holds(X[:, int(c.feature[1:])]) for c in rule.conditions], axis=0) if rule.conditions else np.ones(16)
+        met = (
+            np.all([c.holds(X[:, int(c.feature[1:])]) for c in rule.conditions], axis=0)
+            if rule.conditions
+            else np.ones(16)
+        )
         assert rule.coverage == pytest.approx(met.mean())
         assert rule.applies(X).sum() == met.sum()
     assert reached == 60
@@ -160,12 +171,12 @@ def test_a_common_prediction_needs_no_condition():
 
 def test_bins_are_halved_where_they_are_too_wide():
     X = np.random.default_rng(0).uniform(size=(400, 2))
-    narrow = explain(lambda Z: (np.abs(Z[:, 0] - 0.5) < 0.03), X, np.array([0.5, 0.5]))
+    narrow = explain(lambda Z: np.abs(Z[:, 0] - 0.5) < 0.03, X, np.array([0.5, 0.5]))
     assert narrow.reached
     assert narrow.settings["refined"] >= 2
     condition = next(condition for condition in narrow.conditions if condition.feature == "x0")
     assert 0.44 < condition.low < 0.5 <= condition.high < 0.56
-    fixed = explain(lambda Z: (np.abs(Z[:, 0] - 0.5) < 0.03), X, np.array([0.5, 0.5]), bins=4)
+    fixed = explain(lambda Z: np.abs(Z[:, 0] - 0.5) < 0.03, X, np.array([0.5, 0.5]), bins=4)
     assert not fixed.reached
     assert fixed.reason == "unreachable"
     assert "the bins are too wide here" in fixed.text()
@@ -209,7 +220,10 @@ def test_a_value_that_the_data_do_not_have():
 def test_groups_are_one_condition():
     X = np.random.default_rng(0).integers(0, 2, size=(300, 4)).astype(float)
     rule = explain(
-        lambda Z: (Z[:, 0] == 1) & (Z[:, 2] == 1), X, np.array([1.0, 0, 1, 0]), explainer={"groups": {"pair": ["x0", "x2"]}}
+        lambda Z: (Z[:, 0] == 1) & (Z[:, 2] == 1),
+        X,
+        np.array([1.0, 0, 1, 0]),
+        explainer={"groups": {"pair": ["x0", "x2"]}},
     )
     assert rule.players == ("pair",)
     assert [condition.words for condition in rule.conditions] == ["x0 = 1", "x2 = 1"]
@@ -301,8 +315,14 @@ def test_perturbations_of_the_callers_own():
     assert rule.players == ("b",)
     assert rule.base == pytest.approx(1 / 3, abs=0.1)
     assert calls[0] == ({"a": 0, "b": 2, "c": 1}, (), 32)
-    with pytest.raises(pellucid.InputError, match=r"perturb= returned a row .* that breaks the rule on 'a'"):
-        ask(ex, {"a": 0, "b": 2, "c": 1}, perturb=lambda row, features, n, rng: X.iloc[np.zeros(n, dtype=int) + 5].assign(a=1, b=2))
+    with pytest.raises(
+        pellucid.InputError, match=r"perturb= returned a row .* that breaks the rule on 'a'"
+    ):
+        ask(
+            ex,
+            {"a": 0, "b": 2, "c": 1},
+            perturb=lambda row, features, n, rng: X.iloc[np.zeros(n, dtype=int) + 5].assign(a=1, b=2),
+        )
     with pytest.raises(pellucid.InputError, match="returned 100 rows instead of 32"):
         ask(ex, 0, perturb=lambda *_: X)
 

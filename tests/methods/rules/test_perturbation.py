@@ -53,7 +53,10 @@ def test_rows_obey_the_rule_and_the_rest_is_a_row_of_the_data(row, kept, seed):
         for j, cell in space.predicates[q].cells.items():
             assert cell.holds(codes[:, j]).all()
     rest = [j for j in range(4) if j not in held]
-    known = {tuple(np.nan_to_num(line, nan=-99)) for line in np.column_stack([data.codes(j) for j in range(4)])[:, rest]}
+    known = {
+        tuple(np.nan_to_num(line, nan=-99))
+        for line in np.column_stack([data.codes(j) for j in range(4)])[:, rest]
+    }
     assert {tuple(np.nan_to_num(line, nan=-99)) for line in codes[:, rest]} <= known
 
 
@@ -73,7 +76,7 @@ def test_the_precision_of_draws_is_that_of_the_definition(weights):
         truth = interval_precision(predict, rows, data.weights.tolist(), rows[2], cells)
         _, codes = drawn_codes(perturbation, space.bits([rule]), 20_000)
         found = np.mean([predict(line) == predict(rows[2]) for line in codes])
-        assert found == pytest.approx(truth, abs=4 * np.sqrt(truth * (1 - truth) / 20_000) + 1e-9)
+        assert found == pytest.approx(truth, abs=4 * np.sqrt(max(truth * (1 - truth), 0) / 20_000) + 1e-9)
 
 
 def test_equal_rows_have_equal_keys_and_others_not():
@@ -122,7 +125,11 @@ def test_a_rule_on_an_interval_is_not_gone_through():
     space, perturbation, _ = place(table(), 5)
     perturbation.prepare()
     by_player = {predicate.player: q for q, predicate in enumerate(space.predicates)}
-    assert space.enumerable(space.bits([(by_player[0],), (by_player[2],), ()])).tolist() == [False, True, True]
+    assert space.enumerable(space.bits([(by_player[0],), (by_player[2],), ()])).tolist() == [
+        False,
+        True,
+        True,
+    ]
 
 
 def test_conditional_draws_are_the_rows_that_obey_each_once():

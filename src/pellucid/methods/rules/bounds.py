@@ -49,7 +49,9 @@ def _farthest(p: Any, level: Any, end: float) -> FloatArray:
     rest, near, far = 1 - p, p, np.full(p.shape, end)
     # d(p, q) = p log p + (1-p) log(1-p) - p log q - (1-p) log(1-q): what does not depend on q is taken out of the loop.
     with np.errstate(divide="ignore", invalid="ignore"):
-        constant = np.where(p > 0, p * np.log(p), 0.0) + np.where(rest > 0, rest * np.log(rest), 0.0) - level
+        constant = (
+            np.where(p > 0, p * np.log(p), 0.0) + np.where(rest > 0, rest * np.log(rest), 0.0) - level
+        )
         for _ in range(_HALVINGS):
             middle = (near + far) / 2
             inside = constant <= p * np.log(middle) + rest * np.log1p(-middle)

@@ -75,7 +75,9 @@ def certify(arms: Arms, goal: Goal, space: Space) -> Asking[Verdicts]:
         level = spent(arms.episode, len(arms), look, goal.delta)
         low[which], high[which] = interval(arms, which, level)
         share, reached = arms.mean[which], (arms.n[which] > 0) | ~np.isnan(arms.exact[which])
-        accepted[which] = reached & (share >= goal.tau - _ROUNDING) & (low[which] >= goal.tau - goal.epsilon)
+        accepted[which] = (
+            reached & (share >= goal.tau - _ROUNDING) & (low[which] >= goal.tau - goal.epsilon)
+        )
         refused[which] = ~accepted[which] & (share < goal.tau) & (high[which] < goal.tau + goal.above)
         open_ &= ~(accepted | refused | arms.ended)
         open_ &= arms.coverage > arms.coverage[accepted].max(initial=-1.0)

@@ -194,7 +194,9 @@ class Search:
     def _trace(self) -> Asking[None]:
         """Draw for the parts of the best rule about which little is known, so that it can be shown step by step."""
         rule = self.best.rule if self.best else ()
-        parts = [rule[:size] for size in range(1, len(rule)) if np.isnan(self._known(rule[:size]).precision)]
+        parts = [
+            rule[:size] for size in range(1, len(rule)) if np.isnan(self._known(rule[:size]).precision)
+        ]
         if not parts:
             return
         arms = self._arms(parts)

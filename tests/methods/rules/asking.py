@@ -27,4 +27,8 @@ def ask(explainer, rows, **options):
 
 def explain(score, X, rows, *, explainer=None, **options):
     """The anchor of a row under ``score(X) > 0``; checks off unless asked for."""
-    return ask(Explainer(Labels(score), X, **{"checks": False, "progress": False, **(explainer or {})}), rows, **options)
+    return ask(
+        Explainer(Labels(score), X, **{"checks": False, "progress": False, **(explainer or {})}),
+        rows,
+        **options,
+    )
