@@ -321,7 +321,7 @@ def test_perturbations_of_the_callers_own():
         ask(
             ex,
             {"a": 0, "b": 2, "c": 1},
-            perturb=lambda row, features, n, rng: X.iloc[np.zeros(n, dtype=int) + 5].assign(a=1, b=2),
+            perturb=lambda *asked: perturb(asked[0], (), *asked[2:]).assign(a=1),
         )
     with pytest.raises(pellucid.InputError, match="returned 100 rows instead of 32"):
         ask(ex, 0, perturb=lambda *_: X)
