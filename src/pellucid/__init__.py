@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from pellucid.explanations import LocalTextAttribution as LocalTextAttribution
     from pellucid.explanations import Network as Network
     from pellucid.explanations import Pick as Pick
+    from pellucid.explanations import Rule as Rule
+    from pellucid.explanations import Rules as Rules
     from pellucid.explanations import TextAttribution as TextAttribution
     from pellucid.explanations import TextRule as TextRule
     from pellucid.explanations import load as load
@@ -73,6 +75,8 @@ _HOME = {
     "Pick": "pellucid.explanations",
     "Predictor": "pellucid.models",
     "RowGenerator": "pellucid.data.generator",
+    "Rule": "pellucid.explanations",
+    "Rules": "pellucid.explanations",
     "TextAttribution": "pellucid.explanations",
     "TextExplainer": "pellucid.text_explainer",
     "TextRule": "pellucid.explanations",
@@ -109,6 +113,8 @@ __all__ = [
     "Pick",
     "Predictor",
     "RowGenerator",
+    "Rule",
+    "Rules",
     "TextAttribution",
     "TextExplainer",
     "TextRule",

@@ -25,6 +25,7 @@ from pellucid.explanations import (
     LocalAttribution,
     Pick,
 )
+from pellucid.explanations.rule import Rule, Rules
 from pellucid.methods.attribution.breakdown import breakdown
 from pellucid.methods.attribution.shap import shap
 from pellucid.methods.attribution.shapley_kernel import Proxy
@@ -51,6 +52,7 @@ from pellucid.methods.local.pick import lime_pick
 from pellucid.methods.local.representation import Space
 from pellucid.methods.local.selection import Select
 from pellucid.methods.local.weighting import Distance
+from pellucid.methods.rules.anchor import anchor
 from pellucid.models import Predictor
 from pellucid.models.predictor import Link
 from pellucid.runner import Run
@@ -414,6 +416,7 @@ class Explainer:
         normalize: bool = True,
         p_values: bool = False,
         rows: int | None = None,
+        network: bool = True,
     ) -> Interactions:
         """What interacts: how strongly features act together beyond what each does alone.
 
@@ -430,7 +433,7 @@ class Explainer:
         the number of sets (Holm).
 
         No value is strong as such. `Interactions.network` says what an interaction is worth: which features, pairs and triples
-        are needed to reproduce the model within a share ``loss`` of its variance.
+        are needed to reproduce the model within a share ``loss`` of its variance; ``network=False`` saves the model rows for it.
 
         It misleads when features go together (the model is asked about rows that do not occur; see `caveats`) and when a
         normalised value divides by a weak effect. It says how strong an interaction is, not what shape it has: draw
@@ -457,6 +460,7 @@ class Explainer:
             normalize=normalize,
             p_values=p_values,
             rows=rows,
+            network=network,
             run=self._run("interactions"),
         )
 
@@ -723,6 +727,70 @@ class Explainer:
             background=self.background,
             run=self._run("picking rows"),
             **options,
+        )
+
+    def anchor(
+        self,
+        rows: Any,
+        *,
+        precision: float = 0.95,
+        delta: float = 0.05,
+        epsilon: float = 0.05,
+        beams: int = 4,
+        batch: int = 32,
+        bins: Any = "auto",
+        perturb: Any = "data",
+        max_conditions: int | None = None,
+        budget: int | None = None,
+        empty_evaluations: int = 1000,
+        suboptimal: bool = True,
+        within: Any = None,
+    ) -> Rule | Rules:
+        """What fixes a prediction: the rule that covers most rows and keeps the prediction whatever else changes.
+
+        Of rows that obey the rule, with everything else taken from other rows of the data, a share of at least ``precision`` gets the
+        same prediction; the true share is below ``precision - epsilon`` with probability at most ``delta``. Several rows
+        give several rules, which share what the model was asked.
+
+        ``bins`` cuts numbers: "auto" (quartiles, halved where they are too wide for any rule), a number of bins, or ``{name: edges}``.
+        ``perturb`` is where the other values come from: "data"; "balanced", with all predicted classes equally often; "conditional",
+        rows of the data that obey the rule as they are; or a function ``(row, features, n, generator)`` that returns a table of n
+        rows. ``within`` says which numbers count as the same prediction: a half width or ``(low, high)``; without it half a
+        standard deviation of the predictions. ``beams`` are the rules extended in each round, ``batch`` the draws at a
+        first look, ``budget`` the most model rows; `Rule.reason` says why a precision was not reached.
+
+        It misleads when features go together (the model is asked about rows that do not occur), when a prediction is very common or
+        very rare, and near a decision boundary; the result's `caveats` say whether. Other rules may fix the same prediction.
+
+        Examples
+        --------
+        >>> import numpy as np, pellucid
+        >>> X = np.random.default_rng(0).integers(0, 3, size=(300, 3)).astype(float)
+        >>> rich = lambda X: (X[:, 0] == 2) & (X[:, 1] > 0)
+        >>> ex = pellucid.Explainer(lambda X: rich(X).astype(float), X, feature_names=["a", "b", "c"])
+        >>> rule = ex.anchor({"a": 2, "b": 2, "c": 0}, within=0.1)
+        >>> rule.conditions[0].words, rule.precision
+        ('a = 2', 1.0)
+        >>> bool((rule.applies(X) <= rich(X)).all())
+        True
+        """
+        return anchor(
+            self.predictor,
+            self.data,
+            rows,
+            precision=precision,
+            delta=delta,
+            epsilon=epsilon,
+            beams=beams,
+            batch=batch,
+            bins=bins,
+            perturb=perturb,
+            max_conditions=max_conditions,
+            budget=budget,
+            empty_evaluations=empty_evaluations,
+            suboptimal=suboptimal,
+            within=within,
+            run=self._run("anchors"),
         )
 
     def report(

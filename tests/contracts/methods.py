@@ -200,4 +200,19 @@ METHODS = {
         sampled=True,
         options={"method": "shapley-effects", "budget": 2_000},
     ),
+    "anchor": Method(Explainer.anchor, weighable=False, sampled=True, options={"rows": 0, "within": 60.0}),
+    "anchor rows": Method(
+        Explainer.anchor, weighable=False, sampled=True, options={"rows": [0, 3], "within": 60.0, "bins": 2}
+    ),
+    "anchor conditional": Method(
+        Explainer.anchor,
+        weighable=False,
+        options={"rows": 0, "within": 60.0, "perturb": "conditional", "precision": 0.8},
+    ),
+    "anchor balanced": Method(
+        Explainer.anchor,
+        weighable=False,
+        sampled=True,
+        options={"rows": 0, "within": 60.0, "perturb": "balanced"},
+    ),
 }

@@ -10,6 +10,7 @@ import pellucid
 from contracts.methods import METHODS
 from contracts.tables import KINDS, NAMES, as_pandas, columns, model, outcome
 from pellucid import Explainer
+from pellucid.explanations import Rules
 from pellucid.explanations.store import encode
 from pellucid.runner import run as runner
 
@@ -119,7 +120,7 @@ def test_order_of_columns_does_not_matter(method):
         check_same_numbers(found, expected)
     else:
         order = [parts(found).index(names) for names in parts(expected)]
-        if isinstance(found, pellucid.Attribution):
+        if isinstance(found, pellucid.Attribution | Rules):
             np.testing.assert_allclose(found.values[:, order], expected.values, rtol=1e-9, atol=1e-12)
             return
         square = found.values.shape == (len(order), len(order))

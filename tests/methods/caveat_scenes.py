@@ -1418,3 +1418,107 @@ def an_anchor_that_a_mask_breaks():
         return np.array([float("free" in text and "UNK" not in text) for text in texts])
 
     return TextExplainer(f).anchor("click here for a free phone"), (0.8, 1.0)
+
+
+# -- anchors -----------------------------------------------------------------------------------------
+
+
+def switches(p, copies=5):
+    """Every combination of p switches, equally often."""
+    return np.array(
+        [[(i >> j) & 1 for j in range(p)] for i in range(2**p) for _ in range(copies)], dtype=float
+    )
+
+
+def all_on(X):
+    return X.all(axis=1).astype(float)
+
+
+@fires("anchor-unreached")
+def one_condition_where_three_are_needed():
+    # With one of three switches fixed a quarter of the rows has the other two.
+    ex = Explainer(all_on, switches(3, 25))
+    return ex.anchor(np.ones(3), within=0.1, max_conditions=1), 0.75
+
+
+@fires("anchor-unreached")
+def too_few_model_rows():
+    X = np.random.default_rng(0).normal(size=(400, 8))
+    ex = Explainer(lambda X: (X.sum(axis=1) > 4) * 1.0, X)
+    return ex.anchor(int(X.sum(axis=1).argmax()), within=0.1, budget=2000), (0.05, 1.0)
+
+
+@silent("anchor-unreached")
+def as_many_conditions_as_needed():
+    return Explainer(all_on, switches(3, 25)).anchor(np.ones(3), within=0.1)
+
+
+@fires("anchor-imbalance")
+def nearly_all_rows_get_this_prediction():
+    return Explainer(all_on, switches(4, 20)).anchor(np.zeros(4), within=0.1, precision=0.9), 15 / 16
+
+
+@fires("anchor-imbalance")
+def hardly_any_row_gets_this_prediction():
+    return Explainer(all_on, switches(5)).anchor(np.ones(5), within=0.1), 31 / 32
+
+
+@silent("anchor-imbalance")
+def half_of_the_rows_get_this_prediction():
+    return Explainer(lambda X: X[:, 0], switches(4)).anchor(np.ones(4), within=0.1)
+
+
+@silent("anchor-imbalance")
+def perturbations_of_both_kinds_equally_often():
+    ex = Explainer(all_on, switches(4, 20))
+    return ex.anchor(np.zeros(4), within=0.1, precision=0.9, perturb="balanced")
+
+
+@fires("anchor-boundary")
+def a_row_that_any_change_takes_elsewhere():
+    return Explainer(all_on, switches(6)).anchor(np.ones(6), within=0.1), 63 / 64
+
+
+@silent("anchor-boundary")
+def a_row_far_from_the_boundary():
+    return Explainer(lambda X: X[:, 0], switches(6)).anchor(np.ones(6), within=0.1)
+
+
+def ladder(n=400):
+    return np.column_stack([(np.arange(n) + 0.5) / n, np.tile([0.0, 1.0], n // 2)])
+
+
+@fires("anchor-bins")
+def a_hole_beside_the_row():
+    # Of the quarter from 0.25 to 0.5 a part of 0.15 is predicted otherwise, all of it in the eighth of the row.
+    def holed(X):
+        hole = (X[:, 0] > 0.27) & (X[:, 0] <= 0.3075)
+        return ((X[:, 0] > 0.25) & (X[:, 0] <= 0.5) & ~hole).astype(float)
+
+    return Explainer(holed, ladder()).anchor(np.array([0.26, 0.0]), within=0.1, precision=0.8), (0.06, 0.26)
+
+
+@fires("anchor-bins")
+def bins_narrower_than_needed():
+    return Explainer(lambda X: (X[:, 0] > 0.5) * 1.0, ladder()).anchor(np.array([0.9, 0.0]), within=0.1), 1.0
+
+
+@silent("anchor-bins")
+def bins_cut_at_the_boundary():
+    return Explainer(lambda X: (X[:, 0] > 0.75) * 1.0, ladder()).anchor(np.array([0.9, 0.0]), within=0.1)
+
+
+@fires("off-data")
+def a_rule_on_one_of_two_features_that_go_together():
+    X = together()
+    return Explainer(lambda X: (X[:, 0] > 0.7) * 1.0, X).anchor(np.array([2.0, 2.0]), within=0.1), (
+        0.6,
+        1.0,
+    )
+
+
+@silent("off-data")
+def a_rule_on_rows_as_they_are():
+    X = together(2000)
+    ex = Explainer(lambda X: (X[:, 0] > 0.7) * 1.0, X)
+    return ex.anchor(np.array([2.0, 2.0]), within=0.1, perturb="conditional")

@@ -81,3 +81,11 @@ def test_the_page_on_local_models(capsys):
     assert len(names["why"].selected[0]) == 2
     assert len(names["picked"]) == 3
     assert "the local model gives" in capsys.readouterr().out
+
+
+def test_the_page_on_anchors():
+    names = run_examples("docs/anchors.md")
+    assert names["rule"].sentence.startswith("IF sex = female AND class = first THEN PREDICT 0.9 to 1.1")
+    assert names["check"].precision == 1.0
+    assert names["check"].applies == names["applies"].sum()
+    assert 1 <= len(names["few"]) <= 3

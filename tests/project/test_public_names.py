@@ -6,7 +6,7 @@ import pellucid
 from pellucid import Explainer
 
 NAMES = {
-    "Attribution", "Caveat", "Clusters", "Decomposition", "Dependence", "Effect", "Explainer", "Explanation", "ImageAttribution", "ImageExplainer", "Importance", "ImportanceComparison", "Interactions", "Network", "ImageRule", "LocalAttribution", "LocalImageAttribution", "LocalTextAttribution", "Pick", "TextRule", "pick_rows", "InputError", "MissingExtra",
+    "Attribution", "Caveat", "Clusters", "Decomposition", "Dependence", "Effect", "Explainer", "Explanation", "ImageAttribution", "ImageExplainer", "Importance", "ImportanceComparison", "Interactions", "Network", "ImageRule", "LocalAttribution", "LocalImageAttribution", "LocalTextAttribution", "Pick", "Rule", "Rules", "TextRule", "pick_rows", "InputError", "MissingExtra",
     "ModelError", "PellucidError", "Predictor", "RowGenerator", "TextAttribution", "TextExplainer", "__version__", "datasets", "load", "panel", "shapley",
 }  # fmt: skip
 
@@ -17,10 +17,11 @@ SIGNATURES = {
     "ale": "features bins total order gradient",
     "mplot": "feature bins",
     "importance": "method loss compare repeats scheme p_values grid holdout folds refit budget tolerance",
-    "interactions": "features method against normalize p_values rows",
+    "interactions": "features method against normalize p_values rows network",
     "decompose": "method order features grid density",
     "lime": "row features samples space sampler distance width kernel model select tolerance boundary",
     "lime_pick": "budget rows sample options",
+    "anchor": "rows precision delta epsilon beams batch bins perturb max_conditions budget empty_evaluations suboptimal within",
     "clusters": "threshold importance",
     "dependence": "",
     "breakdown": "row order interactions",

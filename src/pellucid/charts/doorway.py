@@ -22,6 +22,7 @@ from pellucid.charts.options import (
     SizeOptions,
     read_options,
 )
+from pellucid.charts.rule_options import RuleOptions
 from pellucid.errors import InputError
 from pellucid.explanations import (
     Attribution,
@@ -40,6 +41,8 @@ from pellucid.explanations import (
     LocalTextAttribution,
     Network,
     Pick,
+    Rule,
+    Rules,
     TextAttribution,
     TextRule,
 )
@@ -63,6 +66,8 @@ _CHARTS: dict[type[Explanation], tuple[str, type[SizeOptions]]] = {
     Decomposition: ("pellucid.charts.decomposition", DecompositionOptions),
     ImportanceComparison: ("pellucid.charts.importance_comparison", ComparisonOptions),
     Clusters: ("pellucid.charts.clusters", ClusterOptions),
+    Rule: ("pellucid.charts.rule", RuleOptions),
+    Rules: ("pellucid.charts.rule", RuleOptions),
 }
 
 

@@ -90,7 +90,7 @@ def body(result: Any, options: RuleOptions) -> ChartType:
     heads = _heads(rules, room)
     tops, height = _places(rules, heads)
     stretch = 1.0 if options.height is None else options.height / height
-    place = {
+    place: dict[str, Any] = {
         "type": "quantitative",
         "axis": None,
         "scale": alt.Scale(domain=[0, height], reverse=True, nice=False),

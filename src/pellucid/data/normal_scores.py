@@ -50,7 +50,9 @@ def step_by_step(
     stage = np.where(high - low >= 1.0, 2, stage)  # an interval that says nothing
     order = np.argsort(stage, axis=1, kind="stable")
     stage = np.take_along_axis(stage, order, axis=1)
-    L = np.linalg.cholesky(correlation[order[:, :, None], order[:, None, :]])
+    L: FloatArray = np.asarray(
+        np.linalg.cholesky(correlation[order[:, :, None], order[:, None, :]]), dtype=np.float64
+    )
     point, a, b = (np.take_along_axis(ndtri(s), order, axis=1) for s in ((low + high) / 2, low, high))
     u = np.take_along_axis(uniforms, order[:, None, :], axis=2)
     e, log_weight = ndtri(u), np.zeros(u.shape[:2])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from pellucid.explanations.rule_words import REASONS, at_boundary
 from pellucid.explanations.words import number, percent
 from pellucid.runner import Run
 
-_COMMON, _RARE = 0.9, 0.1
+_COMMON = 0.9
 _SPECIFIC = 3  # conditions
 _THIN = 0.05
 _CHANGE = 0.05  # of the precision
@@ -56,8 +57,8 @@ def _unreached(rule: Rule) -> Iterator[Caveat]:
     yield Caveat(
         code="anchor-unreached",
         message=f"No rule was sure to have a precision of {percent(wanted)}: {REASONS.get(rule.reason, rule.reason)}. This one has {percent(rule.precision)}, at least {percent(rule.interval[0])}.",
-        value=float(rule.precision),
-        threshold=wanted,
+        value=1.0 - rule.interval[0],
+        threshold=1.0 - wanted,
         advice=advice,
     )
 
@@ -65,17 +66,17 @@ def _unreached(rule: Rule) -> Iterator[Caveat]:
 def _imbalance(rule: Rule, common: float) -> Iterator[Caveat]:
     if rule.settings["perturb"] != "data" or np.isnan(common):
         return
-    if common >= _COMMON and len(rule.players) <= 1:
+    if common > _COMMON and len(rule.players) <= 1:
         found = "that needs hardly any condition"
-    elif common <= _RARE and (len(rule.players) >= _SPECIFIC or rule.coverage < _THIN):
+    elif common < 1 - _COMMON and (len(rule.players) >= _SPECIFIC or rule.coverage < _THIN):
         found = f"that needs {len(rule.players)} conditions and covers {percent(rule.coverage)} of the rows"
     else:
         return
     yield Caveat(
         code="anchor-imbalance",
         message=f"{percent(common)} of the data get this prediction: perturbed rows are as unbalanced, hence a rule {found}.",
-        value=common,
-        threshold=_COMMON if common >= _COMMON else _RARE,
+        value=max(common, 1.0 - common),
+        threshold=_COMMON,
         advice="Use perturb='balanced', which draws all predicted classes equally often.",
     )
 
@@ -85,29 +86,29 @@ def _boundary(rule: Rule) -> Iterator[Caveat]:
         yield Caveat(
             code="anchor-boundary",
             message=f"The row lies near a decision boundary: its rule has {len(rule.conditions)} conditions and covers {percent(rule.coverage)} of the data; without them the precision is {percent(rule.base)}.",
-            value=rule.coverage,
-            threshold=_THIN,
+            value=1.0 - rule.coverage,
+            threshold=1.0 - _THIN,
             advice="Do not use the rule for other rows; counterfactuals or shap say more about such a row.",
         )
 
 
 def _bins(rule: Rule, checked: Checked) -> Iterator[Caveat]:
     wanted = float(rule.settings["precision"])
-    if not rule.reached or np.isnan(checked.double):
+    if not rule.reached:
         return
     if checked.double < rule.precision - _CHANGE and checked.double < wanted:
         what = f"With double as many bins its precision is only {percent(checked.double)}: the bins reach across a boundary, close to this row"
-        value = rule.precision - checked.double
+        value, threshold = rule.precision - checked.double, _CHANGE
     elif checked.half >= wanted:
         what = f"With half as many bins its precision is still {percent(checked.half)}: wider bins would cover more rows"
-        value = checked.half
+        value, threshold = checked.half, wanted - float(rule.settings["epsilon"])
     else:
         return
     yield Caveat(
         code="anchor-bins",
         message=f"The rule depends on where its bins are cut. {what} (precision {percent(rule.precision)} as it is).",
         value=float(value),
-        threshold=wanted if value == checked.half else _CHANGE,
+        threshold=threshold,
         advice="Try other bins=, as a number or as edges that mean something.",
     )
 
@@ -122,7 +123,7 @@ def _off_data(rule: Rule, data: Data, run: Run) -> Iterator[Caveat]:
         j = data.schema.index(name)
         if np.delete(strengths[j], j).max(initial=0.0) < _ASSOCIATED:
             continue
-        found: OffData | None = run.remember(f"off-data {j}", lambda j=j: off_data(data, j, run))
+        found: OffData | None = run.remember(f"off-data {j}", partial(off_data, data, j, run))
         if found is not None and (worst is None or (found.share, name) > (worst[0].share, worst[1])):
             worst = (found, name)
     if worst is None or worst[0].share < _SHARE or worst[0].association < _ASSOCIATED:

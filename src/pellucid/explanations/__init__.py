@@ -16,6 +16,7 @@ from pellucid.explanations.local_parts import LocalImageAttribution, LocalTextAt
 from pellucid.explanations.masked_rule import ImageRule, TextRule
 from pellucid.explanations.network import Network
 from pellucid.explanations.pick import Pick
+from pellucid.explanations.rule import Condition, Rule, RuleCheck, Rules
 from pellucid.explanations.store import load
 from pellucid.explanations.text_attribution import TextAttribution
 
@@ -27,6 +28,7 @@ __all__ = [
     "Caveat",
     "Clusters",
     "Colouring",
+    "Condition",
     "Decomposition",
     "Dependence",
     "Effect",
@@ -41,6 +43,9 @@ __all__ = [
     "LocalTextAttribution",
     "Network",
     "Pick",
+    "Rule",
+    "RuleCheck",
+    "Rules",
     "TextAttribution",
     "TextRule",
     "load",

@@ -115,7 +115,7 @@ def network(interactions: Interactions, loss: Any, output: str | None) -> Networ
         )
     if not interactions.parts:
         raise InputError(
-            "this result has no costs of exclusion (the work was interrupted); ask again for interactions()."
+            "this result has no costs of exclusion (network=False, or the work was interrupted); ask for interactions() again."
         )
     pooled, se = interactions.pooled_costs(output)
     costs = dict(zip(map(frozenset, interactions.parts), map(float, pooled), strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -9,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pellucid.arrays import AnyArray, BoolArray, FloatArray
-from pellucid.data.cells import missing_mask, objects
+from pellucid.data.cells import missing_mask
 from pellucid.data.doorway import as_frame, is_series
 from pellucid.data.frame import Frame
 from pellucid.data.schema import dates_to_codes
@@ -40,23 +41,21 @@ class Condition:
     def holds(self, values: AnyArray) -> BoolArray:
         """For which plain values of the feature (numbers, dates or labels) the condition holds."""
         if self.kind == "missing":
-            return missing_mask(values) if values.dtype == object else np.asarray(values != values)
+            return missing_mask(values)
         if self.kind == "interval":
-            numbers = (
-                dates_to_codes(values) if values.dtype.kind in "MO" and self._dates(values) else values
-            )
-            numbers = np.asarray(numbers, dtype=np.float64)
+            numbers = dates_to_codes(values) if _are_dates(values) else np.asarray(values, dtype=np.float64)
             return np.asarray((numbers > self.low) & (numbers <= self.high))
         if values.dtype.kind == "f":  # numbers, and booleans, which are 0 and 1
             return np.asarray(values == float(self.level))
-        own = dates_to_codes(values) if values.dtype.kind == "M" else objects(values.tolist())
+        own = dates_to_codes(values) if _are_dates(values) else values
         return np.fromiter((cell == self.level for cell in own.tolist()), dtype=bool, count=len(own))
 
-    @staticmethod
-    def _dates(values: AnyArray) -> bool:
-        return values.dtype.kind == "M" or not all(
-            isinstance(cell, int | float | np.number) for cell in values[~missing_mask(values)]
-        )
+
+def _are_dates(values: AnyArray) -> bool:
+    if values.dtype.kind == "M":
+        return True
+    present = values[~missing_mask(values)] if values.dtype == object else values[:0]
+    return len(present) > 0 and isinstance(present[0], datetime.date)
 
 
 @stored

@@ -157,3 +157,12 @@ def test_an_effect_that_is_turned_round_is_not_called_additive_by_greenwell():
     assert found.values[0] == pytest.approx(0, abs=1e-9)
     assert "none interacts" not in found.text()
     assert "turned-effects" in {caveat.code for caveat in found.caveats}
+
+
+def test_without_a_network_no_rows_are_asked_for_it(ex):
+    whole, part = ex.interactions(), ex.interactions(network=False)
+    np.testing.assert_array_equal(part.values, whole.values)
+    assert part.cost.model_rows < whole.cost.model_rows
+    assert part.parts == ()
+    with pytest.raises(InputError, match="network=False"):
+        part.network()

@@ -19,7 +19,7 @@ from pellucid.methods.local.selection import backward, choose, forward, lasso
 from pellucid.methods.local.stability import agreement, common, selection
 from pellucid.methods.local.validity import radius_of
 from pellucid.methods.local.weighting import default_width, distances, effective, exponential, kernels
-from pellucid.methods.local.width import r_squared
+from pellucid.methods.local.width import Sweep, r_squared
 from pellucid.runner import Run
 from reference import lime as slow
 
@@ -365,6 +365,27 @@ def test_widths_ascend_from_few_samples_to_nearly_all():
     assert sizes[0] < 150
     assert sizes[-1] > 0.7 * 5000
     assert found.width[0] in found.sweep_widths[0]
+
+
+def test_a_width_is_scored_by_fidelity_near_the_row_times_stability():
+    two = np.array([[0.5, 0.7], [-1.0, 0.2]])
+    nothing = np.zeros((2, 2))
+    found = Sweep(
+        widths=np.array([1.0, 2.0]), effective=np.ones(2), near=two, fidelity=nothing, selection=nothing, stability=nothing,
+        agreement=np.array([[1.0, 0.5], [1.0, 1.0]]), weights=nothing, spread=nothing,
+    )  # fmt: skip
+    np.testing.assert_allclose(found.score, [(0.5 + 0.35) / 2, (0.0 + 0.2) / 2])
+
+
+def test_added_samples_do_not_move_the_width():
+    X = np.random.default_rng(0).normal(size=(300, 8))
+
+    def model(X):
+        return X @ [1, 1, 0.99, 0.98, 0.97, 0.2, 0.2, 0.2] + np.sin(5 * X).sum(axis=1)
+
+    loose, tight = (explain(model, X, 0, samples=200, features=3, tolerance=t) for t in (None, 0.01))
+    assert tight.settings["samples"] > 200
+    assert tight.width[0] == loose.width[0]
 
 
 def test_widths_one_at_a_time_are_the_same(monkeypatch):

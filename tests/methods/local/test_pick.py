@@ -48,6 +48,13 @@ def test_the_greedy_order_by_hand():
     assert covered.tolist() == pytest.approx([4 / 6, 1, 1])
 
 
+def test_when_all_is_shown_showing_starts_anew():
+    shows = np.array([[1, 1, 1], [1, 1, 0], [1, 0, 0], [0, 0, 1]], dtype=bool)
+    rows, _, covered = greedy(shows, np.array([3.0, 2.0, 1.0]), 4)
+    assert rows.tolist() == [0, 1, 3, 2]  # after 0 all is shown; 1 shows most; then 3 shows what 1 does not
+    assert covered.tolist() == [1.0] * 4
+
+
 def test_importance_is_the_root_of_the_sum_of_absolute_effects():
     X = np.random.default_rng(0).normal(size=(100, 3))
     found = explain(switch, X, range(20), features=1, width=1.0)

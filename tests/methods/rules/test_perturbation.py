@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pellucid.data import Data
 from pellucid.methods.rules.arms import Wants
-from pellucid.methods.rules.coverage import TableSpace
+from pellucid.methods.rules.coverage import TableSpace, first_cells
 from pellucid.methods.rules.perturbation import Conditional, FromData, Sources, balanced
 from pellucid.runner import Run
 from reference.anchors import interval_precision
@@ -19,8 +19,10 @@ def place(table, row=0, *, weights=None, kind=FromData, players=None, rows=None)
     explained = data.rows(row)
     players = players or data.schema.players()
     sources = Sources(data, explained, players)
-    space = TableSpace(data, sources.codes[sources.n], players, {}, refine=True)
-    return space, kind(sources, space, 0, data.weights, np.arange(len(data)), Run(seed=3)), data
+    space = TableSpace(
+        data, sources.codes[sources.n], players, first_cells(data, sources.codes[sources.n], players, {})
+    )
+    return space, kind(sources, space, data.weights, np.arange(len(data)), Run(seed=3)), data
 
 
 def drawn_codes(perturbation, bits, n, episode=1, start=0):

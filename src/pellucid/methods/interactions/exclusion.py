@@ -83,15 +83,16 @@ class Swaps(Sweep):
 def costs_of_exclusion(question: Question) -> Costs:
     """Costs of the features, pairs and triples that the question is about; none after an interruption."""
     if question.run.interrupted:
-        return _nothing(question)
+        return no_costs(question)
     try:
         return _measured(question)
     except KeyboardInterrupt:  # the interactions themselves are known
         question.run.interrupted = True
-        return _nothing(question)
+        return no_costs(question)
 
 
-def _nothing(question: Question) -> Costs:
+def no_costs(question: Question) -> Costs:
+    """Nothing was measured."""
     empty = np.empty((0, len(question.predictor.output_names)))
     return Costs((), squeeze_outputs(empty), squeeze_outputs(empty), np.empty(0), 0, 0)
 

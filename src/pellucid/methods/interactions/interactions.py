@@ -12,7 +12,7 @@ from pellucid.data import Data
 from pellucid.diagnostics.interaction_checks import interaction_caveats
 from pellucid.errors import InputError, nearest
 from pellucid.explanations.interactions import Interactions
-from pellucid.methods.interactions.exclusion import costs_of_exclusion
+from pellucid.methods.interactions.exclusion import costs_of_exclusion, no_costs
 from pellucid.methods.interactions.greenwell import greenwell
 from pellucid.methods.interactions.h_statistic import h_statistic
 from pellucid.methods.interactions.question import (
@@ -50,10 +50,11 @@ def interactions(
     normalize: bool = True,
     p_values: bool = False,
     rows: int | None = None,
+    network: bool = True,
     run: Run,
 ) -> Interactions:
-    """How strongly features act together, and what leaving their interactions out would cost."""
-    _check(method, against, normalize, p_values, rows)
+    """How strongly features act together, and (for the ``network``) what leaving their interactions out would cost."""
+    _check(method, against, rows, normalize=normalize, p_values=p_values, network=network)
     players = players_of(data)
     asked = asked_about(data, players, features)
     question = Question(
@@ -61,7 +62,7 @@ def interactions(
         against, normalize, p_values, rows, run,
     )  # fmt: skip
     result = _METHODS[method](question)
-    costs = costs_of_exclusion(question)
+    costs = costs_of_exclusion(question) if network else no_costs(question)
     result = replace(
         result, normalized=normalize, parts=costs.parts, costs=costs.share, cost_se=costs.se, additive=costs.additive,
         settings={
@@ -73,7 +74,7 @@ def interactions(
     return replace(result, caveats=interaction_caveats(data, players, result, run), cost=run.cost())
 
 
-def _check(method: Any, against: Any, normalize: Any, p_values: Any, rows: Any) -> None:
+def _check(method: Any, against: Any, rows: Any, **flags: Any) -> None:
     """The arguments by themselves; errors name the one that is wrong and what to give instead."""
     if method not in tuple(_METHODS):
         raise InputError(f"method={method!r} is not known{nearest(str(method), _METHODS)}")
@@ -83,10 +84,10 @@ def _check(method: Any, against: Any, normalize: Any, p_values: Any, rows: Any) 
         raise InputError(
             f"method={method!r} has no value for against={against!r}; use method='h', or against='pairs'."
         )
-    for name, value in (("normalize", normalize), ("p_values", p_values)):
+    for name, value in flags.items():
         if not isinstance(value, bool | np.bool_):
             raise InputError(f"{name}={value!r}; give True or False.")
-    if p_values and method != "h":
+    if flags["p_values"] and method != "h":
         raise InputError(f"p_values=True is answered by method='h', not by method={method!r}.")
     if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < 2):
         raise InputError(f"rows={rows!r}; give a whole number of rows, at least 2, or None.")

@@ -100,7 +100,7 @@ def sweep(
     folds = fold_counts(b)
     counts = np.concatenate([np.ones((1, b)), repeats, folds])
     if w > 1 and w * len(counts) * q * q > _AT_ONCE:  # one width at a time
-        parts = [
+        single = [
             sweep(
                 blocks[[i, w]],
                 widths[[i]],
@@ -115,7 +115,7 @@ def sweep(
             for i in range(w)
         ]
         return Sweep(
-            **{f.name: np.concatenate([getattr(one, f.name) for one in parts]) for f in fields(Sweep)}
+            **{f.name: np.concatenate([getattr(one, f.name) for one in single]) for f in fields(Sweep)}
         )
     fits = fit(combined(blocks[:w], counts, columns), k, how, penalty=penalty, lasso=lasso)
     lines = np.arange(w * len(counts)).reshape(w, len(counts))

@@ -37,24 +37,21 @@ class TableSpace(Space):
         data: Data,
         codes: FloatArray,
         players: Players,
-        wanted: Mapping[int, Any],
+        cells: Mapping[int, Mapping[int, Cell]],
         *,
         row: int = 0,
-        refine: bool,
+        refine: bool = False,
     ) -> None:
+        """``cells`` holds, for each player (by its position), the cells of its features."""
+        super().__init__([], [])
         self._data, self._row = data, codes
         self.row, self.names = row, tuple(players)
         self._share = data.weights / data.weights.sum()
         self._refine = refine
         self.single: Callable[[int], bool] = lambda q: False  # noqa: ARG005  until a perturbation knows better
         self.predicates: list[Predicate] = []
-        cells = [
-            {j: first_cell(data, j, float(codes[j]), wanted.get(j)) for j in members}
-            for members in players.values()
-        ]
-        super().__init__([], [])
         self._now: list[Predicate] = []
-        self._add([self._predicate(player, cell) for player, cell in enumerate(cells)])
+        self._add([self._predicate(player, own) for player, own in cells.items()])
 
     def _predicate(self, player: int, cells: Mapping[int, Cell]) -> Predicate:
         return Predicate(player, cells, obeyed(self._data, cells))
@@ -76,7 +73,8 @@ class TableSpace(Space):
         """Rules whose predicates can each be put right in one way only: a draw is then a row of the data, changed."""
         if not len(self.shares):
             return super().enumerable(bits)
-        return ~bits[:, [not self.single(q) for q in range(bits.shape[1])]].any(axis=1)
+        several = np.array([not self.single(q) for q in range(bits.shape[1])], dtype=np.bool_)
+        return np.asarray(~bits[:, several].any(axis=1))
 
     def finer(self) -> bool:
         """Halve the intervals; False where single values are reached already, or the intervals are the caller's own."""
@@ -106,6 +104,16 @@ class TableSpace(Space):
         return all_obeyed(
             [self.predicates[q].obeyed for q in np.flatnonzero(rule).tolist()], len(self._share)
         )
+
+
+def first_cells(
+    data: Data, codes: FloatArray, players: Players, wanted: Mapping[int, Any]
+) -> dict[int, dict[int, Cell]]:
+    """The cells that a row lies in, for each player."""
+    return {
+        player: {j: first_cell(data, j, float(codes[j]), wanted.get(j)) for j in members}
+        for player, members in enumerate(players.values())
+    }
 
 
 def obeyed(data: Data, cells: Mapping[int, Cell]) -> BoolArray:

@@ -71,30 +71,44 @@ class Perturbation(ABC):
 
     paired = True
 
+    def __init__(self, sources: Sources, space: TableSpace, run: Run) -> None:
+        self._sources, self._space, self._run = sources, space, run
+
     def prepare(self) -> None:
         """Tell the space what it can know of these draws."""
+        self._space.paired = self.paired
 
     @abstractmethod
     def draw(self, wants: Wants) -> Drawn:
         """The rows wanted, rule after rule, each in the order of its draws."""
 
 
-class FromData(Perturbation):
-    """Random rows in which the players of the rule are put right (see above).
+class OfRows(Perturbation):
+    """Draws that start from rows of the data.
 
     ``rows`` are the positions in the data of the rows of ``sources``, ``weights`` how often each is drawn.
     """
 
     def __init__(
-        self, sources: Sources, space: TableSpace, row: int, weights: FloatArray, rows: IntArray, run: Run
+        self, sources: Sources, space: TableSpace, weights: FloatArray, rows: IntArray, run: Run
     ) -> None:
-        self._sources, self._space, self._row, self._run = sources, space, row, run
-        self._rows, self._mass = rows, np.cumsum(weights) / weights.sum()
-        self._weights = weights
+        super().__init__(sources, space, run)
+        self._weights, self._rows = weights, rows
+
+
+class FromData(OfRows):
+    """Random rows in which the players of the rule are put right (see above)."""
+
+    def __init__(
+        self, sources: Sources, space: TableSpace, weights: FloatArray, rows: IntArray, run: Run
+    ) -> None:
+        super().__init__(sources, space, weights, rows, run)
+        self._mass = np.cumsum(weights) / weights.sum()
         self._donors: dict[int, tuple[IntArray, FloatArray]] = {}
 
     def prepare(self) -> None:
-        """Tell the space which of its rules can be gone through row by row."""
+        """Also, which of its rules can be gone through row by row."""
+        super().prepare()
         self._space.shares = self._weights / self._weights.sum()
         self._space.single = self._single
 
@@ -153,7 +167,7 @@ class FromData(Perturbation):
         if q not in self._donors:
             right = self._space.predicates[q].obeyed[self._rows] & (self._weights > 0)
             rows, mass = np.flatnonzero(right), np.cumsum(self._weights[right])
-            own = np.array([self._sources.n + self._row])
+            own = np.array([self._sources.n + self._space.row])
             self._donors[q] = (rows, mass / mass[-1]) if len(rows) else (own, np.ones(1))
         return self._donors[q]
 
@@ -181,21 +195,10 @@ class FromData(Perturbation):
         return out
 
 
-class Conditional(Perturbation):
+class Conditional(OfRows):
     """Rows of the data that obey the rule, in random order, each once; with weights, as many as they are worth."""
 
     paired = False
-
-    def __init__(
-        self, sources: Sources, space: TableSpace, row: int, weights: FloatArray, rows: IntArray, run: Run
-    ) -> None:
-        self._sources, self._space, self._rows, self._weights, self._run = (
-            sources,
-            space,
-            rows,
-            weights,
-            run,
-        )
 
     def draw(self, wants: Wants) -> Drawn:
         found = [
@@ -247,21 +250,12 @@ class OwnRows(Perturbation):
 
     paired = False
 
-    def __init__(
-        self, function: Callable[..., Any], sources: Sources, space: TableSpace, row: int, run: Run
-    ) -> None:
-        self._function, self._sources, self._space, self._row, self._run = (
-            function,
-            sources,
-            space,
-            row,
-            run,
-        )
-        self._calls = 0
-        names, explained = sources.data.schema.names, sources.explained
+    def __init__(self, function: Callable[..., Any], sources: Sources, space: TableSpace, run: Run) -> None:
+        super().__init__(sources, space, run)
+        self._function, self._calls = function, 0
+        schema, own = sources.data.schema, sources.codes[sources.n + space.row]
         self._cells = {
-            name: sources.data.schema.features[j].decode(explained.codes(j)[[row]])[0]
-            for j, name in enumerate(names)
+            feature.name: feature.decode(own[[j]])[0] for j, feature in enumerate(schema.features)
         }
 
     def draw(self, wants: Wants) -> Drawn:
@@ -275,7 +269,7 @@ class OwnRows(Perturbation):
         names = self._sources.data.schema.names
         predicates = [self._space.predicates[q] for q in np.flatnonzero(bits).tolist()]
         cells = {j: cell for predicate in predicates for j, cell in predicate.cells.items()}
-        generator = self._run.generator(_KEY, self._row, self._calls)
+        generator = self._run.generator(_KEY, self._space.row, self._calls)
         table = self._sources.data.like(
             self._function(dict(self._cells), tuple(names[j] for j in cells), n, generator), None
         )

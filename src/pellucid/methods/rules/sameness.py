@@ -48,7 +48,7 @@ class SameClass(Sameness):
     def same(self, answers: FloatArray, row: int) -> BoolArray:
         return np.asarray(answers[:, 0] == self._explained[row, 0])
 
-    def interval(self, row: int) -> FloatArray:
+    def interval(self, row: int) -> FloatArray:  # noqa: ARG002  the same for all rows
         return np.empty((0, 2))
 
     def prediction(self, row: int) -> Any:

@@ -78,18 +78,17 @@ class Search:
     def asking(self) -> Asking[None]:
         """All draws of the search, one after the other."""
         yield from self._start()
-        if not self._found:
+        if not self._found():
             full = yield from self._reachable()
             yield from self._grow()
-            if not self._found and full is not None:
+            if not self._found() and full is not None:
                 self.best = full
-            if self._found:
+            if self._found():
                 yield from self._widen()
-        self.why = "" if self._found else self.why or "search"
+        self.why = "" if self._found() else self.why or "search"
         yield from self._measure()
         yield from self._trace()
 
-    @property
     def _found(self) -> bool:
         return self.best is not None and self.best.anchor
 
@@ -186,6 +185,8 @@ class Search:
         if self.best is None or self.best.anchor or self.best.exact is not None:
             return
         arms = self._arms([self.best.rule])
+        if len(self._space.shares) <= MEASURED and self._space.enumerable(arms.bits)[0]:
+            yield from arms.enumerate(np.zeros(1, dtype=np.intp), self._space.shares)
         yield from arms.draw(np.zeros(1, dtype=np.intp), np.array([MEASURED]))
         low, high = interval(arms, np.zeros(1, dtype=np.intp), np.log(2 / self._goal.delta))
         measured = self._candidate(arms, 0, self.best.rule, None)
@@ -234,7 +235,7 @@ class Search:
             arm = _first(accepted, -arms.coverage[accepted], -judged.low[accepted])
             if self._covered < arms.coverage[arm]:
                 self.best = self._candidate(arms, arm, rules[arm], judged)
-        elif not self._found and len(rules):
+        elif not self._found() and len(rules):
             arm = _first(np.arange(len(arms)), -arms.mean, -arms.coverage)
             if self.best is None or arms.mean[arm] > self.best.precision:
                 self.best = self._candidate(arms, arm, rules[arm], judged)
@@ -246,8 +247,8 @@ class Search:
             found = replace(found, n=0, hits=0, exact=float(arms.exact[arm]))
         if judged is None:
             return found
-        bounds = {"low": float(judged.low[arm]), "high": float(judged.high[arm])}
-        return replace(found, **bounds, anchor=bool(judged.accepted[arm]))
+        low, high = float(judged.low[arm]), float(judged.high[arm])
+        return replace(found, low=low, high=high, anchor=bool(judged.accepted[arm]))
 
     def _note(self, arms: Arms, arm: int, rule: Rule, judged: Verdicts | None) -> None:
         self.known[frozenset(rule)] = self._candidate(arms, arm, rule, judged)

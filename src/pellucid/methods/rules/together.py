@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -88,16 +88,15 @@ def search_together(
 ) -> None:
     """Run all searches to their ends, or until the budget is spent or the user interrupts."""
     asking: dict[int, Asking[None]] = {row: search.asking() for row, search in enumerate(searches)}
-    wanted: dict[int, Wants] = {}
-    for row, search in asking.items():
-        _proceed(wanted, row, lambda search=search: next(search))
+    wanted = {row: wants for row, search in asking.items() if (wants := next(search, None)) is not None}
     try:
         while wanted:
             drawn = {row: perturbations[row].draw(wants) for row, wants in wanted.items()}
             found = answers.of(list(drawn.values()))
             for row, answer in zip(list(drawn), found, strict=True):
-                same = _by_arm(answers.same.same(answer, row), drawn[row].arm, len(wanted[row].bits))
-                _proceed(wanted, row, lambda row=row, same=same: asking[row].send(same))
+                same = _by_arm(answers.same.same(answer, row), drawn[row].arm, len(wanted.pop(row).bits))
+                with contextlib.suppress(StopIteration):  # the search has ended
+                    wanted[row] = asking[row].send(same)
     except Spent as spent:
         if any(search.best is None for search in searches):
             raise InputError(
@@ -109,13 +108,6 @@ def search_together(
             raise
         run.interrupted = True
         _stop(searches, wanted, "interrupted")
-
-
-def _proceed(wanted: dict[int, Wants], row: int, step: Callable[[], Wants]) -> None:
-    """What a search wants next; nothing more when it has ended."""
-    wanted.pop(row, None)
-    with contextlib.suppress(StopIteration):
-        wanted[row] = step()
 
 
 def _by_arm(same: BoolArray, arm: IntArray, arms: int) -> list[BoolArray]:

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.methods.rules.arms import Wants
 from pellucid.methods.rules.bins import wider_or_narrower
-from pellucid.methods.rules.coverage import Predicate, TableSpace, obeyed
+from pellucid.methods.rules.coverage import Predicate, TableSpace
 from pellucid.methods.rules.perturbation import FromData
+from pellucid.methods.rules.place import Place
 from pellucid.methods.rules.search import Search
 from pellucid.methods.rules.together import Answers
 from pellucid.models import Predictor
 from pellucid.runner import Run
 
-if TYPE_CHECKING:
-    from pellucid.methods.rules.anchor import Place
-
 DRAWS = 200
-_EPISODE = 10_000  # draws of their own
-_UNKNOWN = (np.nan, np.nan)
+_EPISODE = 10_000  # no search has as many: draws of their own
+_UNKNOWN = (float("nan"), float("nan"))
 
 
 def at_other_bins(
@@ -37,9 +34,14 @@ def at_other_bins(
     with run.checking():
         answers = Answers(predictor, data, place.same, run, None)
         for i, (space, search) in enumerate(zip(spaces, searches, strict=True)):
-            rule = search.best.rule if search.best is not None else ()
-            if search.level == 0 and any(_cut(data, space.predicates[q]) for q in rule):
-                found[i] = _precisions(data, place, space, rule, wanted, answers, run)
+            rule = () if search.best is None or search.level > 0 else search.best.rule
+            predicates = [space.predicates[q] for q in rule]
+            if any(_cut(data, predicate) for predicate in predicates):
+                half, double = (
+                    _precision(data, place, space, predicates, wanted, factor, answers, run)
+                    for factor in (0.5, 2.0)
+                )
+                found[i] = (half, double)
     return found
 
 
@@ -50,41 +52,23 @@ def _cut(data: Data, predicate: Predicate) -> bool:
     )
 
 
-def _precisions(
-    data: Data, place: Place, space: TableSpace, rule: tuple[int, ...], wanted: Mapping[int, Any], answers: Answers, run: Run
-) -> tuple[float, float]:  # fmt: skip
+def _precision(
+    data: Data, place: Place, space: TableSpace, predicates: Sequence[Predicate], wanted: Mapping[int, Any],
+    factor: float, answers: Answers, run: Run,
+) -> float:  # fmt: skip
+    """The precision of the rule with so many times the bins, from a fixed number of draws; NaN if they are the same."""
     row = place.sources.codes[place.sources.n + space.row]
-    out = [
-        _precision(data, place, _other(data, space, rule, row, wanted, factor), answers, run)
-        for factor in (0.5, 2.0)
-    ]
-    return out[0], out[1]
-
-
-def _other(
-    data: Data,
-    space: TableSpace,
-    rule: tuple[int, ...],
-    row: FloatArray,
-    wanted: Mapping[int, Any],
-    factor: float,
-) -> TableSpace:
-    """The rule alone, with other cells."""
-    other = TableSpace.__new__(TableSpace)
-    other.__dict__.update(space.__dict__)
-    other.predicates = []
-    for q in rule:
-        old = space.predicates[q]
-        cells = {
+    cells = {
+        predicate.player: {
             j: cell if cell.missing else wider_or_narrower(data, j, float(row[j]), wanted.get(j), factor)
-            for j, cell in old.cells.items()
+            for j, cell in predicate.cells.items()
         }
-        other.predicates.append(Predicate(old.player, cells, obeyed(data, cells)))
-    return other
-
-
-def _precision(data: Data, place: Place, space: TableSpace, answers: Answers, run: Run) -> float:
-    bits = np.ones((1, len(space.predicates)), dtype=np.bool_)
-    source = FromData(place.sources, space, space.row, place.weights(space.row), place.rows, run)
+        for predicate in predicates
+    }
+    if all(cells[predicate.player] == predicate.cells for predicate in predicates):
+        return float("nan")  # single values stay what they are
+    other = TableSpace(data, row, place.sources.players, cells, row=space.row)
+    source = FromData(place.sources, other, place.weights(space.row), place.rows, run)
+    bits = np.ones((1, len(other.predicates)), dtype=np.bool_)
     drawn = source.draw(Wants(_EPISODE, bits, np.zeros(1, dtype=np.intp), np.full(1, DRAWS)))
     return float(answers.same.same(answers.of([drawn])[0], space.row).mean())
