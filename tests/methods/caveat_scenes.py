@@ -1500,7 +1500,9 @@ def a_hole_beside_the_row():
 
 @fires("anchor-bins")
 def bins_narrower_than_needed():
-    return Explainer(lambda X: (X[:, 0] > 0.5) * 1.0, ladder()).anchor(np.array([0.9, 0.0]), within=0.1), 1.0
+    return Explainer(lambda X: (X[:, 0] > 0.5) * 1.0, ladder()).anchor(
+        np.array([0.9, 0.0]), within=0.1
+    ), 1.0
 
 
 @silent("anchor-bins")
