@@ -10,6 +10,7 @@ import numpy as np
 
 from pellucid.data import Data
 from pellucid.diagnostics.off_data import OffData, associations, off_data
+from pellucid.diagnostics.unreached import unreached
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.rule import Rule
 from pellucid.explanations.rule_words import REASONS, at_boundary
@@ -44,23 +45,19 @@ def anchor_caveats(rule: Rule, data: Data, checked: Checked, run: Run) -> tuple[
 
 
 def _unreached(rule: Rule) -> Iterator[Caveat]:
-    if rule.reached:
-        return
-    wanted = float(rule.settings["precision"])
     advice = {
-        "budget": "Raise budget=, or ask for less precision.",
-        "interrupted": "Run it again to the end.",
-        "most": "Allow more conditions (max_conditions=), or ask for less precision.",
         "unreachable": "Give narrower bins=, or leave bins='auto', which halves them where needed.",
         "rows": "Use perturb='data', wider bins or more rows of data.",
-    }.get(rule.reason, "Widen the beam (beams=), give other bins=, or ask for less precision.")
-    yield Caveat(
-        code="anchor-unreached",
-        message=f"No rule was sure to have a precision of {percent(wanted)}: {REASONS.get(rule.reason, rule.reason)}. This one has {percent(rule.precision)}, at least {percent(rule.interval[0])}.",
-        value=1.0 - rule.interval[0],
-        threshold=1.0 - wanted,
-        advice=advice,
-    )
+    }
+    if not rule.reached:
+        yield unreached(
+            rule.settings,
+            rule.reason,
+            REASONS.get(rule.reason, rule.reason),
+            rule.precision,
+            rule.interval,
+            advice,
+        )
 
 
 def _imbalance(rule: Rule, common: float) -> Iterator[Caveat]:

@@ -49,10 +49,7 @@ def permutation_caveats(
     if holdout is not None:
         with run.checking():
             caveats.extend(_overfitting(predictor, holdout, run, loss, baseline))
-    top = [players[name] for name in np.array(list(players))[np.argsort(-values, kind="stable")][:_TOP]]
-    for player in top:
-        if len(player) == 1:
-            caveats.extend(off_data_caveat(data, player[0], run, method="permutation"))
+    caveats.extend(mixed_off_data(data, players, values, run))
     with run.checking():
         caveats.extend(
             shared_importance(
@@ -61,6 +58,16 @@ def permutation_caveats(
             )
         )  # fmt: skip
     return tuple(caveats)
+
+
+def mixed_off_data(
+    data: Data, players: dict[str, tuple[int, ...]], values: FloatArray, run: Run
+) -> Iterator[Caveat]:
+    """Whether giving the values of the most important features to other rows makes rows that do not occur."""
+    columns = list(players.values())
+    for j in np.argsort(-values, kind="stable")[:_TOP]:
+        if len(columns[j]) == 1:
+            yield from off_data_caveat(data, columns[j][0], run, method="permutation")
 
 
 def training_data(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pellucid.diagnostics.general import interrupted, unsteady
+from pellucid.diagnostics.unreached import unreached
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.masked_rule import MaskedRule
 from pellucid.explanations.masked_rule_words import reason
@@ -32,22 +33,12 @@ def masked_rule_caveats(
 
 
 def _unreached(rule: MaskedRule) -> Iterator[Caveat]:
-    if rule.reached:
-        return
-    wanted = float(rule.settings["precision"])
     advice = {
         "budget": "Raise budget=, take fewer, larger parts, or ask for less precision.",
-        "interrupted": "Run it again to the end.",
-        "most": "Allow more conditions (max_conditions=), or ask for less precision.",
         "unreachable": "Make the model steady: fix its random state, or switch off dropout.",
-    }.get(rule.reason, "Widen the beam (beams=), or ask for less precision.")
-    yield Caveat(
-        code="anchor-unreached",
-        message=f"No rule was sure to have a precision of {percent(wanted)}: {reason(rule)}. This one has {percent(rule.precision)}, at least {percent(rule.interval[0])}.",
-        value=1.0 - rule.interval[0],
-        threshold=1.0 - wanted,
-        advice=advice,
-    )
+    }
+    if not rule.reached:
+        yield unreached(rule.settings, rule.reason, reason(rule), rule.precision, rule.interval, advice)
 
 
 def _imbalance(rule: MaskedRule) -> Iterator[Caveat]:

@@ -9,7 +9,7 @@ import numpy as np
 from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.diagnostics.general import general_caveats, interrupted
-from pellucid.diagnostics.off_data import off_data_caveat
+from pellucid.diagnostics.importance_checks import mixed_off_data
 from pellucid.diagnostics.shared_importance import Joint, shared_importance
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.words import number, percent
@@ -19,49 +19,11 @@ from pellucid.runner import Run
 _ANOTHER = 1.5
 _LACKING = 0.25
 _UNSTEADY = 0.5
-_TOP = 5
 _LEVEL = 0.05
 _BY_HEART = 0.3
 
 
-def fold_caveats(
-    predictor: Predictor,
-    data: Data,
-    run: Run,
-    *,
-    values: FloatArray,
-    errors: FloatArray,
-    each: FloatArray,
-    compare: str,
-    measure: str,
-    given: float,
-    refitted: float,
-    lacking: float,
-    joint: Joint,
-) -> tuple[Caveat, ...]:
-    """Everything known against cross-validated permutation importance."""
-    caveats = list(general_caveats(predictor, data, run))
-    if not run.checks or run.interrupted:
-        return tuple(caveats)
-    players = data.schema.players()
-    caveats.extend(_other_model(measure, given, refitted))
-    caveats.extend(_short(lacking))
-    caveats.extend(_unsteady(list(players), each))
-    top = [list(players.values())[j] for j in np.argsort(-values, kind="stable")[:_TOP]]
-    for player in top:
-        if len(player) == 1:
-            caveats.extend(off_data_caveat(data, player[0], run, method="permutation"))
-    with run.checking():
-        caveats.extend(
-            shared_importance(
-                data, run, players=players, values=values, errors=errors, compare=compare, joint=joint,
-                words="share their importance: permuted",
-            )
-        )  # fmt: skip
-    return tuple(caveats)
-
-
-def drop_caveats(
+def refit_caveats(
     predictor: Predictor,
     data: Data,
     run: Run,
@@ -76,19 +38,22 @@ def drop_caveats(
     refitted: float,
     lacking: float,
     joint: Joint,
+    dropped: bool,
 ) -> tuple[Caveat, ...]:
-    """Everything known against drop-column importance."""
+    """Everything known against importance by models fitted again, of features that were ``dropped`` or else permuted."""
     caveats = list(general_caveats(predictor, data, run))
     if not run.checks or run.interrupted:
         return tuple(caveats)
     caveats.extend(_other_model(measure, given, refitted))
     caveats.extend(_short(lacking))
     caveats.extend(_unsteady(list(players), each))
+    if not dropped:
+        caveats.extend(mixed_off_data(data, players, values, run))
+    words = "replace each other: dropped" if dropped else "share their importance: permuted"
     with run.checking():
         caveats.extend(
             shared_importance(
-                data, run, players=players, values=values, errors=errors, compare=compare, joint=joint,
-                words="replace each other: dropped",
+                data, run, players=players, values=values, errors=errors, compare=compare, joint=joint, words=words
             )
         )  # fmt: skip
     return tuple(caveats)

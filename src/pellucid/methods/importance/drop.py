@@ -28,7 +28,7 @@ from functools import partial
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray, standard_error
-from pellucid.diagnostics.refit_checks import drop_caveats
+from pellucid.diagnostics.refit_checks import refit_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
 from pellucid.losses import Loss
@@ -68,8 +68,8 @@ def drop(question: Question) -> Importance:
         repeats=np.stack([_relative(one.folds, full.folds, q.compare) for one in without]),
         baseline=baseline, feature_names=tuple(players), output_names=q.predictor.output_names, scale="loss",
         members=tuple(tuple(data.schema.names[j] for j in player) for player in players.values()),
-        caveats=drop_caveats(
-            q.predictor, data, run, players=players, values=values, each=np.stack([one.folds - full.folds for one in without], axis=1),
+        caveats=refit_caveats(
+            q.predictor, data, run, dropped=True, players=players, values=values, each=np.stack([one.folds - full.folds for one in without], axis=1),
             errors=errors, compare=q.compare, measure=held_out.loss.name, given=given, refitted=baseline, lacking=held_out.lacking,
             joint=lambda columns: held_out.compared(full, held_out.losses([columns])[0])[0],
         ),

@@ -32,7 +32,7 @@ from scipy.special import stdtrit
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.data import Data
-from pellucid.diagnostics.refit_checks import fold_caveats
+from pellucid.diagnostics.refit_checks import refit_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
 from pellucid.losses import Loss, find_loss
@@ -77,8 +77,8 @@ def folds(question: Question) -> Importance:
         values=values, se=errors, low=values - half, high=values + half, repeats=each.T,
         baseline=baseline, joint=joint,
         feature_names=first.feature_names, output_names=first.output_names, scale=first.scale, members=first.members,
-        caveats=fold_caveats(
-            q.predictor, data, q.run, values=values, errors=errors, each=each, compare=q.compare, measure=first.measure,
+        caveats=refit_caveats(
+            q.predictor, data, q.run, dropped=False, players=data.schema.players(), values=values, errors=errors, each=each, compare=q.compare, measure=first.measure,
             given=given, refitted=baseline, lacking=lacking, joint=lambda columns: _joint(q, refit, fold, columns),
         ),
         cost=q.run.cost(),
