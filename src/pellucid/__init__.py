@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pellucid.errors import ModelError as ModelError
     from pellucid.errors import PellucidError as PellucidError
     from pellucid.explainer import Explainer as Explainer
+    from pellucid.explanations import Agreement as Agreement
     from pellucid.explanations import Attribution as Attribution
     from pellucid.explanations import Caveat as Caveat
     from pellucid.explanations import Clusters as Clusters
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from pellucid.explanations import load as load
     from pellucid.image_explainer import ImageExplainer as ImageExplainer
     from pellucid.methods.attribution.shapley_game import shapley as shapley
+    from pellucid.methods.local.agreement import agreement as agreement
     from pellucid.methods.local.pick import pick_rows as pick_rows
     from pellucid.models import Predictor as Predictor
     from pellucid.text_explainer import TextExplainer as TextExplainer
@@ -50,6 +52,7 @@ __version__ = "0.1.0"
 
 # Public name -> module it is loaded from, on first use: importing pellucid loads no library.
 _HOME = {
+    "Agreement": "pellucid.explanations",
     "Attribution": "pellucid.explanations",
     "Caveat": "pellucid.explanations",
     "Clusters": "pellucid.explanations",
@@ -83,11 +86,13 @@ _HOME = {
     "datasets": "pellucid.datasets",
     "load": "pellucid.explanations",
     "panel": "pellucid.charts",
+    "agreement": "pellucid.methods.local.agreement",
     "pick_rows": "pellucid.methods.local.pick",
     "shapley": "pellucid.methods.attribution.shapley_game",
 }
 
 __all__ = [
+    "Agreement",
     "Attribution",
     "Caveat",
     "Clusters",
@@ -119,6 +124,7 @@ __all__ = [
     "TextExplainer",
     "TextRule",
     "__version__",
+    "agreement",
     "datasets",
     "load",
     "panel",

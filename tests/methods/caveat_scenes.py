@@ -7,7 +7,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeRegressor
 
-from pellucid import Explainer, ImageExplainer, TextExplainer
+from pellucid import Explainer, ImageExplainer, TextExplainer, agreement
 from reference.attack import above, attack
 
 FIRES, SILENT = {}, {}
@@ -1524,3 +1524,22 @@ def a_rule_on_rows_as_they_are():
     X = together(2000)
     ex = Explainer(lambda X: (X[:, 0] > 0.7) * 1.0, X)
     return ex.anchor(np.array([2.0, 2.0]), within=0.1, perturb="conditional")
+
+
+# -- the same prediction in several ways -------------------------------------------------------------
+
+
+def _in_two_ways(model, row, **options):
+    ex = Explainer(model, sample())
+    return agreement(ex.shap(row), ex.lime(row, **options))
+
+
+@fires("ways-disagree")
+def beyond_the_top_of_a_hill():
+    found = _in_two_ways(lambda X: 3 * np.exp(-2 * (X[:, 0] - 1.2) ** 2), np.array([1.8, 0.5]), width=0.3)
+    return found, 2.0  # one minus the cosine of opposite directions
+
+
+@silent("ways-disagree")
+def a_linear_model_in_two_ways():
+    return _in_two_ways(plus, np.array([1.8, 0.5]))

@@ -89,3 +89,9 @@ def test_the_page_on_anchors():
     assert names["check"].precision == 1.0
     assert names["check"].applies == names["applies"].sum()
     assert 1 <= len(names["few"]) <= 3
+
+
+def test_the_page_on_agreement(capsys):
+    names = run_examples("docs/agreement.md")
+    assert names["both"].likeness < -0.9
+    assert "contradict each other" in capsys.readouterr().out

@@ -22,6 +22,7 @@ SECTIONS = [
     "contributions",
     "together",
     "rows",
+    "ways",
     "care",
 ]
 
@@ -234,14 +235,15 @@ def test_steps_are_announced_in_words(linear: Any) -> None:
         "finding the effect of x1",
         "sharing predictions out among the features",
         "explaining individual rows",
+        "explaining these rows in other ways",
         "comparing measures of importance",
         "looking for features that act together",
         "taking the model apart",
         "looking for features that go together",
         "done",
     ]
-    assert [done for _, done, _ in steps] == list(range(11))
-    assert {total for _, _, total in steps} == {10}
+    assert [done for _, done, _ in steps] == list(range(12))
+    assert {total for _, _, total in steps} == {11}
 
 
 @pytest.mark.parametrize("top", [0, -1, 2.5, True, "3"])

@@ -17,7 +17,7 @@ class ComparisonOptions(SizeOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _count(self.max_display)
+        check_count(self.max_display)
         if not isinstance(self.agreement, bool):
             raise InputError(f"agreement={self.agreement!r}: give True or False.")
 
@@ -30,9 +30,10 @@ class ClusterOptions(SizeOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _count(self.max_display)
+        check_count(self.max_display)
 
 
-def _count(value: object) -> None:
+def check_count(value: object) -> None:
+    """Refuses what is no number of things to show."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise InputError(f"max_display={value!r}: give a whole number, at least 1.")

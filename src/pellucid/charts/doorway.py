@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
+from pellucid.charts.agreement_options import AgreementOptions
 from pellucid.charts.chart import Chart
 from pellucid.charts.comparison_options import ClusterOptions, ComparisonOptions
 from pellucid.charts.decomposition_options import DecompositionOptions
@@ -25,6 +26,7 @@ from pellucid.charts.options import (
 from pellucid.charts.rule_options import RuleOptions
 from pellucid.errors import InputError
 from pellucid.explanations import (
+    Agreement,
     Attribution,
     Clusters,
     Decomposition,
@@ -68,6 +70,7 @@ _CHARTS: dict[type[Explanation], tuple[str, type[SizeOptions]]] = {
     Clusters: ("pellucid.charts.clusters", ClusterOptions),
     Rule: ("pellucid.charts.rule", RuleOptions),
     Rules: ("pellucid.charts.rule", RuleOptions),
+    Agreement: ("pellucid.charts.agreement", AgreementOptions),
 }
 
 
@@ -77,7 +80,7 @@ def draw(explanation: Explanation, **options: Any) -> Chart:
     All take ``width``, ``height`` and ``title``. Effects: ``colour``, ``max_lines``, ``distribution``,
     ``show_data``, ``kind``. Importance: ``max_display``, ``against``, ``labels``. Dependence: ``order``.
     Interactions: ``kind`` ("bars", "matrix"), ``max_display``. Networks: ``max_display``. Compared importances:
-    ``max_display``, ``agreement``. Clusters: ``max_display``.
+    ``max_display``, ``agreement``. Clusters: ``max_display``. Explanations side by side: ``max_display``, ``every_name``.
     Contributions: ``kind`` ("waterfall", "force", "bar", "beeswarm", "stacked", "dependence", "interactions",
     "decision"), ``max_display``; ``aggregate`` (bar), ``order`` and ``clusters`` (stacked), ``feature`` and
     ``colour`` (dependence).

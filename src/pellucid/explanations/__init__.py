@@ -1,5 +1,6 @@
 """Results: few kinds, frozen, and able to speak for themselves."""
 
+from pellucid.explanations.agreement import Agreement
 from pellucid.explanations.attribution import Additivity, Attribution
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.clusters import Clusters
@@ -22,6 +23,7 @@ from pellucid.explanations.text_attribution import TextAttribution
 
 __all__ = [
     "Additivity",
+    "Agreement",
     "AtMissing",
     "Attribution",
     "Boundary",

@@ -53,7 +53,7 @@ def build(
     if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 1:
         raise InputError(f"top={top!r}: give the number of features whose effects are shown, at least 1.")
     asked = check_rows(explainer, rows)
-    work = Work(8 + min(int(top), len(explainer.data.schema.features)), progress)
+    work = Work(9 + min(int(top), len(explainer.data.schema.features)), progress)
     work.step("scoring the model")
     found = scores(explainer)
     work.count(len(explainer.data) if found else 0)
@@ -87,7 +87,7 @@ def build(
         parts,
         why.whole,
         dependence_section(dependence, clusters),
-        why.individual,
+        *why.individual,
     ]
     work.finish()
     return {
@@ -137,6 +137,6 @@ def _settings(results: Iterable[Explanation]) -> list[Plain]:
         given = ((key, value) for key, value in result.settings.items() if value is not False)
         said = ", ".join(f"{key} {value}" for key, value in given if isinstance(value, str | int | float))
         chosen = result.feature_names if isinstance(result, Effect) else result.settings.get("features")
-        what = listed(list(chosen)) if chosen else "all features"
+        what = listed(list(chosen)) if isinstance(chosen, list | tuple) and chosen else "all features"
         lines.append({"what": what, "settings": said})
     return [line for k, line in enumerate(lines) if line not in lines[:k]]

@@ -65,7 +65,7 @@ def check_rows(explainer: Explainer, rows: Any) -> list[int]:
 def look(explainer: Explainer, run: Run) -> Look:
     """Ask for the predictions among which extremes are looked for."""
     rows = spread(explainer, LOOKED)
-    return _predicted(explainer, rows, run)
+    return predicted(explainer, rows, run)
 
 
 def choose(
@@ -91,10 +91,9 @@ def choose(
 
 
 def row_section(
-    explainer: Explainer, reasons: Reasons, found: Attribution, *, sample: int, run: Run
+    explainer: Explainer, reasons: Reasons, seen: Look, found: Attribution, *, sample: int
 ) -> Plain:
-    """One card per row; ``found`` holds the contributions in these rows, in this order."""
-    seen = _predicted(explainer, np.array(list(reasons)), run)
+    """One card per row; ``seen`` and ``found`` hold the predictions and contributions of these rows, in this order."""
     cards = [_row_card(explainer, seen, k, why, found) for k, why in enumerate(reasons.values())]
     intro = [*_how_chosen(explainer, reasons.values(), sample), *how_found(explainer, found)]
     return section("rows", TITLE, intro, cards=cards)
@@ -105,7 +104,7 @@ def row_section(
 
 def _row_card(explainer: Explainer, seen: Look, k: int, why: Sequence[str], found: Attribution) -> Plain:
     row = int(seen.rows[k])
-    one = found.row(k).for_output(explainer.predictor.output_names[_explained_output(explainer, seen, k)])
+    one = found.row(k).for_output(explained_name(explainer, seen, k))
     sizes = np.abs(one.values[0])
     order = [int(j) for j in np.argsort(-sizes, kind="stable")[:_LISTED] if sizes[j] > _SMALL * sizes.max()]
     shown = about(one, [one.feature_names[j] for j in order[:_BARS]])
@@ -140,6 +139,11 @@ def _outcome(explainer: Explainer, seen: Look, k: int) -> str:
     return f"{said} {true}: {number(float(outcome)) if true == 'Outcome' and y.dtype.kind in 'iuf' else value_name(outcome)}."
 
 
+def explained_name(explainer: Explainer, seen: Look, k: int) -> str:
+    """The name of the output that is explained."""
+    return explainer.predictor.output_names[_explained_output(explainer, seen, k)]
+
+
 def _explained_output(explainer: Explainer, seen: Look, k: int) -> int:
     """The output that is explained: the predicted class if it is one of them, of several numbers the first."""
     explained = explainer.predictor.explained
@@ -152,7 +156,8 @@ def _explained_output(explainer: Explainer, seen: Look, k: int) -> int:
 # -- choosing ----------------------------------------------------------------------------------------
 
 
-def _predicted(explainer: Explainer, rows: IntArray, run: Run) -> Look:
+def predicted(explainer: Explainer, rows: IntArray, run: Run) -> Look:
+    """Ask for the predictions of some rows."""
     full = run.predict(explainer.predictor, explainer.data.take(rows), full=True)
     return Look(rows, full, explainer.predictor.restrict(full))
 

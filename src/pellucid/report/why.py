@@ -1,6 +1,6 @@
-"""Why the model predicts what it predicts: contributions over many rows and in individual rows.
+"""Why the model predicts what it predicts: contributions over many rows and in individual rows, and other ways to explain these.
 
-Neither chapter can make the report fail: where contributions cannot be had, it says why and what to call instead.
+No chapter can make the report fail: where contributions cannot be had, it says why and what to call instead.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from pellucid.arrays import IntArray
 from pellucid.errors import PellucidError
 from pellucid.explanations import Attribution
-from pellucid.report import contributions, rows
+from pellucid.report import contributions, rows, ways
 from pellucid.report.asking import Asking, find_asking
 from pellucid.report.cards import Plain
 from pellucid.report.work import Work
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Why:
-    """The chapter on many rows, the one on individual rows, and what they were made of, where it could be had."""
+    """The chapter on many rows, those on individual rows, and what the first was made of, where it could be had."""
 
     whole: Plain
-    individual: Plain
+    individual: list[Plain]
     overall: tuple[IntArray, Attribution] | None
 
     def read(self, explainer: Explainer, *methods: str) -> bool:
@@ -75,13 +75,18 @@ def _individual(
     asked: Sequence[int],
     overall: tuple[IntArray, Attribution] | None,
     work: Work,
-) -> Plain:
+) -> list[Plain]:
     if asking is not None:
         sample, found = overall or (np.empty(0, dtype=np.intp), None)
         try:
             reasons = rows.choose(explainer, asked, rows.look(explainer, work.run), sample, found)
-            chosen = work.keep(asking.of(np.array(list(reasons), dtype=np.intp)))
-            return rows.row_section(explainer, reasons, chosen, sample=len(sample), run=work.run)
+            places = np.array(list(reasons), dtype=np.intp)
+            chosen = work.keep(asking.of(places))
+            seen = rows.predicted(explainer, places, work.run)
+            shown = rows.row_section(explainer, reasons, seen, chosen, sample=len(sample))
+            work.step("explaining these rows in other ways")
+            return [shown, ways.way_section(explainer, seen, chosen, work)]
         except PellucidError as error:
             reason = str(error)
-    return contributions.no_contributions("rows", rows.TITLE, reason)
+    work.step("explaining these rows in other ways")
+    return [contributions.no_contributions("rows", rows.TITLE, reason)]

@@ -9,14 +9,13 @@ from pellucid.charts import theme
 from pellucid.charts.attribution.folding import DOWN, UP, half_widths
 from pellucid.charts.attribution.words import change, short_names
 from pellucid.charts.layout import grid, titled
+from pellucid.charts.local.bars import signed_bars
 from pellucid.charts.local_options import LocalOptions
-from pellucid.charts.marks import zero_line
-from pellucid.charts.scales import Limits, Row, data, level_axis, limits_of, tooltips, value_axis
+from pellucid.charts.scales import Limits, Row, level_axis, limits_of, tooltips, value_axis
 from pellucid.charts.text import caveat_note, shown, wrapped
 from pellucid.explanations.local_attribution import LocalAttribution
 from pellucid.explanations.words import number
 
-_COLOURS = {UP: theme.SECOND, DOWN: theme.MAIN}
 _STEP = 24.0
 
 
@@ -79,19 +78,8 @@ def _panel(
     height = options.height or max(40.0, _STEP * len(rows))
     x = value_axis(f"effect on the prediction{one.scale_of(output)}", limits, width, tickCount=5)
     y = alt.Y("feature", **level_axis(None, [row["feature"] for row in rows], height))
-    scale = alt.Scale(domain=[UP, DOWN], range=[_COLOURS[UP], _COLOURS[DOWN]])
-    sure = [row for row in rows if row["low"] is not None]
     tips = tooltips(("", "full"), ("effect", "label"), ("weight", "weight"))
-    bars = alt.Chart(data(rows)).mark_bar(opacity=0.85)
-    errors = alt.Chart(data(sure)).mark_rule(color=theme.INK, strokeWidth=1.5)
-    layers = [
-        bars.encode(
-            x=alt.X("value", **x), x2=alt.datum(0), y=y, tooltip=tips,
-            color=alt.Color("sort", type="nominal", scale=scale, legend=None),
-        ),
-        *([errors.encode(x=alt.X("low", **x), x2="high", y=y)] if sure else []),
-        *zero_line(limits, True, "x"),
-    ]  # fmt: skip
+    layers = signed_bars(rows, x, y, tips, limits)
     words = [
         f"row {i}" if len(result) > 1 else "",
         output if len(result.output_names) > 1 else "",
