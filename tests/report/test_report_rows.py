@@ -14,10 +14,12 @@ from sklearn.linear_model import LinearRegression
 
 from pellucid import Explainer, InputError
 from pellucid.explanations.words import number, percent
-from pellucid.report import asking, build
+from pellucid.report import asking
 from pellucid.report.asking import MODEL_ROWS
 from pellucid.report.row_values import usual_value
 from pellucid.report.rows import MOST_ASKED, check_rows
+from pellucid.report.why import why_sections
+from pellucid.report.work import Work
 
 STEPS = ("sharing predictions out among the features", "explaining individual rows")
 
@@ -28,6 +30,12 @@ def part(document: dict[str, Any], name: str) -> dict[str, Any]:
 
 def titles(document: dict[str, Any]) -> list[str]:
     return [card["title"] for card in part(document, "rows")["cards"]]
+
+
+def chapters(explainer: Explainer, *, rows: Any = None, progress: Any = None) -> dict[str, Any]:
+    """The part of a report that these chapters are; the others take their time."""
+    why = why_sections(explainer, check_rows(explainer, rows), Work(3, progress))
+    return {"sections": [why.whole, *why.individual]}
 
 
 class Counted:
@@ -73,7 +81,7 @@ def sums() -> Callable[[list[float]], Explainer]:
 
 def test_typical_extreme_and_unusual_rows_of_a_line(sums: Any) -> None:
     values = [*np.linspace(-1, 1, 21), 40.0, -50.0]
-    document = build(sums(values))
+    document = chapters(sums(values))
     assert titles(document) == [
         "Row 10: typical",
         "Row 21: highest prediction",
@@ -83,7 +91,7 @@ def test_typical_extreme_and_unusual_rows_of_a_line(sums: Any) -> None:
 
 def test_rows_that_are_asked_for_come_first_and_once(sums: Any) -> None:
     values = [*np.linspace(-1, 1, 21), 40.0, -50.0]
-    shown = titles(build(sums(values), rows=[4, 21, 4]))
+    shown = titles(chapters(sums(values), rows=[4, 21, 4]))
     assert shown[:3] == ["Row 4: asked for", "Row 21: asked for, highest prediction", "Row 10: typical"]
     assert len(shown) == 4
 
@@ -91,7 +99,7 @@ def test_rows_that_are_asked_for_come_first_and_once(sums: Any) -> None:
 def test_a_row_shows_its_contributions_values_and_outcome(sums: Any) -> None:
     values = [*np.linspace(-1, 1, 21), 40.0, -50.0]
     mean = 2 * float(np.mean(values))
-    card = part(build(sums(values)), "rows")["cards"][1]
+    card = part(chapters(sums(values)), "rows")["cards"][1]
     assert card["subtitle"] == "Prediction: 80. Outcome: 80."
     assert card["sentences"] == [
         f"The prediction is 80 rather than {number(mean)}, the average prediction, mainly because x = 40 "
@@ -106,7 +114,7 @@ def test_a_row_shows_its_contributions_values_and_outcome(sums: Any) -> None:
 
 def test_a_constant_model_has_no_extremes() -> None:
     X = np.random.default_rng(0).normal(size=(40, 2))
-    document = build(Explainer(lambda rows: np.ones(len(rows)), X, progress=False))
+    document = chapters(Explainer(lambda rows: np.ones(len(rows)), X, progress=False))
     assert len(titles(document)) == 1
     assert titles(document)[0].endswith(": typical")
     assert part(document, "contributions")["cards"] == []
@@ -117,7 +125,7 @@ def test_rows_without_weight_are_not_shown() -> None:
     X = np.arange(40.0)[:, None]
     weights = np.ones(40)
     weights[[0, 39]] = 0
-    document = build(Explainer(lambda rows: rows[:, 0], X, sample_weight=weights, progress=False))
+    document = chapters(Explainer(lambda rows: rows[:, 0], X, sample_weight=weights, progress=False))
     assert [title.partition(",")[0] for title in titles(document)[1:3]] == [
         "Row 38: highest prediction",
         "Row 1: lowest prediction",
@@ -139,7 +147,7 @@ def test_rows_without_weight_are_not_shown() -> None:
 def test_bad_rows_are_refused_before_the_work(linear: Any, rows: Any, words: str) -> None:
     steps: list[str] = []
     with pytest.raises(InputError, match=words):
-        build(linear([1.0, 2.0]), rows=rows, progress=lambda what, *_: steps.append(what))
+        chapters(linear([1.0, 2.0]), rows=rows, progress=lambda what, *_: steps.append(what))
     assert steps == []
 
 
@@ -156,7 +164,7 @@ def test_of_several_classes_the_predicted_one_is_explained() -> None:
     X, y = iris.data, iris.target_names[iris.target]
     model = RandomForestClassifier(10, max_depth=2, random_state=0).fit(X, y)
     explainer = Explainer(model, X, y, progress=False)
-    document = build(explainer, top=1, rows=[0, 75, 149])
+    document = chapters(explainer, rows=[0, 75, 149])
     shares = model.predict_proba(X)
     cards = part(document, "rows")["cards"]
     assert {card["sentences"][0].split(")")[0] for card in cards[:3]} == {
@@ -181,7 +189,7 @@ def test_boosted_trees_are_told_in_log_odds_and_the_page_says_so() -> None:
     X = pd.DataFrame(rng.normal(size=(120, 3)), columns=list("abc"))
     y = np.where(X["a"] + X["b"] > 0, "yes", "no")
     model = GradientBoostingClassifier(n_estimators=5, random_state=0).fit(X, y)
-    document = build(Explainer(model, X, y, progress=False), top=1)
+    document = chapters(Explainer(model, X, y, progress=False))
     share = model.predict_proba(X)[:, 1]
     cards = part(document, "rows")["cards"]
     high = next(card for card in cards if "highest probability of yes" in card["title"])
@@ -228,7 +236,7 @@ def test_a_row_in_which_a_feature_does_nothing_has_no_caveat_about_it() -> None:
     X = np.column_stack([b + 0.05 * rng.normal(size=200), b])
     X[7, 0], X[7, 1] = np.delete(X[:, 0], 7).mean(), 1.0
     explainer = Explainer(LinearRegression().fit(X, X.sum(axis=1)), X, progress=False)
-    seven, eight = part(build(explainer, rows=[7, 8]), "rows")["cards"][:2]
+    seven, eight = part(chapters(explainer, rows=[7, 8]), "rows")["cards"][:2]
     assert [row[0] for row in seven["table"]["rows"]] == ["x1"]
     assert [item["message"].split(" go")[0] for item in seven["caveats"]] == ["x1"]
     assert [item["message"].split(" go")[0] for item in eight["caveats"]] in (["x0 and x1"], ["x1 and x0"])
@@ -239,7 +247,7 @@ def test_a_group_is_shown_with_the_values_of_its_members() -> None:
     explainer = Explainer(
         lambda rows: 5 * rows[:, 0] * rows[:, 1], X, groups={"both": [0, 1]}, progress=False
     )
-    document = build(explainer, rows=[7])
+    document = chapters(explainer, rows=[7])
     assert len(part(document, "contributions")["cards"]) == 2  # a group has no axis to stand on
     name, value, usual, _ = part(document, "rows")["cards"][0]["table"]["rows"][0]
     assert (name, usual) == ("both", "")
@@ -267,7 +275,7 @@ def test_usual_values() -> None:
 @pytest.mark.parametrize("players", [2, 5, 12, 40, 200])
 def test_a_model_that_has_to_be_asked_costs_no_more_than_is_said(players: int) -> None:
     model, explainer = counted(players)
-    document = build(explainer, top=1, rows=[1, 2, 3], progress=model.step)
+    document = chapters(explainer, rows=[1, 2, 3], progress=model.step)
     assert 0 < model.spent <= MODEL_ROWS
     assert len(titles(document)) >= 5
     text = " ".join(part(document, "rows")["intro"])
@@ -278,7 +286,7 @@ def test_a_model_that_has_to_be_asked_costs_no_more_than_is_said(players: int) -
 
 
 def test_estimates_without_visible_error_are_not_called_exact(linear: Any) -> None:
-    intro = " ".join(part(build(linear([1.0] * 18), top=1), "rows")["intro"])
+    intro = " ".join(part(chapters(linear([1.0] * 18)), "rows")["intro"])
     assert "The contributions are estimates" in intro
     assert ("No error of theirs could be seen." in intro) != ("±" in intro)
 
@@ -294,7 +302,7 @@ def test_a_model_that_is_read_is_asked_for_hardly_anything(sums: Any) -> None:
         return predict(table, n)
 
     explainer.predictor.timed_full = ask
-    document = build(explainer, progress=lambda what, *_: step.__setitem__(0, what))
+    document = chapters(explainer, progress=lambda what, *_: step.__setitem__(0, what))
     assert sum(asked[what] for what in STEPS) < 3000
     assert "The contributions are exact, for a background of 300 rows." in part(document, "rows")["intro"]
 
@@ -302,7 +310,7 @@ def test_a_model_that_is_read_is_asked_for_hardly_anything(sums: Any) -> None:
 @pytest.mark.parametrize("options", [{"background": np.zeros((900, 30)) + np.arange(900)[:, None]}, {}])
 def test_what_costs_too_much_is_not_done_and_the_report_says_why(options: dict[str, Any]) -> None:
     model, explainer = counted(30 if options else 1200, **options)
-    document = build(explainer, top=1, progress=model.step)
+    document = chapters(explainer, progress=model.step)
     assert model.spent <= 1
     for name in ("contributions", "rows"):
         section = part(document, name)
@@ -316,7 +324,7 @@ def test_what_costs_too_much_is_not_done_and_the_report_says_why(options: dict[s
 def test_few_rows_may_be_explained_where_many_cost_too_much() -> None:
     background = np.random.default_rng(1).normal(size=(300, 30))
     model, explainer = counted(30, background=background)
-    document = build(explainer, top=1, progress=model.step)
+    document = chapters(explainer, progress=model.step)
     assert model.spent <= MODEL_ROWS
     assert "5 rows take at least 90,000 model rows" in part(document, "contributions")["intro"][0]
     assert [title.split(": ")[1] for title in titles(document)] == [
@@ -328,7 +336,7 @@ def test_few_rows_may_be_explained_where_many_cost_too_much() -> None:
 def test_many_rows_that_cost_too_much_leave_the_rest_standing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asking, "_SHARE", 7_000)
     _, explainer = counted(12)
-    document = build(explainer, top=1, rows=range(20))
+    document = chapters(explainer, rows=range(20))
     assert len(part(document, "contributions")["cards"]) == 3
     assert "rows take at least" in part(document, "rows")["intro"][0]
     assert "ask for fewer rows" in part(document, "rows")["intro"][0]
@@ -347,12 +355,12 @@ def test_a_model_that_fails_on_mixed_rows_does_not_fail_the_report() -> None:
     def step(what: str, *_: int) -> None:
         broken[0] = what in STEPS
 
-    document = build(Explainer(model, X, progress=False), progress=step)
+    document = chapters(Explainer(model, X, progress=False), progress=step)
     for name in ("contributions", "rows"):
         assert "these two columns are one" in part(document, name)["intro"][0]
 
 
 def test_an_explainer_is_not_changed() -> None:
     _, explainer = counted(4, background=77)
-    build(explainer, top=1)
+    chapters(explainer)
     assert explainer.background == 77

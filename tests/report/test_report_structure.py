@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,9 @@ from sklearn.linear_model import LogisticRegression
 from pellucid import Explainer
 from pellucid.explanations.component import Check
 from pellucid.explanations.words import number, percent
-from pellucid.report import build, interplay, measures, parts
+from pellucid.report import build, interplay, measures, parts, ways
 from pellucid.report.asking import focused
+from pellucid.report.cards import section
 from pellucid.report.parts import checks_in_words, reproduced
 from pellucid.report.work import Work
 
@@ -56,6 +58,14 @@ def product(rows: Any) -> Any:
     """Half of the variance is in the product, under independence, and half in the third feature."""
     rows = np.asarray(rows)
     return rows[:, 0] * rows[:, 1] + rows[:, 2]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _without_other_chapters() -> Iterator[None]:
+    """The rows in other ways take their time, and have tests of their own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ways, "way_section", lambda *_: section("ways", ways.TITLE, []))
+        yield
 
 
 @pytest.fixture(scope="module")
