@@ -111,7 +111,7 @@ def pellucid_line(
         list(rows), precision=TAU, delta=DELTA, epsilon=epsilon, beams=1, perturb=perturb
     )
     seconds = time.process_time() - start
-    rules = list(found)  # type: ignore[call-overload]
+    rules = list(found)
     cells = [
         {
             names.index(c.feature): (c.low, c.high)

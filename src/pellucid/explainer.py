@@ -25,7 +25,7 @@ from pellucid.explanations import (
     LocalAttribution,
     Pick,
 )
-from pellucid.explanations.rule import Rule, Rules
+from pellucid.explanations.rule import Rule, RuleCheck, Rules
 from pellucid.methods.attribution.breakdown import breakdown
 from pellucid.methods.attribution.shap import shap
 from pellucid.methods.attribution.shapley_kernel import Proxy
@@ -53,6 +53,7 @@ from pellucid.methods.local.representation import Space
 from pellucid.methods.local.selection import Select
 from pellucid.methods.local.weighting import Distance
 from pellucid.methods.rules.anchor import anchor
+from pellucid.methods.rules.rule_check import check_rule
 from pellucid.models import Predictor
 from pellucid.models.predictor import Link
 from pellucid.runner import Run
@@ -638,7 +639,7 @@ class Explainer:
         row: Any,
         *,
         features: int = 6,
-        samples: int = 5000,
+        samples: int | None = None,
         space: Space = "raw",
         sampler: Sampler = "data",
         distance: Distance = "euclidean",
@@ -655,13 +656,15 @@ class Explainer:
         "correlated", as features go together), weighted by exp(-D^2 / width^2) for how near they are (``distance`` "euclidean",
         "gower" or "cosine"), and a ``model`` is fitted to the predictions: "linear", "ridge", "lasso", "logistic" (for probabilities) or
         "tree". Numbers are explained as they are or in bins (``space`` "raw", "quartile", "decile", "entropy", a dict of edges by
-        feature, or a function that makes columns of its own). ``select`` chooses the features ("forward", "backward", "lasso",
-        "all"). ``row`` may be several rows; they share their samples.
+        feature), or features of your own: a function (or a dict of them) of the rows, or ``space=(to, back)``, maps to readable
+        features and back. ``select`` chooses the features ("forward", "backward", "lasso", "all"). ``row`` may be several
+        rows; they share their samples.
 
         ``width="auto"`` tries several widths and takes the one that is best in fidelity near the row times stability over
-        repeats (`LocalAttribution.sweep`, ``plot(kind="sweep")``); ``"default"`` is 0.75 sqrt(features), by habit. ``tolerance``
-        doubles the samples until in repeats at most this share of the weight is on other features. ``kernel="shap"`` gives
-        Shapley values from the same regression. ``boundary=("a", "b")`` keeps what ``plot(kind="boundary")`` needs.
+        repeats (`LocalAttribution.sweep`, ``plot(kind="sweep")``); ``"default"`` is 0.75 sqrt(features), by habit. There are 5,000
+        samples, doubled (up to 20,000) until in repeats at most 5% of the weight is on other features; ``tolerance`` sets another
+        share (up to 80,000), ``samples`` alone their number. ``kernel="shap"`` gives Shapley values from the same
+        regression. ``boundary=("a", "b")`` keeps what ``plot(kind="boundary")`` needs.
 
         `values` are effects: weight times how far the row is from the average sample (`at_zero` gives weight times
         value). They add up to the local model's prediction, not to the model's: `residual` is what it misses.
@@ -756,8 +759,10 @@ class Explainer:
         ``perturb`` is where the other values come from: "data"; "balanced", with all predicted classes equally often; "conditional",
         rows of the data that obey the rule as they are; or a function ``(row, features, n, generator)`` that returns a table of n
         rows. ``within`` says which numbers count as the same prediction: a half width or ``(low, high)``; without it half a
-        standard deviation of the predictions. ``beams`` are the rules extended in each round, ``batch`` the draws at a
-        first look, ``budget`` the most model rows; `Rule.reason` says why a precision was not reached.
+        standard deviation of the predictions. ``beams`` are the rules extended in each round (``suboptimal``: also those that are
+        no more precise than before), ``batch`` the draws at a first look, ``empty_evaluations`` the rows that the precision without any
+        condition is measured on, ``max_conditions`` the most conditions and ``budget`` the most model rows; `Rule.reason` says
+        why a precision was not reached. `check` measures a rule on other rows.
 
         It misleads when features go together (the model is asked about rows that do not occur), when a prediction is very common or
         very rare, and near a decision boundary; the result's `caveats` say whether. Other rules may fix the same prediction.
@@ -792,6 +797,24 @@ class Explainer:
             within=within,
             run=self._run("anchors"),
         )
+
+    def check(self, rule: Rule, rows: Any) -> RuleCheck:
+        """A rule on other rows: to how many it applies, and for what share of these the model predicts as it says.
+
+        ``rows`` are a table like X, or positions in X. Unlike `Rule.precision`, which is about perturbed rows, this is about rows that
+        occur; where features go together the two differ. Only rows that the rule applies to are asked for. `Rule.check` does
+        the same with predictions, or a function, of one's own.
+
+        Examples
+        --------
+        >>> import numpy as np, pellucid
+        >>> X = np.random.default_rng(0).integers(0, 3, size=(300, 3)).astype(float)
+        >>> ex = pellucid.Explainer(lambda X: (X[:, 0] == 2) * 1.0, X[:200])
+        >>> found = ex.check(ex.anchor(np.array([2.0, 0.0, 0.0]), within=0.1), X[200:])
+        >>> found.precision, bool(found.applies == (X[200:, 0] == 2).sum())
+        (1.0, True)
+        """
+        return check_rule(self.predictor, self.data, rule, rows, run=self._run("checking a rule"))
 
     def report(
         self,

@@ -1,6 +1,7 @@
 """Rules: the sentence, the rows they apply to in any table, their check on new rows, and their chart."""
 
 import datetime
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from pellucid.charts.chart import Chart
 from pellucid.charts.rule import body, rule_data
 from pellucid.charts.rule_options import RuleOptions
 from pellucid.explanations.rule import Condition, Rule, Rules
+from pellucid.explanations.rule_words import marks
 
 
 @pytest.fixture(scope="module")
@@ -217,6 +219,25 @@ def test_the_chart_has_a_piece_for_each_condition(rule):
     thick = [row["thick"] for row in rows]
     assert thick == sorted(thick, reverse=True)
     assert thick[1] / thick[0] == pytest.approx(np.sqrt(rule.running_coverage[1]))
+
+
+def test_the_chart_says_what_to_beware_of(rule):
+    """Not reached, near a boundary, a very rare prediction; nothing where nothing is known against the rule."""
+
+    def heads(one):
+        spec = Chart(body(one, RuleOptions())).spec
+        return [row for rows in spec["datasets"].values() if rows and "words" in rows[0] for row in rows]
+
+    assert marks(rule) == []
+    assert len({head["shade"] for head in heads(rule)}) == 1
+    X = np.array(list(product((0.0, 1.0), repeat=6)))
+    ex = Explainer(lambda Z: Z.prod(axis=1), X)
+    edge = ex.anchor(63, within=0.1)
+    assert marks(edge) == ["near a decision boundary", "a very rare prediction"]
+    assert heads(edge)[-1]["words"] == "near a decision boundary · a very rare prediction"
+    assert heads(edge)[-1]["shade"] != heads(edge)[0]["shade"]
+    short = ex.anchor(63, within=0.1, max_conditions=1)
+    assert marks(short)[0] == "precision 95% not reached"
 
 
 def test_charts_are_drawn(rule, rules):

@@ -1313,6 +1313,20 @@ def two_features():
     return Explainer(plus, sample()).lime(0)
 
 
+@fires("lossy-space")
+def a_space_without_the_second_feature():
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    X[0] = 0.0, 3.0
+    forgetful = (lambda Z: Z[:, :1], lambda Z: np.column_stack([Z, np.zeros(len(Z))]))
+    return Explainer(lambda X: X[:, 0] + X[:, 1], X).lime(0, space=forgetful), (2.8, 3.3)
+
+
+@silent("lossy-space")
+def a_space_that_keeps_all():
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    return Explainer(lambda X: X[:, 0] + X[:, 1], X).lime(0, space=(lambda Z: Z * 2, lambda Z: Z / 2))
+
+
 @fires("not-shown")
 def one_row_for_two_worlds():
     X = np.random.default_rng(0).normal(size=(300, 3))
@@ -1531,7 +1545,7 @@ def a_rule_on_rows_as_they_are():
 
 def _in_two_ways(model, row, **options):
     ex = Explainer(model, sample())
-    return agreement(ex.shap(row), ex.lime(row, **options))
+    return agreement(ex.shap(row), ex.lime(row, **options), checks=ex._checks)
 
 
 @fires("ways-disagree")

@@ -22,6 +22,7 @@ SIGNATURES = {
     "lime": "row features samples space sampler distance width kernel model select tolerance boundary",
     "lime_pick": "budget rows sample options",
     "anchor": "rows precision delta epsilon beams batch bins perturb max_conditions budget empty_evaluations suboptimal within",
+    "check": "rule rows",
     "clusters": "threshold importance",
     "dependence": "",
     "breakdown": "row order interactions",

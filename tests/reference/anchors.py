@@ -60,6 +60,17 @@ def best_coverage(predict, rows, weights, x, tau):
     return found
 
 
+def bisected(p, level, end):
+    """The q farthest from p, towards ``end``, with a divergence of at most ``level``: the interval is halved until it is empty."""
+    near, far = p, end
+    if binomial_divergence(p, end) <= level:
+        return end
+    while near < (near + far) / 2 < far or far < (near + far) / 2 < near:
+        middle = (near + far) / 2
+        near, far = (middle, far) if binomial_divergence(p, middle) <= level else (near, middle)
+    return far
+
+
 def binomial_divergence(p, q):
     """Kullback-Leibler divergence of two coins, term by term."""
     from math import inf, log

@@ -93,6 +93,42 @@ def test_reported_numbers_are_those_of_enumeration(salt):
         assert precision == pytest.approx(near, abs=0.15)
 
 
+@pytest.mark.parametrize("salt", range(8))
+def test_of_few_words_all_texts_are_gone_through(salt):
+    """Five words make 32 texts, no more than the draws of a first look: all that is said is exact."""
+    rng = np.random.default_rng(salt)
+    text = "one two three four five"
+    weights = dict(zip(text.split(), rng.normal(size=5), strict=True))
+
+    def f(texts):
+        p = np.array([float(sum(weights[word] for word in text.split()) > 0) for text in texts])
+        return np.stack([1 - p, p], axis=1)
+
+    def label(texts):
+        return f(texts).argmax(axis=1)
+
+    rule = TextExplainer(f, classes=("no", "yes"), checks=False).anchor(text, precision=0.8)
+    every = {
+        some: true_precision(label, text, set(some)) for k in range(6) for some in combinations(range(5), k)
+    }
+    assert rule.precision == rule.interval[0] == rule.interval[1] == every[tuple(sorted(rule.kept))] >= 0.8
+    assert len(rule.kept) == min(len(some) for some, precision in every.items() if precision >= 0.8)
+    running = [every[tuple(sorted(rule.kept[:k]))] for k in range(len(rule.kept) + 1)]
+    np.testing.assert_array_equal(rule.running_precision, running)
+    assert rule.base == every[()]
+    assert (rule.samples, rule.se.max()) == (0, 0.0)
+    assert rule.cost.model_rows <= 32
+    assert "The precision is exact: every text that a perturbation can give was counted." in rule.text()
+    assert "(exact)" in json.dumps(masked_rule.body(rule, PartRuleOptions()).to_dict())
+
+
+def test_of_many_words_texts_are_drawn():
+    rule = TextExplainer(both).anchor(f"{TEXT} and then some more words")
+    assert rule.samples > 0
+    assert rule.interval[0] < rule.interval[1]
+    assert f"from {rule.samples} perturbed texts" in rule.text()
+
+
 def test_the_guarantee_holds_over_many_runs():
     """A rule of precision 0.89 must not pass for one of 0.95 more often than delta."""
     words = ["a", "b", "c", "d", "e", "f"]
@@ -218,12 +254,19 @@ def test_what_stands_for_absence_is_reported_where_it_matters():
 
 
 def test_the_budget_is_kept_and_named():
-    rule = TextExplainer(both).anchor(TEXT, budget=30)
+    rule = TextExplainer(both).anchor(TEXT, budget=60)
     assert not rule.reached
     assert rule.reason == "budget"
-    assert rule.cost.model_rows <= 30
+    assert rule.cost.model_rows <= 60
+    assert np.isfinite(rule.precision)
     assert "anchor-unreached" in {caveat.code for caveat in rule.caveats}
     assert "was not reached: the budget" in rule.text()
+
+
+@pytest.mark.parametrize("budget", [1, 10, 20])
+def test_a_budget_below_the_first_look_is_refused(budget):
+    with pytest.raises(InputError, match=f"budget={budget}; that is less than it takes"):
+        TextExplainer(both).anchor(TEXT, budget=budget)
 
 
 def test_few_conditions_may_not_be_enough():

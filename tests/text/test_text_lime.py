@@ -224,8 +224,27 @@ def test_a_tolerance_adds_variants_until_the_words_are_stable():
     hard = lambda texts: np.array([len(text) % 7 + ("buy" in text) for text in texts], dtype=float)  # noqa: E731
     plain = TextExplainer(hard, checks=False).lime(LONG, samples=200)
     found = TextExplainer(hard, checks=False).lime(LONG, samples=200, tolerance=0.1)
-    assert float(plain.selection[0]) < 0.9
+    assert float(plain.stability[0]) < 0.9
     assert len(found.there) > len(plain.there)
+    assert float(found.stability[0]) >= 0.9 or len(found.there) == 16 * len(plain.there)
+    words = "of the weight would be on the same words"
+    assert f"Asked again, {100 * float(found.stability[0]):.0f}% {words}" in found.text()
+
+
+def test_the_only_row_keeps_its_variants():
+    found = TextExplainer(additive).lime("buy cheap phone now!")
+    one = found.row(0)
+    assert len(one.variants) == len(found.variants) == 16
+    assert one.text() == found.text()
+    with pytest.raises(InputError, match="row 1 is out of range"):
+        found.row(1)
+
+
+def test_a_starting_point_of_nothing_is_zero():
+    """A text of one word, of which a model counts the letters: without it there are none."""
+    found = TextExplainer(lambda texts: np.array([len(text) for text in texts], dtype=float)).lime("hello")
+    assert (float(found.base), float(found.values[0, 0])) == (0.0, pytest.approx(5.0))
+    assert "absent, 0:" in found.text()
 
 
 def test_same_seed_same_bytes_whatever_the_batches_and_threads():
@@ -293,6 +312,8 @@ def test_views_keep_the_sum():
         ({"features": 0}, "features=0"),
         ({"samples": 5}, "samples=5"),
         ({"samples": [[1, 0]]}, r"one 0 or 1 for each of the 3 parts"),
+        ({"samples": [[0, 1, 0], [0, 1, 0]]}, "the same variant again and again"),
+        ({"kernel": lambda distance, width: np.nan * distance}, "return one finite weight"),
         ({"sampler": "con"}, "sampler='con'.*coin"),
         ({"kernel": "shap"}, "Shapley values use shap"),
         ({"distance": "pixels"}, "is for images"),

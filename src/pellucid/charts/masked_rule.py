@@ -41,8 +41,9 @@ def body(rule: MaskedRule, options: PartRuleOptions) -> ChartType:
 
 def _notes(rule: MaskedRule) -> list[str]:
     low, high = rule.interval
+    known = "exact" if low == high else f"{percent(low)} to {percent(high)}"
     return [
-        f"precision {percent(rule.precision)} ({percent(low)} to {percent(high)}), without the rule {percent(rule.base)}",
+        f"precision {percent(rule.precision)} ({known}), without the rule {percent(rule.base)}",
         coverage_note(rule) if rule.kept else "",
         ""
         if rule.reached

@@ -14,7 +14,7 @@ from pellucid.charts.rule_options import RuleOptions
 from pellucid.charts.scales import Row, data, tooltips
 from pellucid.charts.text import caveat_note
 from pellucid.explanations.rule import Rule, Rules
-from pellucid.explanations.rule_words import predicted
+from pellucid.explanations.rule_words import marks, predicted
 from pellucid.explanations.words import percent
 
 _BAR = 30.0  # pixels of a bar that covers everything; thickness goes with the square root, so that little stays visible
@@ -22,6 +22,7 @@ _THINNEST = 2.0
 _BELOW = 5.0  # between a bar and its interval
 _LINE = 15.0  # of text above a bar
 _BASE = "#9A9A9A"
+_BEWARE = "#B34700"  # dark enough to be read
 _MOST = 110  # letters of a line
 
 
@@ -55,12 +56,15 @@ def _conditions(rule: Rule) -> list[str]:
 
 
 def _heads(rules: list[Rule], room: int) -> list[Row]:
-    """The words above each bar."""
-    return [
-        {"rule": i, "line": line, "words": words}
-        for i, rule in enumerate(rules)
-        for line, words in enumerate(_words(rule, room))
-    ]
+    """The words above each bar; in colour what to beware of."""
+    rows: list[Row] = []
+    for i, rule in enumerate(rules):
+        beware = " · ".join(marks(rule))
+        lines = [(words, theme.INK) for words in _words(rule, room)] + [(beware, _BEWARE)] * bool(beware)
+        rows += [
+            {"rule": i, "line": k, "words": words, "shade": ink} for k, (words, ink) in enumerate(lines)
+        ]
+    return rows
 
 
 def _words(rule: Rule, room: int) -> list[str]:
@@ -81,9 +85,9 @@ def _words(rule: Rule, room: int) -> list[str]:
     ]
 
 
-def body(result: Any, options: RuleOptions) -> ChartType:
+def body(result: Rule | Rules, options: RuleOptions) -> ChartType:
     """The Altair chart of one rule or of several."""
-    every = list(result) if isinstance(result, Rules) else [result]
+    every = list(result.rules)
     rules = every[: options.max_display]
     width = options.width or 560.0
     room = int(min(_MOST, width / 6.8))
@@ -119,14 +123,15 @@ def body(result: Any, options: RuleOptions) -> ChartType:
         x=x, x2="x2", y=alt.Y("y", **place), y2="y2", tooltip=tips,
         color=alt.Color("shade", type="nominal", scale=None),
     )  # fmt: skip
-    text = alt.Chart(data(heads)).mark_text(align="left", baseline="middle", fontSize=12, color=theme.INK).encode(
-        x=alt.value(0), y=alt.Y("y", **place), text=alt.Text("words", type="nominal")
+    text = alt.Chart(data(heads)).mark_text(align="left", baseline="middle", fontSize=12).encode(
+        x=alt.value(0), y=alt.Y("y", **place), text=alt.Text("words", type="nominal"),
+        color=alt.Color("shade", type="nominal", scale=None),
     )  # fmt: skip
     chart = alt.layer(pieces, *_ends(rules, tops, place), _goal(rules), text)
     chart = chart.properties(width=width, height=height * stretch)
     more = len(every) - len(rules)
     notes = [
-        "grey: without any condition; then one piece for each condition; thickness: how much of the data is covered; below: interval of the precision",
+        "grey: without any condition; then one piece for each condition; thickness: how much of the data is covered; below: interval of the precision; dashed: precision asked for",
         f"{more} more rule{'s' if more > 1 else ''} not shown" if more else "",
         caveat_note(result),
     ]

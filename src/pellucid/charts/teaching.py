@@ -1,20 +1,31 @@
-"""Three pictures that teach how ALE works; they need no model and no data of yours.
+"""Pictures that teach how methods work; they need no model and no data of yours.
 
 ``densities``: what a partial dependence averages over and what it should. ``interval_arrows``: the differences
-that ALE averages. ``cell_corners``: the second-order difference in a cell of two features.
+that ALE averages. ``cell_corners``: the second-order difference in a cell of two features. ``lines_and_boxes``: what LIME
+and what anchors say of the same rows.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
 
 import altair as alt
 import numpy as np
 from altair.typing import ChartType
 
-from pellucid.arrays import FloatArray
+from pellucid.arrays import AnyArray, FloatArray
 from pellucid.charts import theme
 from pellucid.charts.chart import Chart
 from pellucid.charts.layout import grid, titled
+from pellucid.charts.local.against_anchor import lime_against_anchor
 from pellucid.charts.scales import Row, data
+from pellucid.data import Data
+from pellucid.explanations.rule import Rule
+from pellucid.methods.local.lime import lime
+from pellucid.methods.rules.anchor import anchor
+from pellucid.models import Predictor
+from pellucid.runner import Run
 
 _SIZE = 300
 _EDGES = np.linspace(0, 1, 6)
@@ -155,6 +166,39 @@ def cell_corners(*, random_state: int = 12) -> Chart:
         "Rows in the cell are moved to its corners; (d − c) − (b − a) leaves what the two features do together."
     ]
     return _chart([picture], "A cell of the second-order ALE", notes)
+
+
+class _Curved:
+    """Two classes with a wave between them."""
+
+    classes_ = np.array(["below", "above"])
+
+    def predict_proba(self, X: FloatArray) -> FloatArray:
+        """Steep, but no step."""
+        above = 1.0 / (1.0 + np.exp(-8.0 * (X[:, 1] - np.sin(1.6 * X[:, 0]) + 0.35 * X[:, 0])))
+        return np.column_stack([1.0 - above, above])
+
+    def predict(self, X: FloatArray) -> AnyArray:
+        """The likelier class."""
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+
+def lines_and_boxes(
+    rows: Sequence[tuple[float, float]] = ((-0.45, 0.25), (1.3, -0.25)), *, random_state: int = 0
+) -> Chart:
+    """A curved boundary with two rows: the line of a local model leaves the boundary soon, a box stays on one side of it.
+
+    >>> lines_and_boxes().save("lines_and_boxes.png")  # doctest: +SKIP
+    """
+    X = np.random.default_rng(random_state).uniform(-2, 2, size=(2000, 2))
+    model, run = Predictor(_Curved(), X, feature_names=["x1", "x2"]), Run(seed=random_state)
+    table = Data.of(X, feature_names=["x1", "x2"])
+    explained = []
+    for row in rows:
+        asked = {"x1": float(row[0]), "x2": float(row[1])}
+        local = lime(model, table, asked, boundary=("x1", "x2"), width=0.7, run=run)
+        explained.append((local, cast(Rule, anchor(model, table, asked, run=run))))  # one row, one rule
+    return lime_against_anchor(*explained)
 
 
 def _x(field: str = "x1") -> alt.X:

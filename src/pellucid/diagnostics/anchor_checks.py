@@ -74,7 +74,9 @@ def _imbalance(rule: Rule, common: float) -> Iterator[Caveat]:
         message=f"{percent(common)} of the data get this prediction: perturbed rows are as unbalanced, hence a rule {found}.",
         value=max(common, 1.0 - common),
         threshold=_COMMON,
-        advice="Use perturb='balanced', which draws all predicted classes equally often.",
+        advice="Give rows as X that get other predictions: the model predicts the same for all of these."
+        if common == 1.0
+        else "Use perturb='balanced', which draws all predicted classes equally often.",
     )
 
 

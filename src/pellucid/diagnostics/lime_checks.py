@@ -6,7 +6,9 @@
 - *local-miss*: how far it misses the prediction of the row itself, in standard deviations of the predictions;
 - *unstable*: the share of weight on features that another run would not choose;
 - *nothing-near*: the root mean square distance of the nearest samples (one in 25) over that of all. With many features all
-  samples are about as far, and there is no neighbourhood.
+  samples are about as far, and there is no neighbourhood. Or how many times too few samples count at the width;
+- *lossy-space*: how far the prediction moves when a row is mapped to the features of the explanation and back, in standard
+  deviations of the predictions.
 
 Of several rows the worst one is reported, and how many are as bad.
 """
@@ -37,24 +39,30 @@ _MISSED = 0.5
 _LUCK = 0.1
 _FAR = 0.7
 _CLEAR = 2.0
+_COUNTING = 20.0  # effective samples, at least
+_LOST = 0.1
 _HIDDEN = 0.1
 _TOP = 5
 
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What the fits know besides the result: relative distance of the nearest samples, spread of predictions, how it was sampled."""
+    """What the fits know besides the result: relative distance of the nearest samples, spread of predictions, how it was sampled, the
+    predictions (rows, outputs) and, of rows that were mapped to other features, those for the rows mapped back.
+    """
 
     nearest: list[float]
     spread: list[FloatArray]
     sampler: str
     tolerance: float | None
+    told: FloatArray
+    returned: FloatArray | None
 
 
 def lime_caveats(
-    predictor: Predictor, data: Data, run: Run, result: LocalAttribution, *, rows: Data, players: Players, facts: Facts
+    predictor: Predictor, data: Data, rows: Data, run: Run, result: LocalAttribution, *, players: Players, facts: Facts
 ) -> tuple[Caveat, ...]:  # fmt: skip
-    """Everything known against these local models."""
+    """Everything known against these local models, of a model and rows in the model's own features."""
     if not run.checks:
         return ()
     caveats = list(general_caveats(predictor, data, run))
@@ -66,6 +74,8 @@ def lime_caveats(
         caveats.extend(local_miss(result, facts.spread))
         caveats.extend(unstable(result, facts.tolerance))
         caveats.extend(nothing_near(result, facts.nearest))
+    if facts.returned is not None:  # the checks of the model's features are not about these samples
+        return (*caveats, *lossy_space(result, facts.told, facts.returned, facts.spread))
     caveats.extend(fooled_caveat(predictor, data, rows, players, run))
     if facts.sampler != "correlated" or not kernel:
         for name in result.top(_TOP):
@@ -157,7 +167,10 @@ def local_miss(result: LocalAttribution, spread: list[FloatArray]) -> Iterator[C
         ),
         value=float(shares[worst]),
         threshold=_MISSED,
-        advice="The effects add up to another prediction than the model's; use shap, whose contributions add up.",
+        advice=_nearer(
+            result,
+            "The effects add up to another prediction than the model's; use shap, whose contributions add up.",
+        ),
     )
 
 
@@ -184,7 +197,21 @@ def unstable(result: LocalAttribution, tolerance: float | None) -> Iterator[Cave
 
 
 def nothing_near(result: LocalAttribution, nearest: list[float]) -> Iterator[Caveat]:
-    """No sample is near the row."""
+    """No sample is near the row, or none counts."""
+    few = [_COUNTING / max(float(size), 1e-9) for size in result.effective]
+    rare = int(np.argmax(few))
+    if few[rare] > 1.0 and result.settings["samples"] > _COUNTING:
+        yield Caveat(
+            code="nothing-near",
+            message=(
+                f"At the width {number(float(result.width[rare]))} hardly a sample counts{_among(result, rare, few, 1.0)}: the local model rests on what "
+                f"{number(float(result.effective[rare]))} of {result.settings['samples']:,} samples say."
+            ),
+            value=few[rare],
+            threshold=1.0,
+            advice="Give a larger width=, or width='auto'; more samples= or sampler='around' bring more of them near the row.",
+        )
+        return
     worst = int(np.argmax(nearest))
     if nearest[worst] <= _FAR:
         return
@@ -196,7 +223,39 @@ def nothing_near(result: LocalAttribution, nearest: list[float]) -> Iterator[Cav
         ),
         value=nearest[worst],
         threshold=_FAR,
-        advice="Explain fewer features, or groups= of them; read the effects as those of a wider region.",
+        advice=_nearer(
+            result,
+            "Explain fewer features, or groups= of them; read the effects as those of a wider region.",
+        ),
+    )
+
+
+def _nearer(result: LocalAttribution, advice: str) -> str:
+    """The advice, and to draw around the row where that was not done."""
+    elsewhere = result.settings.get("sampler") in ("data", "gaussian", "correlated")
+    return f"{advice} sampler='around' draws nearer to the row." if elsewhere else advice
+
+
+def lossy_space(
+    result: LocalAttribution, told: FloatArray, returned: FloatArray, spread: list[FloatArray]
+) -> Iterator[Caveat]:
+    """The features of the explanation do not say all that the model knows of the row."""
+    units = np.stack(spread)
+    moved = np.abs(returned - told) / np.where(units > 0, units, np.inf)
+    shares = moved.max(axis=1)
+    worst = int(np.argmax(shares))
+    if shares[worst] <= _LOST:
+        return
+    k = int(np.argmax(moved[worst]))
+    yield Caveat(
+        code="lossy-space",
+        message=(
+            f"The features of this explanation do not say all that the model knows{_among(result, worst, list(shares), _LOST)}: mapped to them and back, the row has the prediction "
+            f"{number(float(returned[worst, k]))} instead of {number(float(told[worst, k]))}, {number(float(shares[worst]))} standard deviations of the predictions away."
+        ),
+        value=float(shares[worst]),
+        threshold=_LOST,
+        advice="Give space= features from which the row comes back as it was (more components, say), or read the effects as those of the mapped row.",
     )
 
 

@@ -208,6 +208,11 @@ class LocalAttribution(Attribution):
             return float("nan")
         return float(self.stacked("weights")[i, self.terms.index(members[0]), k])
 
+    def cells_of_term(self, j: int) -> AnyArray | None:
+        """The values of the explained rows in a term that is an entry of its own, None for a member of a group."""
+        name = self.terms[j]
+        return self.data[self.feature_names.index(name)] if name in self.feature_names else None
+
     # -- table and words -----------------------------------------------------------------------------
 
     def columns(self) -> dict[str, AnyArray]:

@@ -63,6 +63,11 @@ class LocalParts(MaskedAttribution, LocalAttribution):
         at = 1.0 if self.answer_scale == "probability" else 0.0  # the other of two classes
         return replace(found, answers=at - self.answers)
 
+    def row(self, i: int) -> Self:
+        """The same: there is one text, or one image, and all its variants are about it."""
+        super().row(i)  # refuses what is no row
+        return self
+
     def at_zero(self) -> Self:
         """The same: the effects of parts count from their absence already."""
         return self

@@ -44,13 +44,13 @@ def _about(half: float) -> str:
 
 def _quality(found: LocalParts) -> list[str]:
     least = "at least " if found.fidelity.size > 1 else ""
-    fidelity, chosen = float(np.min(found.fidelity)), float(np.min(found.selection))
+    fidelity, chosen = float(np.min(found.fidelity)), float(np.min(found.stability))
     lines = [
         f"It explains {least}{percent(max(fidelity, 0.0))} of the variation of the predictions of variants near the {found.whole} (weighted R2)."
     ]
     if not exhaustive(found):
         lines.append(
-            f"Asked again, {least}{percent(chosen)} of the chosen {found.part}s would be the same."
+            f"Asked again, {least}{percent(chosen)} of the weight would be on the same {found.part}s."
         )
     return lines
 

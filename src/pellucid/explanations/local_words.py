@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pellucid.explanations.words import listed, number, percent
+from pellucid.explanations.words import listed, number, percent, value_name
 
 if TYPE_CHECKING:
     from pellucid.explanations.local_attribution import LocalAttribution
@@ -41,7 +41,7 @@ def _of_row(one: LocalAttribution) -> str:
     half = (one.interval()[1] - one.interval()[0]) / 2
     order = [int(j) for j in one.sequence(0) if one.values[0, j] != 0]
     said = [
-        f"{one.label(j, 0)} contributed {number(float(one.values[0, j]), sign=True)}{_about(float(half[0, j]))}"
+        f"{one.label(j, 0)} contributed {number(float(one.values[0, j]), sign=True)}{_about(float(half[0, j]), float(one.values[0, j]))}"
         for j in order[:_SAID]
     ]
     rest = order[_SAID:]
@@ -54,8 +54,9 @@ def _of_row(one: LocalAttribution) -> str:
     )
 
 
-def _about(half: float) -> str:
-    return f" ± {number(half)}" if half > 0 else ""
+def _about(half: float, effect: float) -> str:
+    """The interval of an effect, if it is more than rounding."""
+    return f" ± {number(half)}" if half > 1e-9 * abs(effect) else ""
 
 
 def _of_rows(one: LocalAttribution) -> str:
@@ -87,22 +88,30 @@ def _quality(found: LocalAttribution) -> list[str]:
 def _reach(one: LocalAttribution, output: str) -> list[str]:
     """How far each number alone may move."""
     ranges, within = one.ranges[0], float(np.ravel(one.within)[0])
-    known = [j for j in range(len(one.terms)) if np.isfinite(ranges[j]).all()]
+    known = [j for j in range(len(one.terms)) if np.isfinite(ranges[j]).all() and one.weights[0, j] != 0]
     if not known or not within > 0:
         return []
     sizes = np.abs(one.weights[0]) * (ranges[:, 1] - ranges[:, 0])
     some = sorted(known, key=lambda j: -sizes[j])[:_RANGES]
     said = [
-        f"{one.terms[j]} from {number(float(ranges[j, 0]))} to {number(float(ranges[j, 1]))}" for j in some
+        f"{one.terms[j]} from {_end(one, j, ranges[j, 0])} to {_end(one, j, ranges[j, 1])}" for j in some
     ]
     of = f" of {output}" if output else ""
-    return [
-        f"With the other features as they are, the local model{of} stays within ± {number(within)} for {listed(said)}."
-    ]
+    others = "With the other features as they are, the" if len(one.terms) > 1 else "The"
+    return [f"{others} local model{of} stays within ± {number(within)} for {listed(said)}."]
+
+
+def _end(one: LocalAttribution, j: int, value: float) -> str:
+    """An end of the range of a term; that of a date is a number of days."""
+    shown = one.cells_of_term(j)
+    if shown is not None and shown.dtype.kind == "M":
+        return value_name(np.datetime64(round(float(value)), "D"))
+    return number(float(value))
 
 
 def _how(found: LocalAttribution) -> str:
     samples = found.settings.get("samples", 0)
+    upto = "up to " if len(found) > 1 and "grown_from" in found.settings else ""
     if found.settings.get("kernel") == "shap":
         every = " (all of them)" if found.settings.get("all_coalitions") else ""
         return f"Weighted by the Shapley kernel over {samples:,} coalitions of features{every}: the effects are Shapley values."
@@ -110,7 +119,10 @@ def _how(found: LocalAttribution) -> str:
     width = number(wide[0]) if len(found) == 1 else f"{number(wide[0])} to {number(wide[1])}"
     counts = number(float(np.min(found.effective)))
     why = found.settings.get("why", "")
+    drawn = _SAMPLERS.get(str(found.settings.get("sampler")), "")
+    if found.settings.get("mapped"):
+        drawn += "; mapped back for the model"
     return (
-        f"From {samples:,} samples ({_SAMPLERS.get(str(found.settings.get('sampler')), '')}), which count by how near they are, like "
+        f"From {upto}{samples:,} samples ({drawn}), which count by how near they are, like "
         f"{'at least ' if len(found) > 1 else ''}{counts} of them; kernel width {width}{f', {why}' if why else ''}."
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pellucid.explanations.rule_words import REASONS, sentence
+from pellucid.explanations.rule_words import REASONS, sentence, sureness
 from pellucid.explanations.words import listed, number, percent
 
 if TYPE_CHECKING:
@@ -15,11 +15,7 @@ if TYPE_CHECKING:
 
 def masked_rule_findings(rule: MaskedRule) -> list[str]:
     """The rule, how sure its precision is, what it covers, and what each part adds."""
-    low, high = rule.interval
-    lines = [
-        f"{sentence(rule)}.",
-        f"The precision is between {percent(low)} and {percent(high)}, from {rule.samples:,} perturbed {rule.whole}s.",
-    ]
+    lines = [f"{sentence(rule)}.", f"{sureness(rule, rule.whole)}."]
     if rule.kept:
         lines.append(coverage_words(rule))
     if not rule.kept and rule.reached:

@@ -46,9 +46,7 @@ class Pick(Explanation):
             "pick": np.repeat(np.arange(1, k + 1), p),
             "row": np.repeat(self.positions, p),
             "feature": np.tile(np.array(self.feature_names, dtype=object), k),
-            "effect": np.concatenate(
-                [np.abs(one.stacked()).sum(axis=2).ravel() for one in self.explanations]
-            ),
+            "effect": self.sizes.ravel(),
             "shown": self.shows.ravel(),
             "covered": np.repeat(self.covered, p),
         }

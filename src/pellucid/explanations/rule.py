@@ -17,7 +17,13 @@ from pellucid.data.schema import dates_to_codes
 from pellucid.data.table import plain_array
 from pellucid.errors import InputError
 from pellucid.explanations.explanation import Explanation
-from pellucid.explanations.rule_words import rule_findings, rules_findings, sentence
+from pellucid.explanations.rule_words import (
+    check_sentence,
+    predicted,
+    rule_findings,
+    rules_findings,
+    sentence,
+)
 from pellucid.explanations.store import stored
 
 
@@ -61,7 +67,11 @@ def _are_dates(values: AnyArray) -> bool:
 @stored
 @dataclass(frozen=True)
 class RuleCheck:
-    """A rule on other rows: how many it applies to, and in what share of these the prediction is the same."""
+    """A rule on other rows: how many it applies to, and in what share of these the prediction is the same.
+
+    ``low`` and ``high`` are a 95% interval of the precision, for rows drawn at random; NaN, as the precision, where the rule
+    applies to no row.
+    """
 
     rows: int
     applies: int
@@ -70,17 +80,20 @@ class RuleCheck:
     low: float
     high: float
 
+    def __str__(self) -> str:
+        return check_sentence(self)
+
 
 @stored
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Rule(Explanation):
     """IF conditions THEN PREDICT: what fixes one prediction.
 
-    ``precision`` is the share of perturbed rows obeying the rule for which the model predicts the same (with
-    ``interval``, which holds with probability 1 - delta whenever sampling stopped), ``coverage`` the exact share of the data that the
-    rule applies to, ``base`` the precision of the empty rule. ``running_precision`` and ``running_coverage`` start with
-    the empty rule and add one step (``players``) after the other. ``values`` is what each feature (group) adds to
-    the precision when it joins, 0 for those without a condition.
+    ``precision`` is the share of perturbed rows obeying the rule for which the model predicts the same. Each end of its ``interval``
+    holds with probability 1 - delta, whenever sampling stopped; the two are equal, and ``samples`` is 0, where it is exact.
+    ``coverage`` is the exact share of the data that the rule applies to, ``base`` the precision of the empty rule.
+    ``running_precision`` and ``running_coverage`` start with the empty rule and add one step (``players``) after the other.
+    ``values`` is what each feature (group) adds to the precision when it joins, 0 for those without a condition.
 
     ``reached``: whether the precision asked for was reached; ``reason`` says why not. ``prediction`` is the class or the
     number predicted for the row; ``same`` what counts as the same prediction: empty for classes, else the lowest and the
@@ -109,6 +122,14 @@ class Rule(Explanation):
         """The rule in one line."""
         return sentence(self)
 
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rule alone, so that what is written for several rows works for one."""
+        return (self,)
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self.rules)
+
     def applies(self, X: Any) -> BoolArray:
         """For which rows of any table the rule holds."""
         return _applies(self, _as_table(X, self.columns_of_data))
@@ -116,11 +137,11 @@ class Rule(Explanation):
     def check(self, X: Any, predictions: Any) -> RuleCheck:
         """Coverage and precision on other rows, given the model's predictions for them.
 
-        ``predictions`` are class labels, or numbers (one column per output) if the rule is about an interval. The bounds are a
-        95% interval for rows drawn at random.
+        ``predictions`` are class labels, or numbers (one column per output) if the rule is about an interval; or the function
+        that makes them of ``X``, such as ``model.predict``.
         """
         holds = self.applies(X)
-        same = _same(self, predictions, len(holds))
+        same = _same(self, predictions(X) if callable(predictions) else predictions, len(holds))
         n, hits = int(holds.sum()), int((holds & same).sum())
         low, high = _wilson(hits, n)
         return RuleCheck(len(holds), n, hits / n if n else np.nan, n / len(holds), low, high)
@@ -220,15 +241,20 @@ def _applies(rule: Rule, table: Frame) -> BoolArray:
 
 
 def _same(rule: Rule, predictions: Any, n: int) -> BoolArray:
-    given = plain_array(predictions)
-    if given.ndim == 0 or len(given) != n:
-        raise InputError(f"there are {given.size} predictions for {n} rows; give one per row.")
+    given = np.atleast_1d(plain_array(predictions))
+    if len(given) != n:
+        raise InputError(f"there are {len(given)} predictions for {n} rows; give one per row.")
     if not len(rule.same):
         if given.ndim > 1:
             raise InputError("the rule predicts a class; give one class label per row, not a matrix.")
         label = rule.prediction
         return np.array([cell == label or str(cell) == str(label) for cell in given.tolist()])
-    numbers = given.astype(np.float64).reshape(n, -1)
+    try:
+        numbers = given.astype(np.float64).reshape(n, -1)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"the rule is about predicted numbers ({predicted(rule)}); give numbers, not labels."
+        ) from None
     if numbers.shape[1] != len(rule.same):
         raise InputError(
             f"the rule is about {len(rule.same)} outputs; give as many columns of predictions."

@@ -9,7 +9,7 @@ import numpy as np
 from pellucid.explanations.words import listed, number, percent, value_name
 
 if TYPE_CHECKING:
-    from pellucid.explanations.rule import Rule, Rules
+    from pellucid.explanations.rule import Rule, RuleCheck, Rules
 
 REASONS = {
     "budget": "the budget of model rows was spent before",
@@ -20,6 +20,7 @@ REASONS = {
     "rows": "too few rows obey such a rule to be sure",
 }
 _MANY, _THIN, _UNCOMMON = 4, 0.05, 0.7
+_POINT = 1e-8
 
 
 def sentence(rule: Rule) -> str:
@@ -40,6 +41,10 @@ def predicted(rule: Rule) -> str:
 
 
 def _range(low: float, high: float) -> str:
+    if high - low <= _POINT * max(
+        abs(low), abs(high), 1.0
+    ):  # nothing but the number itself, up to rounding
+        return number((low + high) / 2)
     if np.isinf(low):
         return f"at most {number(high)}"
     return f"at least {number(low)}" if np.isinf(high) else f"{number(low)} to {number(high)}"
@@ -51,14 +56,21 @@ def at_boundary(rule: Rule) -> bool:
     return long and rule.coverage < _THIN and rule.base < _UNCOMMON
 
 
+def marks(rule: Rule) -> list[str]:
+    """What a reader of the rule should know at once: not reached, near a boundary, very common or very rare."""
+    wanted, codes = float(rule.settings["precision"]), {caveat.code for caveat in rule.caveats}
+    how = "common" if rule.base > 0.5 else "rare"
+    found = {
+        f"precision {percent(wanted)} not reached": not rule.reached,
+        "near a decision boundary": at_boundary(rule),
+        f"a very {how} prediction": "anchor-imbalance" in codes,
+    }
+    return [mark for mark, holds in found.items() if holds]
+
+
 def rule_findings(rule: Rule) -> list[str]:
     """The rule, how sure its precision is, what each condition adds, and why there is no better one."""
-    low, high = rule.interval
-    lines = [f"{sentence(rule)}."]
-    how = "" if rule.samples == 0 else f", from {rule.samples:,} perturbed rows"
-    lines.append(
-        f"The precision is between {percent(low)} and {percent(high)}{how}; the rule applies to {number(rule.coverage * rule.rows)} of {number(rule.rows)} rows."
-    )
+    lines = [f"{sentence(rule)}.", f"{sureness(rule, 'row')}; the rule applies to {_covered(rule)}."]
     if not rule.conditions and rule.reached:
         lines.append(
             f"No condition is needed: {percent(rule.base)} of the perturbed rows get this prediction whatever their values."
@@ -71,6 +83,21 @@ def rule_findings(rule: Rule) -> list[str]:
     return lines
 
 
+def sureness(rule: Rule, thing: str) -> str:
+    """How well the precision is known; ``thing`` is what is perturbed."""
+    low, high = rule.interval
+    if low == high:
+        return f"The precision is exact: every {thing} that a perturbation can give was counted"
+    drawn = f", from {rule.samples:,} perturbed {thing}s" if rule.samples else ""
+    return f"The precision is between {percent(low)} and {percent(high)}{drawn}"
+
+
+def _covered(rule: Rule) -> str:
+    if rule.settings.get("weighted"):
+        return f"{percent(rule.coverage)} of the weight of {number(rule.rows)} rows"
+    return f"{number(round(rule.coverage * rule.rows))} of {number(rule.rows)} rows"
+
+
 def _steps(rule: Rule) -> str:
     said: dict[str, Any] = {}
     for condition in rule.conditions:
@@ -81,6 +108,14 @@ def _steps(rule: Rule) -> str:
         if np.isfinite(precision)
     ]
     return listed(steps)
+
+
+def check_sentence(check: RuleCheck) -> str:
+    """What a rule did on other rows."""
+    start = f"The rule applies to {number(check.applies)} of {number(check.rows)} rows"
+    if not check.applies:
+        return f"{start}."
+    return f"{start}, of which {percent(check.precision)} get its prediction ({percent(check.low)} to {percent(check.high)})."
 
 
 def rules_findings(rules: Rules) -> list[str]:

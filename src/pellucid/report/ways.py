@@ -48,7 +48,13 @@ def way_section(explainer: Explainer, seen: Look, found: Attribution, work: Work
         return section("ways", TITLE, [_MEANING, f"Local models could not be had: {error}"])
     rules, reason = _rules(explainer, places, work)
     compared = [
-        agreement(found.row(k), local.row(k), rule, output=explained_name(explainer, seen, k))
+        agreement(
+            found.row(k),
+            local.row(k),
+            rule,
+            output=explained_name(explainer, seen, k),
+            checks=explainer._checks,
+        )
         for k, rule in enumerate(rules)
     ]
     cards = [_way_card(place, one) for place, one in zip(places, compared, strict=True)]
@@ -63,7 +69,7 @@ def _rules(explainer: Explainer, places: list[int], work: Work) -> tuple[Sequenc
         found = work.keep(explainer.anchor(places, budget=budget))
     except PellucidError as error:
         return [None] * len(places), str(error)
-    return (found,) if isinstance(found, Rule) else found.rules, ""
+    return found.rules, ""
 
 
 def _way_card(place: int, one: Agreement) -> Plain:

@@ -97,12 +97,12 @@ class Run:
 
     @contextmanager
     def checking(self) -> Iterator[None]:
-        """Model rows asked for in here are counted as those of a diagnostic."""
-        self._checking = True
+        """Model rows asked for in here are counted as those of a diagnostic; one may stand in another."""
+        before, self._checking = self._checking, True
         try:
             yield
         finally:
-            self._checking = False
+            self._checking = before
 
     def remember(self, name: str, work_out: Callable[[], T]) -> T:
         """Work something out once for all runs that share a memory (those of one Explainer)."""

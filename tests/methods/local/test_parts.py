@@ -267,7 +267,7 @@ def test_samples_have_the_moments_they_should(sampler):
         )
     )
     rows = data.take(np.array([5]))
-    codes = next(iter(draw(data, rows, 4000, sampler, Run()))).codes
+    codes = next(iter(draw(Distributions.learn(data), data, rows, 4000, sampler, Run()))).codes
     centre = rows.codes(0)[0] if sampler == "around" else a.mean()
     assert codes[:, 0].mean() == pytest.approx(centre, abs=0.05 * a.std())
     assert codes[:, 0].std() == pytest.approx(a.std(), rel=0.05)
@@ -279,7 +279,9 @@ def test_samples_have_the_moments_they_should(sampler):
 
 def test_every_block_is_spread_evenly():
     data = Data.of(np.arange(1000.0)[:, None] * [1.0, 2.0])
-    codes = next(iter(draw(data, data.take(np.array([0])), 20 * 50, "data", Run()))).codes
+    codes = next(
+        iter(draw(Distributions.learn(data), data, data.take(np.array([0])), 20 * 50, "data", Run()))
+    ).codes
     for block in codes.reshape(BLOCKS, 50, 2):
         assert (np.sort(block[:, 0] // 20) == np.arange(50)).all()
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import pellucid
 from methods.local.asking import explain
-from pellucid import Explainer
+from pellucid import Explainer, ImageExplainer, TextExplainer
 from pellucid.charts.chart import Chart
 from pellucid.charts.local import pick as chart
 from pellucid.charts.local_options import PickOptions
@@ -137,3 +137,87 @@ def test_refusals(bad):
         picked(switch, X, 1, sample=bad)
     with pytest.raises(pellucid.InputError, match="least=2 is no share"):
         pick_rows(Explainer(lambda X: X[:, 0], X, checks=False).shap(0), 1, least=2)
+
+
+# -- lists of explanations ---------------------------------------------------------------------------------
+
+
+def pushy(texts):
+    """What some words add."""
+    worth = {"buy": 3.0, "now": 2.0, "cheap": 1.0}
+    return np.array(
+        [sum(worth.get(word.strip("!,").lower(), 0.0) for word in text.split()) for text in texts]
+    )
+
+
+def test_texts_are_picked_by_the_words_they_show():
+    """A word is the same in every case and with marks; the same word twice in a text counts twice."""
+    texts = ["now Buy!", "buy buy, it", "a cheap one", "so it is"]
+    found = TextExplainer(pushy, checks=False).lime(texts)
+    result = pick_rows(found, 3)
+    importance = dict(zip(result.feature_names, result.values, strict=True))
+    assert importance["buy"] == pytest.approx(np.sqrt(3 + 6))
+    assert importance["now"] == pytest.approx(np.sqrt(2))
+    assert importance["cheap"] == pytest.approx(1)
+    assert importance["so"] == 0
+    assert result.rows.tolist() == [0, 2, 1]  # buy and now, then cheap, then what shows most again
+    assert result.covered.tolist() == pytest.approx([(3 + np.sqrt(2)) / (4 + np.sqrt(2)), 1, 1])
+    assert result.explanations[0].source == texts[0]
+    assert len(result.explanations[0].variants) == 4
+    assert result.frame()["effect"].sum() == pytest.approx(5 + 6 + 1)
+    assert Chart(chart.body(result, PickOptions())).spec["$schema"]
+    long = pick_rows(TextExplainer(pushy, checks=False).lime(["buy " + "x" * 200, "now"]), 2)
+    assert (
+        max(
+            len(cell["feature"])
+            for cell in chart.cell_data(long, [0, 1], chart.names_of(long, [0, 1]), ["a", "b"])
+        )
+        < 60
+    )
+    dense = pick_rows(TextExplainer(pushy, checks=False).shap(["buy now", "cheap now"]), 1, least=None)
+    assert dense.settings["least"] == 0.1
+
+
+def test_rows_explained_one_by_one_are_picked_like_rows_explained_together():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    ex = Explainer(switch, X, checks=False)
+    together = ex.lime(range(10), features=1, width=1.0)
+    one_by_one, whole = pick_rows([together.row(i) for i in range(10)], 4), pick_rows(together, 4)
+    np.testing.assert_array_equal(one_by_one.rows, whole.rows)
+    np.testing.assert_allclose(one_by_one.values, whole.values)
+    halves = pick_rows(
+        [ex.lime(range(4), features=1, width=1.0), ex.lime(range(4, 10), features=1, width=1.0)], 4
+    )
+    np.testing.assert_array_equal(halves.rows, whole.rows)
+    np.testing.assert_allclose([one.prediction[0] for one in halves.explanations], switch(X[whole.rows]))
+
+
+def test_images_are_picked_if_they_have_the_same_segments():
+    images = np.zeros((3, 4, 4))
+    images[0, :2], images[1, 2:], images[2, :2, :2] = 1.0, 1.0, 1.0
+    ex = ImageExplainer(
+        lambda Z: Z.reshape(len(Z), -1).sum(axis=1), segmenter="grid", segments=4, absent=0.0, checks=False
+    )
+    found = [ex.lime(image) for image in images]
+    result = pick_rows(found, 2)
+    assert result.rows.tolist() == [0, 1]
+    assert result.covered[-1] == pytest.approx(1.0)
+    other = ImageExplainer(
+        lambda Z: Z.reshape(len(Z), -1).sum(axis=1), segmenter="grid", segments=2, checks=False
+    )
+    with pytest.raises(pellucid.InputError, match="different segments"):
+        pick_rows([found[0], other.lime(images[1])], 1)
+
+
+def test_lists_that_cannot_be_picked_from():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    one, two = (
+        Explainer(switch, X, checks=False),
+        Explainer(lambda Z: np.column_stack([Z[:, 0], Z[:, 1]]), X, checks=False),
+    )
+    with pytest.raises(pellucid.InputError, match="nothing to pick from"):
+        pick_rows([], 1)
+    with pytest.raises(pellucid.InputError, match="nothing to pick from"):
+        pick_rows(["a text"], 1)
+    with pytest.raises(pellucid.InputError, match="different outputs or scales"):
+        pick_rows([one.lime(0), two.lime(0)], 1)

@@ -1,5 +1,7 @@
 """Anchors on models whose rules can be enumerated."""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -27,15 +29,11 @@ def scene(seed, n, p=5, levels=3):
 
 
 def enumerated(X, score):
-    """Rows as tuples, weights of one and a prediction that is looked up."""
-    memory = {}
-
-    def predict(row):
-        if row not in memory:
-            memory[row] = bool(score(np.array([row]))[0] > 0)
-        return memory[row]
-
-    return [tuple(row) for row in X], [1.0] * len(X), predict
+    """Distinct rows as tuples, how often each occurs, and a prediction that is looked up; x is row 0 of X."""
+    rows, counts = np.unique(X, axis=0, return_counts=True)
+    every = list(product(*(np.unique(column).tolist() for column in X.T)))
+    predict = dict(zip(every, (score(np.array(every)) > 0).tolist(), strict=True)).__getitem__
+    return [tuple(row) for row in rows.tolist()], counts.astype(float).tolist(), predict
 
 
 @pytest.mark.parametrize(("n", "runs"), [(60, 100), (700, 100)])
@@ -47,12 +45,12 @@ def test_the_promise_over_two_hundred_runs(n, runs):
         options = {"categorical": range(5), "random_state": seed}
         rule = explain(score, X, 0, precision=TAU, epsilon=EPSILON, delta=DELTA, explainer=options)
         rows, weights, predict = enumerated(X, score)
-        chosen = {int(condition.feature[1:]) for condition in rule.conditions}
-        truth = twin.precision(predict, rows, weights, rows[0], chosen)
+        x, chosen = tuple(X[0].tolist()), {int(condition.feature[1:]) for condition in rule.conditions}
+        truth = twin.precision(predict, rows, weights, x, chosen)
         assert rule.reached
-        assert rule.coverage == pytest.approx(twin.coverage(rows, weights, rows[0], chosen), abs=1e-12)
+        assert rule.coverage == pytest.approx(twin.coverage(rows, weights, x, chosen), abs=1e-12)
         wrong += truth < TAU - EPSILON
-        best = twin.best_coverage(predict, rows, weights, rows[0], TAU)
+        best = twin.best_coverage(predict, rows, weights, x, TAU)
         narrower += best > rule.coverage + EPSILON
         if rule.samples == 0:
             assert rule.precision == pytest.approx(truth, abs=1e-12)
@@ -82,7 +80,8 @@ def test_the_promise_with_intervals():
             if c.kind == "level"
         }
         assert len(cells) == len(rule.conditions)
-        wrong += rule.reached and twin.interval_precision(predict, rows, ones, rows[0], cells) < 0.75
+        x = tuple(X[0].tolist())
+        wrong += rule.reached and twin.interval_precision(predict, rows, ones, x, cells) < 0.75
         reached += rule.reached
         met = (
             np.all([c.holds(X[:, int(c.feature[1:])]) for c in rule.conditions], axis=0)
@@ -192,9 +191,42 @@ def test_conditions_are_no_narrower_than_needed():
 
 def test_edges_of_the_callers_own():
     X = np.random.default_rng(0).uniform(0, 30, size=(400, 2))
-    rule = explain(lambda Z: Z[:, 0] - 14, X, np.array([20.0, 1]), bins={"x0": [7, 14, 21], "x1": 2})
-    assert rule.conditions[0].words == "14 < x0 ≤ 21"
-    assert rule.settings["bins"] == {"x0": [7, 14, 21], "x1": 2}
+    bins = {"x0": [7, 14, 21], "x1": 2}
+    rule = explain(lambda Z: (Z[:, 0] > 14) & (Z[:, 0] <= 21), X, np.array([20.0, 1]), bins=bins)
+    assert [condition.words for condition in rule.conditions] == ["14 < x0 ≤ 21"]
+    assert rule.settings["bins"] == bins
+
+
+@pytest.mark.parametrize(
+    ("above", "row", "words"),
+    [(True, [10.0, 1.0], "x0 > 7"), (False, [20.0, 1.0], "x0 ≤ 21"), (True, [29.0, 1.0], "x0 > 21")],
+)
+def test_intervals_are_open_to_the_side_on_which_the_prediction_stays(above, row, words):
+    """Where it changes at an edge, and far beyond the row's own bin it does not."""
+    X = np.random.default_rng(0).uniform(0, 30, size=(400, 2))
+    edge = float(words.split()[-1])
+
+    def score(Z):
+        return Z[:, 0] - edge if above else edge - Z[:, 0]
+
+    rule = explain(score, X, np.array(row), bins={"x0": [7, 14, 21], "x1": 4})
+    assert [condition.words for condition in rule.conditions] == [words]
+    assert rule.coverage == ((X[:, 0] > edge) if above else (X[:, 0] <= edge)).mean()
+    assert rule.precision == 1.0
+
+
+def test_a_rule_that_reaches_farther_may_need_fewer_conditions():
+    """In its own bin, (0.6, 0.85], the first feature fixes a third of the predictions; open above, six in ten."""
+    X = np.random.default_rng(0).uniform(0, 1, size=(500, 2))
+    rule = explain(
+        lambda Z: (Z[:, 0] > 0.8) | ((Z[:, 0] > 0.6) & (Z[:, 1] > 0.8)),
+        X,
+        np.array([0.84, 0.9]),
+        bins={"x0": [0.6, 0.85], "x1": [0.8]},
+        precision=0.55,
+    )
+    assert [condition.words for condition in rule.conditions] == ["x0 > 0.6"]
+    assert rule.precision == pytest.approx(0.6, abs=0.08)
 
 
 def test_missing_is_a_condition():

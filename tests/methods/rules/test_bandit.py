@@ -27,21 +27,16 @@ class Coins(Space):
 
 def play(asking, means, seed, *, shared=True):
     """Answer a search by tossing coins; ``shared``: one uniform number per draw for all of them."""
-    rng = np.random.default_rng(seed)
-    numbers = rng.random(400_000)
-    own = rng.random((len(means), 20_000))
+    numbers = np.random.default_rng(seed).random((1 if shared else len(means), 20_000))
     tossed = 0
     try:
         wants = next(asking)
         while True:
-            chances = means[wants.bits.argmax(axis=1)]
+            assert wants.stop.max() <= 20_000
             tossed += int((wants.stop - wants.start).sum())
-            source = [numbers if shared else own[arm] for arm in wants.bits.argmax(axis=1)]
             answer = [
-                s[a:b] < c
-                for s, a, b, c in zip(
-                    source, wants.start.tolist(), wants.stop.tolist(), chances, strict=True
-                )
+                numbers[0 if shared else arm, start:stop] < means[arm]
+                for arm, start, stop in zip(wants.bits.argmax(axis=1), wants.start, wants.stop, strict=True)
             ]
             wants = asking.send(answer)
     except StopIteration as end:

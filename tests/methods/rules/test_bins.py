@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 
 import pellucid
 from pellucid.data import Data
-from pellucid.methods.rules.bins import MISSING, check_bins, condition, finer_cell, first_cell, only
+from pellucid.methods.rules.bins import (
+    MISSING,
+    Cell,
+    check_bins,
+    condition,
+    finer_cell,
+    first_cell,
+    only,
+    opened_cells,
+)
 
 TABLE = pd.DataFrame(
     {
@@ -97,8 +106,61 @@ def test_missing_and_categories_are_not_halved():
         ({"season": [1]}, "feature 'season' has levels"),
         ({"tmp": 4}, "did you mean 'temp'"),
         ({"temp": []}, "bins for 'temp' has no edges"),
+        ({"temp": [-np.inf, np.inf]}, "bins for 'temp' has no edges"),
+        ({"temp": [3.0, np.nan]}, "bins for 'temp' has a missing edge"),
+        ([3, 7], r"bins=\[3, 7\] are edges, but not whose"),
+        (None, r"bins=None: give a whole number of bins, at least 1, or 'auto' or \{name: edges\}"),
     ],
 )
 def test_bins_that_are_none(bins, said):
     with pytest.raises(pellucid.InputError, match=said):
         check_bins(bins, DATA)
+
+
+def test_infinite_edges_are_those_that_there_are_anyway():
+    given = check_bins({"temp": [-np.inf, 7, np.inf]}, DATA)
+    np.testing.assert_array_equal(given[DATA.schema.index("temp")], [7.0])
+
+
+def test_where_most_rows_have_the_greatest_value_the_others_have_a_bin_of_their_own():
+    codes = np.append(np.linspace(0, 0.9, 10), np.ones(90))
+    data = Data.of(pd.DataFrame({"x": codes}))
+    for bins in (2, 4, 9):
+        below, above = (first_cell(data, 0, code, bins).holds(codes) for code in (0.5, 1.0))
+        assert above.sum() == 90
+        assert 1 <= below.sum() <= 10
+        assert not (below & above).any()
+    mirrored = Data.of(pd.DataFrame({"x": -codes}))
+    assert first_cell(mirrored, 0, -1.0, 4).holds(-codes).sum() == 90
+
+
+def test_rows_without_weight_make_no_bins():
+    data = Data.of(pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0, 5.0, np.nan]}), sample_weight=[0, 0, 0, 0, 0, 1])
+    assert first_cell(data, 0, 3.0, 4) == Cell(-np.inf, np.inf)
+
+
+@pytest.mark.parametrize(
+    ("values", "cell", "words"),
+    [
+        (1000 + np.linspace(0, 0.6, 50), Cell(1000.0712, 1000.1034), "1000.071 < x ≤ 1000.103"),
+        (1e6 + np.linspace(0, 6, 50), Cell(1e6 + 0.7123, np.inf), "x > 1000000.7"),
+        (np.linspace(0, 1, 50) ** 2, Cell(0.50001, 0.50003), "0.50001 < x ≤ 0.50003"),
+        (np.linspace(0, 40, 50) + 0.01, Cell(7.123456, 14.5), "7.123 < x ≤ 14.5"),
+        (np.linspace(0, 40, 50) + 0.01, only(1 / 3), "x = 0.3333"),
+        (np.full(50, 1 / 3), only(2 / 3), "x = 0.66667"),
+    ],
+)
+def test_edges_are_written_in_as_many_digits_as_it_takes(values, cell, words):
+    feature = Data.of(pd.DataFrame({"x": values})).schema.features[0]
+    assert condition(feature, "x", cell).words == words
+
+
+def test_intervals_without_one_of_their_ends():
+    temp, day, season = (DATA.schema.index(name) for name in ("temp", "day", "season"))
+    assert opened_cells(DATA, temp, Cell(7.0, 14.0)) == [Cell(-np.inf, 14.0), Cell(7.0, np.inf)]
+    assert opened_cells(DATA, temp, Cell(7.0, np.inf)) == []  # without its end there is nothing left
+    assert opened_cells(DATA, temp, Cell(-np.inf, 7.0)) == []
+    assert opened_cells(DATA, day, only(3.0)) == [Cell(-np.inf, 3.0), Cell(2.0, np.inf)]
+    assert opened_cells(DATA, day, only(0.0)) == [Cell(-np.inf, 0.0)]
+    assert opened_cells(DATA, season, only(1.0)) == []
+    assert opened_cells(DATA, temp, MISSING) == []

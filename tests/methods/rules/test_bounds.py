@@ -8,16 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from pellucid.methods.rules.bounds import ALPHA, K1, divergence, exploration, lower, spent, upper
-from reference.anchors import binomial_divergence
+from pellucid.methods.rules.bounds import ALPHA, K1, both, exploration, lower, spent, upper
+from reference.anchors import binomial_divergence, bisected
 
 shares = st.floats(0, 1)
 levels = st.floats(1e-6, 20)
-
-
-@given(shares, shares)
-def test_the_divergence_is_the_definition(p, q):
-    assert float(divergence(p, q)) == pytest.approx(binomial_divergence(p, q), rel=1e-9, abs=1e-12)
 
 
 @given(shares, levels)
@@ -30,7 +25,20 @@ def test_bounds_invert_the_divergence(p, level):
     for bound in (float(upper(p, level)), float(lower(p, level))):
         steep = abs((1 - p) / max(1 - bound, 1e-300) - p / max(bound, 1e-300))  # the derivative in q
         if 1e-9 < bound < 1 - 1e-9:
-            assert float(divergence(p, bound)) == pytest.approx(level, rel=1e-9, abs=1e-14 * (1 + steep))
+            assert binomial_divergence(p, bound) == pytest.approx(level, rel=1e-9, abs=1e-14 * (1 + steep))
+
+
+@given(shares, st.floats(1e-4, 20))
+def test_bounds_are_those_of_bisection_to_convergence(p, level):
+    assert float(upper(p, level)) == pytest.approx(bisected(p, level, 1.0), abs=1e-11)
+    assert float(lower(p, level)) == pytest.approx(bisected(p, level, 0.0), rel=1e-9, abs=1e-11)
+
+
+@given(shares, shares, levels, levels)
+def test_both_bounds_at_once_are_the_two(p, q, a, b):
+    low, high = both(np.array([p, q]), np.array([a, b]))
+    np.testing.assert_array_equal(low, [lower(p, a), lower(q, b)])
+    np.testing.assert_array_equal(high, [upper(p, a), upper(q, b)])
 
 
 @given(shares, levels, levels)

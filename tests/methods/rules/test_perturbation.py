@@ -165,3 +165,21 @@ def test_balanced_weights_give_every_class_the_same():
     np.testing.assert_allclose([weights[:2].sum(), weights[2:4].sum(), weights[4]], 1.0)
     assert weights[1] == 2 * weights[0]
     assert weights[3] == 0
+
+
+@pytest.mark.parametrize("row", range(8))
+def test_wider_and_open_rules_cover_no_less(row):
+    space, _, _ = place(table(), row)
+    space._refine = True
+    while space.finer():
+        pass
+    rule = tuple(space.levels[-1])
+    for _ in range(4):
+        opened = [(*rule[:k], q, *rule[k + 1 :]) for k, q in space.opened(rule)]
+        others = [*space.wider(rule), *opened]
+        covered = space.coverage(space.bits([rule, *others]))
+        assert (covered[1:] >= covered[0]).all()
+        obeyed = [space.predicates[q].obeyed.sum() for _, q in space.opened(rule)]
+        before = [space.predicates[rule[k]].obeyed.sum() for k, _ in space.opened(rule)]
+        assert all(more > less for more, less in zip(obeyed, before, strict=True))
+        rule = opened[-1] if opened else rule

@@ -7,6 +7,7 @@ import numpy as np
 from altair.typing import ChartType
 
 from pellucid.charts import theme
+from pellucid.charts.attribution.words import short_names
 from pellucid.charts.layout import titled
 from pellucid.charts.local_options import PickOptions
 from pellucid.charts.scales import Row, data, level_axis, limits_of, tooltips, value_axis
@@ -23,13 +24,18 @@ def shown_features(picked: Pick, max_display: int) -> list[int]:
     return [int(j) for j in order if picked.values[j] > 0][:max_display] or [int(j) for j in order[:1]]
 
 
+def names_of(picked: Pick, features: list[int]) -> list[str]:
+    """Labels of features, none longer than an axis can bear."""
+    return short_names(picked.feature_names[j] for j in features)
+
+
 def cell_data(picked: Pick, features: list[int], names: list[str], rows: list[str]) -> list[Row]:
     """One cell per picked row and feature: its share of the row's absolute effects."""
     whole = picked.sizes.sum(axis=1, keepdims=True)
     shares = picked.sizes / np.where(whole > 0, whole, 1.0)
     return [
         {
-            "row": rows[i], "feature": name, "share": float(shares[i, j]) if picked.shows[i, j] else None,
+            "row": rows[i], "feature": name, "full": picked.feature_names[j], "share": float(shares[i, j]) if picked.shows[i, j] else None,
             "label": percent(float(shares[i, j])), "shown": "yes" if picked.shows[i, j] else "no",
         }
         for i in range(len(picked)) for j, name in zip(features, names, strict=True)
@@ -39,14 +45,14 @@ def cell_data(picked: Pick, features: list[int], names: list[str], rows: list[st
 def body(picked: Pick, options: PickOptions) -> ChartType:
     """A matrix of rows and features, the importance at its right, the share that is shown above it."""
     features = shown_features(picked, options.max_display)
-    names = level_names(picked.feature_names[j] for j in features)
+    names = names_of(picked, features)
     rows = level_names(f"row {place}" for place in picked.positions.tolist())
     width = options.width or max(140.0, min(_CELL * 2.2 * len(rows), 460.0))
     height = options.height or max(50.0, _CELL * len(features))
     x = alt.X("row", **level_axis(None, rows, width, cells=True, labelAngle=-40))
     y = alt.Y("feature", **level_axis(None, names, height, cells=True))
     cells = cell_data(picked, features, names, rows)
-    tips = tooltips(("", "row"), ("", "feature"), ("of the row's effects", "label"), ("shown", "shown"))
+    tips = tooltips(("", "row"), ("", "full"), ("of the row's effects", "label"), ("shown", "shown"))
     shade = alt.Scale(
         scheme=theme.STRENGTH, domain=[0, max([cell["share"] or 0.0 for cell in cells], default=1.0) or 1.0]
     )
@@ -65,15 +71,18 @@ def body(picked: Pick, options: PickOptions) -> ChartType:
         .encode(x=x, y=y, color=colour, tooltip=tips),
     ).properties(width=width, height=height)
     bars = [
-        {"feature": name, "importance": float(picked.values[j]), "label": number(float(picked.values[j]))}
+        {
+            "feature": name, "full": picked.feature_names[j], "importance": float(picked.values[j]),
+            "label": number(float(picked.values[j])),
+        }
         for j, name in zip(features, names, strict=True)
-    ]
+    ]  # fmt: skip
     axis = value_axis(
         "importance", (0.0, limits_of([bar["importance"] for bar in bars], zero=True)[1]), 120.0
     )
     beside = alt.Chart(data(bars)).mark_bar(color=theme.MAIN, opacity=0.85).encode(
         x=alt.X("importance", **axis), y=alt.Y("feature", **level_axis(None, names, height, cells=True, labels=False, ticks=False)),
-        tooltip=tooltips(("", "feature"), ("importance", "label")),
+        tooltip=tooltips(("", "full"), ("importance", "label")),
     ).properties(width=120.0, height=height)  # fmt: skip
     curve = [
         {"row": row, "covered": float(share), "label": percent(float(share))}

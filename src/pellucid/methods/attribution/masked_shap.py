@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
-from pellucid.data.segments import Absent, Segmenter, absent_image, segment, value_range
+from pellucid.data.segments import Absent, Segmenter, absent_image, segment
 from pellucid.data.tokens import Span
 from pellucid.diagnostics.masked_checks import masked_caveats
 from pellucid.errors import InputError
@@ -36,6 +36,7 @@ from pellucid.explanations.image_attribution import ImageAttribution
 from pellucid.explanations.masked_attribution import MaskedAttribution
 from pellucid.explanations.text_attribution import TextAttribution, unique_names
 from pellucid.games import all_coalitions
+from pellucid.games.absence import absent_name, plain_colours
 from pellucid.games.image import ImageGame
 from pellucid.games.masked import ActiveGame, MaskedGame
 from pellucid.games.text import TextGame
@@ -114,7 +115,7 @@ def image_shap(
     game = ImageGame(model, image, labels, absent_image(image, labels, absent), run, batch)
     names = tuple(f"segment {k + 1}" for k in range(game.players))
     fields = _solved(game, effort, "segments=", run)
-    chosen = _named(absent, image)
+    chosen = absent_name(absent, image)
     settings = {
         "method": "shap", "segmenter": segmenter if isinstance(segmenter, str) else "given",
         "segments": game.players, "absent": absent if isinstance(absent, str) else chosen, **fields.pop("settings"),
@@ -126,28 +127,10 @@ def image_shap(
     )  # fmt: skip
     bases = {}
     with run.checking():
-        for name, colour in _plain_colours(image, absent).items() if run.checks else ():
+        for name, colour in plain_colours(image, absent).items() if run.checks else ():
             with run.counting(1):
                 bases[name] = game.predictor(absent_image(image, labels, colour)[None], 1)[0]
     return _checked(found, game, _quadrants(found.centres), bases, run)
-
-
-def _plain_colours(image: AnyArray, absent: Absent) -> dict[str, Absent]:
-    """Colours in which nothing is to be seen, for comparison: grey, the darkest and the lightest."""
-    low, high = value_range(image)
-    plain: dict[str, Absent] = {"'grey'": "grey", f"{low:g}": low, f"{high:g}": high}
-    return (
-        {name: colour for name, colour in plain.items() if colour != absent}
-        if isinstance(absent, str)
-        else plain
-    )
-
-
-def _named(absent: Absent, image: AnyArray) -> str:
-    if isinstance(absent, str):
-        return absent
-    given = np.asarray(absent)
-    return "image" if given.ndim > 1 and given.shape == image.shape else "colour"
 
 
 # -- solving -----------------------------------------------------------------------------------------

@@ -33,11 +33,11 @@ Kind = TypeVar("Kind", bound=Attribution)
 
 
 def agreement(
-    contributions: Attribution, local: LocalAttribution, rule: Rule | None = None, *, output: str | None = None
+    contributions: Attribution, local: LocalAttribution, rule: Rule | None = None, *, output: str | None = None, checks: bool = True
 ) -> Agreement:  # fmt: skip
     """Whether Shapley values, a local model and (if given) a rule say the same of one row.
 
-    ``output`` chooses one of several outputs, by default the first.
+    ``output`` chooses one of several outputs, by default the first. ``checks=False`` leaves out the caveats.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def agreement(
         settings={"method": "agreement", "contributions": one.method, "features": len(one.feature_names)},
         contributions=one, local=near, rule=rule,
     )  # fmt: skip
-    return replace(result, caveats=tuple(agreement_caveats(result)))
+    return replace(result, caveats=tuple(agreement_caveats(result)) if checks else ())
 
 
 def _single(given: Kind, output: str | None, name: str) -> Kind:

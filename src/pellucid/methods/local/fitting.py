@@ -53,21 +53,24 @@ class Moments:
 
 def block_moments(columns: FloatArray, answers: FloatArray, weights: FloatArray, blocks: int) -> FloatArray:
     """Moments ``(widths, blocks, q, q)`` for weights ``(widths, samples)``."""
-    whole = np.concatenate([np.ones((len(columns), 1)), columns, answers], axis=1)
-    q, parts = whole.shape[1], whole.reshape(blocks, len(whole) // blocks, -1)
-    lines = weights.reshape(len(weights), blocks, -1)
-    out = np.empty((len(weights), blocks, q, q))
+    whole = np.concatenate([np.ones((1, len(columns))), columns.T, answers.T])
+    q, size = len(whole), len(columns) // blocks
+    lines = weights.reshape(len(weights), blocks, size)
     if q > _NARROW:
+        out = np.empty((len(weights), blocks, q, q))
+        parts = whole.reshape(q, blocks, size).transpose(1, 0, 2)
         for w, line in enumerate(lines):
-            out[w] = np.swapaxes(parts * line[:, :, None], 1, 2) @ parts
+            out[w] = (parts * line[:, None, :]) @ parts.transpose(0, 2, 1)
         return out
     # Products of all pairs of columns once, then one multiplication of matrices for all widths.
     first, second = np.triu_indices(q)
-    for b, part in enumerate(parts):
-        sums = lines[:, b] @ (part[:, first] * part[:, second])
-        out[:, b, first, second] = sums
-        out[:, b, second, first] = sums
-    return out
+    pair = np.empty((q, q), dtype=np.intp)
+    pair[first, second] = pair[second, first] = np.arange(len(first))
+    sums = np.empty((len(weights), blocks, len(first)))
+    for b in range(blocks):
+        part = whole[:, b * size : (b + 1) * size]
+        sums[:, b] = lines[:, b] @ (part[first] * part[second]).T
+    return sums[:, :, pair]
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,18 +130,24 @@ def _solved(xx: FloatArray, xy: FloatArray, chosen: BoolArray, penalty: FloatArr
     most = int(chosen.sum(axis=1).max(initial=0))
     if not most:
         return np.zeros((n, p))
+    if chosen.all():
+        return _penalised(xx, xy, chosen, penalty)
     place = np.argsort(~chosen, axis=1, kind="stable")[:, :most]  # the chosen ones first
     each = np.arange(n)[:, None]
     used = chosen[each, place]
     matrix = xx[each[:, :, None], place[:, :, None], place[:, None, :]]
     matrix = np.where(used[:, :, None] & used[:, None, :], matrix, 0.0)
+    found = np.zeros((n, p))
+    found[each, place] = _penalised(matrix, np.where(used, xy[each, place], 0.0), used, penalty) * used
+    return found
+
+
+def _penalised(matrix: FloatArray, right: FloatArray, used: BoolArray, penalty: FloatArray) -> FloatArray:
+    """Solutions of N systems; what is not used stands by itself."""
     spread = np.einsum("nii->ni", matrix)
     extra = np.where(used, spread * _JITTER + penalty[:, None] + (spread <= 0), 1.0)
-    matrix = matrix + extra[:, :, None] * np.eye(most)
-    right = np.where(used, xy[each, place], 0.0)
-    found = np.zeros((n, p))
-    found[each, place] = np.linalg.solve(matrix, right[:, :, None])[:, :, 0] * used
-    return found
+    matrix = matrix + extra[:, :, None] * np.eye(matrix.shape[1])
+    return np.asarray(np.linalg.solve(matrix, right[:, :, None])[:, :, 0])
 
 
 def combined(blocks: FloatArray, counts: FloatArray, columns: int) -> Moments:

@@ -9,8 +9,8 @@ Definition. The explanation of a row x is the model g of a family G of simple on
 with z' the readable representation of z, pi_x(z) = exp(-D(x, z)^2 / width^2) how near z is, and Omega(g) infinite for more
 than K features, else zero.
 
-Estimator. Samples are drawn (`neighbourhood`), represented (`representation`), weighted (`weighting`), and their moments taken for
-every width that is tried (`fitting`). The width that is best in fidelity near the row times stability is kept (`width`); K
+Estimator. Samples are drawn (`neighbourhood`), in the model's features or in others (`subject`), represented (`representation`),
+weighted (`weighting`), and their moments taken for every width that is tried (`fitting`). The width that is best in fidelity near the row times stability is kept (`width`); K
 columns are chosen there (`selection`) and fitted. Standard errors are those of a jackknife over blocks of samples, with the
 chosen columns given. With the Shapley kernel instead of the exponential one the same regression, on coalitions,
 gives Shapley values (`coalitions`).
@@ -25,19 +25,20 @@ When it misleads.
 7. K is the caller's, and the effects add up to the local prediction, not to the model's: no full account of a prediction.
 8. A model can know samples from real rows and answer them otherwise (caveat "fooled").
 
-Cost. ``samples`` model rows for all rows together (for each row with sampler="around", and for each pattern of missing values), and 21 per
-chosen number and row for `ranges`; twice, four times, ... as many with ``tolerance``.
+Cost. 5,000 model rows for all rows together (for each row with sampler="around", and for each pattern of missing values), once for
+an Explainer, up to 20,000 where explanations are not stable (`asked`), or as ``samples`` and ``tolerance`` say; and 21 per chosen
+number and row for `ranges`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import FloatArray, IntArray
+from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.data.rarity import rarity
 from pellucid.diagnostics.lime_checks import Facts, lime_caveats
@@ -45,30 +46,21 @@ from pellucid.errors import InputError
 from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.explanations.local_attribution import LocalAttribution
 from pellucid.methods.attribution.shap import cells_of
+from pellucid.methods.local.asked import Asked, stable_fits
 from pellucid.methods.local.coalitions import coalition_regression
-from pellucid.methods.local.local_fit import LocalFit, Task, fit_row
-from pellucid.methods.local.neighbourhood import BLOCKS, Distributions, Sampler, draw
+from pellucid.methods.local.local_fit import LocalFit
+from pellucid.methods.local.neighbourhood import Sampler
 from pellucid.methods.local.options import Options, check
 from pellucid.methods.local.other_models import Model
 from pellucid.methods.local.picture import boundary_of
-from pellucid.methods.local.representation import (
-    Representation,
-    Space,
-    by_feature,
-    entropy_edges,
-    representation,
-)
+from pellucid.methods.local.representation import Representation, Space
 from pellucid.methods.local.selection import Select
-from pellucid.methods.local.stability import repeat_counts
+from pellucid.methods.local.subject import Subject, maps_of
 from pellucid.methods.local.validity import ranges_of
 from pellucid.methods.local.weighting import Distance
 from pellucid.models import Predictor
 from pellucid.models.predictor import LOGIT_FLOOR
 from pellucid.runner import Run
-
-Answered = tuple[FloatArray, FloatArray, FloatArray]  # samples as explained, as compared, and their answers
-_KEY = 67  # of the random generator
-_MOST = 16  # times the samples, with a tolerance
 
 
 def lime(
@@ -77,7 +69,7 @@ def lime(
     rows: Any,
     *,
     features: int = 6,
-    samples: int = 5000,
+    samples: int | None = None,
     space: Space = "raw",
     sampler: Sampler = "data",
     distance: Distance = "euclidean",
@@ -91,126 +83,40 @@ def lime(
     run: Run,
 ) -> LocalAttribution:
     """Sparse local models of the predictions of some rows."""
+    maps = maps_of(space)
+    subject = Subject.of(predictor, data, data.rows(rows), maps, run)
     options = check(
-        predictor, data, features=features, samples=samples, space=space, sampler=sampler, distance=distance,
-        width=width, kernel=kernel, model=model, select=select, tolerance=tolerance, boundary=boundary,
+        subject.predictor, subject.data, features=features, samples=samples, space="raw" if maps else space, sampler=sampler,
+        distance=distance, width=width, kernel=kernel, model=model, select=select, tolerance=tolerance, boundary=boundary,
     )  # fmt: skip
-    explained = data.rows(rows)
-    if boundary is not None and len(explained) > 1:
+    if boundary is not None and len(subject.rows) > 1:
         raise InputError(
-            f"boundary={boundary!r} is a picture of one row, not of {len(explained)}; explain one row."
+            f"boundary={boundary!r} is a picture of one row, not of {len(subject.rows)}; explain one row."
         )
     if kernel == "shap":
-        found = coalition_regression(predictor, data, explained, options, background, run)
-        answers = found.answers
-        fits, space_of = list(found.fits), None
-        settings: Mapping[str, Any] = found.settings
-    else:
-        asked = _Asked.of(predictor, data, explained, options, run)
-        asked, fits = _stable_enough(asked, options, run)
-        answers, space_of, settings = asked.predictions, asked.space, {"samples": asked.n}
-    return _wrapped(predictor, data, explained, options, fits, answers, space_of, settings, run)
-
-
-# -- asking ------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class _Asked:
-    """What was asked of the model: samples (as columns of the representation) that serve some rows, and the answers.
-
-    ``values`` and ``metric`` (samples, columns) are the samples as they are explained and as they are compared; they differ
-    only where the caller has columns of his own. All are in blocks of equal length.
-    """
-
-    predictor: Predictor
-    data: Data
-    rows: Data
-    space: Representation
-    metric: Representation
-    sets: tuple[Answered, ...]
-    serves: tuple[IntArray, ...]
-    predictions: FloatArray
-    n: int
-
-    @classmethod
-    def of(cls, predictor: Predictor, data: Data, rows: Data, options: Options, run: Run) -> _Asked:
-        known = Distributions.of(data, run)
-        predictions = run.predict(predictor, rows)
-        space = representation(data, known, options.space)
-        metric = space if space.own is None else representation(data, known, "raw")
-        blank = cls(predictor, data, rows, space, metric, (), (), predictions, 0)
-        asked = blank.more(options.samples, options, run, 0)
-        if space.own is None:
-            ways = by_feature(data, options.space)
-            space = entropy_edges(space, ways, asked.sets[0][0], asked.sets[0][2])
-            return replace(asked, space=space, metric=space)
-        return asked
-
-    def more(self, n: int, options: Options, run: Run, start: int) -> _Asked:
-        """The same with ``n`` further samples, spread over the blocks."""
-        sets: list[Answered] = []
-        serves: list[IntArray] = []
-        for k, sample in enumerate(draw(self.data, self.rows, n, options.sampler, run, start=start)):
-            table = self.data.of_codes(sample.codes)
-            answers = run.predict(self.predictor, table)
-            new = (self.space.values(table), sample.codes, answers)
-            old = self.sets[k] if self.sets else None
-            sets.append(
-                new
-                if old is None
-                else (_joined(old[0], new[0]), _joined(old[1], new[1]), _joined(old[2], new[2]))
+        if maps is not None:
+            raise InputError(
+                "kernel='shap' has no space= of its own features; leave space= out, or use groups=."
             )
-            serves.append(sample.rows)
-        return replace(self, sets=tuple(sets), serves=tuple(serves), n=self.n + n)
-
-    def tasks(self, options: Options) -> list[Task]:
-        """For every explained row its columns, distances and answers."""
-        row_values = self.space.values(self.rows)
-        row_codes = self.metric.values(self.rows)
-        tasks: dict[int, Task] = {}
-        for (values, codes, answers), rows in zip(self.sets, self.serves, strict=True):
-            for i in rows:
-                x, code = row_values[i], row_codes[i]
-                columns = self.space.apart(values, x)
-                apart = columns if self.metric is self.space else self.metric.apart(codes, code)
-                tasks[int(i)] = Task(
-                    columns, options.distances(apart, self.metric, code), answers, self.predictions[i]
-                )
-        return [tasks[i] for i in range(len(self.rows))]
-
-
-def _joined(old: FloatArray, new: FloatArray) -> FloatArray:
-    """Old and new samples block by block."""
-    parts = [part.reshape(BLOCKS, len(part) // BLOCKS, -1) for part in (old, new)]
-    whole = np.concatenate(parts, axis=1)
-    return whole.reshape(-1, whole.shape[2])
-
-
-def _stable_enough(asked: _Asked, options: Options, run: Run) -> tuple[_Asked, list[LocalFit]]:
-    """The local fits; with a tolerance, samples are doubled until repeats choose the same features at the same width."""
-    repeats = repeat_counts(BLOCKS, run.generator(_KEY))
-    fits = [fit_row(task, options, repeats, compare=run.checks) for task in asked.tasks(options)]
-    rounds = 0
-    while options.tolerance is not None and asked.n < _MOST * options.samples:
-        if min(float(one.stability.min()) for one in fits) >= 1.0 - options.tolerance:
-            break
-        rounds += 1
-        asked = asked.more(asked.n, options, run, rounds)
-        fits = [
-            fit_row(task, options, repeats, compare=run.checks, fixed=one.width)
-            for task, one in zip(asked.tasks(options), fits, strict=True)
-        ]
-    return asked, fits
+        found = coalition_regression(predictor, data, subject.rows, options, background, run)
+        return _wrapped(subject, options, list(found.fits), found.answers, None, found.settings, run)
+    asked, fits = stable_fits(Asked.of(subject, options, run), options, run)
+    settings: dict[str, Any] = {"samples": asked.n}
+    if asked.n > options.samples:
+        settings["grown_from"] = options.samples
+    if maps is not None:
+        settings.update(space=[getattr(one, "__name__", "function") for one in maps], mapped=True)
+    return _wrapped(subject, options, fits, asked.predictions, asked.space, settings, run)
 
 
 # -- wrapping ----------------------------------------------------------------------------------------
 
 
 def _wrapped(
-    predictor: Predictor, data: Data, rows: Data, options: Options, fits: list[LocalFit], answers: FloatArray,
-    space: Representation | None, settings: Mapping[str, Any], run: Run,
+    subject: Subject, options: Options, fits: list[LocalFit], answers: FloatArray, space: Representation | None,
+    settings: Mapping[str, Any], run: Run,
 ) -> LocalAttribution:  # fmt: skip
+    predictor, data, rows = subject.predictor, subject.data, subject.rows
     players = data.schema.players()
     own = space is not None and space.own is not None
     names = space.names if space is not None else tuple(players)
@@ -223,18 +129,18 @@ def _wrapped(
         for name in ("coefficients", "coefficients_se", "effects", "base")
     }
     values = np.stack([stack["effects"][:, part].sum(axis=1) for part in summed], axis=1)
-    se = np.stack([[one.entry_se(part) for part in summed] for one in fits])
+    se = np.stack([one.entry_se(summed) for one in fits])
     bases = squeeze_outputs(stack["base"])
     shown = _logit(answers) if options.model == "logistic" else answers
     rare = None if own else rarity(data, rows, players)
     two = predictor.classes if predictor.classes is not None and len(predictor.classes) == 2 else None
-    ranges, within = ranges_of(predictor, data, rows, space, fits, run)
+    ranges, within = ranges_of(subject, space, fits, run)
     result = LocalAttribution(
         method="lime", game="" if space is not None else "marginal", background=int(settings.get("background", 0)),
         scale="log-odds" if options.model == "logistic" else predictor.scale,
         values=squeeze_outputs(values), se=squeeze_outputs(se), base=np.asarray(bases.mean(axis=0)), bases=bases,
         prediction=squeeze_outputs(shown),
-        data=tuple(x.T) if own else tuple(cells_of(rows, members) for members in players.values()),
+        data=space.cells(x) if own and space is not None else tuple(cells_of(rows, members) for members in players.values()),
         rarity=None if rare is None else rare.share, side=None if rare is None else rare.side,
         members=tuple((name,) for name in names) if own else tuple(tuple(data.schema.names[j] for j in members) for members in players.values()),
         terms=names, conditions=tuple(("",) * len(names) if space is None else space.conditions(row) for row in x),
@@ -243,18 +149,28 @@ def _wrapped(
         scales=1.0 / per_unit,
         encoded=np.stack([np.ones(len(names)) if space is None else space.encoded(row) for row in x]),
         **_quality(fits, per_unit), ranges=squeeze_outputs(ranges), within=squeeze_outputs(within),
-        feature_names=tuple(names) if own else tuple(players), output_names=predictor.output_names, cost=run.cost(), library=data.caller,
+        feature_names=tuple(names) if own else tuple(players), output_names=predictor.output_names, cost=run.cost(), library=subject.table.caller,
         settings={
             "method": "lime", **options.settings(), "random_state": run.seed, "why": _why(fits, options), **settings,
             **({} if two is None else {"classes": [str(label) for label in two]}),
         },
-        boundary=None if options.boundary is None or space is None else boundary_of(predictor, data, rows, space, fits[0], options, run),
+        boundary=None if options.boundary is None or space is None else boundary_of(subject, space, fits[0], options, run),
     )  # fmt: skip
     facts = Facts(
-        [one.nearest for one in fits], [one.spread for one in fits], options.sampler, options.tolerance
-    )
-    caveats = lime_caveats(predictor, data, run, result, rows=rows, players=players, facts=facts)
+        [one.nearest for one in fits], [one.spread for one in fits], options.sampler, options.tolerance,
+        answers, _returned(subject, run),
+    )  # fmt: skip
+    originals = subject.model, subject.table, subject.originals
+    caveats = lime_caveats(*originals, run, result, players=subject.table.schema.players(), facts=facts)
     return replace(result, caveats=caveats, cost=run.cost())
+
+
+def _returned(subject: Subject, run: Run) -> FloatArray | None:
+    """Predictions for rows mapped to other features and back, where there are others."""
+    if not (subject.mapped and run.checks):
+        return None
+    with run.checking():
+        return run.predict(subject.predictor, subject.rows)
 
 
 def _quality(fits: list[LocalFit], per_unit: FloatArray) -> dict[str, Any]:

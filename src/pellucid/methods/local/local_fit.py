@@ -24,9 +24,7 @@ from pellucid.methods.local.validity import WITHIN, radius_of
 from pellucid.methods.local.weighting import default_width, effective, kernels
 from pellucid.methods.local.width import Sweep, candidates, near_weights, sweep
 
-_AS_GOOD = (
-    0.01  # of the score: of widths this close to the best the widest is taken, which rests on most samples
-)
+_AS_GOOD = 0.01  # of widths whose score is this close to the best the narrowest is taken, which is most about the row
 _NEAREST = 25
 _TINY = 1e-200
 
@@ -68,20 +66,24 @@ class LocalFit:
     predict: Callable[[FloatArray], FloatArray]
     bootstrapped: bool = False
 
-    def entry_se(self, members: Sequence[int]) -> FloatArray:
-        """The standard error ``(m,)`` of the sum of some columns' effects."""
-        sums = self.parts[:, list(members)].sum(axis=1)
+    def entry_se(self, entries: Sequence[Sequence[int]]) -> FloatArray:
+        """The standard errors ``(entries, m)`` of sums of some columns' effects."""
+        sums = np.stack([self.parts[:, list(members)].sum(axis=1) for members in entries], axis=1)
         return sums.std(axis=0) if self.bootstrapped else jackknife(sums)
 
 
 def fit_row(
-    task: Task, options: Options, repeats: FloatArray, *, compare: bool, fixed: float | None = None
-) -> LocalFit:
-    """The local model of a row; ``compare`` tries other widths even if one is given, ``fixed`` is one chosen before."""
+    task: Task, options: Options, repeats: FloatArray, *, compare: bool, fixed: float | None = None, least: float = 0.0
+) -> LocalFit:  # fmt: skip
+    """The local model of a row; ``compare`` tries other widths even if one is given.
+
+    ``fixed`` is a width that was chosen before; where its stability is below ``least`` and the width is not the caller's, it is
+    the best of the widths that are stable enough, if there are any.
+    """
     p, k = task.columns.shape[1], min(options.features, task.columns.shape[1])
     weigh = options.weigh
     default = default_width(task.distance, p, options.distance)
-    auto = options.width == "auto" and fixed is None
+    auto = options.width == "auto"
     wanted = fixed or (default if isinstance(options.width, str) else float(options.width))
     widths = candidates(task.distance, weigh, k, wanted) if compare or auto else np.array([wanted])
     counts = kernels(weigh, task.distance, widths)
@@ -94,7 +96,9 @@ def fit_row(
     blocks = block_moments(task.columns, shifted, weights, BLOCKS)
     lasso = options.model == "lasso"
     swept = sweep(blocks, widths, sizes, repeats, p, k, options.how, penalty=options.penalty, lasso=lasso)
-    at = _best(swept) if auto else int(np.argmin(np.abs(widths - wanted)))
+    at = _best(swept) if auto and fixed is None else int(np.argmin(np.abs(widths - wanted)))
+    if auto and least > 0 and options.model != "tree":  # a tree has an index of its own
+        at = _stable(swept, at, least)
     whole = combined(blocks[at], np.ones((1, BLOCKS)), p)
     main = fit(whole, k, options.how, penalty=options.penalty, lasso=lasso)
     if options.model in ("logistic", "tree"):
@@ -118,6 +122,14 @@ def fit_row(
 def _best(found: Sweep) -> int:
     """The position of the narrowest width that is about as good as the best."""
     return int(np.flatnonzero(found.score >= found.score.max() - _AS_GOOD)[0])
+
+
+def _stable(found: Sweep, at: int, least: float) -> int:
+    """This width if it is stable enough, else the best of those that are, if any."""
+    enough = found.stability.min(axis=1) >= least
+    if enough[at] or not enough.any():
+        return at
+    return int(np.argmax(np.where(enough, found.score, -1.0)))
 
 
 def _other(

@@ -20,7 +20,7 @@ When it misleads.
 1. Texts without some words and images with painted segments are unlike anything the model was trained on (caveat "absence").
 2. Weights depend on what counts as near (`sweep`, caveat "width-decides").
 3. Parts that work only together do not add up (`fidelity`, caveats "low-fidelity" and "local-miss").
-4. Other variants give other weights (`selection`, caveat "unstable"; ``tolerance`` adds variants).
+4. Other variants give other weights (`stability`, caveat "unstable"; ``tolerance`` adds variants).
 5. The effects add up to the local prediction, not to the model's.
 
 Cost. ``samples`` things at most, equal ones once; twice, four times, ... as many with ``tolerance``.
@@ -54,7 +54,7 @@ from pellucid.methods.local.options import Options
 from pellucid.methods.local.other_models import MODELS, Model
 from pellucid.methods.local.selection import SELECTS, Select
 from pellucid.methods.local.stability import repeat_counts
-from pellucid.methods.local.weighting import Kernel, default_width, exponential
+from pellucid.methods.local.weighting import Kernel, default_width, exponential, kernels
 from pellucid.models.items import ItemModel
 from pellucid.models.outputs import logit
 from pellucid.runner import Run
@@ -68,6 +68,7 @@ _FEWEST = 100
 _MOST = 16  # times the samples, with a tolerance
 _ROWS = 100
 _AT_ONCE = 10  # variants of each block between two looks at the keyboard
+_ROUNDING = 1e-10  # of the weights: a starting point that is zero
 _COSINE_WIDTH = 0.25  # the habit of other packages
 P = TypeVar("P", bound=LocalParts)
 
@@ -108,7 +109,7 @@ class LimeEffort:
             )
         if self.tolerance is not None and (not _positive(self.tolerance) or self.tolerance >= 1):
             raise InputError(
-                f"tolerance={self.tolerance!r} is no share; give the share of parts that may change between repeats, such as 0.05."
+                f"tolerance={self.tolerance!r} is no share; give the share of weight that may fall on other parts in a repeat, such as 0.05."
             )
 
     def settings(self) -> dict[str, Any]:
@@ -278,6 +279,8 @@ def _own(given: Any, players: int) -> BoolArray:
         raise InputError(
             f"samples has the shape {found.shape}; give a number of variants, or at least two variants with one 0 or 1 for each of the {players} parts."
         )
+    if (found == found[0]).all():
+        raise InputError("samples= has the same variant again and again; give variants that differ.")
     return found.astype(np.bool_)
 
 
@@ -299,7 +302,7 @@ def _local(
     rounds = 0
     while True:
         found = _fitted(game, variants, effort, change, repeats, compare=run.checks)
-        done = effort.tolerance is None or 1.0 - float(found.fit.selection.min()) <= effort.tolerance
+        done = effort.tolerance is None or 1.0 - float(found.fit.stability.min()) <= effort.tolerance
         if done or variants.listed or run.interrupted or variants.n >= _MOST * effort.samples:
             break
         rounds += 1
@@ -339,7 +342,7 @@ def _fitted(
     )  # fmt: skip
     task = Task(columns, distance, answers.reshape(rows, -1), game.ends()[1][0])
     found = fit_row(task, options, repeats, compare=compare)
-    counts = np.asarray(kernel(distance, found.width)).reshape(BLOCKS, -1)[:, ::few]
+    counts = kernels(kernel, distance, np.array([found.width]))[0].reshape(BLOCKS, -1)[:, ::few]
     return _Fitted(found, counts[0] if variants.listed else counts.ravel(), copies)
 
 
@@ -392,10 +395,11 @@ def _fields(
     if effort.model == "tree":  # the changes on the way of the thing itself
         weights, errors = (
             fit.effects[:p],
-            np.stack([fit.entry_se([j]) for j in range(p)]) if p else fit.effects[:p],
+            fit.entry_se([[j] for j in range(p)]) if p else fit.effects[:p],
         )
     errors = 0.0 * errors if variants.listed else errors  # nothing was drawn
     base = fit.base + fit.effects.sum(axis=0) - weights.sum(axis=0)
+    base = np.where(np.abs(base) > _ROUNDING * np.abs(weights).sum(axis=0), base, 0.0)
     there, answers = variants.shown()
     sweep = fit.sweep
     swept = {

@@ -20,8 +20,8 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 
@@ -37,6 +37,7 @@ Sampler = Literal["data", "gaussian", "around", "correlated"]
 SAMPLERS = ("data", "gaussian", "around", "correlated")
 BLOCKS = 20
 _MOST_ROWS = 20_000  # evenly spaced; more do not change a distribution that is sampled
+_MOST_KEPT = 1_000_000  # numbers of a sample that is kept for the next explanation
 _KEY = 61  # of the random generator
 
 
@@ -50,7 +51,10 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Distributions:
-    """Each feature by itself: its values and their shares, mean and spread, and the order in which features are drawn for."""
+    """Each feature by itself: its values and their shares, mean and spread, and the order in which features are drawn for.
+
+    ``kept`` holds what is the same at every call: the copula, and the last samples that all rows share with the model's answers.
+    """
 
     features: tuple[Feature, ...]
     margins: tuple[Margin, ...]
@@ -58,14 +62,16 @@ class Distributions:
     mean: FloatArray
     sd: FloatArray
     order: IntArray
+    kept: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, data: Data, run: Run) -> Distributions:
         """Learned once for an Explainer."""
-        return run.remember("lime distributions", lambda: cls._learn(data))
+        return run.remember("lime distributions", lambda: cls.learn(data))
 
     @classmethod
-    def _learn(cls, data: Data) -> Distributions:
+    def learn(cls, data: Data) -> Distributions:
+        """From a table."""
         chosen = data.spread(_MOST_ROWS)
         chosen = chosen[data.weights[chosen] > 0]
         weights, nominal = data.weights[chosen], nominal_features(data)
@@ -105,28 +111,48 @@ def _moments(margin: Margin) -> tuple[float, float]:
     return mean, sd if sd > 1e-12 * np.abs(values).max() else 0.0
 
 
-def draw(data: Data, rows: Data, n: int, sampler: Sampler, run: Run, *, start: int = 0) -> Iterator[Sample]:
+def draw(
+    known: Distributions, data: Data, rows: Data, n: int, sampler: Sampler, run: Run, *, start: int = 0
+) -> Iterator[Sample]:
     """``n`` samples (a multiple of the blocks) for every explained row; ``start`` numbers further draws."""
-    known = Distributions.of(data, run)
     explained = np.stack([rows.codes(j) for j in range(len(known.margins))], axis=1)
     lacks = np.isnan(explained) & ~known.nominal
-    draws = _Draws.of(n, known.order, run.generator(_KEY, start))
-    coins = draws.coins(run.generator(_KEY, start, 1)) if lacks.any() else np.zeros((1, 1), dtype=np.bool_)
+
+    def coins() -> BoolArray:
+        return _coins(n, known.order, run.generator(_KEY, start, 1))
+
     if sampler == "around":
+        draws = _Draws.of(n, known.order, run.generator(_KEY, start))
         for i, row in enumerate(explained):
             codes = _normal(known, draws, np.where(np.isnan(row), known.mean, row))
-            yield Sample(np.where(lacks[i] & coins, np.nan, codes), np.array([i]))
+            yield Sample(
+                np.where(lacks[i] & coins(), np.nan, codes) if lacks[i].any() else codes, np.array([i])
+            )
         return
+    codes = _shared(known, data, n, sampler, run, start)
+    patterns, which = np.unique(lacks, axis=0, return_inverse=True)
+    for k, pattern in enumerate(patterns):
+        members = np.flatnonzero(which.ravel() == k)
+        yield Sample(np.where(pattern & coins(), np.nan, codes) if pattern.any() else codes, members)
+
+
+def _shared(known: Distributions, data: Data, n: int, sampler: Sampler, run: Run, start: int) -> FloatArray:
+    """Samples ``(n, features)`` that do not depend on the explained row; the first ones are kept."""
+    name = (sampler, n, run.seed)
+    before, kept = known.kept.get("sample", (None, None))
+    if start == 0 and before == name and kept is not None:
+        return np.asarray(kept)
+    draws = _Draws.of(n, known.order, run.generator(_KEY, start))
     if sampler == "correlated":
-        codes = _joint(data, known, draws, run)
+        codes = _joint(data, known, draws)
     elif sampler == "gaussian":
         codes = _normal(known, draws, known.mean)
     else:
         codes = np.stack([draws.at(j, margin.quantile) for j, margin in enumerate(known.margins)], axis=1)
-    patterns, which = np.unique(lacks, axis=0, return_inverse=True)
-    for k, pattern in enumerate(patterns):
-        members = np.flatnonzero(which.ravel() == k)
-        yield Sample(np.where(pattern & coins, np.nan, codes) if pattern.any() else codes, members)
+    if start == 0 and codes.size <= _MOST_KEPT:
+        codes.flags.writeable = False
+        known.kept["sample"] = name, codes
+    return codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,11 +178,12 @@ class _Draws:
         found = quantile(self.shares[j].ravel()).reshape(self.places[j].shape)
         return np.take_along_axis(found, self.places[j], axis=1).ravel()
 
-    def coins(self, generator: np.random.Generator) -> BoolArray:
-        """A coin ``(n, features)`` for every cell."""
-        coins = np.empty((self.shares[0].size, len(self.order)), dtype=np.bool_)
-        coins[:, self.order] = generator.random((len(self.order), len(coins))).T < 0.5
-        return coins
+
+def _coins(n: int, order: IntArray, generator: np.random.Generator) -> BoolArray:
+    """A coin ``(n, features)`` for every cell."""
+    coins = np.empty((n, len(order)), dtype=np.bool_)
+    coins[:, order] = generator.random((len(order), n)).T < 0.5
+    return coins
 
 
 def _normal(known: Distributions, draws: _Draws, centre: FloatArray) -> FloatArray:
@@ -175,11 +202,13 @@ def _normal(known: Distributions, draws: _Draws, centre: FloatArray) -> FloatArr
     return codes
 
 
-def _joint(data: Data, known: Distributions, draws: _Draws, run: Run) -> FloatArray:
+def _joint(data: Data, known: Distributions, draws: _Draws) -> FloatArray:
     """Features as they go together; the symmetric root of the correlation does not depend on their order."""
     from scipy.special import ndtr, ndtri
 
-    copula = run.remember("lime copula", lambda: Copula.of(data))
+    if "copula" not in known.kept:
+        known.kept["copula"] = Copula.of(data)
+    copula: Copula = known.kept["copula"]
     p = len(known.margins)
     values, vectors = np.linalg.eigh(copula.correlation[:p, :p])
     root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T

@@ -13,14 +13,18 @@ from pellucid.data import Data
 from pellucid.errors import InputError, nearest
 from pellucid.methods.local.neighbourhood import BLOCKS, SAMPLERS, Sampler
 from pellucid.methods.local.other_models import MODELS, Model
-from pellucid.methods.local.representation import Representation, Space, by_feature
+from pellucid.methods.local.representation import Representation, Space, by_feature, own_space
 from pellucid.methods.local.selection import SELECTS, Select
 from pellucid.methods.local.weighting import DISTANCES, Distance, Kernel, distances, exponential
 from pellucid.models import Predictor
 
 _KERNELS = ("exponential", "shap")
-_FEWEST = 100
+_FEWEST, _SAMPLES = 100, 5000
+TOLERANCE, _GROWTH = 0.05, 4  # where the caller gives neither samples nor a tolerance
 RIDGE = 1.0
+_WITHOUT_COALITIONS: Mapping[str, Any] = {
+    "space": "raw", "sampler": "data", "distance": "euclidean", "width": "auto", "tolerance": None, "boundary": None
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +42,7 @@ class Options:
     select: Select
     tolerance: float | None
     boundary: tuple[int, int] | None
+    growth: int = 16  # times the samples that a tolerance may cost
 
     @property
     def how(self) -> Select:
@@ -64,10 +69,7 @@ class Options:
         if callable(space):
             space = getattr(space, "__name__", "function")
         elif isinstance(space, Mapping):
-            space = {
-                name: how if isinstance(how, str) else [float(edge) for edge in _numbers(how)]
-                for name, how in space.items()
-            }
+            space = {name: _said(how) for name, how in space.items()}
         kernel = getattr(self.kernel, "__name__", "function") if callable(self.kernel) else self.kernel
         asked = {
             "features": self.features, "samples": self.samples, "space": space, "sampler": self.sampler,
@@ -76,11 +78,18 @@ class Options:
         return asked if self.tolerance is None else {**asked, "tolerance": self.tolerance}
 
 
-def _numbers(edges: Any) -> list[float]:
+def _said(how: Any) -> Any:
+    """A rule, a function by its name, or edges."""
+    if callable(how):
+        return getattr(how, "__name__", "function")
+    return how if isinstance(how, str) else [_plain(edge) for edge in how]
+
+
+def _plain(edge: Any) -> Any:
     try:
-        return [float(edge) for edge in edges]
+        return float(edge)
     except (TypeError, ValueError):
-        return []
+        return str(edge)
 
 
 def check(predictor: Predictor, data: Data, **asked: Any) -> Options:
@@ -98,7 +107,6 @@ def check(predictor: Predictor, data: Data, **asked: Any) -> Options:
             f"kernel={asked['kernel']!r} is not known{nearest(str(asked['kernel']), _KERNELS)} A function kernel(distance, width) works too."
         )
     _whole("features", asked["features"], 1)
-    _whole("samples", asked["samples"], _FEWEST)
     _check_width(asked["width"])
     tolerance = asked["tolerance"]
     if tolerance is not None and (_no_number(tolerance) or not 0 < tolerance < 1):
@@ -109,15 +117,32 @@ def check(predictor: Predictor, data: Data, **asked: Any) -> Options:
         raise InputError(
             f"model='logistic' imitates probabilities, but {predictor.name} gives a {predictor.scale}; use model='linear'."
         )
-    if asked["kernel"] == "shap" and asked["model"] in ("logistic", "tree"):
-        raise InputError(
-            f"kernel='shap' is for linear local models, not model={asked['model']!r}; use model='linear'."
-        )
-    if not callable(asked["space"]):
+    if asked["kernel"] == "shap":
+        _check_coalitions(asked)
+    if own_space(asked["space"]) is None:
         by_feature(data, asked["space"])
+    if asked["samples"] is None and tolerance is None:
+        asked["tolerance"], asked["growth"] = TOLERANCE, _GROWTH
+    if asked["samples"] is None:
+        asked["samples"] = _SAMPLES
+    _whole("samples", asked["samples"], _FEWEST)
     asked["samples"] = -(-int(asked["samples"]) // BLOCKS) * BLOCKS
     asked["boundary"] = _pair(data, asked["boundary"], asked["space"])
     return Options(**asked)
+
+
+def _check_coalitions(asked: Mapping[str, Any]) -> None:
+    """Refuse what has no meaning where the samples are coalitions."""
+    if asked["model"] in ("logistic", "tree"):
+        raise InputError(
+            f"kernel='shap' is for linear local models, not model={asked['model']!r}; use model='linear'."
+        )
+    for name, value in _WITHOUT_COALITIONS.items():
+        given = asked[name]
+        if given is not value and (callable(given) or given != value):
+            raise InputError(
+                f"kernel='shap' has coalitions of features for samples, where {name}={given!r} has no meaning; leave {name}= out."
+            )
 
 
 def _check_width(width: Any) -> None:
@@ -135,7 +160,7 @@ def _pair(data: Data, boundary: Any, space: Any) -> tuple[int, int] | None:
         return None
     pair = data.schema.indices(boundary)
     numbers = [not data.schema.features[j].nominal and data.schema.features[j].kind != "date" for j in pair]
-    if len(pair) != 2 or not all(numbers) or callable(space):
+    if len(pair) != 2 or not all(numbers) or own_space(space) is not None:
         raise InputError(
             f"boundary={boundary!r}: give two different numeric features (and no space= of your own)."
         )

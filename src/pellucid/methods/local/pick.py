@@ -23,6 +23,8 @@ Cost. That of LIME for the rows looked at; samples are shared. The greedy choice
 
 from __future__ import annotations
 
+import string
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -34,14 +36,18 @@ from pellucid.diagnostics.general import general_caveats
 from pellucid.diagnostics.lime_checks import uncovered
 from pellucid.errors import InputError
 from pellucid.explanations.attribution import Attribution
+from pellucid.explanations.image_attribution import ImageAttribution
 from pellucid.explanations.pick import Pick
+from pellucid.explanations.text_attribution import TextAttribution
 from pellucid.methods.local.lime import lime
 from pellucid.models import Predictor
 from pellucid.runner import Run
 
 _KEY = 73  # of the random generator
 _SAMPLE = 100
+_EACH = 5000  # samples; a feature that comes and goes in one of many rows decides nothing here
 _DENSE = 0.1
+_MARKS = string.punctuation + "\u2026\u201c\u201d\u2018\u2019\u00ab\u00bb"  # around words
 
 
 def lime_pick(
@@ -60,6 +66,7 @@ def lime_pick(
         raise InputError(f"sample={sample!r} is no number of rows; give a whole number, at least 1.")
     places = _places(data, sample, run) if rows is None else None
     looked_at = data.take(places) if places is not None else data.rows(rows)
+    options = {"samples": _EACH, **options}
     found = lime(predictor, data, looked_at.frame.native, run=run, **options)
     picked = pick_rows(found, budget)
     caveats = (*general_caveats(predictor, data, run), *(uncovered(picked) if run.checks else ()))
@@ -69,28 +76,83 @@ def lime_pick(
     )  # fmt: skip
 
 
-def pick_rows(attribution: Attribution, budget: int, *, least: float | None = None) -> Pick:
+def pick_rows(
+    attribution: Attribution | Sequence[Attribution], budget: int, *, least: float | None = None
+) -> Pick:
     """Rows of any explained ones (LIME, Shapley values) that show, between them, most of what matters.
 
-    ``least`` is the share of a row's absolute contributions that a feature needs to be shown by the row: by default
-    none where explanations are sparse, a tenth where every feature contributes everywhere.
+    ``attribution`` may be a list, such as the explanations of some texts: a feature is then a word, whatever its case and the marks
+    around it. ``least`` is the share of a row's absolute contributions that a feature needs to be shown by the row: by
+    default none where explanations are sparse, a tenth where every feature contributes everywhere.
     """
     check_budget(budget)
-    W = np.abs(attribution.stacked()).sum(axis=2)
-    dense = bool(W.all())
+    names, W, dense, every = _effects(attribution)
     share = (_DENSE if dense else 0.0) if least is None else least
     if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share < 1:
         raise InputError(f"least={least!r} is no share; give a number from 0 to below 1.")
     shows = (W > 0) & (share * W.sum(axis=1, keepdims=True) <= W)
     importance = np.sqrt(W.sum(axis=0))
     rows, gains, covered = greedy(shows, importance, budget)
+    one = every[0]
     return Pick(
-        values=importance, se=np.full(importance.shape, np.nan), feature_names=attribution.feature_names,
-        output_names=attribution.output_names, scale=attribution.scale, cost=attribution.cost, library=attribution.library,
+        values=importance, se=np.full(importance.shape, np.nan), feature_names=names,
+        output_names=one.output_names, scale=one.scale, cost=one.cost, library=one.library,
         rows=rows, positions=rows, gains=gains, covered=covered, shows=shows[rows], sizes=W[rows],
-        explanations=tuple(attribution.row(int(i)) for i in rows), looked_at=len(W),
-        settings={**attribution.settings, "method": "pick_rows", "budget": int(budget), "least": float(share)},
+        explanations=tuple(_row(every, int(i)) for i in rows), looked_at=len(W),
+        settings={**one.settings, "method": "pick_rows", "budget": int(budget), "least": float(share)},
     )  # fmt: skip
+
+
+Effects = tuple[tuple[str, ...], FloatArray, bool, list[Attribution]]
+
+
+def _effects(given: Attribution | Sequence[Attribution]) -> Effects:
+    """Names of all features, absolute effects W (rows, features), whether all that a row has contributes, and the explanations."""
+    if isinstance(given, Attribution):
+        W = np.abs(given.stacked()).sum(axis=2)
+        return given.feature_names, W, bool(W.all()), [given]
+    every = list(given)
+    if not every or not all(isinstance(one, Attribution) for one in every):
+        raise InputError(
+            "there is nothing to pick from; give an explanation of several rows, or a list of explanations."
+        )
+    if len({(one.output_names, one.scale) for one in every}) > 1:
+        raise InputError(
+            "the explanations are of different outputs or scales; explain all with the same model and output=."
+        )
+    places: dict[str, int] = {}
+    own = [np.abs(one.stacked()).sum(axis=2) for one in every]
+    found = [[places.setdefault(name, len(places)) for name in _comparable(one, every)] for one in every]
+    W = np.zeros((sum(len(part) for part in own), len(places)))
+    start = 0
+    for part, columns in zip(own, found, strict=True):
+        for j, column in enumerate(columns):  # a word may be there several times
+            W[start : start + len(part), column] += part[:, j]
+        start += len(part)
+    return tuple(places), W, all(bool(part.all()) for part in own), every
+
+
+def _comparable(one: Attribution, every: list[Attribution]) -> tuple[str, ...]:
+    """Names of the features of an explanation that are the same in others."""
+    if isinstance(one, TextAttribution):
+        return tuple(token.casefold().strip(_MARKS) or token for token in one.tokens)
+    if isinstance(one, ImageAttribution) and any(
+        not isinstance(other, ImageAttribution) or not np.array_equal(one.segments, other.segments)
+        for other in every
+    ):
+        raise InputError(
+            "the images have different segments, which cannot be compared; explain all with the same segments (segmenter='grid')."
+        )
+    return one.feature_names
+
+
+def _row(every: list[Attribution], i: int) -> Attribution:
+    """The explanation of a row of those that are stacked."""
+    for one in every:
+        if i < len(one):
+            return one.row(i) if len(one) > 1 else one
+        i -= len(one)
+    raise IndexError(i)
 
 
 def greedy(

@@ -12,7 +12,8 @@ from pellucid.methods.local.local_fit import LocalFit
 from pellucid.methods.local.neighbourhood import draw
 from pellucid.methods.local.options import Options
 from pellucid.methods.local.representation import Representation
-from pellucid.models import Predictor
+from pellucid.methods.local.subject import Subject
+from pellucid.methods.local.weighting import kernels
 from pellucid.runner import Run
 
 _SIDE = 61
@@ -20,29 +21,24 @@ _SHOWN = 500
 
 
 def boundary_of(
-    predictor: Predictor,
-    data: Data,
-    rows: Data,
-    space: Representation,
-    fit: LocalFit,
-    options: Options,
-    run: Run,
+    subject: Subject, space: Representation, fit: LocalFit, options: Options, run: Run
 ) -> Boundary:
     """The neighbourhood of the row in two features; of several outputs, that with the highest prediction."""
+    predictor, data, rows = subject.predictor, subject.data, subject.rows
     a, b = options.boundary or (0, 1)
     row = space.values(rows)[0]
-    sample = next(iter(draw(data, rows, options.samples, options.sampler, run))).codes[:, :]
+    sample = next(iter(draw(subject.known, data, rows, options.samples, options.sampler, run))).codes
     every = max(1, len(sample) // _SHOWN)
     sample = sample[::every]
     grids = tuple(_grid(data, j, row[j], sample[:, j]) for j in (a, b))
     table = np.tile(row, (len(grids[0]) * len(grids[1]), 1))
     table[:, a], table[:, b] = np.tile(grids[0], len(grids[1])), np.repeat(grids[1], len(grids[0]))
     answers = run.predict(predictor, data.of_codes(table))
-    prediction = run.predict(predictor, rows)[0]
+    prediction = run.predict(subject.model, subject.originals)[0]
     k = int(np.argmax(prediction)) if len(prediction) > 1 else 0
     shape = (len(grids[1]), len(grids[0]))
     apart = space.apart(sample, row)
-    counts = options.weigh(options.distances(apart, space, row), fit.width)
+    counts = kernels(options.weigh, options.distances(apart, space, row), np.array([fit.width]))[0]
     probability = predictor.scale == "probability"
     return Boundary(
         names=(data.schema.names[a], data.schema.names[b]), output=predictor.output_names[k], grids=(grids[0], grids[1]),

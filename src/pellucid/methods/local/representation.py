@@ -4,7 +4,8 @@
 - a number in bins: whether the sample is in the row's bin. Bins are quartiles or deciles of the data, the leaves of a small
   tree of the predictions on this feature (``"entropy"``), or edges of the caller's own;
 - a category, or a number that the row lacks: whether the sample has the same;
-- columns of the caller's own, computed from the samples (``space=function``): principal components, sums, flags.
+- columns of the caller's own, computed from the samples (``space=function``, or one function for each name): principal
+  components, sums, numbers or, as yes or no, statements about a row.
 
 Inside, every column is the difference to the row in units of its spread: -1 for "not the same", z-scores for numbers.
 """
@@ -19,14 +20,15 @@ import numpy as np
 
 from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from pellucid.data import Data
-from pellucid.data.doorway import as_frame
+from pellucid.data.doorway import as_frame, is_series
 from pellucid.data.grid import given_codes, weighted_quantiles
 from pellucid.data.schema import DAY, Feature
 from pellucid.errors import InputError, nearest
 from pellucid.explanations.words import value_name
 from pellucid.methods.local.neighbourhood import Distributions
 
-Space = str | Mapping[str, Any] | Callable[[Any], Any]
+Columns = Callable[[Any], Any]
+Space = str | Mapping[str, Any] | Columns | tuple[Columns, Columns]
 SPACES = ("raw", "quartile", "decile", "entropy")
 _QUANTILES = {"quartile": 4, "decile": 10}
 _LEAVES = 4
@@ -46,7 +48,7 @@ class Representation:
     mean: FloatArray
     range: FloatArray
     unit: FloatArray
-    own: Callable[[Any], Any] | None = None
+    own: Columns | None = None
 
     def values(self, data: Data) -> FloatArray:
         """The columns ``(rows, columns)`` as they stand, before they are compared with a row."""
@@ -94,6 +96,13 @@ class Representation:
         """The range of the data in units of the columns."""
         return np.where(self.binary(row) | ~(self.range > 0), 1.0, self.range / self.scale)
 
+    def cells(self, values: FloatArray) -> tuple[AnyArray, ...]:
+        """The columns of the caller's own as they are shown: numbers, and yes or no."""
+        return tuple(
+            column.astype(np.bool_) if statement else column
+            for column, statement in zip(values.T, self.levels, strict=True)
+        )
+
     def conditions(self, row: FloatArray) -> tuple[str, ...]:
         """For each column the bin that the row is in, in words; empty for others."""
         return tuple(self._condition(j, float(row[j])) for j in range(len(self.names)))
@@ -121,17 +130,34 @@ def representation(data: Data, known: Distributions, space: Space) -> Representa
         scale=known.scale, mean=known.mean, range=np.array([f.high - f.low if not f.nominal else 1.0 for f in features]),
         unit=np.array([DAY if feature.kind == "date" else 1.0 for feature in features]),
     )  # fmt: skip
-    if callable(space):
-        names, values = _own_columns(space, data)
-        sd = values.std(axis=0)
+    own = own_space(space)
+    if own is not None:
+        names, values, statements = _own_columns(own, data)
+        share = data.weights / data.weights.sum()
+        mean = share @ values
+        sd = np.sqrt(share @ np.square(values - mean))
         return Representation(
-            names=names, features=None, edges=(None,) * len(names), levels=np.zeros(len(names), dtype=np.bool_),
-            scale=np.where(sd > 0, sd, 1.0), mean=values.mean(axis=0), range=np.ptp(values, axis=0),
-            unit=np.ones(len(names)), own=space,
+            names=names, features=None, edges=(None,) * len(names), levels=statements,
+            scale=np.where(sd > 0, sd, 1.0), mean=mean, range=np.ptp(values, axis=0), unit=np.ones(len(names)), own=own,
         )  # fmt: skip
     return replace(
         plain, edges=tuple(_edges(data, j, how) for j, how in enumerate(by_feature(data, space)))
     )
+
+
+def own_space(space: Any) -> Columns | None:
+    """The function that makes the caller's own columns, None for a space that is made of the features."""
+    if not isinstance(space, Mapping):
+        return space if callable(space) else None
+    functions = {str(name): how for name, how in space.items() if callable(how)}
+    if not functions:
+        return None
+    if len(functions) < len(space):
+        other = next(name for name, how in space.items() if not callable(how))
+        raise InputError(
+            f"space= has functions and, for {other!r}, something else; give functions for all names (columns of your own), or bins for features."
+        )
+    return lambda table: {name: np.ravel(np.asarray(make(table))) for name, make in functions.items()}
 
 
 def by_feature(data: Data, space: Any) -> list[Any]:
@@ -166,7 +192,12 @@ def _edges(data: Data, j: int, how: Any) -> FloatArray | None:
         levels = np.linspace(0.0, 1.0, count + 1)[1:-1]
         edges = np.unique(weighted_quantiles(data.codes(j), levels, data.weights))
         return edges[edges < feature.high]
-    edges = given_codes(feature, how)
+    try:
+        edges = given_codes(feature, how)
+    except InputError as error:  # which speaks of a grid
+        raise InputError(
+            f"space= has edges for {feature.name!r} that are no values of it: {how!r}; give at least one, ascending, or 'quartile', 'decile', 'entropy'."
+        ) from error
     if (np.diff(edges) <= 0).any():
         raise InputError(f"space= has edges for {feature.name!r} that do not ascend; give them in order.")
     return edges
@@ -191,15 +222,28 @@ def entropy_edges(
     return replace(found, edges=tuple(edges))
 
 
-def _own_columns(space: Callable[[Any], Any], data: Data) -> tuple[tuple[str, ...], FloatArray]:
-    """The caller's columns of a table, as numbers."""
-    frame = as_frame(space(data.frame.native))
-    columns = [np.asarray(frame.values(j)) for j in range(len(frame.names))]
-    if len(frame) != len(data) or not all(_numbers(column) for column in columns):
+def _own_columns(space: Columns, data: Data) -> tuple[tuple[str, ...], FloatArray, BoolArray]:
+    """The caller's columns of a table: names, numbers, and which of them are statements that hold or not."""
+    names, columns = _named(space(data.frame.native))
+    n = len(columns[0])
+    if any(len(column) != len(data) for column in columns) or not all(
+        _numbers(column) for column in columns
+    ):
         raise InputError(
-            f"space= gave {len(frame)} rows for {len(data)}, or columns that are no finite numbers; return a table with one row per row and numbers only."
+            f"space= gave {n} rows for {len(data)}, or columns that are no finite numbers; return a table with one row per row, of numbers or of yes and no (bool)."
         )
-    return frame.names, np.stack([column.astype(np.float64) for column in columns], axis=1)
+    statements = np.array([column.dtype.kind == "b" for column in columns])
+    return names, np.stack([column.astype(np.float64) for column in columns], axis=1), statements
+
+
+def _named(found: Any) -> tuple[tuple[str, ...], list[AnyArray]]:
+    """Names and columns of what a function returned: a table, one column, or columns by their names."""
+    if isinstance(found, Mapping):
+        return tuple(found), [np.asarray(column) for column in found.values()]
+    if is_series(found) or (isinstance(found, np.ndarray) and found.ndim == 1):
+        return (str(getattr(found, "name", None) or "x0"),), [np.asarray(found)]
+    frame = as_frame(found)
+    return frame.names, [np.asarray(frame.values(j)) for j in range(len(frame.names))]
 
 
 def _numbers(column: AnyArray) -> bool:

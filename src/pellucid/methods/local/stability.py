@@ -16,9 +16,11 @@ Repeats are bootstraps of blocks of samples, so that they cost no model rows.
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
-from pellucid.arrays import BoolArray, FloatArray
+from pellucid.arrays import BoolArray, FloatArray, IntArray
 
 REPEATS = 20
 
@@ -32,7 +34,9 @@ def selection(chosen: BoolArray) -> FloatArray:
     """The mean share of columns in common, of repeats ``(..., repeats, p)``; one where nothing is chosen at all."""
     inside = chosen.astype(np.float64)
     sizes = inside.sum(axis=-1)
-    return _mean(inside @ np.swapaxes(inside, -1, -2), np.maximum(sizes[..., :, None], sizes[..., None, :]))
+    first, second = _pairs(chosen.shape[-2])
+    both = (inside @ np.swapaxes(inside, -1, -2))[..., first, second]
+    return _mean(both, np.maximum(sizes[..., first], sizes[..., second]))
 
 
 def common(weights: FloatArray) -> FloatArray:
@@ -40,21 +44,27 @@ def common(weights: FloatArray) -> FloatArray:
     sizes = np.abs(weights)
     on_theirs = sizes @ np.swapaxes((sizes > 0).astype(np.float64), -1, -2)
     total = sizes.sum(axis=-1)
-    return _mean(on_theirs + np.swapaxes(on_theirs, -1, -2), total[..., :, None] + total[..., None, :])
+    first, second = _pairs(weights.shape[-2])
+    both = on_theirs[..., first, second] + on_theirs[..., second, first]
+    return _mean(both, total[..., first] + total[..., second])
 
 
 def agreement(weights: FloatArray) -> FloatArray:
     """The mean likeness of repeated coefficients ``(..., repeats, p)``; one where all are zero."""
-    sizes, sign = np.abs(weights), np.sign(weights)
-    smaller = np.minimum(sizes[..., :, None, :], sizes[..., None, :, :])
-    alike = sign[..., :, None, :] * sign[..., None, :, :] > 0
-    total = sizes.sum(axis=-1)
-    whole = total[..., :, None] + total[..., None, :] - smaller.sum(axis=-1)
-    return _mean((smaller * alike).sum(axis=-1), whole)
+    first, second = _pairs(weights.shape[-2])
+    a, b = weights[..., first, :], weights[..., second, :]
+    smaller = np.minimum(np.abs(a), np.abs(b))
+    total = np.abs(weights).sum(axis=-1)
+    whole = total[..., first] + total[..., second] - smaller.sum(axis=-1)
+    return _mean((smaller * (a * b > 0)).sum(axis=-1), whole)
+
+
+@cache
+def _pairs(repeats: int) -> tuple[IntArray, IntArray]:
+    """Every pair of repeats once."""
+    return np.triu_indices(repeats, 1)
 
 
 def _mean(part: FloatArray, whole: FloatArray) -> FloatArray:
     """The mean ratio over pairs of repeats, one where there is nothing to have in common."""
-    first, second = np.triu_indices(whole.shape[-1], 1)
-    some, of = part[..., first, second], whole[..., first, second]
-    return np.asarray(np.where(of > 0, some / np.where(of > 0, of, 1.0), 1.0).mean(axis=-1))
+    return np.asarray(np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), 1.0).mean(axis=-1))

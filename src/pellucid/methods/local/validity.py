@@ -8,19 +8,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
-from pellucid.data import Data
 from pellucid.methods.local.neighbourhood import Distributions
 from pellucid.methods.local.representation import Representation
-from pellucid.models import Predictor
 from pellucid.runner import Run
 
 if TYPE_CHECKING:
     from pellucid.methods.local.local_fit import LocalFit
+    from pellucid.methods.local.subject import Subject
 
 WITHIN = 0.1  # of the range of the middle nine tenths of the predictions
 _SHARE = 0.9
@@ -31,22 +32,17 @@ _POINTS = 21
 def radius_of(distance: FloatArray, missed: FloatArray, within: FloatArray) -> FloatArray:
     """The distance ``(outputs,)`` up to which nine in ten samples are predicted well enough; zero where not even the nearest are."""
     order = np.argsort(distance, kind="stable")
-    good = np.cumsum(missed[order] <= within, axis=0) / np.arange(1, len(order) + 1)[:, None]
-    good[: _FEWEST - 1] = 0.0
+    needed = _SHARE * np.arange(1, len(order) + 1)
+    needed[: _FEWEST - 1] = np.inf
     found = np.zeros(missed.shape[1])
-    for k, line in enumerate(good.T):
-        enough = np.flatnonzero(line >= _SHARE)
+    for k, line in enumerate(missed.T):
+        enough = np.flatnonzero(np.cumsum(line[order] <= within[k]) >= needed)
         found[k] = distance[order[enough[-1]]] if enough.size else 0.0
     return found
 
 
 def ranges_of(
-    predictor: Predictor,
-    data: Data,
-    rows: Data,
-    space: Representation | None,
-    fits: Sequence[LocalFit],
-    run: Run,
+    subject: Subject, space: Representation | None, fits: Sequence[LocalFit], run: Run
 ) -> tuple[FloatArray, FloatArray]:
     """Ranges ``(rows, columns, 2, outputs)``, NaN for what is no chosen number, and the tolerance ``(rows, outputs)``."""
     within = np.stack([one.within for one in fits])
@@ -54,34 +50,52 @@ def ranges_of(
     ranges = np.full(shape, np.nan)
     if space is None or space.own is not None:
         return ranges, within
-    known, codes = Distributions.of(data, run), space.values(rows)
-    asked: list[tuple[int, int, FloatArray]] = []
-    for i, one in enumerate(fits):
-        numbers = one.chosen.any(axis=1) & ~space.binary(codes[i])
-        asked += [(i, int(j), _points(known, int(j), codes[i, j])) for j in np.flatnonzero(numbers)]
+    codes = space.values(subject.rows)
+    asked = [
+        _Move(i, int(j), _points(subject.known, int(j), codes[i, j]))
+        for i, one in enumerate(fits)
+        for j in np.flatnonzero(one.chosen.any(axis=1) & ~space.binary(codes[i]))
+    ]
     if not asked:
         return ranges, within
-    tables = [_moved(codes[i], j, points) for i, j, points in asked]
-    answers = run.predict(predictor, data.of_codes(np.concatenate(tables)))
-    ends = np.cumsum([len(table) for table in tables])[:-1]
-    for (i, j, points), table, told in zip(asked, tables, np.split(answers, ends), strict=True):
-        local = fits[i].predict(space.apart(table, codes[i]))
-        for a in np.flatnonzero(fits[i].chosen[j]):
-            good = np.abs(told[:, a] - local[:, a]) <= within[i, a] + 1e-9 * np.abs(told[:, a])
-            ranges[i, j, :, a] = _around(points, float(codes[i, j]), good) / space.unit[j]
+    table = np.concatenate([one.moved(codes[one.row]) for one in asked])
+    answers = run.predict(subject.predictor, subject.data.of_codes(table))
+    start = 0
+    for i, moves in groupby(asked, key=lambda one: one.row):
+        mine = list(moves)
+        end = start + sum(len(one.points) for one in mine)
+        told, local = answers[start:end], fits[i].predict(space.apart(table[start:end], codes[i]))
+        good = np.abs(told - local) <= within[i] + 1e-9 * np.abs(told)
+        for one in mine:
+            here, good = good[: len(one.points)], good[len(one.points) :]
+            for a in np.flatnonzero(fits[i].chosen[one.column]):
+                value = float(codes[i, one.column])
+                ranges[i, one.column, :, a] = (
+                    _around(one.points, value, here[:, a]) / space.unit[one.column]
+                )
+        start = end
     return ranges, within
+
+
+@dataclass(frozen=True, eq=False)
+class _Move:
+    """A column of an explained row, moved to some points."""
+
+    row: int
+    column: int
+    points: FloatArray
+
+    def moved(self, row: FloatArray) -> FloatArray:
+        """The row, with this column at each of the points."""
+        table = np.tile(row, (len(self.points), 1))
+        table[:, self.column] = self.points
+        return table
 
 
 def _points(known: Distributions, j: int, value: float) -> FloatArray:
     """Values of a feature from its least to its greatest, evenly in its distribution, and the row's own."""
-    return np.unique(np.append(known.margins[j].quantile(np.linspace(0.0, 1.0, _POINTS)), value))
-
-
-def _moved(row: FloatArray, j: int, points: FloatArray) -> FloatArray:
-    """The row, with one feature at each of the points."""
-    table = np.tile(row, (len(points), 1))
-    table[:, j] = points
-    return table
+    even = known.margins[j].quantile(np.linspace(0.0, 1.0, _POINTS))
+    return np.unique(np.append(even, value))
 
 
 def _around(points: FloatArray, value: float, good: BoolArray) -> FloatArray:

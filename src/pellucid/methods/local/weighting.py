@@ -17,11 +17,13 @@ from typing import Any, Literal
 import numpy as np
 
 from pellucid.arrays import FloatArray
+from pellucid.errors import InputError
 
 Distance = Literal["euclidean", "gower", "cosine"]
 DISTANCES = ("euclidean", "gower", "cosine")
 Kernel = Callable[[FloatArray, float], FloatArray]
 _TEXTBOOK = 0.75
+_SMALL = 1e-100  # weights whose squares may be no numbers
 
 
 def distances(apart: FloatArray, distance: Distance, *, place: FloatArray, span: FloatArray) -> FloatArray:
@@ -48,17 +50,28 @@ def exponential(distance: FloatArray, width: Any) -> FloatArray:
 def kernels(kernel: Kernel, distance: FloatArray, widths: FloatArray) -> FloatArray:
     """The weights ``(widths, samples)``."""
     if kernel is exponential:
-        return exponential(distance, widths[:, None])
-    return np.stack([np.asarray(kernel(distance, float(width)), dtype=np.float64) for width in widths])
+        powers = np.multiply.outer(-1.0 / np.square(widths), np.square(distance))
+        return np.asarray(np.exp(powers, out=powers))
+    return np.stack([_weights(kernel, distance, float(width)) for width in widths])
+
+
+def _weights(kernel: Kernel, distance: FloatArray, width: float) -> FloatArray:
+    """What a kernel of the caller's own gives; what is below zero counts nothing."""
+    found = np.asarray(kernel(distance, width), dtype=np.float64)
+    if found.shape != distance.shape or not np.isfinite(found).all():
+        raise InputError(
+            f"kernel= gave the shape {found.shape} for {len(distance)} distances, or weights that are not finite; return one finite weight for each distance."
+        )
+    return np.maximum(found, 0.0)
 
 
 def effective(weights: FloatArray) -> FloatArray:
     """How many samples lines of weights ``(widths, samples)`` stand for, also where all of them are very small."""
     largest = weights.max(axis=1, initial=0.0)
-    scaled = weights / np.where(largest > 0, largest, 1.0)[:, None]
-    return np.asarray(
-        np.square(scaled.sum(axis=1)) / np.maximum(np.einsum("wi,wi->w", scaled, scaled), 1e-300)
-    )
+    if (largest < _SMALL).any():
+        weights = weights / np.where(largest > 0, largest, 1.0)[:, None]
+    squares = np.einsum("wi,wi->w", weights, weights)
+    return np.asarray(np.square(weights.sum(axis=1)) / np.maximum(squares, 1e-300))
 
 
 def default_width(distance: FloatArray, columns: int, kind: Distance) -> float:

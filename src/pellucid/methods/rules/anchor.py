@@ -28,8 +28,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from pellucid.data import Data
 from pellucid.diagnostics.anchor_checks import Checked, anchor_caveats
 from pellucid.diagnostics.general import general_caveats
@@ -38,6 +36,7 @@ from pellucid.explanations.rule import Rule, Rules
 from pellucid.methods.rules.bins import check_bins
 from pellucid.methods.rules.certify import Goal
 from pellucid.methods.rules.coverage import TableSpace, first_cells
+from pellucid.methods.rules.options import check_goal, within_words
 from pellucid.methods.rules.other_bins import at_other_bins
 from pellucid.methods.rules.perturbation import Conditional, FromData, OwnRows, Perturbation
 from pellucid.methods.rules.place import Place, find_place
@@ -71,7 +70,9 @@ def anchor(
 ) -> Rule | Rules:
     """The rule that fixes the prediction of a row; for several rows, one each."""
     goal = Goal(precision, delta, epsilon, beams, batch, max_conditions, suboptimal, empty_evaluations)
-    _check(goal, budget, perturb)
+    check_goal(goal, budget)
+    if not callable(perturb) and perturb not in PERTURB:
+        raise InputError(f"perturb={perturb!r} is not known{nearest(str(perturb), PERTURB)}")
     wanted = check_bins(bins, data)
     place = find_place(predictor, data, data.rows(rows), perturb, within, goal, budget, run)
     spaces = _spaces(data, place, wanted, refine=isinstance(bins, str) and perturb in ("data", "balanced"))
@@ -81,7 +82,7 @@ def anchor(
         "method": "anchor", "precision": float(precision), "delta": float(delta), "epsilon": float(epsilon), "beams": beams,
         "batch": batch, "bins": _bins_words(bins), "perturb": perturb if isinstance(perturb, str) else "function",
         "max_conditions": max_conditions, "budget": budget, "empty_evaluations": empty_evaluations,
-        "suboptimal": suboptimal, "within": _within_words(within), "random_state": run.seed,
+        "suboptimal": suboptimal, "within": within_words(within), "random_state": run.seed,
     }  # fmt: skip
     rules = [
         as_rule(predictor, data, place, space, search, asks, run)
@@ -133,37 +134,3 @@ def _bins_words(bins: Any) -> Any:
     if isinstance(bins, Mapping):
         return {str(name): given if isinstance(given, int) else [*given] for name, given in bins.items()}
     return bins
-
-
-def _within_words(within: Any) -> Any:
-    return [float(end) for end in within] if isinstance(within, tuple | list) else within
-
-
-# -- checks of the options ---------------------------------------------------------------------------
-
-
-def _check(goal: Goal, budget: int | None, perturb: Any) -> None:
-    for name, value in (("delta", goal.delta), ("epsilon", goal.epsilon)):
-        if not _number(value) or not 0 < value < 1:
-            raise InputError(
-                f"{name}={value!r} is no probability; give a number between 0 and 1, such as 0.05."
-            )
-    if not _number(goal.tau) or not 0 < goal.tau <= 1:
-        raise InputError(
-            f"precision={goal.tau!r} is no precision; give a number above 0, at most 1, such as 0.95."
-        )
-    wholes = {"beams": goal.beams, "batch": goal.batch, "empty_evaluations": goal.empty}
-    wholes |= {
-        name: value
-        for name, value in (("max_conditions", goal.most), ("budget", budget))
-        if value is not None
-    }
-    for name, value in wholes.items():
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-            raise InputError(f"{name}={value!r}: give a whole number, at least 1.")
-    if not callable(perturb) and perturb not in PERTURB:
-        raise InputError(f"perturb={perturb!r} is not known{nearest(str(perturb), PERTURB)}")
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)

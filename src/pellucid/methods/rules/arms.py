@@ -80,7 +80,7 @@ class Arms:
         if len(which):
             none = np.zeros(len(which), dtype=np.intp)
             found = yield Wants(self.episode, self.bits[which], none, none, whole=True)
-            self.exact[which] = [float(shares[same].sum()) for same in found]
+            self.exact[which] = [float(shares[same].sum() / shares.sum()) for same in found]
             self.ended[which] = True
 
     def _make_room(self, size: int) -> None:

@@ -22,8 +22,7 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.methods.rules.arms import Arms, Asking
-from pellucid.methods.rules.bounds import exploration, upper
-from pellucid.methods.rules.certify import interval
+from pellucid.methods.rules.bounds import exploration, lower, upper
 
 
 def best_arms(
@@ -65,9 +64,10 @@ def _split(arms: Arms, allowed: IntArray, m: int) -> tuple[IntArray, IntArray]:
 
 def gaps(arms: Arms, inside: IntArray, outside: IntArray, level: float) -> FloatArray:
     """By how much an arm outside (columns) may be better than one inside (rows)."""
-    low, _ = interval(arms, inside, level)
-    _, high = interval(arms, outside, level)
     known = (arms.n > 0) | ~np.isnan(arms.exact)
+    exact, mean, each = ~np.isnan(arms.exact), arms.mean, level / np.maximum(arms.n, 1)
+    low = np.where(exact[inside], mean[inside], lower(mean[inside], each[inside]))
+    high = np.where(exact[outside], mean[outside], upper(mean[outside], each[outside]))
     gap = np.where(known[outside], high, 1.0) - np.where(known[inside], low, 0.0)[:, None]
     return np.minimum(gap, _paired(arms, inside, outside, level)) if arms.paired else gap
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
 from pellucid.data import Data
+from pellucid.data.frame import is_missing
 from pellucid.data.grid import given_codes, weighted_quantiles
 from pellucid.data.schema import Feature
 from pellucid.errors import InputError
@@ -23,6 +24,7 @@ from pellucid.explanations.rule import Condition
 from pellucid.explanations.words import number, value_name
 
 AUTO = 4
+_ROUNDED = 0.02  # of an interval, or of a feature's range: as much may an edge be rounded in words
 
 
 @dataclass(frozen=True)
@@ -58,24 +60,34 @@ def check_bins(bins: Any, data: Data) -> Mapping[int, Any]:
             data.schema.index(name): _of_feature(data, data.schema.index(name), given)
             for name, given in bins.items()
         }
-    return dict.fromkeys(range(len(data.schema.features)), _count(bins, "bins"))
+    if isinstance(bins, Iterable):
+        raise InputError(
+            f"bins={bins!r} are edges, but not whose; give 'auto', a number of bins or {{name: edges}}."
+        )
+    return dict.fromkeys(range(len(data.schema.features)), _count(bins, "bins", "'auto' or {name: edges}"))
 
 
 def _of_feature(data: Data, j: int, given: Any) -> Any:
     feature = data.schema.features[j]
     if isinstance(given, str) or not isinstance(given, Iterable):
-        return _count(given, f"bins for {feature.name!r}")
+        return _count(given, f"bins for {feature.name!r}", "a list of edges")
     if feature.nominal:
         raise InputError(f"feature {feature.name!r} has levels, not numbers; leave it out of bins=.")
-    given = list(given)
+    given = [edge for edge in given if not _infinite(edge)]  # the outer intervals reach to infinity anyway
     if not given:
         raise InputError(f"bins for {feature.name!r} has no edges; give at least one, or leave it out.")
+    if any(is_missing(edge) for edge in given):
+        raise InputError(f"bins for {feature.name!r} has a missing edge; give numbers or dates only.")
     return np.unique(given_codes(feature, given))
 
 
-def _count(given: Any, name: str) -> int:
+def _infinite(edge: Any) -> bool:
+    return isinstance(edge, float | np.floating) and bool(np.isinf(edge))
+
+
+def _count(given: Any, name: str, otherwise: str) -> int:
     if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1:
-        raise InputError(f"{name}={given!r}: give a whole number of bins, at least 1, or a list of edges.")
+        raise InputError(f"{name}={given!r}: give a whole number of bins, at least 1, or {otherwise}.")
     return int(given)
 
 
@@ -94,9 +106,17 @@ def first_cell(data: Data, j: int, code: float, wanted: Any = None) -> Cell:
         return only(code)
     if feature.distinct <= bins and (codes == code).any():
         return only(code)
-    levels = np.arange(1, bins) / bins
-    inner = np.unique(weighted_quantiles(codes, levels, data.weights)) if bins > 1 else np.empty(0)
-    return _between(inner[inner < feature.high], code)
+    return _between(_quantile_edges(codes, data.weights, bins), code)
+
+
+def _quantile_edges(codes: FloatArray, weights: FloatArray, bins: int) -> FloatArray:
+    """Edges between the bins; where most rows have the greatest value, the edge lies below it and not beyond all rows."""
+    known = codes[(weights > 0) & ~np.isnan(codes)]
+    below = known[known < known.max(initial=-np.inf)]
+    if bins < 2 or not len(below):
+        return np.empty(0)
+    edges = weighted_quantiles(codes, np.arange(1, bins) / bins, weights)
+    return np.unique(np.minimum(edges, below.max()))
 
 
 def _between(edges: FloatArray, code: float) -> Cell:
@@ -123,6 +143,18 @@ def finer_cell(data: Data, j: int, code: float, cell: Cell) -> Cell | None:
     return Cell(cell.low, cut) if code <= cut else Cell(cut, cell.high)
 
 
+def opened_cells(data: Data, j: int, cell: Cell) -> list[Cell]:
+    """An interval without its lower and without its upper end; none where it has no ends, or is no interval."""
+    if cell.missing or data.schema.features[j].nominal:
+        return []
+    low = cell.low
+    if cell == only(cell.high):  # from the value below on, so that the edge is one that can be read
+        codes = data.codes(j)
+        low = float(codes[codes < cell.high].max(initial=-np.inf))
+    ends = [(-np.inf, cell.high), (low, np.inf)]
+    return [Cell(*pair) for pair in ends if pair != (-np.inf, np.inf) and Cell(*pair) != cell]
+
+
 def wider_or_narrower(data: Data, j: int, code: float, wanted: Any, factor: float) -> Cell:
     """The cell with half or double as many bins, for the check of the bins."""
     if isinstance(wanted, np.ndarray):
@@ -146,14 +178,20 @@ def condition(feature: Feature, player: str, cell: Cell) -> Condition:
     """A cell as people read it."""
     if cell.missing:
         return Condition(feature.name, player, "missing", f"{feature.name} is missing")
+    wide = max(np.nan_to_num(feature.high - feature.low), 0.0)
     if cell.low == np.nextafter(cell.high, -np.inf):
         value = feature.decode(np.array([cell.high]))[0]
         level = float(cell.high) if feature.kind == "date" else value
         plain = level.item() if isinstance(level, np.generic) else level
-        words = _edge(feature, cell.high) if feature.kind in ("numeric", "date") else value_name(value)
+        words = (
+            _edge(feature, cell.high, _ROUNDED * (wide / 20 or 1e-3 * abs(cell.high)))
+            if feature.kind in ("numeric", "date")
+            else value_name(value)
+        )
         return Condition(feature.name, player, "level", f"{feature.name} = {words}", level=plain)
-    low = "" if np.isinf(cell.low) else _edge(feature, cell.low)
-    high = "" if np.isinf(cell.high) else _edge(feature, cell.high)
+    off = _ROUNDED * min(cell.high - cell.low, wide)
+    low = "" if np.isinf(cell.low) else _edge(feature, cell.low, off)
+    high = "" if np.isinf(cell.high) else _edge(feature, cell.high, off)
     if feature.kind == "integer" and cell.high == cell.low + 1:
         words = f"{feature.name} = {high}"
     elif low and high:
@@ -165,9 +203,12 @@ def condition(feature: Feature, player: str, cell: Cell) -> Condition:
     return Condition(feature.name, player, "interval", words, low=cell.low, high=cell.high)
 
 
-def _edge(feature: Feature, code: float) -> str:
+def _edge(feature: Feature, code: float, off: float) -> str:
+    """An edge in as many digits as it takes to be wrong by no more than ``off``, at least in those of other numbers."""
     if feature.kind == "date":
         return value_name(feature.decode(np.array([code]))[0])
     if code == round(code) and abs(code) < 1e15:
         return value_name(int(code))
-    return f"{code:.4g}" if 1e-3 <= abs(code) < 1e4 else number(code)
+    usual = f"{code:.4g}" if 1e-3 <= abs(code) < 1e4 else number(code)
+    longer = (f"{code:.{digits}g}" for digits in range(5, 18))  # seventeen digits are exact
+    return next(said for said in (usual, *longer) if abs(float(said.replace(",", "")) - code) <= off)

@@ -68,6 +68,10 @@ class Space(ABC):
             found.append((*rule[:place], *kept, *rule[place + 1 :]))
         return found
 
+    def opened(self, rule: Rule) -> list[tuple[int, int]]:  # noqa: ARG002  where predicates are no intervals
+        """Places in the rule at which a predicate may be exchanged for one that is open to one side, and that predicate."""
+        return []
+
     def _coarser(self, predicate: int) -> int | None:
         """Predicates of one owner are numbered from the coarsest to the finest."""
         own = [other for other in range(predicate) if self.owner[other] == self.owner[predicate]]

@@ -20,10 +20,10 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.methods.rules.arms import Arms, Asking
-from pellucid.methods.rules.bounds import lower, spent, upper
+from pellucid.methods.rules.bounds import both, spent
 from pellucid.methods.rules.candidates import Space
 
-_ROUNDING = 1e-12  # of a precision that is a sum of shares
+ROUNDING = 1e-12  # of a precision that is a sum of shares
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,7 @@ def certify(arms: Arms, goal: Goal, space: Space) -> Asking[Verdicts]:
         level = spent(arms.episode, len(arms), look, goal.delta)
         low[which], high[which] = interval(arms, which, level)
         share, reached = arms.mean[which], (arms.n[which] > 0) | ~np.isnan(arms.exact[which])
-        accepted[which] = (
-            reached & (share >= goal.tau - _ROUNDING) & (low[which] >= goal.tau - goal.epsilon)
-        )
+        accepted[which] = reached & (share >= goal.tau - ROUNDING) & (low[which] >= goal.tau - goal.epsilon)
         refused[which] = ~accepted[which] & (share < goal.tau) & (high[which] < goal.tau + goal.above)
         open_ &= ~(accepted | refused | arms.ended)
         open_ &= arms.coverage > arms.coverage[accepted].max(initial=-1.0)
@@ -88,5 +86,5 @@ def interval(arms: Arms, which: IntArray, level: float) -> tuple[FloatArray, Flo
     """Bounds of the precisions of some arms; an exact precision is its own bounds."""
     share, n = arms.mean[which], np.maximum(arms.n[which], 1)
     chance = np.isnan(arms.exact[which])
-    low, high = lower(share, level / n), upper(share, level / n)
+    low, high = both(share, level / n)
     return np.where(chance, low, share), np.where(chance, high, share)

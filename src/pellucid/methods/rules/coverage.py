@@ -14,8 +14,8 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
 from pellucid.data import Data
-from pellucid.methods.rules.bins import Cell, finer_cell, first_cell
-from pellucid.methods.rules.candidates import Space
+from pellucid.methods.rules.bins import Cell, finer_cell, first_cell, opened_cells
+from pellucid.methods.rules.candidates import Rule, Space
 
 Players = Mapping[str, tuple[int, ...]]
 
@@ -46,7 +46,7 @@ class TableSpace(Space):
         super().__init__([], [])
         self._data, self._row = data, codes
         self.row, self.names = row, tuple(players)
-        self._share = data.weights / data.weights.sum()
+        self._weights, self._total = data.weights, float(data.weights.sum())
         self._refine = refine
         self.single: Callable[[int], bool] = lambda q: False  # noqa: ARG005  until a perturbation knows better
         self.predicates: list[Predicate] = []
@@ -63,10 +63,7 @@ class TableSpace(Space):
         for predicate in version:
             if predicate.obeyed.all():
                 continue
-            if predicate not in self.predicates:
-                self.predicates.append(predicate)
-                self.owner.append(predicate.player)
-            places.append(self.predicates.index(predicate))
+            places.append(self._number(predicate))
         self.levels.append(places)
 
     def enumerable(self, bits: BoolArray) -> BoolArray:
@@ -95,14 +92,42 @@ class TableSpace(Space):
         cells = {j: predicate.cells[j] if half is None else half for j, half in halves.items()}
         return self._predicate(predicate.player, cells)
 
+    def opened(self, rule: Rule) -> list[tuple[int, int]]:
+        found: list[tuple[int, int]] = []
+        for place, q in enumerate(rule):
+            predicate = self.predicates[q]
+            for j, cell in predicate.cells.items():
+                for wide in opened_cells(self._data, j, cell):
+                    wider = self._predicate(predicate.player, {**predicate.cells, j: wide})
+                    if not wider.obeyed.all() and (wider.obeyed & ~predicate.obeyed).any():
+                        found.append((place, self._number(wider)))
+        return found
+
+    def _coarser(self, predicate: int) -> int | None:
+        """The last version before this one that every row obeys which obeys this one."""
+        obeyed, player = self.predicates[predicate].obeyed, self.owner[predicate]
+        for number in reversed(range(predicate)):
+            if self.owner[number] == player and not (obeyed & ~self.predicates[number].obeyed).any():
+                return number
+        return None
+
+    def _number(self, predicate: Predicate) -> int:
+        """The number of a predicate; one that is new gets the next."""
+        for number, known in enumerate(self.predicates):
+            if (known.player, known.cells) == (predicate.player, predicate.cells):
+                return number
+        self.predicates.append(predicate)
+        self.owner.append(predicate.player)
+        return len(self.predicates) - 1
+
     def coverage(self, bits: BoolArray) -> FloatArray:
         """Exact share of the data, by weight, that obeys each rule."""
-        return np.array([float(self._share[self.obeying(rule)].sum()) for rule in bits])
+        return np.array([float(self._weights[self.obeying(rule)].sum()) / self._total for rule in bits])
 
     def obeying(self, rule: BoolArray) -> BoolArray:
         """The rows of the data that obey a rule."""
         return all_obeyed(
-            [self.predicates[q].obeyed for q in np.flatnonzero(rule).tolist()], len(self._share)
+            [self.predicates[q].obeyed for q in np.flatnonzero(rule).tolist()], len(self._weights)
         )
 
 

@@ -13,7 +13,8 @@ a corpus of texts that have all its words; without a corpus, and for images, the
 parts, 1/2 to the power of their number. That is only a preference for short rules: segments of one image are
 nowhere in another, so there is nothing to cover.
 
-Estimator. That for tables (`search`): a beam search, with KL bounds for all that is accepted.
+Estimator. That for tables (`search`): a beam search, with KL bounds for all that is accepted. Of ten parts or fewer all choices
+are gone through where draws would be as many, and the precision is exact.
 
 When it misleads:
 1. what stands for absence decides what "usually" means (caveat "absence");
@@ -28,7 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -47,10 +48,12 @@ from pellucid.games.remembered import Remembered
 from pellucid.games.replaced import ReplacedImage, ReplacedText
 from pellucid.games.text import REMOVE
 from pellucid.methods.rules.certify import Goal
+from pellucid.methods.rules.gains import gains
+from pellucid.methods.rules.options import check_goal, within_words
 from pellucid.methods.rules.parts import CorpusSpace, PartDraws, PartSpace
 from pellucid.methods.rules.sameness import Sameness, sameness
 from pellucid.methods.rules.search import Candidate, Search
-from pellucid.models import Predictor
+from pellucid.methods.rules.unless_interrupted import unless_interrupted
 from pellucid.models.items import ItemModel, ItemPredictor
 from pellucid.runner import Run
 
@@ -80,19 +83,7 @@ class AnchorEffort:
     within: Any = None
 
     def __post_init__(self) -> None:
-        for name in ("precision", "delta", "epsilon"):
-            value = getattr(self, name)
-            if not _number(value) or not 0 < value <= 1 or (name != "precision" and value == 1):
-                raise InputError(
-                    f"{name}={value!r}: give a number between 0 and 1, such as 0.05 (precision 0.95)."
-                )
-        for name in ("beams", "batch", "max_conditions", "budget", "empty_evaluations"):
-            value = getattr(self, name)
-            optional = value is None and name in ("max_conditions", "budget")
-            if not optional and (
-                isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1
-            ):
-                raise InputError(f"{name}={value!r}: give a whole number, at least 1.")
+        check_goal(self.goal, self.budget)
         if self.perturb not in PERTURB:
             raise InputError(f"perturb={self.perturb!r} is not known{nearest(str(self.perturb), PERTURB)}")
 
@@ -106,14 +97,11 @@ class AnchorEffort:
 
     def settings(self, run: Run) -> dict[str, Any]:
         """Everything needed to repeat it."""
-        within = (
-            [float(end) for end in self.within] if isinstance(self.within, tuple | list) else self.within
-        )
         return {
             "method": "anchor", "precision": float(self.precision), "delta": float(self.delta), "epsilon": float(self.epsilon),
             "beams": self.beams, "batch": self.batch, "perturb": self.perturb, "max_conditions": self.max_conditions,
             "budget": self.budget, "empty_evaluations": self.empty_evaluations, "suboptimal": self.suboptimal,
-            "within": within, "random_state": run.seed,
+            "within": within_words(self.within), "random_state": run.seed,
         }  # fmt: skip
 
 
@@ -155,13 +143,15 @@ def text_anchor(
         covers="perturbations" if corpus is None else "corpus", rows=0 if corpus is None else len(corpus),
         settings={**effort.settings(run), "unit": unit, "words": words, "mask": mask}, cost=run.cost(),
     )  # fmt: skip
-    other = None
-    if run.checks and effort.perturb == "absent" and found.best.rule:
+
+    def other() -> tuple[str, float] | None:
         instead = _OTHER_MASK if mask == REMOVE else REMOVE
-        with run.checking():
-            game = ReplacedText(games.model, text, spans, instead, others, run, batch)
-        other = f"mask={instead!r}", found.precision_in(game, draws, games, run)
-    return _checked(rule, games.game, other, run)
+        if effort.perturb != "absent" or not found.best.rule:
+            return None
+        game = ReplacedText(games.model, text, spans, instead, others, run, batch)
+        return f"mask={instead!r}", found.precision_in(game, draws, games)
+
+    return _checked(rule, games.game, unless_interrupted(run, other, None), run)
 
 
 def image_anchor(
@@ -197,17 +187,19 @@ def image_anchor(
             "segments": games.game.players, "absent": absent if isinstance(absent, str) else absent_name(absent, image),
         }, cost=run.cost(),
     )  # fmt: skip
-    other = None
-    if run.checks and effort.perturb == "absent" and found.best.rule:
+
+    def other() -> tuple[str, float] | None:
+        if effort.perturb != "absent" or not found.best.rule:
+            return None
         seen: dict[str, float] = {}
         for name, colour in plain_colours(image, absent).items():
-            with run.checking():
-                painted = absent_image(image, labels, colour)
-                game = _image_game(games.model, image, labels, painted, (), run, batch)
-            seen[f"absent={name}"] = found.precision_in(game, draws, games, run)
+            painted = absent_image(image, labels, colour)
+            game = _image_game(games.model, image, labels, painted, (), run, batch)
+            seen[f"absent={name}"] = found.precision_in(game, draws, games)
         worst = min(seen, key=lambda name: seen[name])
-        other = worst, seen[worst]
-    return _checked(rule, games.game, other, run)
+        return worst, seen[worst]
+
+    return _checked(rule, games.game, unless_interrupted(run, other, None), run)
 
 
 def _image_game(
@@ -259,8 +251,7 @@ class _Games:
         classes = self.game.predictor.classes if self.by_class else None
         asked = _Numbers(classes, "classification" if self.by_class else "regression")
         own = self.numbers(self.game.ends()[1])
-        # `sameness` asks a predictor for these three things only.
-        return sameness(cast("Predictor", asked), self.within, own, spread)
+        return sameness(asked, self.within, own, spread)
 
     def same(self, same: Sameness, answers: FloatArray) -> BoolArray:
         """Which answers are those of the whole."""
@@ -288,7 +279,7 @@ class _Found:
         kept = tuple(int(self.space.parts[q]) for q in best.rule)
         running = np.array([step.precision for step in trace])
         running[-1] = best.precision
-        values, se = _gains(len(names), kept, trace, running)
+        values, se = gains(len(names), kept, trace, running)
         known = best.n or best.exact is not None
         return {
             "conditions": tuple(Condition(names[part], names[part], "level", words[part], level=1.0) for part in kept),
@@ -302,13 +293,11 @@ class _Found:
             "output_names": predictor.output_names, "scale": "precision",
         }  # fmt: skip
 
-    def precision_in(self, game: MaskedGame, draws: PartDraws, games: _Games, run: Run) -> float:
+    def precision_in(self, game: MaskedGame, draws: PartDraws, games: _Games) -> float:
         """The precision of the rule where something else stands for absence."""
         rule = np.isin(np.arange(len(self.space.parts)), self.best.rule)
         rows = draws.rows(_CHECK, rule, 0, _CHECK_DRAWS)
-        with run.checking():
-            answers = Remembered(game).worth(rows)
-        return float(games.same(self.same, answers).mean())
+        return float(games.same(self.same, Remembered(game).worth(rows)).mean())
 
 
 def _searched(games: _Games, space: PartSpace, draws: PartDraws, effort: AnchorEffort, run: Run) -> _Found:
@@ -328,6 +317,10 @@ def _searched(games: _Games, space: PartSpace, draws: PartDraws, effort: AnchorE
         while True:
             rows, ends = draws.of(wants)
             if effort.budget is not None and run.cost().model_rows + games.known.new(rows) > effort.budget:
+                if search.best is None:
+                    raise InputError(
+                        f"budget={effort.budget}; that is less than it takes to look at the empty rule: give more, or None."
+                    )
                 _stop(search, "budget")
                 break
             found = games.same(same, games.known.worth(rows))
@@ -346,25 +339,6 @@ def _stop(search: Search, why: str) -> None:
     search.stopped = why
     if search.best is None or not search.best.anchor:
         search.why = why
-
-
-def _gains(
-    players: int, kept: tuple[int, ...], trace: list[Candidate], running: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """What each part adds to the precision when it joins, and its standard error."""
-    values, se = np.zeros(players), np.zeros(players)
-    before, error = running[0], _error(trace[0])
-    for part, precision, step in zip(kept, running[1:].tolist(), trace[1:], strict=True):
-        if np.isfinite(precision):  # unknown where a search was stopped: the next known step has it all
-            values[part], se[part] = precision - before, np.hypot(_error(step), error)
-            before, error = precision, _error(step)
-    return values, se
-
-
-def _error(step: Candidate) -> float:
-    """The standard error of a share, of which both sides have been seen once more (never 0)."""
-    share = (step.hits + 1) / (step.n + 2)
-    return float(np.sqrt(share * (1 - share) / max(step.n, 1)))
 
 
 def _checked(rule: R, game: MaskedGame, other: tuple[str, float] | None, run: Run) -> R:
@@ -398,7 +372,3 @@ def _refuse(parts: int, larger: str) -> None:
         raise InputError(
             f"there are {parts:,} parts, more than the {MOST_PARTS:,} among which an anchor can be searched for; use fewer, larger parts ({larger})."
         )
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from pellucid.data import Data
 from pellucid.methods.rules.arms import Wants
-from pellucid.methods.rules.bins import wider_or_narrower
+from pellucid.methods.rules.bins import Cell, first_cell, wider_or_narrower
 from pellucid.methods.rules.coverage import Predicate, TableSpace
 from pellucid.methods.rules.perturbation import FromData
 from pellucid.methods.rules.place import Place
 from pellucid.methods.rules.search import Search
 from pellucid.methods.rules.together import Answers
+from pellucid.methods.rules.unless_interrupted import unless_interrupted
 from pellucid.models import Predictor
 from pellucid.runner import Run
 
@@ -29,20 +31,32 @@ def at_other_bins(
 ) -> list[tuple[float, float]]:  # fmt: skip
     """For every row the precisions of its rule with half and with double the bins; NaN where there is nothing to cut."""
     found = [_UNKNOWN] * len(spaces)
-    if perturb not in ("data", "balanced") or run.interrupted:
+    if perturb not in ("data", "balanced"):
         return found
-    with run.checking():
-        answers = Answers(predictor, data, place.same, run, None)
-        for i, (space, search) in enumerate(zip(spaces, searches, strict=True)):
-            rule = () if search.best is None or search.level > 0 else search.best.rule
-            predicates = [space.predicates[q] for q in rule]
-            if any(_cut(data, predicate) for predicate in predicates):
-                half, double = (
-                    _precision(data, place, space, predicates, wanted, factor, answers, run)
-                    for factor in (0.5, 2.0)
-                )
-                found[i] = (half, double)
+    answers = Answers(predictor, data, place.same, run, None)
+    for i, (space, search) in enumerate(zip(spaces, searches, strict=True)):
+        rule = () if search.best is None or search.level > 0 else search.best.rule
+        predicates = [space.predicates[q] for q in rule]
+        if any(_cut(data, predicate) for predicate in predicates):
+            measure = partial(_half_and_double, data, place, space, predicates, wanted, answers, run)
+            found[i] = unless_interrupted(run, measure, _UNKNOWN)
     return found
+
+
+def _half_and_double(
+    data: Data, place: Place, space: TableSpace, predicates: Sequence[Predicate], wanted: Mapping[int, Any],
+    answers: Answers, run: Run,
+) -> tuple[float, float]:  # fmt: skip
+    at = partial(_precision, data, place, space, predicates, wanted, answers, run)
+    return at(0.5), at(2.0)
+
+
+def _recut(data: Data, j: int, code: float, wanted: Any, cell: Cell, factor: float) -> Cell:
+    """A cell with so many times the bins; a side that was opened after the bins were cut stays open."""
+    usual, other = first_cell(data, j, code, wanted), wider_or_narrower(data, j, code, wanted, factor)
+    low = cell.low if np.isinf(cell.low) and not np.isinf(usual.low) else other.low
+    high = cell.high if np.isinf(cell.high) and not np.isinf(usual.high) else other.high
+    return Cell(low, high)
 
 
 def _cut(data: Data, predicate: Predicate) -> bool:
@@ -54,13 +68,13 @@ def _cut(data: Data, predicate: Predicate) -> bool:
 
 def _precision(
     data: Data, place: Place, space: TableSpace, predicates: Sequence[Predicate], wanted: Mapping[int, Any],
-    factor: float, answers: Answers, run: Run,
+    answers: Answers, run: Run, factor: float,
 ) -> float:  # fmt: skip
     """The precision of the rule with so many times the bins, from a fixed number of draws; NaN if they are the same."""
     row = place.sources.codes[place.sources.n + space.row]
     cells = {
         predicate.player: {
-            j: cell if cell.missing else wider_or_narrower(data, j, float(row[j]), wanted.get(j), factor)
+            j: cell if cell.missing else _recut(data, j, float(row[j]), wanted.get(j), cell, factor)
             for j, cell in predicate.cells.items()
         }
         for predicate in predicates

@@ -1,7 +1,8 @@
 """The predicates of a text or an image, "this part is there", and the things that obey them.
 
 A draw keeps each part with probability 1/2, and all parts of the rule. Draw number k of an episode is the same for all rules, so
-rules can be compared draw by draw.
+rules can be compared draw by draw. Where there are few parts, and nothing else stands in for absent ones, everything that can
+be drawn may be gone through instead, and precisions are exact.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pellucid.runner import Run
 KEEP = 0.5
 _KEY = 73
 _AT_ONCE = 128
+_COUNTED = 10  # parts, of which all 1,024 choices may be gone through
 
 
 class PartSpace(Space):
@@ -27,6 +29,9 @@ class PartSpace(Space):
     def __init__(self, parts: IntArray) -> None:
         self.parts = parts
         super().__init__(list(range(len(parts))), [list(range(len(parts)))])
+
+    def enumerable(self, bits: BoolArray) -> BoolArray:
+        return np.full(len(bits), len(self.shares) > 0)
 
     def coverage(self, bits: BoolArray) -> FloatArray:
         return np.asarray(KEEP ** bits.sum(axis=1))
@@ -65,21 +70,37 @@ class PartDraws:
             alike,
         )
         self._made: dict[tuple[int, int], IntArray] = {}
+        if not others and len(space.parts) <= _COUNTED:
+            space.shares = np.full(2 ** len(space.parts), KEEP ** len(space.parts))
 
     def of(self, wants: Wants) -> tuple[IntArray, IntArray]:
         """The draws for all rules, one after the other, and where each rule's end."""
-        made = [
-            self.rows(wants.episode, rule, int(start), int(stop))
-            for rule, start, stop in zip(wants.bits, wants.start, wants.stop, strict=True)
-        ]
+        if wants.whole:
+            made = [self._with(self._every(), rule) for rule in wants.bits]
+        else:
+            made = [
+                self.rows(wants.episode, rule, int(start), int(stop))
+                for rule, start, stop in zip(wants.bits, wants.start, wants.stop, strict=True)
+            ]
         return np.concatenate(made), np.cumsum([len(rows) for rows in made])[:-1]
 
     def rows(self, episode: int, rule: BoolArray, start: int, stop: int) -> IntArray:
         """Draws ``start`` to ``stop`` of an episode, with the parts of a rule there."""
         first, last = start // _AT_ONCE, -(-stop // _AT_ONCE)
         plain = np.concatenate([self._block(episode, block) for block in range(first, last)])
-        rows = plain[start - first * _AT_ONCE : stop - first * _AT_ONCE].copy()
+        return self._with(plain[start - first * _AT_ONCE : stop - first * _AT_ONCE], rule)
+
+    def _with(self, rows: IntArray, rule: BoolArray) -> IntArray:
+        """The same with the parts of a rule there."""
+        rows = rows.copy()
         rows[:, self._space.parts[rule]] = 1
+        return rows
+
+    def _every(self) -> IntArray:
+        """Each choice of parts once."""
+        parts = self._space.parts
+        rows = np.ones((2 ** len(parts), self._players), dtype=np.intp)
+        rows[:, parts] = np.arange(len(rows))[:, None] >> np.arange(len(parts)) & 1
         return rows
 
     def _block(self, episode: int, block: int) -> IntArray:

@@ -270,9 +270,11 @@ class OwnRows(Perturbation):
         predicates = [self._space.predicates[q] for q in np.flatnonzero(bits).tolist()]
         cells = {j: cell for predicate in predicates for j, cell in predicate.cells.items()}
         generator = self._run.generator(_KEY, self._space.row, self._calls)
-        table = self._sources.data.like(
-            self._function(dict(self._cells), tuple(names[j] for j in cells), n, generator), None
-        )
+        made = self._function(dict(self._cells), tuple(names[j] for j in cells), n, generator)
+        try:
+            table = self._sources.data.like(made, None)
+        except InputError as error:
+            raise InputError(f"perturb= has to return a table with the columns of X: {error}") from None
         if len(table) != n:
             raise InputError(
                 f"perturb= returned {len(table)} rows instead of {n}; return as many as it is asked for."

@@ -4,15 +4,28 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
 from pellucid.errors import InputError
-from pellucid.models import Predictor
 
 HALF_WIDTH = 0.5  # standard deviations of the predictions on the data, unless told
+
+
+class Predicting(Protocol):
+    """What has to be known of a model to compare its predictions: a `Predictor`, or anything else that says this much."""
+
+    @property
+    def classes(self) -> tuple[Any, ...] | None: ...
+
+    @property
+    def task(self) -> str: ...
+
+    def restrict(self, full: FloatArray) -> FloatArray:
+        """The columns of a full prediction that are explained."""
+        ...
 
 
 class Sameness(ABC):
@@ -38,7 +51,7 @@ class Sameness(ABC):
 class SameClass(Sameness):
     """The most probable class."""
 
-    def __init__(self, predictor: Predictor, explained: FloatArray) -> None:
+    def __init__(self, predictor: Predicting, explained: FloatArray) -> None:
         self._labels = predictor.classes or ()
         self._explained = self.answers(explained)
 
@@ -59,7 +72,7 @@ class SameClass(Sameness):
 class InInterval(Sameness):
     """Every explained output in an interval, ``limits`` (rows, outputs, 2)."""
 
-    def __init__(self, predictor: Predictor, explained: FloatArray, limits: FloatArray) -> None:
+    def __init__(self, predictor: Predicting, explained: FloatArray, limits: FloatArray) -> None:
         self._predictor, self._limits = predictor, limits
         self._explained = self.answers(explained)
 
@@ -79,7 +92,7 @@ class InInterval(Sameness):
 
 
 def sameness(
-    predictor: Predictor, within: Any, explained: FloatArray, spread: Callable[[], FloatArray]
+    predictor: Predicting, within: Any, explained: FloatArray, spread: Callable[[], FloatArray]
 ) -> Sameness:
     """By class for a classifier, unless an interval is given; ``spread`` gives the standard deviation of each output."""
     if within is None and predictor.task == "classification" and predictor.classes is not None:

@@ -8,7 +8,7 @@ Estimator. Round by round, every rule of the beam is extended by every predicate
 the best anchor so far are dropped. The others are judged; the anchor that covers most is kept; and of
 those that are no anchors the ``beams`` with the greatest precision (`best_arms`, KL-LUCB) are extended in the next
 round. The search ends when no candidate is left. In the end each predicate of the anchor is tried in its coarser version,
-or without it, as long as an anchor remains.
+or without it, and then open to one side (``x > 14`` for ``14 < x <= 21``), as long as an anchor remains.
 
 Beyond the reference: all candidates are judged, not only the most precise ones, so a rule that covers much and is just
 precise enough is not lost; draws are shared by the rules of a round; and before all that the longest rule
@@ -29,7 +29,7 @@ from pellucid.arrays import FloatArray, IntArray
 from pellucid.methods.rules.arms import Arms, Asking
 from pellucid.methods.rules.bandit import best_arms
 from pellucid.methods.rules.candidates import Rule, Space
-from pellucid.methods.rules.certify import Goal, Verdicts, certify, interval
+from pellucid.methods.rules.certify import ROUNDING, Goal, Verdicts, certify, interval
 
 TRACED = 64  # draws that give the precision of a part of the final rule
 MEASURED = 512  # draws that give the precision of a rule which is no anchor
@@ -85,6 +85,8 @@ class Search:
                 self.best = full
             if self._found():
                 yield from self._widen()
+                while (yield from self._open()):  # a rule that reaches farther may need fewer conditions
+                    yield from self._widen()
         self.why = "" if self._found() else self.why or "search"
         yield from self._measure()
         yield from self._trace()
@@ -102,26 +104,25 @@ class Search:
     def _start(self) -> Asking[None]:
         """The empty rule: is the prediction that common, and how common is it?"""
         if self._base is not None:
-            anchor = self._base >= self._goal.tau
+            anchor = self._base >= self._goal.tau - ROUNDING
             self.best = Candidate((), 1.0, 0, 0, self._base, self._base, anchor=anchor, exact=self._base)
             self.known[frozenset()] = self.best
             return
         arms, judged = yield from self._verdicts([()])
         self._keep(arms, [()], judged)
         self._note(arms, 0, (), judged)
-        yield from arms.draw(np.zeros(1, dtype=np.intp), np.array([self._goal.empty]))
+        yield from self._draw(arms, self._goal.empty)
         self._note(arms, 0, (), judged)
 
     def _reachable(self) -> Asking[Candidate | None]:
         """Choose the coarsest version in which the longest rule is an anchor; that rule, if it may be used."""
         while True:
             longest = tuple(self._space.levels[self.level])
-            if not longest:
-                return None
-            _, judged = yield from self._verdicts([longest])
-            if judged.accepted[0]:
-                allowed = self._goal.most is None or len(longest) <= self._goal.most
-                return self._known(longest) if allowed else None
+            if longest:  # else every row obeys every predicate of this version
+                _, judged = yield from self._verdicts([longest])
+                if judged.accepted[0]:
+                    allowed = self._goal.most is None or len(longest) <= self._goal.most
+                    return self._known(longest) if allowed else None
             if not self._space.finer():
                 self.why = "unreachable"
                 return None
@@ -180,17 +181,38 @@ class Search:
             arm = _first(accepted, -arms.coverage[accepted], -judged.low[accepted])
             self.best = self._candidate(arms, arm, rules[arm], judged)
 
+    def _open(self) -> Asking[bool]:
+        """Intervals open to one side, as long as the rule is an anchor; whether any is."""
+        best = start = self.best.rule if self.best is not None else ()
+        moves = self._space.opened(best)
+        while moves := [move for move in moves if frozenset(_exchanged(best, *move)) not in self._refused]:
+            rules = [_exchanged(best, *move) for move in moves]
+            arms, judged = yield from self._verdicts(rules)
+            accepted = np.flatnonzero(judged.accepted)
+            if not len(accepted):
+                break
+            arm = _first(accepted, -arms.coverage[accepted], -judged.low[accepted])
+            self.best, best = self._candidate(arms, arm, rules[arm], judged), rules[arm]
+            others = [k for k, move in enumerate(moves) if move[0] != moves[arm][0]]
+            moves = [
+                moves[k] for k in others if not judged.refused[k]
+            ]  # what is refused here is so in a wider rule
+        return best != start
+
     def _measure(self) -> Asking[None]:
         """Draw afresh for a best rule that is no anchor: it was chosen for its luck, too."""
         if self.best is None or self.best.anchor or self.best.exact is not None:
             return
         arms = self._arms([self.best.rule])
-        if len(self._space.shares) <= MEASURED and self._space.enumerable(arms.bits)[0]:
-            yield from arms.enumerate(np.zeros(1, dtype=np.intp), self._space.shares)
-        yield from arms.draw(np.zeros(1, dtype=np.intp), np.array([MEASURED]))
-        low, high = interval(arms, np.zeros(1, dtype=np.intp), np.log(2 / self._goal.delta))
+        yield from self._draw(arms, MEASURED)
         measured = self._candidate(arms, 0, self.best.rule, None)
-        self.best = replace(measured, low=float(low[0]), high=float(high[0]))
+        low, high = self.best.low, self.best.high
+        if (
+            measured.exact is not None or not arms.ended[0]
+        ):  # else they are all there are: those it was chosen by
+            ends = interval(arms, np.zeros(1, dtype=np.intp), np.log(2 / self._goal.delta))
+            low, high = float(ends[0][0]), float(ends[1][0])
+        self.best = replace(measured, low=low, high=high)
 
     def _trace(self) -> Asking[None]:
         """Draw for the parts of the best rule about which little is known, so that it can be shown step by step."""
@@ -201,7 +223,7 @@ class Search:
         if not parts:
             return
         arms = self._arms(parts)
-        yield from arms.draw(np.arange(len(arms)), np.full(len(arms), TRACED))
+        yield from self._draw(arms, TRACED)
         for arm, part in enumerate(parts):
             self._note(arms, arm, part, None)
 
@@ -219,6 +241,12 @@ class Search:
         self._episode += 1
         bits = self._space.bits(rules)
         return Arms(bits, self._space.coverage(bits), self._episode, paired=self._space.paired)
+
+    def _draw(self, arms: Arms, n: int) -> Asking[None]:
+        """``n`` draws for each rule; where all that can be drawn is no more than that, all of it instead."""
+        if len(self._space.shares) <= n:
+            yield from arms.enumerate(np.flatnonzero(self._space.enumerable(arms.bits)), self._space.shares)
+        yield from arms.draw(np.arange(len(arms)), np.full(len(arms), n))
 
     def _verdicts(self, rules: list[Rule]) -> Asking[tuple[Arms, Verdicts]]:
         arms = self._arms(rules)
@@ -256,6 +284,10 @@ class Search:
     def _known(self, rule: Rule) -> Candidate:
         known = self.known.get(frozenset(rule))
         return Candidate(rule, self._covers(rule), 0, 0) if known is None else replace(known, rule=rule)
+
+
+def _exchanged(rule: Rule, place: int, predicate: int) -> Rule:
+    return (*rule[:place], predicate, *rule[place + 1 :])
 
 
 def _first(which: IntArray, *keys: FloatArray) -> int:
