@@ -198,7 +198,8 @@ def _boxes(pairs: list[Pair], x: dict[str, Any], y: dict[str, Any]) -> list[alt.
     boxes = alt.Chart(data(rows)).mark_rect(
         fill=theme.CATEGORIES[2], fillOpacity=0.15, stroke=theme.INK, strokeWidth=2.4, opacity=1
     )
-    below, above = [], []
+    below: list[Row] = []
+    above: list[Row] = []
     for row, pair in zip(rows, pairs, strict=True):
         points = pair.boundary.grids[1]  # the words stand where there is more room
         higher = float(points[-1]) - row["y2"] > row["y"] - float(points[0])
