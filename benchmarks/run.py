@@ -22,7 +22,7 @@ _ALONE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS"
 
 _HEAD = (
     "| method | on | peer | ours ms | peer ms | ours/peer | again/peer | no checks/peer | from scratch/peer "
-    "| ours/model | no checks/model | max difference |"
+    "| model | model ms | ours/model | no checks/model | max difference |"
 )
 
 
@@ -46,6 +46,7 @@ def row(result: Result) -> str:
     cells = (
         line.method, line.workload.name, line.peer_name, f"{1e3 * result.cpu['ours']:.1f}", f"{1e3 * result.cpu['peer']:.1f}",
         *(f"{result.ratio(who):.2f}" for who in ("ours", "again", "no checks", "from scratch")),
+        result.engine, f"{1e3 * result.cpu['model']:.1f}",
         *(f"{result.overhead(who):.2f}" for who in ("ours", "no checks")),
         difference,
     )  # fmt: skip
@@ -64,7 +65,7 @@ def main() -> int:
     for peer in MODULES:
         if reason(peer):
             print(f"skipped: {peer} ({reason(peer)})")
-    print(f"\n{_HEAD}\n|---|---|---|" + "---:|" * 8 + "---|", flush=True)
+    print(f"\n{_HEAD}\n|---|---|---|" + "---:|" * 6 + "---|" + "---:|" * 3 + "---|", flush=True)
     behind = []
     for line in lines(chosen.only, chosen.on, chosen.peer):
         result = measure(line, chosen.repeats)

@@ -11,12 +11,12 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn.linear_model import LinearRegression
+from sklearn.neighbors import KNeighborsRegressor
 
 from pellucid import Explainer
+from pellucid.answers import trees as answering
 from pellucid.methods.effects.pdp import pd_complement
 from pellucid.runner import Run
-from pellucid.trees import sweeps
 
 
 def bikes(n=400, seed=0):
@@ -56,7 +56,7 @@ def both(monkeypatch):
     def ask(explainer, work):
         results = []
         for worth in (0.0, np.inf):
-            monkeypatch.setattr(sweeps, "_WORTH", worth)
+            monkeypatch.setattr(answering, "_WORTH", worth)
             results.append(work(explainer))
         assert [result.settings["engine"] for result in results] == ["trees", "model"]
         assert results[0].cost.model_rows < results[1].cost.model_rows
@@ -136,7 +136,7 @@ def test_all_features_but_one(monkeypatch):
     explainer = Explainer(boosted(X, y), X, y)
     answers = []
     for worth in (0.0, np.inf):
-        monkeypatch.setattr(sweeps, "_WORTH", worth)
+        monkeypatch.setattr(answering, "_WORTH", worth)
         answers.append(pd_complement(explainer.predictor, explainer.data, "temperature", run=Run()))
     np.testing.assert_allclose(answers[0], answers[1], rtol=1e-9)
 
@@ -144,22 +144,23 @@ def test_all_features_but_one(monkeypatch):
 def test_small_jobs_and_other_models_are_for_the_model(monkeypatch):
     X, y = bikes()
     assert Explainer(boosted(X, y), X, y).pdp("wind").settings["engine"] == "model"
-    monkeypatch.setattr(sweeps, "_WORTH", 0.0)
+    monkeypatch.setattr(answering, "_WORTH", 0.0)
     numbers = X[NUMBERS].fillna(0.0)
-    linear = LinearRegression().fit(numbers, y)
-    assert Explainer(linear, numbers, y).pdp("wind").settings["engine"] == "model"
-    assert Explainer(linear.predict, numbers, y).pdp("wind").settings["engine"] == "model"
+    neighbours = KNeighborsRegressor().fit(numbers, y)
+    assert Explainer(neighbours, numbers, y).pdp("wind").settings["engine"] == "model"
+    trees = boosted(numbers, y)
+    assert Explainer(lambda X: 1.0 * trees.predict(X), numbers, y).pdp("wind").settings["engine"] == "model"
 
 
 def test_without_a_compiler_the_model_is_asked(monkeypatch):
-    monkeypatch.setattr(sweeps, "_WORTH", 0.0)
+    monkeypatch.setattr(answering, "_WORTH", 0.0)
     monkeypatch.setitem(sys.modules, "numba", None)
     X, y = bikes(n=50)
     assert Explainer(boosted(X, y), X, y).pdp("wind").settings["engine"] == "model"
 
 
 def test_trees_that_are_not_the_whole_model_are_not_asked(monkeypatch):
-    monkeypatch.setattr(sweeps, "_WORTH", 0.0)
+    monkeypatch.setattr(answering, "_WORTH", 0.0)
     X, y = bikes()
     X = X[NUMBERS].fillna(0.0)
 
@@ -174,14 +175,14 @@ def test_trees_that_are_not_the_whole_model_are_not_asked(monkeypatch):
 def test_what_the_trees_answer_costs_only_the_check(monkeypatch):
     X, y = bikes()
     explainer = Explainer(boosted(X, y), X, y)
-    monkeypatch.setattr(sweeps, "_WORTH", 0.0)
+    monkeypatch.setattr(answering, "_WORTH", 0.0)
     cost = explainer.pdp("wind", grid=20).cost
     assert cost.model_rows == 0
     assert cost.check_rows > 0
 
 
 def test_threads_change_no_bit(monkeypatch):
-    monkeypatch.setattr(sweeps, "_WORTH", 0.0)
+    monkeypatch.setattr(answering, "_WORTH", 0.0)
     X, y = bikes(n=5000)
     model = boosted(X, y)
     results = [Explainer(model, X, y, n_jobs=jobs).pdp("temperature") for jobs in (1, 2)]
@@ -190,10 +191,10 @@ def test_threads_change_no_bit(monkeypatch):
 
 
 def test_an_interruption_is_raised_when_nothing_is_known(monkeypatch):
-    monkeypatch.setattr(sweeps, "_WORTH", 0.0)
+    monkeypatch.setattr(answering, "_WORTH", 0.0)
     X, y = bikes()
     explainer = Explainer(boosted(X, y), X, y)
-    monkeypatch.setattr(sweeps._Trees, "_predictions", _interrupted)
+    monkeypatch.setattr(answering.Trees, "_predictions", _interrupted)
     with pytest.raises(KeyboardInterrupt):
         explainer.pdp("wind")
 

@@ -13,6 +13,7 @@ LAYERS = [
     {"models"},
     {"runner"},
     {"trees", "games"},
+    {"answers"},
     {"explanations"},
     {"diagnostics"},
     {"methods"},

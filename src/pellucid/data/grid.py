@@ -67,7 +67,7 @@ def quantile_edges(codes: FloatArray, bins: int, weights: FloatArray) -> FloatAr
 def weighted_quantiles(codes: FloatArray, levels: FloatArray, weights: FloatArray) -> FloatArray:
     """Observed values at the given levels of the empirical distribution; missing values are left out."""
     counted = (weights > 0) & ~np.isnan(codes)
-    present, mass = codes[counted], weights[counted]
+    present, mass = (codes, weights) if counted.all() else (codes[counted], weights[counted])
     if not present.size:
         raise InputError("the feature is missing in every row that counts; there is nothing to bin.")
     if (mass == mass[0]).all():  # a plain sort is several times faster than an order
@@ -83,5 +83,5 @@ def weighted_quantiles(codes: FloatArray, levels: FloatArray, weights: FloatArra
 def bin_index(codes: FloatArray, edges: FloatArray) -> IntArray:
     """Bin of each code: 0 for [e0, e1], 1 for (e1, e2], ...; -1 for missing or outside."""
     index = np.searchsorted(edges[1:-1], codes, side="left")
-    outside = np.isnan(codes) | (codes < edges[0]) | (codes > edges[-1])
-    return np.where(outside, -1, index).astype(np.intp)
+    inside = (codes >= edges[0]) & (codes <= edges[-1])
+    return index if inside.all() else np.where(inside, index, -1)

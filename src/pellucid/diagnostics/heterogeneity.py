@@ -34,15 +34,15 @@ def measure(curves: FloatArray) -> Heterogeneity:
     Centred curves c_i split into their mean (the partial dependence) and the rest; without
     interaction the rest is zero.
     """
-    flat = curves.reshape(len(curves), -1, curves.shape[-1])
-    flat = flat[:, np.isfinite(flat).all(axis=(0, 2))]
+    flat = _known(curves)
     if flat.shape[1] < 2 or len(flat) < 3:
         return Heterogeneity(0.0, 0.0)
-    centred = flat - flat.mean(axis=1, keepdims=True)
+    heights = flat.mean(axis=1)
+    centred = flat - heights[:, None]
     average = centred.mean(axis=0)
-    total = np.square(centred).sum(axis=(0, 1)) / len(centred)
+    total = np.einsum("rgk,rgk->k", centred, centred) / len(centred)
     shared = np.square(average).sum(axis=0)
-    level = flat.mean(axis=1).var(axis=0) * flat.shape[1] + total
+    level = heights.var(axis=0) * flat.shape[1] + total
     relevant = total > _SIZE**2 * level
     if not (relevant & (total > 0)).any():
         return Heterogeneity(0.0, 0.0)
@@ -51,6 +51,13 @@ def measure(curves: FloatArray) -> Heterogeneity:
     worst = int(np.nanargmax(interaction))
     agreement = centred[:, :, worst] @ average[:, worst]
     return Heterogeneity(float(np.clip(interaction[worst], 0.0, 1.0)), float((agreement < 0).mean()))
+
+
+def _known(curves: FloatArray) -> FloatArray:
+    """The curves ``(rows, grid, outputs)`` where they are known in all rows."""
+    flat = curves.reshape(len(curves), -1, curves.shape[-1])
+    known = np.isfinite(flat)
+    return flat if known.all() else flat[:, known.all(axis=(0, 2))]
 
 
 def heterogeneity_caveat(
@@ -78,15 +85,13 @@ def heterogeneity_caveat(
 
 def best_splitter(data: Data, chosen: tuple[int, ...], curves: FloatArray) -> Colouring | None:
     """The feature whose values (in up to five bins) explain most of the difference between centred curves."""
-    flat = curves.reshape(len(curves), -1)
-    flat = flat[:, np.isfinite(flat).all(axis=0)]
-    if flat.shape[1] < 2 or len(flat) < 10:
+    flat = _known(curves)
+    if flat[0].size < 2 or len(flat) < 10:
         return None
-    by_output = curves.reshape(len(curves), -1, curves.shape[-1])
-    centred = (by_output - np.nanmean(by_output, axis=1, keepdims=True)).reshape(len(curves), -1)
-    rest = np.nan_to_num(centred - centred.mean(axis=0))
-    total = float(np.square(rest).sum())
-    if total <= 1e-18 * float(np.square(flat).sum()) or total == 0:
+    centred = (flat - flat.mean(axis=1, keepdims=True)).reshape(len(flat), -1)
+    rest = centred - centred.mean(axis=0)
+    total = float(np.vdot(rest, rest))
+    if total <= 1e-18 * float(np.vdot(flat, flat)) or total == 0:
         return None
     scores = {
         k: _explained(rest, total, data.codes(k))

@@ -225,6 +225,8 @@ def _link(model: Any, n_outputs: int) -> Link:
 
 def numbers(table: Any) -> FloatArray:
     """A table of numbers as scikit-learn's linear models read it, filled in if it is sparse."""
+    if isinstance(table, np.ndarray) and table.dtype == np.float64 and table.ndim == 2:
+        return table
     from sklearn.utils import check_array
 
     matrix = check_array(

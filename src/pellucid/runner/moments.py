@@ -25,9 +25,13 @@ class Moments:
         mass = float(weights.sum())
         if mass <= 0:
             return
-        mean = weights @ predictions / mass
+        single = predictions.shape[2] == 1  # a matrix is multiplied faster than a stack of columns
+        values = predictions[:, :, 0] if single else predictions
+        mean = (values @ weights)[:, None] if single else weights @ values
+        mean /= mass
         rest = predictions - mean[:, None, :]
-        m2 = weights @ np.square(rest, out=rest)
+        squares = np.square(rest, out=rest)
+        m2 = (squares[:, :, 0] @ weights)[:, None] if single else weights @ squares
         old = self.mass[variants]
         new = old + mass
         delta = mean - np.where(old[:, None] > 0, self.mean[variants], 0.0)
@@ -38,6 +42,13 @@ class Moments:
         )
         self.mass[variants] = new
         self._mass2[variants] += float(np.square(weights).sum())
+
+    def shifted(self, by: FloatArray) -> Moments:
+        """Those of one variant, moved by ``by`` ``(variants, outputs)``: as many variants that differ in their means alone."""
+        other = Moments(*by.shape)
+        other.mass[:], other._mass2[:] = self.mass, self._mass2
+        other.mean, other._m2[:] = self.mean + by, self._m2
+        return other
 
     @property
     def effective(self) -> FloatArray:

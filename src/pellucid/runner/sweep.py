@@ -24,13 +24,15 @@ class Sweep:
     """Variants of (some rows of) a table.
 
     ``pools[f]`` is a native column of values for ``features[f]``; ``index`` says which of them to use:
-    ``(variants, features)`` when the same for every row, ``(variants, rows, features)`` otherwise.
+    ``(variants, features)`` when the same for every row, ``(variants, rows, features)`` otherwise. ``exchanged``: the pools
+    are the columns of the table itself, so that ``index`` counts its rows.
     """
 
     features: tuple[int, ...]
     pools: tuple[Any, ...]
     index: IntArray
     rows: IntArray | None = None
+    exchanged: bool = False
 
     @property
     def variants(self) -> int:
@@ -74,6 +76,15 @@ def constant_sweep(data: Data, features: tuple[int, ...], codes: tuple[FloatArra
     return Sweep(
         features, tuple(data.pool(j, points) for j, points in zip(features, codes, strict=True)), index
     )
+
+
+def exchange_sweep(
+    data: Data, features: tuple[int, ...], donors: IntArray, rows: IntArray | None = None
+) -> Sweep:
+    """All the features of the donor rows: ``donors`` is ``(variants,)``, or ``(variants, rows)``."""
+    pools = tuple(data.frame.native_column(j) for j in features)
+    index = np.broadcast_to(donors[..., None], (*donors.shape, len(features)))
+    return Sweep(features, pools, index, rows, exchanged=True)
 
 
 def blocks(total: int, size: int) -> Iterator[slice]:

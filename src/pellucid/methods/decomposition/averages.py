@@ -7,6 +7,7 @@ from math import comb
 
 import numpy as np
 
+from pellucid.answers import answer
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.methods.decomposition.axes import Grid
@@ -15,7 +16,6 @@ from pellucid.methods.decomposition.subsets import Subset
 from pellucid.methods.decomposition.tree_cells import TreeCells
 from pellucid.models import Predictor
 from pellucid.runner import Moments, Run, Sweep
-from pellucid.trees.sweeps import answer
 
 # The features that are set, the codes of each, and for each point which of them it has: (points, outputs).
 Averager = Callable[[Subset, tuple[FloatArray, ...], IntArray], FloatArray]

@@ -20,7 +20,7 @@ When it misleads:
    the caveats).
 
 Cost. Two predictions per row (three for categories), four to nine for a pair, eight to 27 for three features,
-whatever the bins.
+whatever the bins; nothing where a large table is answered by a model that is a sum (see `pellucid.answers`).
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid.answers import answer
 from pellucid.arrays import FloatArray, IntArray, group_sums, standard_error, weighted_mean
 from pellucid.data import Data
 from pellucid.data.grid import bin_index, given_codes, quantile_edges, weighted_quantiles
@@ -123,10 +124,10 @@ def curves_with_bins(
         return []
     points = np.unique(np.concatenate([axis.points for axis in axes]))
     stops = np.stack([np.searchsorted(points, axis.points)[axis.stops()] for axis in axes])
-    asked, answer = np.unique(stops * len(data) + np.arange(len(data)), return_inverse=True)
+    asked, found = np.unique(stops * len(data) + np.arange(len(data)), return_inverse=True)
     position, rows = np.divmod(asked, len(data))
     sweep = Sweep((j,), (data.pool(j, points),), position[None, :, None], rows)
-    predictions = run.collect(predictor, data, sweep)[0][answer.reshape(stops.shape)]
+    predictions = answer(run, predictor, data, sweep).collect()[0][found.reshape(stops.shape)]
     curves = []
     for axis, (low, high) in zip(axes, predictions, strict=True):
         mass = axis.mass(data.weights)
@@ -245,9 +246,8 @@ def _at_missing(
     else:
         values = weighted_quantiles(codes, (np.arange(20) + 0.5) / 20, data.weights)
         mass = np.ones(len(values))
-    itself = run.predict(predictor, some)
-    others = run.collect(predictor, some, constant_sweep(data, chosen, (values,)))
-    difference = itself - np.tensordot(mass / mass.sum(), others, axes=(0, 0))
+    asked = answer(run, predictor, some, constant_sweep(data, chosen, (values,)))
+    difference = asked.itself() - np.tensordot(mass / mass.sum(), asked.collect(), axes=(0, 0))
     share = float(data.weights[~present].sum() / data.weights.sum())
     mean = squeeze_outputs(weighted_mean(difference, some.weights))
     return AtMissing(

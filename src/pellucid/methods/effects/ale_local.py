@@ -7,7 +7,8 @@ from itertools import product
 
 import numpy as np
 
-from pellucid.arrays import FloatArray, IntArray, effective_size, group_sums
+from pellucid.answers import answer
+from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray, effective_size, group_sums
 from pellucid.data import Data
 from pellucid.errors import InputError
 from pellucid.methods.effects.ale_axis import Axis
@@ -33,19 +34,30 @@ def local_effects(
     run: Run, predictor: Predictor, data: Data, chosen: tuple[int, ...], axes: tuple[Axis, ...]
 ) -> LocalEffects:
     """Differences of predictions between neighbouring points, averaged over the rows between them."""
-    inside = np.flatnonzero(np.all([axis.cell >= 0 for axis in axes], axis=0))
-    stops = [axis.stops()[:, inside] for axis in axes]
+    inside = np.flatnonzero(_inside(axes))
+    everywhere = len(inside) == len(data)
+    stops = [axis.stops() if everywhere else axis.stops()[:, inside] for axis in axes]
     shape = tuple(len(s) for s in stops)
     index = np.stack(_combinations(stops), axis=-1)
     pools = tuple(data.pool(j, axis.points) for j, axis in zip(chosen, axes, strict=True))
-    sweep = Sweep(chosen, pools, index, None if len(inside) == len(data) else inside)
-    predictions = run.collect(predictor, data, sweep).reshape(*shape, len(inside), -1)
+    sweep = Sweep(chosen, pools, index, None if everywhere else inside)
+    predictions = answer(run, predictor, data, sweep).collect().reshape(*shape, len(inside), -1)
     steps, differences, weights = _differences(axes, inside, predictions, data.weights)
     return _summarise(axes, steps, differences, weights, data.weights)
 
 
+def _inside(axes: tuple[Axis, ...]) -> BoolArray:
+    """The rows that lie in some cell of every axis."""
+    inside = axes[0].cell >= 0
+    for axis in axes[1:]:
+        inside &= axis.cell >= 0
+    return inside
+
+
 def _combinations(stops: list[IntArray]) -> list[IntArray]:
     """Per feature the stop of each row in every combination of stops, ``(combinations, rows)``."""
+    if len(stops) == 1:
+        return stops
     each = np.indices([len(s) for s in stops]).reshape(len(stops), -1)
     return [stop[choice] for stop, choice in zip(stops, each, strict=True)]
 
@@ -75,10 +87,15 @@ def _differences(
             step = step * axis.n_steps + move.step[inside]
             change = change[move.stop] - change[move.start]
         part = np.all([move.taking_part[inside] for move in moves], axis=0)
-        steps.append(step[part])
-        differences.append(change[part])
-        masses.append(weights[inside][part])
-    return np.concatenate(steps), np.concatenate(differences), np.concatenate(masses)
+        everyone = bool(part.all())
+        steps.append(step if everyone else step[part])
+        differences.append(change if everyone else change[part])
+        masses.append(weights[inside] if everyone else weights[inside][part])
+    return _joined(steps), _joined(differences), _joined(masses)
+
+
+def _joined(parts: list[AnyArray]) -> AnyArray:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _summarise(
@@ -106,20 +123,19 @@ def _summarise(
     sd = np.where((size > 1 + 1e-9)[:, None], np.sqrt(np.maximum(variance, 0.0)), np.nan)
     counts = _cell_counts(axes, row_weights)
     size = np.where(mass > 0, size, 0.0)
-    inside = np.all([axis.cell >= 0 for axis in axes], axis=0)
     return LocalEffects(
         mean=mean.reshape(*shape, outputs),
         sd=sd.reshape(*shape, outputs),
         size=size.reshape(shape),
         counts=counts,
-        rows=effective_size(row_weights[inside]),
+        rows=effective_size(row_weights[_inside(axes)]),
     )
 
 
 def _cell_counts(axes: tuple[Axis, ...], weights: FloatArray) -> FloatArray:
     if len(axes) == 1:
         return axes[0].mass(weights)
-    inside = np.all([axis.cell >= 0 for axis in axes], axis=0)
+    inside = _inside(axes)
     shape = tuple(axis.n_cells for axis in axes)
     flat = np.ravel_multi_index([axis.cell[inside] for axis in axes], shape)
     mass = np.bincount(flat, weights=weights[inside], minlength=int(np.prod(shape)))

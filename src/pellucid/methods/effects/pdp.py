@@ -13,7 +13,7 @@ When it misleads:
 3. parts of the grid with few or no data;
 4. it describes the model, not the world.
 
-Cost. Grid points times rows.
+Cost. Grid points times rows; nothing where the model is read (see `pellucid.answers`).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from pellucid.answers import answer
 from pellucid.arrays import FloatArray, IntArray, standard_error, weighted_mean
 from pellucid.data import Data
 from pellucid.data.grid import given_codes, grid_codes
@@ -33,8 +34,7 @@ from pellucid.explanations import AtMissing, Effect
 from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.methods.effects.support import build_effect, grid_counts, row_labels
 from pellucid.models import Predictor
-from pellucid.runner import Moments, Run, constant_sweep
-from pellucid.trees.sweeps import answer
+from pellucid.runner import Run, constant_sweep
 
 Kind = Literal["average", "individual", "both"]
 _SAMPLE = 300  # curves that are kept of an average, to see what it hides
@@ -127,13 +127,8 @@ def _average(run: Run, predictor: Predictor, data: Data, chosen: Chosen, points:
     """PD_S(g) = (1/n) sum_i f(g, x_C^(i)), batch by batch; a few curves are kept to see what it hides."""
     sweep = constant_sweep(data, chosen, points)
     kept = data.spread(_SAMPLE)
-    moments = Moments(sweep.variants, len(predictor.output_names))
-    curves = np.full((sweep.variants, len(kept), len(predictor.output_names)), np.nan)
     asked = answer(run, predictor, data, sweep)
-    for batch in asked.stream(partial=True):
-        moments.add(batch.variants, batch.predictions, data.weights[batch.rows])
-        start, stop = np.searchsorted(kept, [batch.rows.start, batch.rows.stop])
-        curves[batch.variants, start:stop] = batch.predictions[:, kept[start:stop] - batch.rows.start]
+    ((moments, curves),) = asked.averaged(kept)
     shape = (*(len(p) for p in points), len(predictor.output_names))
     rows = np.moveaxis(curves, 1, 0).reshape(len(kept), *shape)
     mean, se, sd = (part.reshape(shape) for part in (moments.mean, moments.se, moments.sd))

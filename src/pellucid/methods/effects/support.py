@@ -22,17 +22,23 @@ def nearest_point(codes: FloatArray, points: FloatArray) -> AnyArray:
     """For each code the position of the nearest grid point; -1 for missing."""
     order = np.argsort(points)
     ascending = points[order]
-    middles = (ascending[1:] + ascending[:-1]) / 2
-    return np.where(np.isnan(codes), -1, order[np.searchsorted(middles, codes)])
+    nearest = np.searchsorted((ascending[1:] + ascending[:-1]) / 2, codes)
+    if (order[1:] < order[:-1]).any():
+        nearest = order[nearest]
+    missing = np.isnan(codes)
+    return np.where(missing, -1, nearest) if missing.any() else nearest
 
 
 def grid_counts(data: Data, features: tuple[int, ...], codes: tuple[FloatArray, ...]) -> FloatArray:
     """Weight of the rows whose values lie nearest to each grid point."""
     shape = tuple(len(points) for points in codes)
     cells = [nearest_point(data.codes(j), points) for j, points in zip(features, codes, strict=True)]
-    present = np.all([cell >= 0 for cell in cells], axis=0)
-    flat = np.ravel_multi_index([cell[present] for cell in cells], shape)
-    mass = np.bincount(flat, weights=data.weights[present], minlength=int(np.prod(shape)))
+    flat, weights = cells[0], data.weights
+    for cell, size in zip(cells[1:], shape[1:], strict=True):
+        flat = np.where((flat >= 0) & (cell >= 0), flat * size + cell, -1)
+    if flat.min(initial=0) < 0:
+        flat, weights = flat[flat >= 0], weights[flat >= 0]
+    mass = np.bincount(flat, weights=weights, minlength=int(np.prod(shape)))
     return np.asarray(mass, dtype=np.float64).reshape(shape)
 
 

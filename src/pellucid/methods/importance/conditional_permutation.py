@@ -27,15 +27,15 @@ from typing import Any
 
 import numpy as np
 
+from pellucid.answers import answer
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
-from pellucid.data.conditional_draws import Draws, conditional_draws
+from pellucid.data.conditional_draws import conditional_draws
 from pellucid.diagnostics.conditional_checks import conditional_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
-from pellucid.methods.importance.loss_change import Changed, Setting, check_comparing, losses
+from pellucid.methods.importance.loss_change import Setting, check_comparing, losses
 from pellucid.methods.importance.question import Question
-from pellucid.models import Predictor
 from pellucid.runner import Run, Sweep
 
 _MOST_ROWS, _FEWEST_ROWS = 5000, 100
@@ -51,11 +51,13 @@ def conditional_permutation(question: Question) -> Importance:
     _check(q.data)
     chosen = _rows(q.data, run)
     data = q.data if len(chosen) == len(q.data) else q.data.take(chosen)
-    setting = Setting.of(predictor, data, q.loss, run)
     players = data.schema.players()
     generators = run.generator(_DRAWS), run.generator(_REFERENCE)
     draws = conditional_draws(q.data, players, chosen, generators, q.repeats)
-    results = _changed(run, predictor, data, setting, players, draws)
+    sweeps = (_sweep(data, columns, draws.codes[name]) for name, columns in players.items())
+    asked = answer(run, predictor, data, *sweeps, full=True)
+    setting = Setting.of(predictor, data, q.loss, asked.itself())
+    results = [losses(setting, table) for table in asked.tables(partial=True)]
     values, repeated, errors = (
         np.stack(part) for part in zip(*(r.compared(setting, q.compare) for r in results), strict=True)
     )
@@ -73,22 +75,6 @@ def conditional_permutation(question: Question) -> Importance:
         },
         library=data.caller,
     )  # fmt: skip
-
-
-def _changed(
-    run: Run,
-    predictor: Predictor,
-    data: Data,
-    setting: Setting,
-    players: dict[str, tuple[int, ...]],
-    draws: Draws,
-) -> list[Changed]:
-    """Losses with the drawn values in place, for every player and repeat."""
-    sweeps = [_sweep(data, columns, draws.codes[name]) for name, columns in players.items()]
-    answers = [np.full((sweep.variants, len(data), predictor.width), np.nan) for sweep in sweeps]
-    for batch in run.stream(predictor, data, sweeps, full=True, partial=True):
-        answers[batch.sweep][batch.variants, batch.rows] = batch.predictions
-    return [losses(setting, answer) for answer in answers]
 
 
 def _sweep(data: Data, columns: tuple[int, ...], codes: FloatArray) -> Sweep:

@@ -51,8 +51,3 @@ def joint_codes(data: Data, player: tuple[int, ...]) -> tuple[IntArray, IntArray
         _, combined = np.unique(combined * (int(inverse.max()) + 1) + inverse, return_inverse=True)
     _, examples = np.unique(combined, return_index=True)
     return combined.astype(np.intp), examples.astype(np.intp)
-
-
-def remapped(rows: IntArray, player: tuple[int, ...]) -> IntArray:
-    """Donor rows as the index of a sweep: every column of the player comes from the same donor."""
-    return np.broadcast_to(rows[..., None], (*rows.shape, len(player)))

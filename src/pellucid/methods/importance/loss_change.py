@@ -15,7 +15,6 @@ from pellucid.errors import InputError
 from pellucid.losses import Loss, find_loss
 from pellucid.models import Predictor
 from pellucid.models.outcome import outcome_for
-from pellucid.runner import Run
 
 Compare = Literal["difference", "ratio"]
 WITHOUT_OUTCOME = "share of prediction variance"
@@ -34,9 +33,8 @@ class Setting:
     weights: FloatArray
 
     @classmethod
-    def of(cls, predictor: Predictor, data: Data, loss: Any, run: Run) -> Setting:
-        """Without y, or with ``loss="variance"``, predictions are compared with themselves."""
-        prediction = run.predict(predictor, data, full=True)
+    def of(cls, predictor: Predictor, data: Data, loss: Any, prediction: FloatArray) -> Setting:
+        """Without y, or with ``loss="variance"``, predictions (of all outputs) are compared with themselves."""
         if loss == "variance" or (loss is None and data.y is None):
             y, chosen = prediction, _share_of_variance(prediction, data.weights)
         else:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pellucid.answers import answer
 from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.diagnostics.importance_checks import pdp_importance_caveats
@@ -22,7 +23,7 @@ from pellucid.errors import InputError
 from pellucid.explanations import Importance
 from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.models import Predictor
-from pellucid.runner import Moments, Run, constant_sweep
+from pellucid.runner import Run, constant_sweep
 
 
 def pdp_importance(predictor: Predictor, data: Data, *, grid: int = 50, run: Run) -> Importance:
@@ -38,11 +39,9 @@ def pdp_importance(predictor: Predictor, data: Data, *, grid: int = 50, run: Run
     ]
     known = [j for j in range(len(features)) if len(points[j])]
     sweeps = [constant_sweep(data, (j,), (points[j],)) for j in known]
-    moments = [Moments(sweep.variants, len(predictor.output_names)) for sweep in sweeps]
-    for batch in run.stream(predictor, data, sweeps, partial=True):
-        moments[batch.sweep].add(batch.variants, batch.predictions, data.weights[batch.rows])
+    found = answer(run, predictor, data, *sweeps).averaged(np.empty(0, dtype=np.intp))
     values = np.zeros((len(features), len(predictor.output_names)))
-    for j, moment in zip(known, moments, strict=True):
+    for j, (moment, _) in zip(known, found, strict=True):
         values[j] = curve_spread(moment.mean, features[j].nominal)
     unknown = np.full(values.shape, np.nan)
     return Importance(

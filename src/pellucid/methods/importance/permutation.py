@@ -20,21 +20,23 @@ When it misleads:
 Weights count rows: in ``pairs`` a row of weight two has one twin that may give it its own value.
 
 Cost. Rows times repeats for each feature, less where a feature has few values: rows that kept their value
-are not asked again.
+are not asked again. Nothing where the model is a sum over its features, which is read (see `pellucid.answers`).
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
+from pellucid.answers import Answer, Asked, answer
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.diagnostics.importance_checks import permutation_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
-from pellucid.methods.importance.donors import donor_rows, joint_codes, remapped
+from pellucid.methods.importance.donors import donor_rows, joint_codes
 from pellucid.methods.importance.loss_change import (
     NORMAL,
     Changed,
@@ -44,9 +46,9 @@ from pellucid.methods.importance.loss_change import (
     losses,
     relative,
 )
-from pellucid.methods.importance.plan import plan_sweep
+from pellucid.methods.importance.plan import Plan, direct_plan, plan_sweep
 from pellucid.models import Predictor
-from pellucid.runner import Run, Sweep
+from pellucid.runner import Run, Sweep, exchange_sweep
 
 Scheme = Literal["shuffle", "halves", "pairs"]
 Player = tuple[int, ...]
@@ -70,13 +72,18 @@ def permutation_importance(
         raise InputError(
             "permutation importance needs at least two rows to exchange values between; X has one."
         )
-    setting = Setting.of(predictor, data, loss, run)
     players = data.schema.players()
-    donors = _all_shifts(data) if scheme == "pairs" else donor_rows(run, data, scheme, repeats)
     if scheme == "pairs":
-        results = [_pairs(run, predictor, data, setting, player) for player in players.values()]
+        donors = _all_shifts(data)
+        sweeps = (_with_every_value(data, player) for player in players.values())
+        asked = answer(run, predictor, data, *sweeps, full=True)
+        setting = Setting.of(predictor, data, loss, asked.itself())
+        results = [_pairs(asked.only(s), setting, player) for s, player in enumerate(players.values())]
     else:
-        results = _shuffled(run, predictor, data, setting, list(players.values()), donors)
+        donors = donor_rows(run, data, scheme, repeats)
+        shuffled = _Shuffled.of(run, predictor, data, list(players.values()), donors)
+        setting = Setting.of(predictor, data, loss, shuffled.asked.itself())
+        results = shuffled.losses(setting)
     values, repeated, errors = (
         np.stack(part) for part in zip(*(r.compared(setting, compare) for r in results), strict=True)
     )
@@ -84,8 +91,9 @@ def permutation_importance(
 
     def joint_loss(columns: Player) -> float:
         if scheme == "pairs":
-            return float(_pairs(run, predictor, data, setting, columns).mean)
-        return float(_shuffled(run, predictor, data, setting, [columns], donors)[0].mean)
+            sweep = _with_every_value(data, columns)
+            return float(_pairs(answer(run, predictor, data, sweep, full=True), setting, columns).mean)
+        return float(_Shuffled.of(run, predictor, data, [columns], donors).losses(setting)[0].mean)
 
     # All features of another row: that row's own prediction, which is known.
     joint = (
@@ -112,37 +120,52 @@ def permutation_importance(
 # -- shuffle and halves ------------------------------------------------------------------------------
 
 
-def _shuffled(
-    run: Run, predictor: Predictor, data: Data, setting: Setting, players: list[Player], donors: IntArray
-) -> list[Changed]:
-    """Losses with x_j taken from the donor rows, for every player and repeat."""
-    plans = [plan_sweep(data, player, donors) for player in players]
-    sweeps = [plan.sweep for plan in plans]
-    answers = [np.full((sweep.variants, sweep.n_rows(data), predictor.width), np.nan) for sweep in sweeps]
-    for batch in run.stream(predictor, data, sweeps, full=True, partial=True):
-        answers[batch.sweep][batch.variants, batch.rows] = batch.predictions
-    return [
-        losses(setting, plan.repeats(a, setting.prediction)) for plan, a in zip(plans, answers, strict=True)
-    ]
+@dataclass(frozen=True, eq=False)
+class _Shuffled:
+    """The table with x_j taken from the donor rows, for every player and repeat; and who predicts it."""
+
+    plans: list[Plan]
+    asked: Answer
+
+    @classmethod
+    def of(
+        cls, run: Run, predictor: Predictor, data: Data, players: list[Player], donors: IntArray
+    ) -> _Shuffled:
+        """Whoever reads the model answers as it comes; for the model itself it pays to ask as little as possible."""
+        plans = [direct_plan(data, player, donors) for player in players]
+        asked = answer(run, predictor, data, *(plan.sweep for plan in plans), full=True)
+        if asked.engine == "model":
+            plans = [plan_sweep(data, player, donors) for player in players]
+            asked = Asked(run, predictor, data, tuple(plan.sweep for plan in plans), full=True)
+        return cls(plans, asked)
+
+    def losses(self, setting: Setting) -> list[Changed]:
+        """The losses of every player."""
+        tables = zip(self.plans, self.asked.tables(partial=True), strict=True)
+        return [losses(setting, plan.repeats(table, setting.prediction)) for plan, table in tables]
 
 
 # -- all pairs ---------------------------------------------------------------------------------------
 
 
-def _pairs(run: Run, predictor: Predictor, data: Data, setting: Setting, player: Player) -> Changed:
+def _with_every_value(data: Data, player: Player) -> Sweep:
+    """All rows with each of the distinct values in turn."""
+    return exchange_sweep(data, player, joint_codes(data, player)[1])
+
+
+def _pairs(asked: Answer, setting: Setting, player: Player) -> Changed:
     """Expected loss over all pairs (row, other row's value)."""
-    codes, examples = joint_codes(data, player)
-    pools = tuple(data.frame.native_column(j) for j in player)
-    sweep = Sweep(player, pools, remapped(examples[:, None], player)[:, 0])
+    data = asked.data
+    codes, _ = joint_codes(data, player)
     if setting.loss.rows is None and data.weighted:
         raise InputError(
             f"scheme='pairs' with loss={setting.loss.name!r} cannot weigh rows; use a loss that is a mean over rows, or scheme='shuffle'."
         )
     if setting.loss.rows is None:
-        return _by_shifts(setting, run.collect(predictor, data, sweep, full=True), codes)
+        return _by_shifts(setting, asked.collect(), codes)
     mass = np.bincount(codes, weights=data.weights)
     total = np.zeros(len(data))
-    for batch in run.stream(predictor, data, [sweep], full=True):
+    for batch in asked.stream():
         for v, predictions in zip(
             range(batch.variants.start, batch.variants.stop), batch.predictions, strict=True
         ):

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pellucid.answers import answer
 from pellucid.arrays import FloatArray, IntArray, weighted_mean
 from pellucid.data import Data
 from pellucid.diagnostics.general import general_caveats
@@ -34,7 +35,6 @@ from pellucid.methods.importance.pdp_importance import curve_spread, unique_poin
 from pellucid.methods.interactions.parts import rounding
 from pellucid.methods.interactions.question import Question
 from pellucid.runner import constant_sweep
-from pellucid.trees.sweeps import answer
 
 GRID = 10
 LEVELS = 20

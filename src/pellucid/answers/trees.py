@@ -1,4 +1,4 @@
-"""Who answers a sweep: the model, asked row by row, or its trees, read.
+"""Sweeps answered by the trees of a model.
 
 A big sweep that sets features to the same values in all rows is a family of individual curves. Where the model is
 made of trees that are read exactly, these come from `pellucid.trees.dependence`; what the model makes of the sum of
@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
 
 import numpy as np
 
+from pellucid.answers.answer import Answer, watched
 from pellucid.arrays import BoolArray, FloatArray
 from pellucid.data import Data
 from pellucid.data.doorway import as_frame
@@ -25,45 +25,35 @@ from pellucid.trees.links import magnitude, predictions
 from pellucid.trees.plain.choice import can_compile
 from pellucid.trees.reading import read
 
-Engine = Literal["model", "trees"]
-
-_WORTH = 1e8  # rows times variants times trees: from a few seconds on, loading the kernels is worth it
+_WORTH = 1e7  # rows times variants times trees: some tenths of a second, as loading the kernels takes, once
 _AGREE = 1e-5  # relative; libraries add up their trees in single precision
 _CHECKED = (64, 8)  # variants and rows of the sample
 
 
-class Answer(Protocol):
-    """The predictions that a sweep asks for, and who makes them."""
-
-    @property
-    def engine(self) -> Engine: ...
-    def stream(self, *, partial: bool = False) -> Iterator[Batch]: ...
-    def collect(self) -> FloatArray: ...
-
-
-def answer(run: Run, predictor: Predictor, data: Data, sweep: Sweep) -> Answer:
-    """Whoever is quicker; both give the same numbers."""
-    asked = _Model(run, predictor, data, sweep)
-    if sweep.index.ndim != 2 or sweep.rows is not None or data.frame.kind == "sparse":
-        return asked
+def read_trees(
+    run: Run, predictor: Predictor, data: Data, sweeps: tuple[Sweep, ...], full: bool
+) -> Trees | None:
+    """The answer of the trees; None where there are none, where it is not theirs, or where asking is quicker."""
+    if full or len(sweeps) != 1 or sweeps[0].index.ndim != 2 or sweeps[0].rows is not None:
+        return None
     model = read(run, predictor)
     if (
         isinstance(model, Unsupported)
         or model.link == "other"
-        or sweep.variants * len(data) * len(model.ensemble.roots) < _WORTH
+        or sweeps[0].variants * len(data) * len(model.ensemble.roots) < _WORTH
         or not can_compile()
     ):
-        return asked
-    trees = _Trees(run, predictor, data, sweep, model)
-    return trees if _agrees(trees) else asked
+        return None
+    trees = Trees(run, predictor, data, sweeps, full, model)
+    return trees if _agrees(trees) else None
 
 
-def _agrees(trees: _Trees) -> bool:
+def _agrees(trees: Trees) -> bool:
     """Whether the trees give the model's predictions for some rows of some variants."""
     variants, rows = _CHECKED
     some = np.unique(np.linspace(0, trees.sweep.variants - 1, variants).astype(np.intp))
     data = trees.data.take(trees.data.spread(rows))
-    sample = replace(trees, data=data, sweep=replace(trees.sweep, index=trees.sweep.index[some]))
+    sample = replace(trees, data=data, sweeps=(replace(trees.sweep, index=trees.sweep.index[some]),))
     with trees.run.checking():
         want = trees.run.collect(trees.predictor, data, sample.sweep)
     try:
@@ -75,48 +65,24 @@ def _agrees(trees: _Trees) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class _Model:
-    run: Run
-    predictor: Predictor
-    data: Data
-    sweep: Sweep
-    engine: Engine = "model"
+class Trees(Answer):
+    """Curves from the trees, batches of rows with all variants."""
 
-    def stream(self, *, partial: bool = False) -> Iterator[Batch]:
-        return self.run.stream(self.predictor, self.data, [self.sweep], partial=partial)
-
-    def collect(self) -> FloatArray:
-        return self.run.collect(self.predictor, self.data, self.sweep)
-
-
-@dataclass(frozen=True, eq=False)
-class _Trees:
-    run: Run
-    predictor: Predictor
-    data: Data
-    sweep: Sweep
     model: TreeModel
-    engine: Engine = "trees"
+
+    engine = "trees"
+
+    @property
+    def sweep(self) -> Sweep:
+        """The only one."""
+        return self.sweeps[0]
 
     def stream(self, *, partial: bool = False) -> Iterator[Batch]:
-        """Batches of rows; an interruption is noted where something is known already and that is enough."""
-        done = False
-        try:
-            for rows, raw in self._curves():
-                yield Batch(0, slice(0, self.sweep.variants), rows, self._predictions(raw))
-                done = True
-        except KeyboardInterrupt:
-            if not (partial and done):
-                raise
-            self.run.interrupted = True
-        finally:
-            self.run.close()
+        return watched(self.run, self._batches(), partial=partial)
 
-    def collect(self) -> FloatArray:
-        out = np.empty((self.sweep.variants, len(self.data), len(self.predictor.output_names)))
-        for batch in self.stream():
-            out[:, batch.rows] = batch.predictions
-        return out
+    def _batches(self) -> Iterator[Batch]:
+        for rows, raw in self._curves():
+            yield Batch(0, slice(0, self.sweep.variants), rows, self._predictions(raw))
 
     def _curves(self) -> Iterator[tuple[slice, FloatArray]]:
         from pellucid.trees.dependence import curve_blocks  # on use: it loads a compiler
@@ -155,7 +121,7 @@ class _Trees:
 class _Rows:
     """The rows as a matrix of the trees' columns, of which a portion is made when it is needed."""
 
-    trees: _Trees
+    trees: Trees
 
     @property
     def shape(self) -> tuple[int, int]:
