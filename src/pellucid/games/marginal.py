@@ -22,7 +22,8 @@ from pellucid.models import Predictor
 from pellucid.runner import Run, Sweep
 
 Players = Mapping[str, tuple[int, ...]]
-_AT_ONCE = 65_536  # model rows in which the known features stay the same from row to row
+_CELLS = 786_432  # cells of a table that stays in the caches while it is written feature by feature
+_FEWEST_ROWS = 16_384  # of one call, which has a price of its own
 _KEY = 31  # of the random numbers that tell coalitions apart
 
 
@@ -32,16 +33,18 @@ class Mixtures(Sweep):
 
     ``index`` is ``(variants, 2)``: the explained row and the coalition. ``known[c, f]`` says whether coalition
     c knows the f-th feature; a pool holds the values of the explained rows, then those of the background. Variants come in
-    ``units``, of as many variants each: one explained row with some coalitions, then the next row with the same ones.
+    ``units``, of as many variants each: one explained row with some coalitions, then the next row with the same ones. There are at
+    most ``at_once`` variants in one call.
     """
 
     known: BoolArray = field(default_factory=lambda: np.empty((0, 0), dtype=np.bool_))
     n_explained: int = 0
     units: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    at_once: int = 1
 
     def chunks(self, most: int) -> Iterator[slice]:
         """Whole units, several of the same length at once: what is known then stays the same from chunk to chunk."""
-        start = 0
+        start, most = 0, min(most, self.at_once)
         for length, times in zip(*np.unique(-self.units, return_counts=True), strict=True):
             unit = -int(length)
             stop = start + unit * int(times)
@@ -90,16 +93,22 @@ class MarginalGame(Game):
     @cached_property
     def _value_numbers(self) -> IntArray:
         """``(rows, players)``: equal numbers where two rows give a player the same values; -1 for the background's own."""
-        numbers = np.empty((self.rows, self.players), dtype=np.intp)
+        own, other = (
+            np.column_stack([part.codes(j) for j in self._features])
+            for part in (self._explained, self._background)
+        )
+        other = other[self._share > 0]
+        numbers = _ranks(own)
+        fixed = _same(other, other[0]).all(axis=0)  # columns in which the background is all the same
+        numbers[_same(own, other[0]) & fixed] = -1
+        if len(self._features) == self.players:
+            return numbers
+        by_player = np.empty((self.rows, self.players), dtype=np.intp)
         for i in range(self.players):
-            columns = [self._features[f] for f in np.flatnonzero(self._owner == i)]
-            own = np.column_stack([self._explained.codes(j) for j in columns])
-            other = np.column_stack([self._background.codes(j) for j in columns])[self._share > 0]
-            axis = 0 if len(columns) > 1 else None
-            numbers[:, i] = np.unique(own, axis=axis, return_inverse=True)[1].reshape(-1)
-            if _same(other, other[0]).all():
-                numbers[_same(own, other[0]).all(axis=1), i] = -1
-        return numbers
+            columns = numbers[:, self._owner == i]
+            by_player[:, i] = np.unique(columns, axis=0, return_inverse=True)[1].reshape(-1)
+            by_player[(columns < 0).all(axis=1), i] = -1
+        return by_player
 
     @property
     def active(self) -> BoolArray:
@@ -122,10 +131,12 @@ class MarginalGame(Game):
         chosen = np.arange(self.rows) if rows is None else rows
         variants, place = self._distinct(coalitions, chosen)
         units = np.array([len(variants)])
+        at_once = max(1, max(_CELLS // len(self._features), _FEWEST_ROWS) // self.price)
         if len(variants) == len(chosen) * len(coalitions):
-            variants, place, units = _in_units(coalitions, chosen, max(1, _AT_ONCE // self.price))
+            variants, place, units = _in_units(coalitions, chosen, at_once)
         sweep = Mixtures(
-            self._features, self._pools, variants, known=coalitions[:, self._owner], n_explained=self.rows, units=units
+            self._features, self._pools, variants,
+            known=coalitions[:, self._owner], n_explained=self.rows, units=units, at_once=at_once,
         )  # fmt: skip
         found = np.zeros((len(variants), self.outputs))
         for batch in self._run.stream(self._predictor, self._background, [sweep]):
@@ -175,7 +186,18 @@ def _same(cells: FloatArray, row: FloatArray) -> BoolArray:
 
 def _could_repeat(numbers: IntArray) -> bool:
     """Whether two rows share a value, or a player makes no difference."""
-    return bool((numbers < 0).any()) or any(len(np.unique(column)) < len(column) for column in numbers.T)
+    ordered = np.sort(numbers, axis=0)
+    return bool((ordered[:1] < 0).any() or (ordered[1:] == ordered[:-1]).any())
+
+
+def _ranks(cells: FloatArray) -> IntArray:
+    """The rank of every cell among the different values of its column; missing values are alike and last."""
+    order = cells.argsort(axis=0)
+    ordered = np.take_along_axis(cells, order, axis=0)
+    ranks = np.zeros(cells.shape, dtype=np.intp)
+    steps = (ordered[1:] != ordered[:-1]) & ~np.isnan(ordered[:-1])
+    np.put_along_axis(ranks, order[1:], np.cumsum(steps, axis=0), axis=0)
+    return ranks
 
 
 def _in_units(coalitions: BoolArray, rows: IntArray, most: int) -> tuple[IntArray, IntArray, IntArray]:

@@ -117,3 +117,25 @@ def test_stopping_at_a_tolerance_does_not_spoil_the_intervals(game, estimate):
         found = estimate(game, rounds, Run(seed=seed))
         held.append(np.abs(found.values - values) <= np.maximum(spread, HALF_WIDTH * found.se))
     assert_covered(held, high=1.0)
+
+
+def test_a_forest_whose_pairs_of_two_have_just_been_asked_is_not_taken_for_known():
+    """One row at a time; the fitted process alone would hold two in three."""
+    rng = np.random.default_rng(12)
+    X = rng.normal(size=(300, 12))
+    X[:, 1] += X[:, 0]
+    y = (
+        np.sin(2 * X[:, 0]) * X[:, 1]
+        + X[:, 2:5].prod(axis=1)
+        + np.abs(X[:, 6])
+        + 0.3 * X[:, 5:].sum(axis=1)
+    )
+    tables = model_table(RandomForestRegressor(50, random_state=0).fit(X, y).predict, X[:4], X[50:62])
+    held = []
+    for row in range(4):
+        game = TableGame(tables[row : row + 1])
+        exact = shapley_values(game.means)
+        for seed in range(REPETITIONS // 10):
+            found = shapley_kernel(game, Rounds(128, 128), Run(seed=seed))
+            held.append(holds(found.values, found.se, exact))
+    assert np.mean(held) > 0.93

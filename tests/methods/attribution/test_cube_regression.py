@@ -8,13 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pellucid.games import all_coalitions
-from pellucid.methods.attribution import cube_regression
-from pellucid.methods.attribution.cube_regression import CURVES, NOISES, kernel, regress
+from pellucid.methods.attribution import cube_choice
+from pellucid.methods.attribution.cube_choice import CURVES, NOISES, choose, spread
+from pellucid.methods.attribution.cube_kernel import kernel
+from pellucid.methods.attribution.cube_regression import activity, regress
 from pellucid.methods.attribution.cube_shapley import (
-    even_curve_values,
+    even_kernel_values,
     interaction_weights,
     interactions_of,
-    odd_curve_values,
+    odd_kernel_values,
+    odd_kernel_variance,
     pair_weights,
     shapley_of,
     shapley_variance,
@@ -30,10 +33,19 @@ def sides(halves):
     return np.where(halves, 1.0, -1.0)
 
 
-def kernel_of(s, t, curve, parity):
+def kernel_of(s, t, bends, parity):
     """The curved part of the kernel by its definition, of two corners."""
-    u = s @ t / len(s)
-    return np.sinh(curve * u) / np.sinh(curve) if parity == "odd" else np.cosh(curve * u) / np.cosh(curve)
+    together = np.prod(np.cosh(bends))
+    if parity == "odd":
+        linear = together * np.tanh(bends)
+        remains = np.sinh(bends.sum()) - linear.sum()
+        return (np.sinh(bends @ (s * t)) - linear @ (s * t)) / remains if len(s) > 2 else 0.0
+    return (np.cosh(bends @ (s * t)) - together) / (np.cosh(bends.sum()) - together)
+
+
+def bends_of(p, seed=0):
+    """Players that bend differently."""
+    return np.random.default_rng(seed).uniform(0.02, 0.6, size=p)
 
 
 def free_of(corners, parity):
@@ -50,7 +62,7 @@ def sample(seed, p, pairs, games=2):
 
 def matrix(halves, fit, parity):
     corners = sides(halves)
-    return np.array([[kernel_of(s, t, fit.curve, parity) for t in corners] for s in corners])
+    return np.array([[kernel_of(s, t, fit.bends, parity) for t in corners] for s in corners])
 
 
 def fitted_game(halves, fit, parity, game=0):
@@ -61,7 +73,7 @@ def fitted_game(halves, fit, parity, game=0):
     values = []
     for s in corners:
         smooth = sum(
-            w * kernel_of(s, t, fit.curve, parity)
+            w * kernel_of(s, t, fit.bends, parity)
             for w, t in zip(fit.weights[:, game], sides(halves), strict=True)
         )
         own = sum(
@@ -77,13 +89,16 @@ def fitted_game(halves, fit, parity, game=0):
 
 
 @pytest.mark.parametrize("parity", ["odd", "even"])
-@pytest.mark.parametrize("curve", CURVES)
-def test_the_kernel_is_its_definition(parity, curve):
-    p = 7
-    corners = all_coalitions(p)[[0, 5, 19, 64, 101, 127]]
-    agreement = np.array([[int((s == t).sum()) for t in corners] for s in corners])
-    expected = [[kernel_of(s, t, curve, parity) for t in sides(corners)] for s in sides(corners)]
-    np.testing.assert_allclose(kernel(agreement, p, curve, parity), expected, rtol=1e-12)
+@pytest.mark.parametrize("p", [3, 4, 7])
+def test_the_kernel_is_a_sum_over_sets_of_players(parity, p):
+    """All sets of three players and more (two and more) of that parity, each with the product of its members' tanh."""
+    bends, corners = bends_of(p), sides(all_coalitions(p)[::3])
+    sizes = range(3, p + 1, 2) if parity == "odd" else range(2, p + 1, 2)
+    sets = [list(members) for size in sizes for members in combinations(range(p), size)]
+    weight = np.array([np.prod(np.tanh(bends[members])) for members in sets])
+    product = np.array([[np.prod((s * t)[members]) for members in sets] for s in corners for t in corners])
+    expected = (product @ weight / weight.sum()).reshape(len(corners), len(corners))
+    np.testing.assert_allclose(kernel(corners, bends, parity), expected, atol=1e-11)
 
 
 @pytest.mark.parametrize("parity", ["odd", "even"])
@@ -115,6 +130,19 @@ def test_errors_are_those_of_leaving_a_pair_out_and_fitting_again(parity, seed, 
         np.testing.assert_allclose(fit.errors[left_out], worth[left_out] - predicted, rtol=1e-2, atol=1e-5)
 
 
+def processes(halves, worth, parity):
+    """For every curve and noise: bends, noise, inverse of the whole kernel and what is missed when a pair is left out."""
+    p, corners = halves.shape[1], sides(halves)
+    free = free_of(corners, parity)
+    nearly_free = 1e5 / free.shape[1] * (free @ free.T)
+    for curve in CURVES:
+        bends = np.full(p, curve / p)
+        curved = np.array([[kernel_of(s, t, bends, parity) for t in corners] for s in corners])
+        for noise in NOISES:
+            inverse = np.linalg.inv(curved + nearly_free + noise * np.eye(len(halves)))
+            yield curve, noise, inverse, (inverse @ worth) / np.diag(inverse)[:, None]
+
+
 @pytest.mark.parametrize("parity", ["odd", "even"])
 @many
 @given(seeds, st.integers(3, 6), st.integers(4, 14))
@@ -122,16 +150,106 @@ def test_curve_and_noise_are_those_of_least_error(parity, seed, p, pairs):
     """Of one game the best on the grid (of noises within 1% the largest), with a free part that is nearly so."""
     halves, worth = sample(seed, p, pairs, games=1)
     fit = regress(halves, worth, parity)
+    losses = {
+        (curve, noise): np.mean(errors[1:] ** 2)
+        for curve, noise, _, errors in processes(halves, worth, parity)
+    }
+    curve = CURVES[int(np.argmin(np.abs(np.array(CURVES) - fit.bends.sum())))]
+    assert fit.bends.sum() == pytest.approx(curve)
+    assert losses[curve, fit.noise] <= min(losses.values()) * 1.0101
+
+
+@many
+@given(seeds, st.integers(3, 6), st.integers(0, 8))
+def test_doubt_is_the_variance_over_all_curves_and_noises(seed, p, more):
+    """Each believed by its loss; the values written out as weights of all pairs of the cube."""
+    halves, worth = sample(seed, p, min(p + 2 + more, 2 ** (p - 1) - 2), games=1)
+    chosen = choose(halves, worth, np.full(p, 1 / p), "odd")
+    whole = np.concatenate([halves[:1], PairDesign(p, np.random.default_rng(0)).between(0, 2**p)])
+    weight, corners = 2 * pair_weights(whole), sides(whole)
+    same = np.array([[float((s == t).all()) for t in halves] for s in whole])
+    at = {}
+    for curve, noise, inverse, errors in processes(halves, worth, "odd"):
+        bends = np.full(p, curve / p)
+
+        def covariance(a, b, bends=bends):
+            curved = np.array([[kernel_of(s, t, bends, "odd") for t in b] for s in a])
+            return curved + 1e5 / p * (a @ b.T)
+
+        along = (covariance(corners, sides(halves)) + noise * same).T @ weight
+        before = np.diag(weight.T @ (covariance(corners, corners) + noise * np.eye(len(whole))) @ weight)
+        scale = np.mean((inverse @ worth)[1:] * errors[1:])
+        variance = scale * (before - np.diag(along.T @ inverse @ along))
+        at[curve, noise] = np.mean(errors[1:] ** 2), along.T @ inverse @ worth, variance
+    least = min(loss for loss, _, _ in at.values())
+    belief = {key: (loss / least) ** (-len(halves) / 6) for key, (loss, _, _) in at.items()}
+    _, value, own = at[chosen.curve, chosen.noise]
+    mean = sum(
+        belief[key] * (variance.sum() + np.sum((other - value) ** 2))
+        for key, (_, other, variance) in at.items()
+    ) / sum(belief.values())
+    np.testing.assert_allclose(chosen.doubt, max(mean / own.sum(), 1.0), rtol=0.02)
+
+
+@given(seeds, st.integers(1, 200), st.integers(0, 300), st.integers(0, 300))
+def test_the_pairs_that_choose_are_of_all_sizes(seed, singles, twos, more):
+    sizes = np.random.default_rng(seed).permutation([1] * singles + [2] * twos + [5] * more)
+    few = spread(np.append(9, sizes))
+    assert few[0] == 0
+    assert len(few) == 1 + min(singles, 128) + min(twos + more, 128)
+    counts = np.bincount(np.append(9, sizes)[few[1:]], minlength=10)
+    assert counts[2] >= min(twos, 60)
+    assert counts[5] >= min(more, 68)
+
+
+# -- who takes part ----------------------------------------------------------------------------------
+
+
+@many
+@given(seeds, st.integers(4, 8))
+def test_activity_is_that_of_the_expected_interactions(seed, p):
+    """The root of the sum of squared interactions of a first fit, over the other players; at least a tenth of the most."""
+    halves, worth = sample(seed, p, 3 * p)
     corners = sides(halves)
-    nearly_free = 100 * (corners @ corners.T / p if parity == "odd" else np.ones((len(halves),) * 2))
-    losses = {}
-    for curve in CURVES:
-        curved = np.array([[kernel_of(s, t, curve, parity) for t in corners] for s in corners])
-        for noise in NOISES:
-            inverse = np.linalg.inv(curved + nearly_free + noise * np.eye(len(halves)))
-            errors = (inverse @ worth)[:, 0] / np.diag(inverse)
-            losses[curve, noise] = np.mean(errors[1:] ** 2)
-    assert losses[fit.curve, fit.noise] <= min(losses.values()) * 1.0101
+    even = np.array([[kernel_of(s, t, np.full(p, 0.6 / p), "even") for t in corners] for s in corners])
+    inverse = np.linalg.inv(even + 1e-3 * np.eye(len(halves)))
+    squares = np.zeros(p)
+    for game in worth.T:
+        weights = inverse @ (game - (inverse @ game).sum() / inverse.sum())
+        b = corners.T @ (weights[:, None] * corners)
+        np.fill_diagonal(b, 0.0)
+        squares += np.square(b).sum(axis=1) / np.square(b).sum()
+    np.testing.assert_allclose(
+        activity(halves, worth), np.sqrt(squares / squares.max() + 0.01), rtol=1e-6, atol=1e-9
+    )
+
+
+@many
+@given(seeds, st.floats(1e-6, 1e6))
+def test_activity_finds_the_players_that_interact_at_any_scale(seed, a):
+    halves, _ = sample(seed, 8, 40)
+    s = sides(halves)
+    games = a * np.column_stack([3 + s[:, 0] * s[:, 1], s[:, 1] * s[:, 2]])
+    active = activity(halves, games)
+    assert active[:3].min() > 3 * active[3:].max()
+    np.testing.assert_allclose(active, activity(halves, games / a), rtol=1e-6)
+
+
+def test_players_that_do_not_interact_are_all_alike():
+    halves, _ = sample(0, 6, 20)
+    np.testing.assert_array_equal(activity(halves, np.full((len(halves), 2), 0.3)), np.ones(6))
+
+
+@many
+@given(seeds)
+def test_knowing_who_takes_part_makes_the_fit_better(seed):
+    """Three of ten players act together: pairs that are left out are missed by less."""
+    halves, _ = sample(seed, 10, 40)
+    s = sides(halves)
+    odd = (s[:, 0] * s[:, 1] * s[:, 2] + 0.1 * s.sum(axis=1))[:, None]
+    active = np.where(np.arange(10) < 3, 1.0, 0.1)
+    informed, plain = regress(halves, odd, "odd", active), regress(halves, odd, "odd")
+    assert np.square(informed.errors).mean() < 0.7 * np.square(plain.errors).mean()
 
 
 @many
@@ -169,7 +287,8 @@ def test_a_game_of_nothing_is_fitted_by_nothing():
 def test_many_pairs_choose_by_some_of_them(monkeypatch):
     halves, worth = sample(1, 9, 120)
     every = regress(halves, worth, "odd")
-    monkeypatch.setattr(cube_regression, "_CHOOSING", 40)
+    monkeypatch.setattr(cube_choice, "_CHOOSING", 40)
+    monkeypatch.setattr(cube_choice, "_TWOS", 20)
     some = regress(halves, worth, "odd")
     curved = (matrix(halves, some, "odd") + some.noise * np.eye(len(halves))) @ some.weights
     np.testing.assert_allclose(curved + sides(halves) @ some.trend, worth, atol=1e-6)
@@ -180,42 +299,41 @@ def test_many_pairs_choose_by_some_of_them(monkeypatch):
 
 
 @pytest.mark.parametrize("p", [2, 3, 4, 5, 7])
-@pytest.mark.parametrize("curve", CURVES)
-def test_values_of_the_odd_curve_by_enumeration(p, curve):
-    inside, outside = odd_curve_values(p, curve)
-    corners = sides(all_coalitions(p))
-    for size in range(p + 1):
-        t = sides(np.arange(p) < size)
-        v = np.sinh(curve * (corners @ t) / p) / np.sinh(curve)
-        phi = shapley(v)
-        np.testing.assert_allclose(phi[:size], inside[size] if size else 0, atol=1e-12)
-        np.testing.assert_allclose(phi[size:], outside[size] if size < p else 0, atol=1e-12)
+def test_values_of_the_odd_kernel_by_enumeration(p):
+    bends, corners = bends_of(p), sides(all_coalitions(p))
+    values = odd_kernel_values(corners, bends)
+    for t, found in zip(corners, values, strict=True):
+        v = np.array([kernel_of(s, t, bends, "odd") for s in corners])
+        np.testing.assert_allclose(found, shapley(v), atol=1e-11)
+    for i in range(p):  # the values of the values: how much those of the process vary
+        assert odd_kernel_variance(bends)[i] == pytest.approx(shapley(values[:, i])[i], abs=1e-11)
 
 
 @pytest.mark.parametrize("p", [2, 3, 4, 5, 7])
 @pytest.mark.parametrize("curve", CURVES)
-def test_interactions_of_the_even_curve_by_enumeration(p, curve):
-    alike, mixed, without = even_curve_values(p, curve)
+def test_interactions_of_the_even_kernel_by_enumeration(p, curve):
+    alike, mixed, without = even_kernel_values(p, curve)
     corners = sides(all_coalitions(p))
     for size in range(p + 1):
         t = np.arange(p) < size
-        v = np.cosh(curve * (corners @ sides(t)) / p) / np.cosh(curve)
+        v = np.array([kernel_of(s, sides(t), np.full(p, curve / p), "even") for s in corners])
         phi = interaction_matrix(v)
         for i, j in combinations(range(p), 2):
             expected = (without, mixed, alike)[int(t[i]) + int(t[j])][size]
-            assert phi[i, j] == pytest.approx(expected, abs=1e-12)
+            assert phi[i, j] == pytest.approx(expected, abs=1e-10)
 
 
 @pytest.mark.parametrize("p", [30, 300, 1200])
 @pytest.mark.parametrize("curve", CURVES)
-def test_values_of_the_curves_add_up_for_many_players(p, curve):
-    """What all players get together is what the game gains from nobody to everybody: 2 sinh(c u) / sinh(c)."""
-    inside, outside = odd_curve_values(p, curve)
-    size = np.arange(1, p)
-    total = size * inside[1:p] + (p - size) * outside[1:p]
-    gain = 2 * np.sinh(curve * (2 * size - p) / p) / np.sinh(curve)
-    np.testing.assert_allclose(total, gain, atol=1e-10)
-    assert all(np.isfinite(part).all() for part in even_curve_values(p, curve))
+def test_values_of_the_kernels_add_up_for_many_players(p, curve):
+    """What all players get together is what the game gains from nobody to everybody: twice the kernel."""
+    generator = np.random.default_rng(p)
+    corners = np.concatenate([np.ones((1, p)), generator.choice([-1.0, 1.0], size=(20, p))])
+    bends = generator.random(p)
+    bends *= curve / bends.sum()
+    gain = 2 * kernel(corners, bends, "odd")[0]
+    np.testing.assert_allclose(odd_kernel_values(corners, bends).sum(axis=1), gain, atol=1e-9)
+    assert all(np.isfinite(part).all() for part in even_kernel_values(p, curve))
 
 
 @many

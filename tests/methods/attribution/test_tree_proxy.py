@@ -41,7 +41,7 @@ def test_everything_adds_up_and_the_intervals_hold():
 
 
 def test_trees_do_better_where_the_game_is_rules_among_many():
-    """Three players of forty decide, all together: the curves look for interactions everywhere, trees where they are."""
+    """Three players of forty decide, all together: trees find the rule, curves only who takes part in it."""
 
     def three_together(S):
         return 4.0 * np.asarray(S)[:, [3, 11, 20]].all(axis=1)
@@ -55,7 +55,7 @@ def test_trees_do_better_where_the_game_is_rules_among_many():
         ).mean()
         for proxy in ("curve", "trees")
     }
-    assert errors["trees"] < 0.8 * errors["curve"]
+    assert errors["trees"] < 0.9 * errors["curve"]
 
 
 def test_additive_games_stay_exact():

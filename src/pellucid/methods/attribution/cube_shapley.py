@@ -1,20 +1,27 @@
 """Shapley and interaction values of the games that `cube_regression` fits, exactly.
 
-The game ``exp(c u)`` of s, for a corner t, is a product over the players: with a = c / p, a player counts e^a where s and
-t agree and e^-a where not. When everybody joins with chance q, a player of t is on average worth
-``q e^a + (1-q) e^-a``, any other ``q e^-a + (1-q) e^a``, and Shapley's average over orders is the integral over q from 0 to 1
-of the others' product times the player's own step (Owen 1972): a polynomial, so that Gauss-Legendre nodes give it
-exactly. It depends on t only through its size and through whether the player belongs to it.
+The game ``exp(sum of a_j s_j t_j)`` of s, for a corner t, is a product over the players of cosh(a_j) (1 + s_j t_j tanh(a_j)).
+When everybody joins with chance (1 + x) / 2, s_j is x on average, and Shapley's average over orders is the mean over x from -1
+to 1 of the others' product times the player's own step (Owen 1972). Of the kernel of t, player i has
+
+    2 w_i t_i ( mean over x of the product over the others of (1 + x t_j tanh(a_j))  -  1 ) / the kernel's scale
+
+with w the weights of its linear part (`cube_kernel.scales`): a polynomial in x, so that Gauss-Legendre nodes give it exactly.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import ceil, comb
 
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
-from pellucid.methods.attribution.cube_regression import Regression
+from pellucid.methods.attribution.cube_fit import Regression
+from pellucid.methods.attribution.cube_kernel import scales
+
+_NODES = 20  # beyond the order of 40 interactions weigh less than rounding
+_AT_ONCE = 1_000_000  # numbers in the memory
 
 
 def shapley_of(fit: Regression, halves: BoolArray) -> FloatArray:
@@ -29,15 +36,12 @@ def shapley_variance(fit: Regression, halves: BoolArray) -> FloatArray:
 
         variance of phi - c' K^-1 c + r' (F' K^-1 F)^-1 r,        r = T - F' K^-1 c
 
-    Before any pair is known the variance of phi is, for all players, the value of the kernels' values: a mean over the
-    sizes; and the sum of the squared weights for the noise, which is independent from pair to pair.
+    The variance of phi is that before any pair is known.
     """
     from scipy.linalg import lapack  # on use: scipy is slow to import
 
     p = halves.shape[1]
-    inside, outside = odd_curve_values(p, fit.curve)
-    squares = 4 / p * sum(1 / (k * comb(p, k)) for k in range(1, p + 1))
-    before = (inside[1:].sum() - outside[:-1].sum()) / p + fit.noise * squares
+    before = odd_kernel_variance(fit.bends) + fit.noise * noise_variance(p)
     along, _ = lapack.dtrtrs(fit.factor, _values_of_kernels(fit, halves), lower=1)
     rest = 2 * np.eye(p) - fit.free.T @ along
     after = before - np.square(along).sum(axis=0) + np.sum(rest * (fit.left @ rest), axis=0)
@@ -46,16 +50,48 @@ def shapley_variance(fit: Regression, halves: BoolArray) -> FloatArray:
 
 def _values_of_kernels(fit: Regression, halves: BoolArray) -> FloatArray:
     """Shapley values ``(pairs, players)`` of the kernel of each pair, its noise included."""
-    inside, outside = odd_curve_values(halves.shape[1], fit.curve)
-    size = halves.sum(axis=1)
-    curved = np.where(halves, inside[size][:, None], outside[size][:, None])
-    return np.asarray(curved + 2 * fit.noise * pair_weights(halves))
+    return odd_kernel_values(np.where(halves, 1.0, -1.0), fit.bends) + 2 * fit.noise * pair_weights(halves)
+
+
+def odd_kernel_values(corners: FloatArray, bends: FloatArray) -> FloatArray:
+    """Shapley values ``(corners, players)`` of the odd kernel of each corner."""
+    linear, most = scales(bends, "odd")
+    nodes, weights = _nodes(corners.shape[1])
+    blocks = np.array_split(corners * np.tanh(bends), 1 + corners.size * len(nodes) // _AT_ONCE)
+    mean = np.concatenate([np.tensordot(weights, _product_of_others(nodes, steps), 1) for steps in blocks])
+    return np.asarray(2 / most * linear * corners * (mean - 1))
+
+
+def odd_kernel_variance(bends: FloatArray) -> FloatArray:
+    """The variance (players) of the Shapley values of the odd process: the values of the kernels' values, with the product of two nodes for x."""
+    linear, most = scales(bends, "odd")
+    nodes, weights = _nodes(len(bends))
+    others = _product_of_others(np.outer(nodes, nodes).ravel(), np.tanh(bends)[None])[:, 0]
+    return np.asarray(4 / most * linear * (np.outer(weights, weights).ravel() @ others - 1))
+
+
+def noise_variance(p: int) -> float:
+    """The variance of a Shapley value of independent noise in the odd part: the sum of the squared weights."""
+    return 4 / p * sum(1 / (k * comb(p, k)) for k in range(1, p + 1))
+
+
+def _product_of_others(x: FloatArray, steps: FloatArray) -> FloatArray:
+    """``(x, corners, players)``: the product over all other players of 1 + x step."""
+    factors = 1 + x[:, None, None] * steps
+    return np.asarray(factors.prod(axis=2, keepdims=True) / factors)
+
+
+@lru_cache(maxsize=64)
+def _nodes(p: int) -> tuple[FloatArray, FloatArray]:
+    """Nodes x between -1 and 1 and weights of a mean."""
+    nodes, weights = np.polynomial.legendre.leggauss(min(ceil(p / 2) + 1, _NODES))
+    return nodes, weights / 2
 
 
 def interactions_of(fit: Regression, halves: BoolArray) -> FloatArray:
     """Half the Shapley interaction index ``(players, players, games)`` of the even games, zero on the diagonal."""
     p = halves.shape[1]
-    alike, mixed, without = even_curve_values(p, fit.curve)
+    alike, mixed, without = even_kernel_values(p, float(fit.bends.sum()))
     both, one, none = interaction_weights(p)
     size = halves.sum(axis=1)
     table = (
@@ -70,33 +106,20 @@ def interactions_of(fit: Regression, halves: BoolArray) -> FloatArray:
     return values
 
 
-def _likeness(p: int, curve: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """What a player of t, and another, is worth on average at the nodes; and the weights of the nodes."""
-    nodes, weights = np.polynomial.legendre.leggauss(ceil(p / 2) + 1)
-    q, a = (nodes + 1) / 2, curve / p
-    return q * np.exp(a) + (1 - q) * np.exp(-a), q * np.exp(-a) + (1 - q) * np.exp(a), weights / 2
-
-
-def odd_curve_values(p: int, curve: float) -> tuple[FloatArray, FloatArray]:
-    """Shapley values of ``sinh(c u) / sinh(c)`` for players inside and outside of t, by the size of t."""
-    like, unlike, w = _likeness(p, curve)
+def even_kernel_values(p: int, curve: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Half the interaction index of the even kernel of t, with players alike, for two players inside, one inside, none, by the size of t."""
+    x, w = _nodes(p)
+    step = np.tanh(curve / p)
+    together, most = scales(np.full(p, curve / p), "even")
     size = np.arange(p + 1)[:, None]
-    step = 2 * np.sinh(curve / p) / np.sinh(curve)
-    inside = step * (like ** np.maximum(size - 1, 0) * unlike ** (p - size)) @ w
-    outside = -step * (like**size * unlike ** np.maximum(p - size - 1, 0)) @ w
-    # sinh is half of exp(c u) minus exp(-c u), and the latter belongs to the complement of t.
-    return (inside - outside[::-1]) / 2, (outside - inside[::-1]) / 2
 
+    def rest(inside: int, outside: int) -> FloatArray:
+        """The mean of the product over the others, without so many inside and outside of t."""
+        like, unlike = np.maximum(size - inside, 0), np.maximum(p - size - outside, 0)
+        return np.asarray(((1 + x * step) ** like * (1 - x * step) ** unlike) @ w)
 
-def even_curve_values(p: int, curve: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Half the interaction index of ``cosh(c u) / cosh(c)`` for two players inside, one inside, none, by the size of t."""
-    like, unlike, w = _likeness(p, curve)
-    size = np.arange(p + 1)[:, None]
-    step = (2 * np.sinh(curve / p)) ** 2 / np.cosh(curve) / 2
-    alike = step * (like ** np.maximum(size - 2, 0) * unlike ** (p - size)) @ w
-    mixed = -step * (like ** np.maximum(size - 1, 0) * unlike ** np.maximum(p - size - 1, 0)) @ w
-    without = step * (like**size * unlike ** np.maximum(p - size - 2, 0)) @ w
-    return (alike + without[::-1]) / 2, (mixed + mixed[::-1]) / 2, (without + alike[::-1]) / 2
+    whole = 2 * together * step**2 / most
+    return whole * rest(2, 0), -whole * rest(1, 1), whole * rest(0, 2)
 
 
 # -- the definitions, as weights of coalitions ---------------------------------------------------------

@@ -79,7 +79,10 @@ class PairDesign:
         low, high = 0.0, (n + 1.0) * p
         while np.nextafter(low, high) < high:  # the last moment at which no more than n are drawn
             middle = (low + high) / 2
-            low, high = (middle, high) if counts(middle).sum() <= n else (low, middle)
+            drawn = counts(middle).sum()
+            low, high = (middle, high) if drawn <= n else (low, middle)
+            if drawn == n:
+                break
         found = counts(low)
         for size, next_count in enumerate(counts(high)):
             found[size] += min(next_count - found[size], n - found.sum())
