@@ -39,7 +39,7 @@ def ale(w: Workload) -> tuple[int, Callable[[], object]]:
 
 def ice(w: Workload) -> tuple[int, Callable[[], object]]:
     curves = np.random.default_rng(0).normal(size=(CURVES, GRID))
-    others = np.random.default_rng(1).normal(size=(CURVES, 9))
+    others = np.random.default_rng(1).normal(size=(CURVES, w.X.shape[1] - 1))
 
     def least() -> object:
         centred = curves - curves.mean(axis=1, keepdims=True)
