@@ -13,10 +13,10 @@ addition and the inverse of the link. r_i is added up without the features of th
 sum, where a large f_j(x_ij) would swallow the others.
 
 When it misleads: as much as the reading of the model. It is believed only if the sums give the model's own predictions of
-the rows that were asked when the Explainer was made, and, in every question, if the parts of some mixtures depend on
-their own features alone.
+the rows that were asked when the Explainer was made (up to rounding, as a share of their range), and, in every question,
+if the parts of some mixtures depend on their own features alone.
 
-Cost. No model rows.
+Cost. No model rows; two numbers per row, feature and sum, and one for each sweep, are held meanwhile.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ from pellucid.runner.sweep import blocks
 
 _WORTH = 15_000  # rows asked beyond those encoded: fewer are asked as quickly
 _ENCODING = 1.5  # what it takes to encode a row, in rows predicted
+_MOST_HELD = 2**28  # terms, of eight bytes each: more are asked for, which takes hardly any memory
 _AT_ONCE = 2**16  # predictions made at once, so that they stay in the caches
+_DOUBLE = 1e-9  # how closely sums agree with predictions, as a share of their range
+_SINGLE = 1e-5  # the same, for coefficients in single precision
 _LARGEST = 700.0  # the exponential of more overflows: the model says so itself
 
 
@@ -48,48 +51,82 @@ class _Read:
 
     model: Any
     form: LinearForm
+    probe: FloatArray
     link: Link | Unlike
     tables: Tables
 
-    @classmethod
-    def of(cls, predictor: Predictor, form: LinearForm) -> _Read:
-        """Compared with the predictions that are known of the model."""
-        link: Link | Unlike
-        try:
-            sums = form.sums(form.encode(predictor.dressed(predictor.probe)))
-            link = agreeing_link(form, sums, predictor.probed)
-        except Exception as reason:  # whatever a step raises
-            link = Unlike(str(reason))
-        return cls(predictor.model, form, link, Tables())
-
-    def holds(self, predictor: Predictor, form: LinearForm) -> bool:
-        """Whether this is what is read now: a model may have been fitted again."""
-        mine, now = self.form, form
+    def holds(self, predictor: Predictor, form: LinearForm, probe: FloatArray) -> bool:
+        """Whether this is what is read now: a model, or a step before it, may have been fitted again."""
+        mine = self.form
         return (
             self.model is predictor.model
-            and np.array_equal(mine.weights, now.weights)
-            and np.array_equal(mine.intercept, now.intercept)
+            and mine.link == form.link
+            and np.array_equal(mine.weights, form.weights)
+            and np.array_equal(mine.intercept, form.intercept)
+            and np.array_equal(mine.source, form.source)
+            and np.array_equal(self.probe, probe, equal_nan=True)
         )
+
+
+def _reading(run: Run, predictor: Predictor, form: LinearForm) -> _Read | None:
+    """Compared once for all questions with the predictions that are known of the model; None where a step fails."""
+    known: dict[str, _Read] = run.remember("sums", dict)
+    try:
+        probe = form.encode(predictor.dressed(predictor.probe))
+        if "read" not in known or not known["read"].holds(predictor, form, probe):
+            link = _agreed(form, form.sums(probe), predictor.probed)
+            known["read"] = _Read(predictor.model, form, probe, link, Tables())
+    except Exception:  # whatever a step raises
+        return None
+    return known["read"]
+
+
+def _agreed(form: LinearForm, sums: FloatArray, full: FloatArray) -> Link | Unlike:
+    link = agreeing_link(form, sums, full)
+    if isinstance(link, Unlike) or _closely(form, sums, link, full):
+        return link
+    return Unlike("what is read of the model is not quite what it predicts")
+
+
+def _closely(form: LinearForm, sums: FloatArray, link: Link, full: FloatArray) -> bool:
+    """Whether sums give the predictions up to rounding, and not only beside a large constant, where everything agrees."""
+    single = np.array_equal(form.weights, form.weights.astype(np.float32))
+    predicted = predictions(sums, link, full.shape[1])
+    spread = np.ptp(full, axis=0)
+    size = np.where(spread > 0, spread, np.abs(full).max(axis=0))
+    within = (_SINGLE if single else _DOUBLE) * size
+    return predicted is not None and bool((np.abs(predicted - full) <= within).all())
 
 
 def read_sums(
     run: Run, predictor: Predictor, data: Data, sweeps: tuple[Sweep, ...], full: bool
 ) -> Sums | None:
     """The answer of the sum; None where the model is none, or fails on these rows, or where asking is as quick."""
-    if predictor.instability > 0 or not _worth(data, sweeps):
+    if predictor.instability > 0 or _is_label(predictor) or not _worth(data, sweeps):
         return None
     form = linear_form(predictor)
-    if isinstance(form, Unlike):
+    if isinstance(form, Unlike) or _held(data, sweeps, form) > _MOST_HELD:
         return None
-    found: _Read = run.remember("sums", lambda: _Read.of(predictor, form))
-    found = found if found.holds(predictor, form) else _Read.of(predictor, form)
-    if isinstance(found.link, Unlike):
+    found = _reading(run, predictor, form)
+    if found is None or isinstance(found.link, Unlike):
         return None
     itself = Sweep((), (), np.empty((1, 0), dtype=np.intp))
     terms = terms_of(Encoder(found.form, predictor, found.tables), data, (itself, *sweeps))
     if terms is None or (found.link == "log" and max(map(Terms.highest, terms)) > _LARGEST):
         return None
     return Sums(run, predictor, data, sweeps, full, terms[1:], terms[0].rest, found.link)
+
+
+def _is_label(predictor: Predictor) -> bool:
+    """Whether classes are predicted: where all probabilities are near 0 or 1, they look the same."""
+    return predictor.verb == "predict" and hasattr(predictor.model, "classes_")
+
+
+def _held(data: Data, sweeps: Sequence[Sweep], form: LinearForm) -> int:
+    """How many terms are held at once: of every feature, the sums up to it, and the rest for every sweep."""
+    features = {j for sweep in sweeps for j in sweep.features}
+    rows = 2 * len(features) * len(data) + sum(sweep.n_rows(data) for sweep in sweeps)
+    return rows * form.weights.shape[1]
 
 
 def _worth(data: Data, sweeps: Sequence[Sweep]) -> bool:
@@ -162,4 +199,4 @@ class Sums(Answer):
         full = predictions(sums.reshape(-1, sums.shape[2]), self.link, self.predictor.width)
         assert full is not None, "a link that agrees has the width of the predictions"
         made = full if self.full else self.predictor.restrict(full)
-        return made.reshape(*sums.shape[:2], -1)
+        return made.reshape(*sums.shape[:2], made.shape[1])  # there may be no rows

@@ -52,6 +52,10 @@ class Terms:
             total = np.add(total, part, out=part if part.shape[1] == total.shape[1] else None)
         return np.broadcast_to(total, (len(sweep.index[variants]), *total.shape[1:]))
 
+    def size(self) -> float:
+        """No sum is further from zero; not finite where a term is not, or where sums may overflow."""
+        return sum(float(np.abs(part).max(initial=0.0)) for part in (self.rest, *self.pools))
+
     def highest(self) -> float:
         """No sum is larger."""
         return float(self.rest.max(initial=0.0) + sum(pool.max(initial=0.0) for pool in self.pools))
@@ -66,14 +70,14 @@ def terms_of(encoder: Encoder, data: Data, sweeps: Sequence[Sweep]) -> tuple[Ter
     except Exception:  # whatever a step raises, the model raises as well, and is asked to
         return None
     found = []
-    before = list(accumulate((own[j] for j in features), initial=rest))
-    for sweep, values in zip(sweeps, pools, strict=True):
-        # The order of the additions is that of the features, so that a part of zero changes no bit.
-        first = next((k for k, j in enumerate(features) if j in sweep.features), len(features))
-        total = sum((own[j] for j in features[first:] if j not in sweep.features), start=before[first])
-        found.append(Terms(total if sweep.rows is None else total[sweep.rows], values))
-    finite = all(np.isfinite(part).all() for terms in found for part in (terms.rest, *terms.pools))
-    return tuple(found) if finite else None
+    with np.errstate(over="ignore", invalid="ignore"):  # the model is asked then, and says so itself
+        before = list(accumulate((own[j] for j in features), initial=rest))
+        for sweep, values in zip(sweeps, pools, strict=True):
+            # The order of the additions is that of the features, so that a part of zero changes no bit.
+            first = next((k for k, j in enumerate(features) if j in sweep.features), len(features))
+            total = sum((own[j] for j in features[first:] if j not in sweep.features), start=before[first])
+            found.append(Terms(total if sweep.rows is None else total[sweep.rows], values))
+    return tuple(found) if all(np.isfinite(terms.size()) for terms in found) else None
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ def sources(step: Any) -> IntArray | None:
     if is_absent(step):
         return None
     kind = type(step)
-    if kind.__module__.startswith("sklearn."):
+    if kind.__module__.startswith("sklearn.") and "transform" not in vars(step):
         if kind.__name__ in _ONE_TO_ONE:
             return None
         if kind.__name__ in _SOURCES:
@@ -76,7 +76,8 @@ def _of_union(step: Any) -> IntArray:
 
 def _of_function(step: Any) -> None:
     """FunctionTransformer: no function, or one of numpy's that work number by number."""
-    if step.func is not None and not (isinstance(step.func, np.ufunc) and step.func.nin == 1):
+    known = isinstance(step.func, np.ufunc) and step.func.nin == 1 and not step.kw_args
+    if step.func is not None and not known:
         name = getattr(step.func, "__name__", repr(step.func))
         raise Mixing(f"FunctionTransformer with func={name} is not known to work column by column")
 

@@ -10,7 +10,7 @@ can then be read off its component.
 
 What is read: estimators of scikit-learn, and those derived from them, with `coef_` and `intercept_`, also at the end of pipelines
 whose steps are known to work column by column (`pellucid.models.columnwise`), inside searches, and behind a transformed target
-whose inverse is linear or the exponential function.
+whose inverse is known to be linear, or the exponential function.
 
 When it misleads: `coef_` may mean something else than it seems to. What is read is therefore to be believed only after
 `agreeing_link` has found that it reproduces the model's own predictions.
@@ -34,6 +34,20 @@ Link = Literal["identity", "logit", "softmax", "log"]
 _AGREE = 1e-5  # relative; models trained in single precision predict in it
 _VERBS = ("predict", "predict_proba", "decision_function")
 _LOG_LINK = {"PoissonRegressor", "GammaRegressor"}
+_NOT_FOR_PREDICTION = (
+    "__",
+    "fit",
+    "_fit",
+    "partial_fit",
+    "score",
+    "get_",
+    "set_",
+    "_get_",
+    "_more_tags",
+    "_repr_",
+    "_abc_",
+)
+_AFFINE = {"StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler"}
 
 
 class _NotLinear(PellucidError):
@@ -169,10 +183,22 @@ def _read(model: Any) -> LinearForm:
 
 def _refuse_own_verbs(model: Any) -> None:
     """What predicts in a way that is not scikit-learn's may do anything with its coefficients."""
-    for verb in _VERBS:
+    for verb in (*_VERBS, *_helpers(model)):
         owner = _owner(model, verb)
         if owner is not None and not owner.startswith("sklearn."):
             raise _NotLinear(f"{_name(model)} has a {verb} of its own, which is not read as a linear model")
+
+
+def _helpers(model: Any) -> list[str]:
+    """The methods and properties of scikit-learn's that predictions may go through; fitting is another matter."""
+    theirs = (cls for cls in type(model).__mro__ if cls.__module__.startswith("sklearn."))
+    found = {
+        name
+        for cls in theirs
+        for name, part in vars(cls).items()
+        if callable(part) or hasattr(part, "__get__")
+    }
+    return sorted(name for name in found if not name.startswith(_NOT_FOR_PREDICTION))
 
 
 def _owner(model: Any, verb: str) -> str | None:
@@ -213,14 +239,27 @@ def _estimator(model: Any) -> LinearForm:
 
 def _link(model: Any, n_outputs: int) -> Link:
     """The link that the kind of estimator speaks for; the predictions decide."""
+    names = {parent.__name__ for parent in type(model).__mro__}
     if hasattr(model, "classes_"):
-        if not hasattr(model, "predict_proba"):
+        if not _is_logistic(model, names, n_outputs):
             return "identity"
         return "logit" if n_outputs == 1 else "softmax"
-    names = {parent.__name__ for parent in type(model).__mro__}
     if "TweedieRegressor" in names:
         return "log" if model.link == "log" or (model.link == "auto" and model.power > 0) else "identity"
     return "log" if names & _LOG_LINK else "identity"
+
+
+def _is_logistic(model: Any, names: set[str], n_outputs: int) -> bool:
+    """Whether probabilities are the logistic function of one sum, or the softmax of several.
+
+    Where all of them are near 0 or 1 the predictions would not tell: other functions of the sums are there, too.
+    """
+    if "LogisticRegression" in names:
+        usual = getattr(model, "multi_class", "auto") in ("auto", "deprecated")
+        return usual and (n_outputs == 1 or model.solver != "liblinear")
+    if "SGDClassifier" in names:
+        return n_outputs == 1 and model.loss == "log_loss"
+    return "LinearDiscriminantAnalysis" in names
 
 
 def numbers(table: Any) -> FloatArray:
@@ -287,21 +326,24 @@ def _transformed_target(model: Any) -> LinearForm:
         )
     if model.transformer is None and model.inverse_func is np.exp:
         return replace(form, link="log")
+    if not _is_affine(model):
+        raise _NotLinear(f"{_name(model)} with an inverse that is neither linear nor exp does not add up")
     slope, shift = _affine(model, form.weights.shape[1])
     return replace(form, weights=form.weights @ slope, intercept=form.intercept @ slope + shift)
 
 
+def _is_affine(model: Any) -> bool:
+    """Whether the inverse transformation of a target is known to be linear; what bends far away looks linear as well."""
+    if model.transformer is None:
+        return model.inverse_func in (None, np.negative, np.positive)
+    kind = type(model.transformer_)
+    return kind.__module__.startswith("sklearn.") and kind.__name__ in _AFFINE
+
+
 def _affine(model: Any, n: int) -> tuple[FloatArray, FloatArray]:
     """``slope, shift`` of the inverse transformation of a target, from what it does to points that span the space."""
-    unit = np.eye(n)
-    points = np.vstack([np.zeros((1, n)), unit, -2.5 * unit, np.full((1, n), 30.0)])
-    with np.errstate(all="ignore"):
-        found = np.asarray(model.transformer_.inverse_transform(points), dtype=np.float64)
-    slope, shift = found[1 : n + 1] - found[0], found[0]
-    told = points @ slope + shift
-    if not np.allclose(found, told, rtol=1e-9, atol=1e-9 * (1 + np.abs(told).max())):
-        raise _NotLinear(f"{_name(model)} with an inverse that is neither linear nor exp does not add up")
-    return slope, shift
+    found = np.asarray(model.transformer_.inverse_transform(np.vstack([np.zeros((1, n)), np.eye(n)])))
+    return found[1:] - found[0], found[0]
 
 
 def _name(model: Any) -> str:
