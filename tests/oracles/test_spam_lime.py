@@ -1,15 +1,11 @@
 """The textbook's two spam comments, explained by the words of variants."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
-from pellucid import datasets
 from pellucid.data.tokens import words
 from pellucid.text_explainer import TextExplainer
 
@@ -29,18 +25,6 @@ def book(texts):
     """The two answers that the textbook's tree gives here: it asks for one word only."""
     p = np.where(["channel!" in text for text in texts], HIGH, LOW)
     return np.stack([1 - p, p], axis=1)
-
-
-@pytest.fixture(scope="module")
-def spam():
-    named = os.environ.get("PELLUCID_DATA")
-    folder = Path(named) if named else Path(__file__).parents[3] / "shared" / "data"
-    if not (folder / "youtube_spam.csv").is_file():
-        pytest.skip("youtube_spam.csv is absent: set PELLUCID_DATA to the folder that holds the data files")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PELLUCID_DATA", str(folder))
-        comments = datasets.spam()
-    return comments.X["content"].tolist(), comments.y.to_numpy()
 
 
 def test_variants_weights_and_probabilities_of_the_table():

@@ -16,7 +16,7 @@ from pellucid.charts.local_parts_options import PartRuleOptions
 from pellucid.charts.png import data_uri
 from pellucid.charts.scales import Row, data, tooltips
 from pellucid.charts.text import caveat_note
-from pellucid.charts.text_highlight import FONT, LINE, PAD, letter_data, word_boxes
+from pellucid.charts.text_highlight import FONT, PAD, letter_data, page, word_boxes
 from pellucid.charts.text_layout import Fragment, set_lines
 from pellucid.explanations.masked_rule import ImageRule, MaskedRule, TextRule
 from pellucid.explanations.masked_rule_words import coverage_note
@@ -81,17 +81,7 @@ def _text(rule: TextRule, options: PartRuleOptions) -> ChartType:
     width = options.width or _WIDTH
     every = set_lines(rule.source, [(a, b) for a, b in rule.spans.tolist()], width / FONT - 2 * PAD)
     fragments = [fragment for fragment in every if fragment.line < options.max_lines]
-    height = FONT * LINE * (1 + max((each.line for each in fragments), default=0))
-    x: dict[str, Any] = {
-        "type": "quantitative",
-        "axis": None,
-        "scale": alt.Scale(domain=[0, width], nice=False),
-    }
-    y: dict[str, Any] = {
-        "type": "quantitative",
-        "axis": None,
-        "scale": alt.Scale(domain=[height, 0], nice=False),
-    }
+    height, x, y = page(fragments, width)
     boxes = alt.Chart(data(box_data(rule, fragments)))
     place: dict[str, Any] = {"x": alt.X("x", **x), "x2": "x2", "y": alt.Y("y", **y), "y2": "y2"}
     layers: list[ChartType] = [

@@ -136,21 +136,20 @@ def letter_data(fragments: list[Fragment]) -> list[Row]:
     ]
 
 
+def page(fragments: list[Fragment], width: float) -> tuple[float, dict[str, Any], dict[str, Any]]:
+    """The height of a text of these pieces, and the channels of places on it, from the upper left corner."""
+    height = FONT * LINE * (1 + max((each.line for each in fragments), default=0))
+    plain: dict[str, Any] = {"type": "quantitative", "axis": None}
+    x = {**plain, "scale": alt.Scale(domain=[0, width], nice=False)}
+    y = {**plain, "scale": alt.Scale(domain=[height, 0], nice=False)}
+    return height, x, y
+
+
 def _view(
     attribution: TextAttribution, output: str, fragments: list[Fragment], width: float, *, named: bool
 ) -> ChartType:
     boxes, letters = box_data(attribution, output, fragments), letter_data(fragments)
-    height = FONT * LINE * (1 + max((each.line for each in fragments), default=0))
-    x: dict[str, Any] = {
-        "type": "quantitative",
-        "axis": None,
-        "scale": alt.Scale(domain=[0, width], nice=False),
-    }
-    y: dict[str, Any] = {
-        "type": "quantitative",
-        "axis": None,
-        "scale": alt.Scale(domain=[height, 0], nice=False),
-    }
+    height, x, y = page(fragments, width)
     tips = tooltips((attribution.unit, "word"), ("contribution", "label"))
     colour = signed_colour(attribution, output, width)
     place: dict[str, Any] = {"x": alt.X("x", **x), "x2": "x2", "y": alt.Y("y", **y), "y2": "y2"}

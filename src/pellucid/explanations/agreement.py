@@ -113,7 +113,7 @@ class Agreement(Explanation):
         else:
             first = f"the contributions find {listed(ours)} largest, the local model {listed(theirs)}"
         return [
-            f"Contributions and local model {verdict(likeness)} (likeness {number(likeness)}, 1 is the same): {first}."
+            f"Contributions and local model {verdict(likeness)} (likeness {number(likeness)} of at most 1): {first}."
         ]
 
     def _opposed(self) -> list[str]:

@@ -91,12 +91,16 @@ def _reach(one: LocalAttribution, output: str) -> list[str]:
     known = [j for j in range(len(one.terms)) if np.isfinite(ranges[j]).all() and one.weights[0, j] != 0]
     if not known or not within > 0:
         return []
+    of = f" of {output}" if output else ""
+    if not any(ranges[j, 1] > ranges[j, 0] for j in known):
+        return [
+            f"At the row itself the local model{of} already misses the prediction by more than {number(within)}."
+        ]
     sizes = np.abs(one.weights[0]) * (ranges[:, 1] - ranges[:, 0])
     some = sorted(known, key=lambda j: -sizes[j])[:_RANGES]
     said = [
         f"{one.terms[j]} from {_end(one, j, ranges[j, 0])} to {_end(one, j, ranges[j, 1])}" for j in some
     ]
-    of = f" of {output}" if output else ""
     others = "With the other features as they are, the" if len(one.terms) > 1 else "The"
     return [f"{others} local model{of} stays within ± {number(within)} for {listed(said)}."]
 

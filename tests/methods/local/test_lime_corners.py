@@ -119,3 +119,13 @@ def test_own_columns_and_maps_meet_every_sampler():
             found = explain(line([1.0, -2.0]), table(100, 2), 0, samples=400, sampler=sampler, space=space)
             factor = 2.0 if isinstance(space, tuple) else 1.0
             np.testing.assert_allclose(found.weights[0] * factor, [1.0, -2.0], atol=1e-8)
+
+
+def test_a_local_model_that_misses_its_own_row_does_not_claim_to_reach_anywhere():
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    found = pellucid.Explainer(lambda X: 5.0 * (np.abs(X[:, 0]) < 0.1) + X[:, 0], X).lime(
+        np.zeros(2), width=3.0, samples=2000
+    )
+    assert abs(found.residual[0]) > found.within[0]
+    assert "already misses the prediction by more than" in found.text()
+    assert "stays within" not in found.text()

@@ -12,7 +12,7 @@ from pellucid import datasets
 def spam():
     """Comments, and whether each is spam."""
     named = os.environ.get("PELLUCID_DATA")
-    folder = Path(named) if named else Path(__file__).parents[3] / "shared" / "data"
+    folder = Path(named) if named else Path(__file__).parents[2] / "shared" / "data"
     if not (folder / "youtube_spam.csv").is_file():
         pytest.skip("youtube_spam.csv is absent: set PELLUCID_DATA to the folder that holds the data files")
     with pytest.MonkeyPatch.context() as patch:
