@@ -1,6 +1,7 @@
 """Cost, progress, interruption and failure: what a run tells of itself."""
 
-import _thread
+import signal
+import threading
 import time
 
 import numpy as np
@@ -155,7 +156,7 @@ def test_ctrl_c_while_threads_work_ends_a_partial_stream():
         time.sleep(0.01)
         calls.append(len(X))
         if len(calls) == 100:
-            _thread.interrupt_main()  # as Ctrl-C does: the main thread is waiting for a batch
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)  # as Ctrl-C does
         return multiply(X)
 
     predictor = Predictor(slow, X)

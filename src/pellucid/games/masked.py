@@ -9,6 +9,9 @@ and the worth of nobody is what the model says when everything is absent.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Generator
+from contextlib import closing
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +20,7 @@ from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.games.game import Game
 from pellucid.models.items import ItemModel, ItemPredictor
 from pellucid.runner import Run
+from pellucid.runner.threads import in_threads
 
 
 class MaskedGame(Game):
@@ -61,24 +65,17 @@ class MaskedGame(Game):
         blocks = [asked[start : start + self._batch] for start in range(0, len(asked), self._batch)]
         self._run.plan(len(asked))
         found = []
-        answers = self._answers([coalitions[block] for block in blocks])
-        for block in blocks:
-            with self._run.counting(len(block)):
-                found.append(next(answers))
-            self._run.advance(len(block))
+        with closing(self._answers([coalitions[block] for block in blocks])) as answers:
+            for block in blocks:
+                with self._run.counting(len(block)):
+                    found.append(next(answers))
+                self._run.advance(len(block))
         self._run.close()
         return np.concatenate(found)[place][None]
 
-    def _answers(self, blocks: list[BoolArray]) -> Any:
+    def _answers(self, blocks: list[BoolArray]) -> Generator[FloatArray, None, None]:
         """The answers block by block, in order, whatever the number of threads."""
-        if self._run.threads == 1 or len(blocks) == 1:
-            return (self._answer(block) for block in blocks)
-        from joblib import Parallel, delayed
-
-        parallel = Parallel(
-            n_jobs=self._run.threads, prefer="threads", require="sharedmem", return_as="generator"
-        )
-        return parallel(delayed(self._answer)(block) for block in blocks)
+        return in_threads([partial(self._answer, block) for block in blocks], self._run.threads)
 
     def _answer(self, coalitions: BoolArray) -> FloatArray:
         return self.predictor(self.masked(coalitions), len(coalitions))

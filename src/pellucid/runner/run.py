@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,9 +17,11 @@ from pellucid.data import Data
 from pellucid.data.frame import Frame, Scratch
 from pellucid.errors import InputError
 from pellucid.models import Predictor
+from pellucid.runner.parallel import elsewhere, in_processes
 from pellucid.runner.progress import Progress, Reporter
 from pellucid.runner.sealed import Sealed
 from pellucid.runner.sweep import Batch, Sweep, blocks
+from pellucid.runner.threads import in_threads
 
 T = TypeVar("T")
 
@@ -206,7 +208,7 @@ class Run:
                 raise
             self.interrupted = True
         finally:
-            _abandon(answers)
+            answers.close()
             self._reporter.plan(-left)
             self._reporter.close()
 
@@ -233,18 +235,10 @@ class Run:
         desks = _Desks(data.frame)
         if workers == 1:
             return (desks.answer(job, ask) for job in jobs)
-        from joblib import Parallel, delayed
-        from joblib.parallel import get_active_backend
-
-        parallel = Parallel(n_jobs=self._n_jobs, prefer="threads", return_as="generator")
-        backend, _ = get_active_backend(prefer="threads")
-        if getattr(backend, "supports_sharedmem", False):
-            tasks = (delayed(desks.answer)(job, ask) for job in jobs)
-        else:
+        if elsewhere():
             sealed = Sealed(ask)
-            tasks = (delayed(_answer)(*desks.parcel(job), sealed) for job in jobs)
-        answers: Answers = parallel(tasks)
-        return answers
+            return in_processes((partial(_answer, *desks.parcel(job), sealed) for job in jobs), workers)
+        return in_threads([partial(desks.answer, job, ask) for job in jobs], workers)
 
 
 Ask = Callable[[Any, int], tuple[FloatArray, float]]
@@ -255,12 +249,6 @@ Columns = Mapping[int, tuple[Any, IntArray]]
 def _answer(frame: Frame, repeats: int, columns: Columns, n: int, ask: Ask) -> tuple[FloatArray, float]:
     """One call of the model in a workspace of its own."""
     return ask(frame.scratch(repeats).fill(columns, n), n)
-
-
-def _abandon(answers: Answers) -> None:
-    """Stop the workers; that some of their work is not used is meant, so joblib need not warn of it."""
-    with warnings.catch_warnings(action="ignore", category=UserWarning):
-        answers.close()
 
 
 def _effective_jobs(n_jobs: int | None) -> int:

@@ -6,12 +6,14 @@ A thread works on its own rows from beginning to end, so results do not depend o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
 from pellucid.arrays import FloatArray
+from pellucid.runner.threads import in_threads
 from pellucid.trees.kernels.blocks import ROWS
 
 PORTION_BYTES = 64 * 2**20  # of blocked rows and results held at once
@@ -64,14 +66,6 @@ def share_out(work: Callable[[int, int], None], blocks: int, watch: Watch) -> No
     size = max(1, min(SHARE_BLOCKS, -(-blocks // watch.threads)))
     shares = [(first, min(first + size, blocks)) for first in range(0, blocks, size)]
     watch.plan(blocks)
-    if watch.threads == 1 or len(shares) == 1:
-        for first, end in shares:
-            work(first, end)
+    with closing(in_threads([partial(work, *share) for share in shares], watch.threads)) as done:
+        for (first, end), _ in zip(shares, done, strict=True):
             watch.advance(end - first)
-        return
-    pool = ThreadPoolExecutor(watch.threads)
-    try:
-        for (first, end), _ in zip(shares, pool.map(lambda share: work(*share), shares), strict=True):
-            watch.advance(end - first)
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
