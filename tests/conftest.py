@@ -1,11 +1,19 @@
-"""The spam comments; tests that need them skip where the file is absent."""
+"""What all tests share: examples that are the same in every run, and the spam comments.
+
+Property tests look for other examples with ``HYPOTHESIS=explore make test``. Tests that need the comments skip where the file is absent.
+"""
 
 import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from pellucid import datasets
+
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("explore", deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS", "same"))
 
 
 @pytest.fixture(scope="session")

@@ -32,7 +32,6 @@ class PairDesign:
 
     def __init__(self, players: int, generator: np.random.Generator) -> None:
         self.players = players
-        self._allocations: dict[int, list[int]] = {}
         self._strata = [_Stratum(players, s, generator) for s in range(1, players // 2 + 1)]
 
     @property
@@ -57,36 +56,40 @@ class PairDesign:
         size = halves.sum(axis=1) - 1
         return np.array(counts, dtype=np.float64)[size], np.array(shares)[size]
 
-    def allocation(self, n: int) -> list[int]:
+    def allocation(self, n: int) -> tuple[int, ...]:
         """How many pairs of each size; never fewer for a larger ``n``."""
-        if n not in self._allocations:
-            self._allocations[n] = self._allocate(n)
-        return self._allocations[n]
+        return _allocation(self.players, min(n, self.total))
 
-    def _allocate(self, n: int) -> list[int]:
-        p, totals = self.players, np.array([float(min(stratum.total, 2**62)) for stratum in self._strata])
-        n = min(n, self.total)
-        s = np.arange(1, len(totals) + 1)
-        pace = np.where(s == 1, 1.0, 1 / np.sqrt(s * (p - s)))
 
-        soon = _FEW_EACH * p / pace[1:].sum() if 4 <= p <= _TWO_SOON else np.inf
+@lru_cache(maxsize=256)
+def _allocation(p: int, n: int) -> tuple[int, ...]:
+    totals = np.array([float(min(_total(p, s), 2**62)) for s in range(1, p // 2 + 1)])
+    s = np.arange(1, len(totals) + 1)
+    pace = np.where(s == 1, 1.0, 1 / np.sqrt(s * (p - s)))
 
-        def counts(level: float) -> FloatArray:
-            wanted = np.floor(level * pace)
-            wanted[1:2] = np.where(level > soon, np.inf, wanted[1:2])
-            return np.minimum(totals, wanted)
+    soon = _FEW_EACH * p / pace[1:].sum() if 4 <= p <= _TWO_SOON else np.inf
 
-        low, high = 0.0, (n + 1.0) * p
-        while np.nextafter(low, high) < high:  # the last moment at which no more than n are drawn
-            middle = (low + high) / 2
-            drawn = counts(middle).sum()
-            low, high = (middle, high) if drawn <= n else (low, middle)
-            if drawn == n:
-                break
-        found = counts(low)
-        for size, next_count in enumerate(counts(high)):
-            found[size] += min(next_count - found[size], n - found.sum())
-        return [int(count) for count in found]
+    def counts(level: float) -> FloatArray:
+        wanted = np.floor(level * pace)
+        wanted[1:2] = np.where(level > soon, np.inf, wanted[1:2])
+        return np.minimum(totals, wanted)
+
+    low, high = 0.0, (n + 1.0) * p
+    while np.nextafter(low, high) < high:  # the last moment at which no more than n are drawn
+        middle = (low + high) / 2
+        drawn = counts(middle).sum()
+        low, high = (middle, high) if drawn <= n else (low, middle)
+        if drawn == n:
+            break
+    found = counts(low)
+    for size, next_count in enumerate(counts(high)):
+        found[size] += min(next_count - found[size], n - found.sum())
+    return tuple(int(count) for count in found)
+
+
+def _total(players: int, size: int) -> int:
+    """How many pairs there are whose smaller half has so many members."""
+    return comb(players, size) // (2 if 2 * size == players else 1)
 
 
 class _Stratum:
@@ -95,7 +98,7 @@ class _Stratum:
     def __init__(self, players: int, size: int, generator: np.random.Generator) -> None:
         self._players, self._size = players, size
         self._halved = 2 * size == players  # of equal halves the one with player 0 stands for both
-        self.total = comb(players, size) // (2 if self._halved else 1)
+        self.total = _total(players, size)
         self._generator = np.random.default_rng(generator.integers(2**63))
         self._known = np.empty((0, players), dtype=np.bool_)
         self._seen: set[bytes] = set()

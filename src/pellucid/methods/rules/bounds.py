@@ -53,8 +53,9 @@ def lower(p: Any, level: Any) -> FloatArray:
             step = np.where(
                 going & np.isfinite(step), step, 0.0
             )  # not finite where q is too small for a number, or p itself
-            q = np.minimum(q * np.exp(step), p)
-            going = step > _NEAR  # what is left after a small step is of the size of its square
+            before, q = q, np.minimum(q * np.exp(step), p)
+            # What is left after a small step is of the size of its square; the least of all numbers cannot take one.
+            going = (step > _NEAR) & (q > before)
     return np.asarray(q)
 
 
