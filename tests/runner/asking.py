@@ -1,6 +1,10 @@
 """A model that notices every change of a cell or its type, and the runner's work done by a plain loop."""
 
+import signal
+import threading
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
@@ -81,3 +85,17 @@ def numbers(n=40, p=3, seed=0):
 def multiply(X):
     X = np.asarray(X)
     return np.exp(X[:, 0]) * X[:, 1] + X[:, 2] ** 2
+
+
+@contextmanager
+def ctrl_c() -> Iterator[None]:
+    """Interruptions are heard in here, also where the tests were started in the background, which ignores them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def press_ctrl_c() -> None:
+    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)

@@ -206,3 +206,14 @@ def test_a_model_that_returns_a_view_of_its_input():
     index = np.random.default_rng(0).integers(0, 40, size=(5, 40, 1))
     found = Run(memory=4_000, n_jobs=2).collect(predictor, data, sweep_of(data, (1,), index))
     np.testing.assert_array_equal(found[:, :, 0], X[index[:, :, 0], 1])
+
+
+# -- what is kept from one run to the next ----------------------------------------------------------------
+
+
+def test_what_belongs_to_an_object_is_worked_out_once_and_anew_for_another():
+    known, calls = {}, []
+    one, other = [1], [1]  # equal, and yet another
+    for of in (one, one, other, other, one):
+        assert Run(memory_of=known).keep("sum", of, lambda of=of: calls.append(of) or sum(of)) == 1
+    assert [of is one for of in calls] == [True, False, True]

@@ -1,7 +1,5 @@
 """Cost, progress, interruption and failure: what a run tells of itself."""
 
-import signal
-import threading
 import time
 
 import numpy as np
@@ -10,7 +8,7 @@ import pytest
 from pellucid.errors import ModelError
 from pellucid.models import Predictor
 from pellucid.runner import Run, Sweep
-from runner.asking import multiply, numbers
+from runner.asking import ctrl_c, multiply, numbers, press_ctrl_c
 
 ROW = 3 * 8  # bytes
 
@@ -156,12 +154,13 @@ def test_ctrl_c_while_threads_work_ends_a_partial_stream():
         time.sleep(0.01)
         calls.append(len(X))
         if len(calls) == 100:
-            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)  # as Ctrl-C does
+            press_ctrl_c()
         return multiply(X)
 
     predictor = Predictor(slow, X)
     run = Run(memory=ROW, n_jobs=2)
-    batches = list(run.stream(predictor, data, [five_variants(data)], partial=True))
+    with ctrl_c():
+        batches = list(run.stream(predictor, data, [five_variants(data)], partial=True))
     assert run.interrupted
     assert 1 <= len(batches) < 200
     assert run.cost().model_rows == len(batches)

@@ -1,6 +1,5 @@
 """Calls in threads: their order, their errors, and that nothing is left behind."""
 
-import signal
 import threading
 from functools import partial
 from itertools import islice
@@ -10,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pellucid.runner.threads import in_threads
+from runner.asking import ctrl_c, press_ctrl_c
 from strategies import QUICK
 
 
@@ -94,15 +94,15 @@ def test_leaving_does_not_wait_for_calls_under_way():
 
 @pytest.mark.parametrize("at", range(0, 60, 4))
 def test_ctrl_c_is_heard_and_leaves_no_threads(at):
-    before, main = crew(), threading.main_thread().ident
+    before = crew()
 
     def call(k):
         if k == at:
-            signal.pthread_kill(main, signal.SIGINT)
+            press_ctrl_c()
         return k
 
     got = []
-    with pytest.raises(KeyboardInterrupt):
+    with ctrl_c(), pytest.raises(KeyboardInterrupt):
         got.extend(in_threads([partial(call, k) for k in range(400)], 2))
     assert got == list(range(len(got)))
     assert len(got) < 400

@@ -64,18 +64,18 @@ def _of_feature(
     feature: Feature, known: FloatArray, weights: FloatArray, values: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Share and side of each value of one feature."""
-    if not weights.sum() > 0:
+    if not (whole := weights.sum()) > 0:
         return np.full(len(values), np.nan), np.zeros(len(values))
     here, there = np.isnan(values), np.isnan(known)
     below, upto = _shares(known[~there], weights[~there], values)
+    missing = float(weights[there].sum() / whole)
     if feature.nominal:
-        present = float(weights[~there].sum() / weights.sum())
+        present = float(weights[~there].sum() / whole)
         share, side = np.nan_to_num(upto - below) * present, np.zeros(len(values))
     else:
         tail = np.fmin(upto, 1.0 - below)
         share, side = np.minimum(1.0, 2.0 * tail), np.sign(below - (1.0 - upto))
         side[share == 1.0] = 0.0
-    missing = float(weights[there].sum() / weights.sum())
     return np.where(here, missing, share), np.where(here, 0.0, side)
 
 

@@ -113,6 +113,13 @@ class Run:
         known: T = self._known[name]
         return known
 
+    def keep(self, name: str, of: object, work_out: Callable[[], T]) -> T:
+        """As `remember`, for what belongs to one object; of another object it is worked out anew and takes its place."""
+        kept: tuple[object, T] | None = self._known.get(name)
+        if kept is None or kept[0] is not of:
+            kept = self._known[name] = (of, work_out())
+        return kept[1]
+
     # -- work that asks no model -----------------------------------------------------------------
 
     @property
@@ -232,7 +239,10 @@ class Run:
 
     def _answers(self, jobs: list[_Job], data: Data, ask: Ask) -> Answers:
         workers = 1 if len(jobs) < 2 else _effective_jobs(self._n_jobs)
-        desks = _Desks(data.frame)
+        stacked = any(job.variants.stop - job.variants.start > 1 for job in jobs)
+        desks = (
+            self.keep("desks", data.frame, partial(_Desks, data.frame)) if stacked else _Desks(data.frame)
+        )
         if workers == 1:
             return (desks.answer(job, ask) for job in jobs)
         if elsewhere():

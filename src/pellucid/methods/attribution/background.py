@@ -20,7 +20,7 @@ def background_rows(data: Data, given: Any, run: Run, *, most: int | None = None
     if isinstance(given, bool):
         raise InputError(f"background={given!r} is no background; give a table, a number of rows or None.")
     if given is not None and not isinstance(given, int | np.integer):
-        return data.rows(given)
+        return run.keep("background", given, lambda: data.rows(given))
     if given is not None and given < 1:
         raise InputError(f"background={given} leaves no row; give at least one row.")
     size = most if given is None else int(given)

@@ -27,7 +27,7 @@ from pellucid.methods.attribution.cube_shapley import (
     pair_weights,
 )
 
-CURVES = (0.2, 1.0, 4.0)
+CURVES = (0.5, 2.5)
 NOISES = (1e-7, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
 _AS_GOOD = 1.002
 _NEARLY_FREE = 1e5  # prior variance of the free part

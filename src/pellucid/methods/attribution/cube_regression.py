@@ -64,15 +64,16 @@ def activity(halves: BoolArray, even: FloatArray) -> FloatArray:
     ``b_ij = sum over the pairs t of weights[t] t_i t_j`` (times a constant); the activity of i is the root of the sum of b_ij^2 over j
     and all games, each counting the same.
     """
+    from scipy.linalg import lapack  # on use: scipy is slow to import
+
     few = spread(halves.sum(axis=1))
     corners, p = np.where(halves[few], 1.0, -1.0), halves.shape[1]
     curve, noise = _FIRST
     curved = kernel(corners, np.full(p, curve / p), "even")
     curved.ravel()[:: len(few) + 1] += noise
     scale = np.sqrt(np.mean(np.square(even[few]), axis=0))
-    solved = np.linalg.solve(
-        curved, np.column_stack([even[few] / np.where(scale > 0, scale, 1.0), np.ones(len(few))])
-    )
+    both = np.column_stack([even[few] / np.where(scale > 0, scale, 1.0), np.ones(len(few))])
+    _, solved, _ = lapack.dposv(curved.T, both, overwrite_a=1)
     constant = solved[:, -1:]
     weights = solved[:, :-1] - constant * (solved[:, :-1].sum(axis=0) / constant.sum())
     agreement = corners @ corners.T
