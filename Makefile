@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint format bench bench-trees bench-shapley bench-interactions setup clean
+.PHONY: demo test test-oldest lint format bench bench-trees bench-shapley bench-interactions setup clean
 
 demo: .venv/ready-demo
 	$(BIN)/pellucid demo
@@ -10,6 +10,10 @@ demo: .venv/ready-demo
 # Two workers with a thread each: more threads than cores only wait for each other.
 test: .venv/ready-test
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+# The same with the earliest versions that are allowed, in an environment of its own.
+test-oldest: .oldest/ready
+	OMP_NUM_THREADS=1 .oldest/bin/python -m pytest -n 2 -W default
 
 lint: .venv/ready-test
 	$(BIN)/ruff check .
@@ -49,6 +53,11 @@ setup: .venv/ready-test
 	$(BIN)/python -m pip install --quiet --editable ".[test,lint]"
 	touch $@
 
+.oldest/ready: pyproject.toml tests/oldest.txt
+	$(PYTHON) -m venv .oldest
+	.oldest/bin/python -m pip install --quiet --editable ".[test]" --constraint tests/oldest.txt
+	touch $@
+
 # A virtual environment of its own: the peers hold back numpy and pandas.
 .bench/ready: pyproject.toml
 	$(PYTHON) -m venv .bench
@@ -76,4 +85,4 @@ setup: .venv/ready-test
 	touch $@
 
 clean:
-	rm -rf .venv .bench .bench-trees .bench-interactions .bench-fasttreeshap build dist src/pellucid.egg-info
+	rm -rf .venv .oldest .bench .bench-trees .bench-interactions .bench-fasttreeshap build dist src/pellucid.egg-info

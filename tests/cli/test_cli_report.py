@@ -15,6 +15,7 @@ from typer.testing import CliRunner, Result
 
 import pellucid
 from pellucid.cli import app
+from versions import needs
 
 skops = pytest.importorskip("skops.io", reason="skops is not installed")
 
@@ -149,6 +150,7 @@ def test_same_seed_same_file(files: Path, tmp_path: Path) -> None:
     assert "<dd>40</dd>" in paths[0].read_text(encoding="utf-8")
 
 
+@needs("pandas", "3.0")
 def test_a_folder_a_pattern_and_parquet_hold_the_same_table(
     files: Path, tmp_path: Path, table: pd.DataFrame
 ) -> None:

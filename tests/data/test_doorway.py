@@ -22,6 +22,7 @@ from data.every_dtype import (
 from pellucid.data import Data
 from pellucid.data.doorway import as_frame, convert
 from pellucid.errors import InputError
+from versions import needs
 
 
 @pytest.mark.parametrize(
@@ -99,6 +100,7 @@ def test_as_pandas_every_feature_keeps_its_kind_and_values(table):
         np.testing.assert_array_equal(values, expected, err_msg=before.name)
 
 
+@needs("pandas", "3.0")
 def test_as_pandas_a_matrix_keeps_its_dtype_and_objects_find_theirs():
     assert set(convert(as_frame(np.zeros((2, 2), dtype="f4")), "pandas").native.dtypes) == {np.dtype("f4")}
     objects = np.array([[1, "a", True, dt.datetime(2024, 1, 1)], [2, "b", False, None]], dtype=object)

@@ -130,7 +130,7 @@ def test_a_constant_and_an_all_missing_column():
     constant, empty = learned([2.0, 2.0]), learned([NAN, NAN])
     assert (constant.low, constant.high, constant.distinct) == (2.0, 2.0, 1)
     assert (empty.missing, empty.distinct) == (1.0, 0)
-    assert learned(pd.Series([None, None], dtype="str")).categories == ()
+    assert learned(pd.Series([None, None], dtype="string")).categories == ()
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from sklearn.manifold import ClassicalMDS
 
 from pellucid import InputError
 from pellucid.methods.effects.category_order import classical_scaling, level_distances, level_orders
@@ -12,6 +11,7 @@ from reference import category_order as slow
 from reference.accumulated_local import quantile_edges
 from reference.marginal_plot import mplot_at_values, mplot_in_bins
 from strategies import LEVELS, QUICK, Table, assert_close, bent, tables
+from versions import needs
 
 
 @given(tables(category=True, least=4, whole=True), st.booleans())
@@ -57,7 +57,10 @@ def test_points_on_a_line_are_recovered_by_scaling(places):
     assert_close(found[:, 1:], np.zeros((len(x), len(x) - 1)), 1e-5)
 
 
+@needs("scikit-learn", "1.8")
 def test_scaling_equals_scikit_learn():
+    from sklearn.manifold import ClassicalMDS
+
     points = np.random.default_rng(0).normal(size=(7, 3))
     distances = np.linalg.norm(points[:, None] - points[None], axis=-1)
     theirs = ClassicalMDS(n_components=3, metric="precomputed").fit_transform(distances)

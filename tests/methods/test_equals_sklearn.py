@@ -9,6 +9,7 @@ from sklearn.svm import SVR
 
 from pellucid import Explainer
 from pellucid.methods.importance import permutation
+from versions import needs
 
 TOLERANCE = 1e-12
 
@@ -68,6 +69,7 @@ def test_pdp_of_a_pair(regression, forest):
     assert_same(explainer.pdp((0, 3), grid=6, kind="individual").values, theirs["individual"][0])
 
 
+@needs("scikit-learn", "1.7")
 def test_pdp_at_custom_values(regression, machine):
     X, _ = regression
     at = [-1.5, 0.25, 0.75, 3.0]

@@ -6,6 +6,7 @@ from sklearn import metrics
 
 from pellucid import InputError
 from pellucid.losses import find_loss, weighted_auc
+from versions import needs
 
 N = 60
 
@@ -47,6 +48,7 @@ def test_regression_losses_of_several_outputs_are_averaged(name, mass):
     )
 
 
+@needs("scikit-learn", "1.7")
 @pytest.mark.parametrize("classes", [2, 4])
 def test_log_loss_brier_and_error(classes, mass):
     p = probabilities(classes)

@@ -11,6 +11,7 @@ import pytest
 from models.asking import assert_faithful, predictions, second
 from pellucid.errors import InputError
 from pellucid.models import Predictor
+from versions import needs
 
 lightgbm = pytest.importorskip("lightgbm", reason="lightgbm is optional")
 
@@ -124,6 +125,7 @@ def test_matrix_of_codes_stays_codes(X, amount):
     )
 
 
+@needs("lightgbm", "4.6")
 def test_matrix_for_an_estimator_with_names(X, amount):
     numbers = X[["temp", "day"]]
     model = lightgbm.LGBMRegressor(**SMALL).fit(numbers, amount)

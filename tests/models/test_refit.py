@@ -26,6 +26,7 @@ from pellucid.models.clone import cloned
 from pellucid.models.refit import Reduction, refitter
 from pellucid.runner import Run
 from pellucid.runner.parallel import in_parallel
+from versions import needs
 
 ROWS = np.arange(0, 150, 2)
 
@@ -120,6 +121,7 @@ def test_a_column_transformer_keeps_a_constant_column(mixed, amount):
     )
 
 
+@needs("pandas", "3.0")
 def test_a_column_transformer_that_selects_by_type_does_without(mixed, amount):
     X = mixed.assign(temp=mixed["temp"].fillna(0.0))
     encode = make_column_transformer(

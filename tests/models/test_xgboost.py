@@ -9,6 +9,7 @@ import pytest
 from models.asking import assert_faithful, predictions, second
 from pellucid.errors import InputError
 from pellucid.models import Predictor
+from versions import needs
 
 xgboost = pytest.importorskip("xgboost", reason="xgboost is optional")
 
@@ -107,6 +108,7 @@ def test_order_and_extra_columns(X, amount):
     assert_faithful(Predictor(booster, other), other, lambda table: own(booster)(table[list(X.columns)]))
 
 
+@needs("xgboost", "3.1")
 @pytest.mark.parametrize("native", [False, True], ids=["estimator", "booster"])
 def test_text_where_the_model_knows_categories(X, amount, native):
     """As read from a CSV file: the column is text, and reaches the model as its category."""
@@ -117,6 +119,7 @@ def test_text_where_the_model_knows_categories(X, amount, native):
     np.testing.assert_array_equal(predictions(predictor, read)[:, 0], model.predict(X))
 
 
+@needs("xgboost", "3.1")
 @pytest.mark.parametrize("native", [False, True], ids=["estimator", "booster"])
 def test_matrices_of_codes_and_of_text(X, amount, native):
     pytest.importorskip("pyarrow", reason="XGBoost hands out its categories through pyarrow")

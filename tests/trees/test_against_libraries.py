@@ -34,6 +34,7 @@ from trees.twins import (
     quiet,
     rational_path_values,
 )
+from versions import needs
 
 SINGLE = 2e-6  # sums of numbers with 24 bits
 DOUBLE = 1e-9
@@ -446,6 +447,7 @@ class TestShap:
 
     # ---------------------------------------------------------------------- where it is wrong: enumeration decides
 
+    @needs("scikit-learn", "1.8")
     def test_it_rounds_thresholds_in_the_marginal_game(self, shap):
         """Histogram boosting's thresholds are doubles, here values of the data: rounded, x <= x can be false."""
         X = rows(n=600)[:, :3]

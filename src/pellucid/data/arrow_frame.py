@@ -85,8 +85,9 @@ def _numeric_column(column: Any, name: str, values: AnyArray) -> Any:
         numbers = whole(values, name, np.dtype(dtype.to_pandas_dtype()), nullable=True)
     else:
         numbers = np.asarray(values, dtype=np.float64)
-    # Missing is NaN only in a column that writes it so.
-    as_nan = pa.types.is_floating(dtype) and not column.null_count and pc.any(pc.is_nan(column)).as_py()
+    # Missing is NaN only in a column that writes it so. (Half floats: earlier versions of pyarrow cannot tell.)
+    wide = column.cast(pa.float32()) if pa.types.is_float16(dtype) else column
+    as_nan = pa.types.is_floating(dtype) and not column.null_count and pc.any(pc.is_nan(wide)).as_py()
     return pa.array(numbers, mask=None if as_nan else np.isnan(numbers)).cast(dtype)
 
 

@@ -11,6 +11,9 @@ _PREFIXED: dict[str, tuple[str, ...]] = {
     "functools": ("partial",),  # what it calls is a type of its own, checked like every other
     "numpy": ("dtype",),
     "sklearn.utils.validation": ("check_array",),
+    # As earlier versions of scikit-learn write them: a list of columns, and names of what fit is given.
+    "sklearn.compose._column_transformer": ("_RemainderColsList",),
+    "sklearn.utils._metadata_requests": ("MetadataRequest", "MethodMetadataRequest"),
     "sklearn.tree._tree": ("Tree",),
     "sklearn.ensemble._hist_gradient_boosting.binning": ("_BinMapper",),
     "sklearn.ensemble._hist_gradient_boosting.predictor": ("TreePredictor",),

@@ -15,6 +15,7 @@ from pellucid.trees.convert.xgboost import base_scores
 from pellucid.trees.convert.xgboost_encode import stored_levels
 from pellucid.trees.convert.xgboost_trees import tree_ensemble
 from pellucid.trees.convert.xgboost_ubjson import read
+from versions import needs
 
 xgb = pytest.importorskip("xgboost")
 
@@ -185,6 +186,7 @@ class TestMargins:
         Y = np.column_stack([target(X), np.nan_to_num(X[:, 1]), target(X) * 3])
         assert assert_equal_everywhere(xgb.XGBRegressor(**FAST).fit(X, Y), X).ensemble.width == 1
 
+    @needs("xgboost", "3.2")
     @pytest.mark.parametrize("kind", ["targets", "classes"])
     def test_vector_leaves(self, kind):
         X = rows(7)
@@ -384,6 +386,7 @@ class TestCategories:
         known.encode(frame)
         pd.testing.assert_frame_equal(frame, before)
 
+    @needs("xgboost", "3.1")
     def test_levels_in_another_order_mean_the_same(self):
         frame, y = self.frame()
         model = xgb.XGBRegressor(**FAST, enable_categorical=True).fit(frame, y)
@@ -393,6 +396,7 @@ class TestCategories:
         known = assert_same(model, other)
         np.testing.assert_array_equal(known.encode(other), known.encode(frame))
 
+    @needs("xgboost", "3.1")
     def test_without_stored_levels_the_frame_has_its_own_codes(self):
         """Before 3.1 XGBoost kept no levels."""
         frame, y = self.frame()
@@ -406,6 +410,7 @@ class TestCategories:
         codes = other["word"].cat.codes.to_numpy().astype(float)
         np.testing.assert_array_equal(own(other)[:, 2], np.where(codes < 0, np.nan, codes))
 
+    @needs("xgboost", "3.1")
     @pytest.mark.parametrize("level", ["zebra", "purple"])
     def test_an_unseen_level_is_refused(self, level):
         """XGBoost 3.2 refuses the first and takes the second for "red", the next of its levels."""
@@ -415,6 +420,7 @@ class TestCategories:
         with pytest.raises(InputError, match=rf"'word' has the category '{level}'"):
             convert(model).encode(other)
 
+    @needs("xgboost", "3.1")
     def test_letters_that_xgboost_does_not_store_whole(self):
         frame, y = self.frame()
         frame["word"] = frame["word"].cat.rename_categories({"green": "gr\u00fcn"})
@@ -578,6 +584,7 @@ class TestFormats:
         np.testing.assert_array_equal(old.predict(X), new.predict(X))
         np.testing.assert_array_equal(old.nodes.missing_left, new.nodes.missing_left)
 
+    @needs("xgboost", "3.1")
     def test_json_and_ubjson_are_the_same_document(self):
         frame, y = TestCategories().frame()
         booster = xgb.XGBRegressor(**FAST, enable_categorical=True).fit(frame, y).get_booster()
@@ -642,6 +649,7 @@ class TestRefusals:
         with pytest.raises(Unsupported, match="column 0 both as a number and as a category"):
             tree_ensemble(learner)
 
+    @needs("xgboost", "3.2")
     @pytest.mark.parametrize("lost", ["leaf_weights", "sum_hessian"])
     def test_vector_leaves_of_earlier_versions(self, lost):
         X = rows(82)
