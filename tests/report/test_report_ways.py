@@ -22,6 +22,7 @@ def part(document: dict[str, Any], name: str) -> dict[str, Any]:
 def test_every_individual_row_is_explained_in_three_ways(demo_document: dict[str, Any]) -> None:
     shown = [card["id"] for card in part(demo_document, "rows")["cards"]]
     found = part(demo_document, "ways")
+    assert found["cards"], found["intro"]
     assert [card["id"].replace("ways", "row") for card in found["cards"]] == shown
     assert [line[0] for line in found["table"]["rows"]] == [name.split("-")[1] for name in shown]
     for card in found["cards"]:
