@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -444,6 +445,9 @@ def test_seconds_are_those_that_the_model_took(asked: Explainer) -> None:
     assert work.seconds_per_row == 0.0
     found = work.keep(asked.importance(loss="variance"))
     rows = found.cost.model_rows + found.cost.check_rows
+    assert work.seconds_per_row == pytest.approx(found.cost.model_seconds / rows)
+    paused = replace(found, cost=replace(found.cost, model_seconds=found.cost.model_seconds + 3600))
+    assert work.keep(paused) is paused  # the machine slept for an hour: the model is no slower for it
     assert work.seconds_per_row == pytest.approx(found.cost.model_seconds / rows)
 
 

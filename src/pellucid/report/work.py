@@ -48,10 +48,10 @@ class Work:
 
     @property
     def seconds_per_row(self) -> float:
-        """How long the model has taken for a row so far."""
+        """How long the model takes for a row, at the best of what it was asked so far: a pause of the machine does not count."""
         spent = [self.run.cost(), *(result.cost for result in self.results)]
-        rows = sum(cost.model_rows + cost.check_rows for cost in spent)
-        return sum(cost.model_seconds for cost in spent) / rows if rows else 0.0
+        asked = [(cost.model_seconds, cost.model_rows + cost.check_rows) for cost in spent]
+        return min((seconds / rows for seconds, rows in asked if rows), default=0.0)
 
     def affordable(self, rows: int) -> int:
         """So many model rows; of a slow model a quarter, a sixteenth and so on, until they take less than a minute.
