@@ -62,8 +62,9 @@ def product(rows: Any) -> Any:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _without_other_chapters() -> Iterator[None]:
-    """The rows in other ways take their time, and have tests of their own."""
+def _without_other_chapters(demo_document: dict[str, Any]) -> Iterator[None]:
+    """The rows in other ways take their time, and have tests of their own; the demo, which all tests share, is made whole before."""
+    del demo_document
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ways, "way_section", lambda *_: section("ways", ways.TITLE, []))
         yield
