@@ -239,10 +239,7 @@ class Run:
 
     def _answers(self, jobs: list[_Job], data: Data, ask: Ask) -> Answers:
         workers = 1 if len(jobs) < 2 else _effective_jobs(self._n_jobs)
-        stacked = any(job.variants.stop - job.variants.start > 1 for job in jobs)
-        desks = (
-            self.keep("desks", data.frame, partial(_Desks, data.frame)) if stacked else _Desks(data.frame)
-        )
+        desks = _Desks(data.frame)
         if workers == 1:
             return (desks.answer(job, ask) for job in jobs)
         if elsewhere():
