@@ -1,19 +1,43 @@
-# Everything happens in .venv, made with plain venv and pip. PYTHON=python3.12 make demo picks another Python.
+# Everything happens in environments made with plain venv and pip. PYTHON=python3.12 make test picks another Python;
+# an environment that another Python has made is made anew.
+
+# Benchmarks, readers and the newest libraries take the newest Python at hand, everything else takes python3.
+ifneq ($(filter bench% test-newest test-readers,$(MAKECMDGOALS)),)
+PYTHON ?= $(shell .ci/pythons --highest)
+endif
 PYTHON ?= python3
+VERSION := $(shell $(PYTHON) -c "import sys; print('%d.%d.%d' % sys.version_info[:3])")
 BIN := .venv/bin
 
-.PHONY: demo test test-oldest lint format bench bench-trees bench-shapley bench-interactions setup clean
+# The versions of all libraries that were tested with this Python, if it is one that we test; pip reads them from here.
+PINS := $(wildcard constraints/$(basename $(VERSION)).txt)
+pinned = PIP_CONSTRAINT=$(PINS) PIP_BUILD_CONSTRAINT=$(PINS) $(1) -m pip install --quiet
+unpinned = $(1) -m pip install --quiet
+
+# Two workers with a thread each: more threads than cores only wait for each other.
+tested = $(1) tests/versions.py && OMP_NUM_THREADS=1 $(1) -m pytest -n 2
+
+.PHONY: demo test test-newest test-oldest test-readers lint format setup constraints clean
+.PHONY: bench bench-trees bench-shapley bench-interactions bench-local
 
 demo: .venv/ready-demo
 	$(BIN)/pellucid demo
 
-# Two workers with a thread each: more threads than cores only wait for each other.
 test: .venv/ready-test
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+	$(call tested,$(BIN)/python)
 
-# The same with the earliest versions that are allowed, in an environment of its own.
+# The same with the latest release of every library.
+test-newest: .newest/python-$(VERSION)
+	$(call unpinned,.newest/bin/python) --upgrade --upgrade-strategy eager --editable ".[test]"
+	$(call tested,.newest/bin/python)
+
+# The same with the earliest that pyproject.toml allows.
 test-oldest: .oldest/ready
-	OMP_NUM_THREADS=1 .oldest/bin/python -m pytest -n 2 -W default
+	$(call tested,.oldest/bin/python)
+
+# Models of several releases of each library, read by each other's.
+test-readers:
+	$(PYTHON) tests/readers/run.py
 
 lint: .venv/ready-test
 	$(BIN)/ruff check .
@@ -40,49 +64,63 @@ bench-interactions: .bench-interactions/ready
 
 setup: .venv/ready-test
 
-.venv/bin/python:
+# What is installed from now on: the latest versions of today, for each Python that has such a file. Test them before you commit.
+# PyTorch is left out: which of its builds is wanted depends on the machine.
+EXTRAS := test lint polars arrow xgboost lightgbm catboost onnx skops images
+constraints: .constraints/ready
+	for file in constraints/3.*.txt; do \
+		version=$$(basename $$file .txt); \
+		.constraints/bin/uv pip compile pyproject.toml --upgrade --universal --python-version $$version \
+			$(EXTRAS:%=--extra %) --no-annotate --no-emit-index-url --quiet \
+			--custom-compile-command "make constraints" --output-file $$file; \
+	done
+
+# An empty environment, marked with the Python that made it.
+%/python-$(VERSION):
 	$(PYTHON) -c "import sys; sys.exit('pellucid needs Python 3.11 or later; run: PYTHON=python3.11 make ...' if sys.version_info < (3, 11) else 0)"
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --upgrade pip
-
-.venv/ready-demo: .venv/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable .
+	rm -rf $*
+	$(PYTHON) -m venv $*
 	touch $@
 
-.venv/ready-test: .venv/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable ".[test,lint]"
+.venv/ready-demo: .venv/python-$(VERSION) pyproject.toml $(PINS)
+	$(if $(PINS),,@echo "no tested versions for Python $(VERSION) in constraints/: the latest are installed")
+	$(call pinned,$(BIN)/python) --editable .
 	touch $@
 
-.oldest/ready: pyproject.toml tests/oldest.txt
-	$(PYTHON) -m venv .oldest
-	.oldest/bin/python -m pip install --quiet --editable ".[test]" --constraint tests/oldest.txt
+.venv/ready-test: .venv/python-$(VERSION) pyproject.toml $(PINS)
+	$(if $(PINS),,@echo "no tested versions for Python $(VERSION) in constraints/: the latest are installed")
+	$(call pinned,$(BIN)/python) --editable ".[test,lint]"
 	touch $@
 
-# A virtual environment of its own: the peers hold back numpy and pandas.
-.bench/ready: pyproject.toml
-	$(PYTHON) -m venv .bench
-	.bench/bin/python -m pip install --quiet --editable ".[benchmark]"
-	.bench/bin/python -m pip install --quiet --no-deps "alibi>=0.9.6" "PDPbox>=0.3" "pqdm>=0.2"
+.oldest/ready: .oldest/python-$(VERSION) pyproject.toml constraints/oldest.txt
+	$(call unpinned,.oldest/bin/python) --editable ".[test]" --constraint constraints/oldest.txt
 	touch $@
 
-.bench-trees/ready: pyproject.toml
-	$(PYTHON) -m venv .bench-trees
-	.bench-trees/bin/python -m pip install --quiet --editable ".[benchmark-trees]"
+.constraints/ready: .constraints/python-$(VERSION)
+	$(call unpinned,.constraints/bin/python) uv
+	touch $@
+
+# Environments of their own: the peers hold back numpy and pandas.
+.bench/ready: .bench/python-$(VERSION) pyproject.toml
+	$(call unpinned,.bench/bin/python) --editable ".[benchmark]"
+	$(call unpinned,.bench/bin/python) --no-deps "alibi>=0.9.6" "PDPbox>=0.3" "pqdm>=0.2"
+	touch $@
+
+.bench-trees/ready: .bench-trees/python-$(VERSION) pyproject.toml
+	$(call unpinned,.bench-trees/bin/python) --editable ".[benchmark-trees]"
 	touch $@
 
 # artemis asks for numpy < 2, which it does not need.
-.bench-interactions/ready: pyproject.toml
-	$(PYTHON) -m venv .bench-interactions
-	.bench-interactions/bin/python -m pip install --quiet --editable ".[benchmark-interactions]"
-	.bench-interactions/bin/python -m pip install --quiet --no-deps "pyartemis>=0.1.5"
+.bench-interactions/ready: .bench-interactions/python-$(VERSION) pyproject.toml
+	$(call unpinned,.bench-interactions/bin/python) --editable ".[benchmark-interactions]"
+	$(call unpinned,.bench-interactions/bin/python) --no-deps "pyartemis>=0.1.5"
 	touch $@
 
 # fasttreeshap needs numpy < 2 and a compiler; without it the benchmark goes on and says so.
-.bench-fasttreeshap/tried:
-	$(PYTHON) -m venv .bench-fasttreeshap
-	-.bench-fasttreeshap/bin/python -m pip install --quiet "numpy<2" "cython<3" "setuptools<70" wheel "scikit-learn<1.6" "shap<0.47" psutil
-	-.bench-fasttreeshap/bin/python -m pip install --quiet --no-build-isolation --no-deps fasttreeshap
+.bench-fasttreeshap/tried: .bench-fasttreeshap/python-$(VERSION)
+	-$(call unpinned,.bench-fasttreeshap/bin/python) "numpy<2" "cython<3" "setuptools<70" wheel "scikit-learn<1.6" "shap<0.47" psutil
+	-$(call unpinned,.bench-fasttreeshap/bin/python) --no-build-isolation --no-deps fasttreeshap
 	touch $@
 
 clean:
-	rm -rf .venv .oldest .bench .bench-trees .bench-interactions .bench-fasttreeshap build dist src/pellucid.egg-info
+	rm -rf .venv .newest .oldest .readers .constraints .bench .bench-trees .bench-interactions .bench-fasttreeshap build dist src/pellucid.egg-info

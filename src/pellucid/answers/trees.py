@@ -26,6 +26,7 @@ from pellucid.trees.plain.choice import can_compile
 from pellucid.trees.reading import read
 
 _WORTH = 1e7  # rows times variants times trees: some tenths of a second, as loading the kernels takes, once
+_USUAL = 200  # trees, of a model whose trees are not read
 _AGREE = 1e-5  # relative; libraries add up their trees in single precision
 _CHECKED = (64, 8)  # variants and rows of the sample
 
@@ -36,11 +37,12 @@ def read_trees(
     """The answer of the trees; None where there are none, where it is not theirs, or where asking is quicker."""
     if full or len(sweeps) != 1 or sweeps[0].index.ndim != 2 or sweeps[0].rows is not None:
         return None
-    model = read(run, predictor)
+    rows = sweeps[0].variants * len(data)
+    model = read(run, predictor, missed=rows * _USUAL >= _WORTH)
     if (
         isinstance(model, Unsupported)
         or model.link == "other"
-        or sweeps[0].variants * len(data) * len(model.ensemble.roots) < _WORTH
+        or rows * len(model.ensemble.roots) < _WORTH
         or not can_compile()
     ):
         return None

@@ -66,7 +66,7 @@ def objects_to_values(cells: AnyArray, kind: Kind) -> AnyArray:
         numbers[~missing] = cells[~missing].astype(np.float64)
         return numbers
     if kind == "date":
-        dates = np.full(len(cells), np.datetime64("NaT"), dtype="datetime64[us]")
+        dates = np.full(len(cells), np.datetime64("NaT", "us"), dtype="datetime64[us]")
         dates[~missing] = [as_stamp(cell) for cell in cells[~missing]]
         return dates
     out = objects(cells)

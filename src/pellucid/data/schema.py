@@ -118,7 +118,7 @@ def codes_to_dates(codes: FloatArray) -> AnyArray:
     """The inverse of `dates_to_codes`."""
     missing = np.isnan(codes)
     stamps = np.where(missing, 0.0, codes).astype(np.int64).astype("datetime64[us]")
-    stamps[missing] = np.datetime64("NaT")
+    stamps[missing] = np.datetime64("NaT", "us")
     return stamps
 
 

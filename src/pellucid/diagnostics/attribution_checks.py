@@ -71,17 +71,6 @@ def attribution_caveats(
     return tuple(caveats)
 
 
-def unread_trees(reason: str, difference: float, tolerance: float) -> Caveat:
-    """The model has trees, but not ones that could be used: its coalitions were gone through instead."""
-    return Caveat(
-        code="not-trees",
-        message=f"The trees of this model could not be used ({reason}), so the model was asked for every coalition of features.",
-        value=difference,
-        threshold=tolerance,
-        advice="The values are exact for the background that was used, but slow: explain few rows, or give groups=.",
-    )
-
-
 def _additivity(result: Attribution) -> Iterator[Caveat]:
     worst = result.additivity
     if not worst.relative <= _RESIDUAL:  # NaN is no small residual

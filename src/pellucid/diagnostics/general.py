@@ -28,7 +28,7 @@ def general_caveats(predictor: Predictor, data: Data, run: Run) -> tuple[Caveat,
     about_model: tuple[Caveat, ...] = run.remember(
         "general", lambda: tuple(_about_model(predictor, data, run))
     )
-    return (*about_model, *interrupted(run))
+    return (*about_model, *_unread(run), *interrupted(run))
 
 
 def interrupted(run: Run) -> Iterator[Caveat]:
@@ -41,6 +41,22 @@ def interrupted(run: Run) -> Iterator[Caveat]:
             threshold=0.0,
             advice="Run it again to the end.",
         )
+
+
+def _unread(run: Run) -> Iterator[Caveat]:
+    if run.unread is not None:
+        yield unread_trees(run.unread, run.cost().model_rows)
+
+
+def unread_trees(reason: str, rows: int, difference: float = 1.0, tolerance: float = 0.0) -> Caveat:
+    """The model has trees, but not ones that could be used: it was asked instead, and that is dear."""
+    return Caveat(
+        code="not-trees",
+        message=f"The trees of this model could not be used: {reason}. The model was called for {rows:,} rows instead.",
+        value=difference,
+        threshold=tolerance,
+        advice="The answer is that of the model as it stands, only slower: explain fewer rows, or set budget=.",
+    )
 
 
 def unsteady(instability: float) -> Iterator[Caveat]:

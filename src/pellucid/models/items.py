@@ -13,6 +13,7 @@ from pellucid.errors import InputError, ModelError, PellucidError
 from pellucid.models.adapter import Adapter, Scale, unfitted
 from pellucid.models.outputs import Outputs, as_matrix, check_numbers, logit, read_outputs
 from pellucid.models.predictor import Link
+from pellucid.models.quiet import quietly
 from pellucid.models.registry import adapt
 
 _ROUNDING = 1e-6  # relative; what threads and single precision change is no instability
@@ -49,7 +50,9 @@ class ItemModel:
         """All numbers ``(n, columns)`` that the model returns for ``n`` items."""
         name = self.adapter.name
         try:
-            returned = self.adapter.predict(items if self._dress is None else self._dress(items))
+            dressed = items if self._dress is None else self._dress(items)
+            with quietly():
+                returned = self.adapter.predict(dressed)
         except PellucidError:
             raise
         except Exception as error:

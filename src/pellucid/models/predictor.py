@@ -20,6 +20,7 @@ from pellucid.errors import InputError, ModelError, PellucidError
 from pellucid.models.adapter import Adapter, OneHot, Predict, Scale, Task, unfitted
 from pellucid.models.columns import match_columns
 from pellucid.models.outputs import LOGIT_FLOOR, as_matrix, check_numbers, logit, read_outputs
+from pellucid.models.quiet import quietly
 from pellucid.models.registry import adapt
 
 __all__ = ["LOGIT_FLOOR", "Link", "Predictor"]
@@ -252,7 +253,8 @@ class Predictor:
         table = self._dress(table, n)
         start = time.perf_counter()
         try:
-            returned = self._adapter.predict(table)
+            with quietly():
+                returned = self._adapter.predict(table)
         except PellucidError:
             raise
         except Exception as error:

@@ -25,6 +25,7 @@ from pellucid.errors import InputError, ModelError
 from pellucid.models.clone import cloned, has_parameter, is_estimator, refers_to_columns, weight_keyword
 from pellucid.models.outcome import outcome_for
 from pellucid.models.predictor import Predictor
+from pellucid.models.quiet import quietly
 
 Fit = Callable[[Any, AnyArray, FloatArray | None], Any]
 
@@ -192,8 +193,9 @@ class _Cloned:
 
     def __call__(self, X: Any, y: AnyArray, weights: FloatArray | None) -> Any:
         given = {} if weights is None or self.keyword is None else {self.keyword: weights}
-        clone = cloned(self.template, self.seed)
-        clone.fit(X, y, **given)
+        with quietly():
+            clone = cloned(self.template, self.seed)
+            clone.fit(X, y, **given)
         return clone
 
 

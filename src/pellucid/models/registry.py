@@ -14,6 +14,7 @@ from typing import Any
 from pellucid.data.doorway import library_of
 from pellucid.errors import InputError
 from pellucid.models.adapter import Adapter
+from pellucid.models.quiet import quietly
 
 Test = Callable[[Any], bool]
 
@@ -55,7 +56,8 @@ def adapt(model: Any) -> Adapter:
         )
     for test, module in KNOWN:
         if test(model):
-            adapter: Adapter = import_module(module).adapt(model)
+            with quietly():
+                adapter: Adapter = import_module(module).adapt(model)
             return adapter if adapter.model is not None else replace(adapter, model=model)
     raise InputError(
         f"model is a {type(model).__name__}; give a fitted estimator with predict or predict_proba, a booster, a torch module, an ONNX file or a function f(X) -> array."

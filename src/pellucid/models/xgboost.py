@@ -17,12 +17,13 @@ def adapt(model: Any) -> Adapter:
     """Boosters are asked through a DMatrix; estimators through their own predict_proba or predict."""
     import xgboost
 
-    if isinstance(model, xgboost.Booster):
-        return _booster(model)
-    if not isinstance(model, xgboost.XGBModel):
-        raise no_model(model, "xgboost", "a fitted estimator or Booster")
-    known = adapt_estimator(model)
-    return replace(known, library="xgboost", **_training_columns(model.get_booster()))
+    with xgboost.config_context(verbosity=0):  # what it says of boosters that it will give up one day
+        if isinstance(model, xgboost.Booster):
+            return _booster(model)
+        if not isinstance(model, xgboost.XGBModel):
+            raise no_model(model, "xgboost", "a fitted estimator or Booster")
+        known = adapt_estimator(model)
+        return replace(known, library="xgboost", **_training_columns(model.get_booster()))
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ class _Ask:
 
         names = self.booster.feature_names
         matrix = xgboost.DMatrix(table, enable_categorical=True, feature_names=names)
-        return self.booster.predict(matrix)
+        with xgboost.config_context(verbosity=0):
+            return self.booster.predict(matrix)
 
 
 def _training_columns(booster: Any) -> dict[str, Any]:

@@ -86,6 +86,7 @@ class Run:
         self.checks = checks
         self.seed = seed
         self.interrupted = False
+        self.unread: str | None = None  # why a model was asked that should have been read
 
     def generator(self, *key: int) -> np.random.Generator:
         """A random generator for one part of the work; the same key gives the same numbers."""

@@ -15,13 +15,16 @@ import numpy as np
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.models import Predictor
 from pellucid.runner import Run
-from pellucid.trees.convert import TreeModel, Unsupported, convert
+from pellucid.trees.convert import NotTrees, TreeModel, Unsupported, convert
 from pellucid.trees.rows import portions
 
 
-def read(run: Run, predictor: Predictor) -> TreeModel | Unsupported:
-    """The trees, or the reason why they are not read."""
-    return run.remember("trees", lambda: _converted(predictor.model))
+def read(run: Run, predictor: Predictor, *, missed: bool = True) -> TreeModel | Unsupported:
+    """The trees, or the reason why they are not read; the run takes note of it where they exist and are ``missed``."""
+    found = run.remember("trees", lambda: _converted(predictor.model))
+    if missed and isinstance(found, Unsupported) and not isinstance(found, NotTrees):
+        run.unread = str(found)
+    return found
 
 
 def _converted(model: Any) -> TreeModel | Unsupported:

@@ -13,7 +13,7 @@ from pellucid.errors import InputError
 from pellucid.trees.convert import Unsupported, convert
 from pellucid.trees.convert.xgboost import base_scores
 from pellucid.trees.convert.xgboost_encode import stored_levels
-from pellucid.trees.convert.xgboost_trees import tree_ensemble
+from pellucid.trees.convert.xgboost_trees import model_of, tree_ensemble
 from pellucid.trees.convert.xgboost_ubjson import read
 from versions import needs
 
@@ -218,8 +218,16 @@ class TestMargins:
         y = pd.qcut(target(X), 3, labels=False) if options else target(X)
         make = xgb.XGBClassifier if options else xgb.XGBRegressor
         model = make(**FAST, booster="dart", rate_drop=0.5, skip_drop=0.0, random_state=1).fit(X, y)
-        weights = np.array(stored(model)["learner"]["gradient_booster"]["weight_drop"])
+        _, weights = model_of(stored(model)["learner"]["gradient_booster"])
         assert len(np.unique(weights)) > 2
+        assert_equal_everywhere(model, X)
+
+    @needs("xgboost", "3.4")
+    def test_dropout_without_dart(self):
+        X = rows(9)
+        model = xgb.XGBRegressor(**FAST, rate_drop=0.5, num_parallel_tree=2, subsample=0.7)
+        model.fit(X, target(X))
+        assert len(model_of(stored(model)["learner"]["gradient_booster"])[1]) == 2 * FAST["n_estimators"]
         assert_equal_everywhere(model, X)
 
     def test_monotone(self):
@@ -391,9 +399,17 @@ class TestCategories:
         frame, y = self.frame()
         model = xgb.XGBRegressor(**FAST, enable_categorical=True).fit(frame, y)
         other = frame.copy()
-        other["word"] = other["word"].cat.set_categories(["never", "red", "blue", "green"])
+        other["word"] = other["word"].cat.set_categories(["red", "blue", "green"])
         other["number"] = other["number"].cat.set_categories([1000, 5, -3])
         known = assert_same(model, other)
+        np.testing.assert_array_equal(known.encode(other), known.encode(frame))
+
+    @needs("xgboost", "3.1")
+    def test_an_unseen_level_that_no_row_has_changes_nothing(self):
+        """XGBoost itself refuses such a table since 3.4."""
+        frame, y = self.frame()
+        known = convert(xgb.XGBRegressor(**FAST, enable_categorical=True).fit(frame, y))
+        other = frame.assign(word=frame["word"].cat.set_categories(["never", "red", "blue", "green"]))
         np.testing.assert_array_equal(known.encode(other), known.encode(frame))
 
     @needs("xgboost", "3.1")

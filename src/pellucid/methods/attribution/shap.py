@@ -16,7 +16,8 @@ import numpy as np
 from pellucid.arrays import AnyArray, FloatArray
 from pellucid.data import Data
 from pellucid.data.rarity import rarity
-from pellucid.diagnostics.attribution_checks import attribution_caveats, unread_trees
+from pellucid.diagnostics.attribution_checks import attribution_caveats
+from pellucid.diagnostics.general import unread_trees
 from pellucid.explanations import Attribution, Caveat
 from pellucid.explanations.attribution import shown_value
 from pellucid.explanations.explanation import squeeze_outputs
@@ -112,8 +113,8 @@ def _checked(question: Question, result: Attribution, trees: ExplainedTrees | Re
     """The result with its caveats and what it cost in all."""
     predictor, data, players, run = question.predictor, question.data, question.players, question.run
     unread: Caveat | None = None
-    if isinstance(trees, Refusal) and trees.kind in ("unread", "unlike"):
-        unread = unread_trees(trees.reason, trees.difference, trees.tolerance)
+    if isinstance(trees, Refusal) and trees.kind in ("unread", "unlike") and run.unread is None:
+        unread = unread_trees(trees.reason, run.cost().model_rows, trees.difference, trees.tolerance)
 
     def marginal() -> FloatArray | None:
         if result.game != "path" or isinstance(trees, Refusal):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from pellucid.data.doorway import library_of
+from pellucid.errors import PellucidError
+from pellucid.models.quiet import quietly
 from pellucid.trees.convert.tree_model import NotTrees, TreeModel, Unsupported
 
 # (library, module with `convert(model) -> TreeModel`), most specific first
@@ -30,9 +33,23 @@ def convert(model: Any) -> TreeModel:
         if library in libraries:
             if library in _BOOSTERS:
                 _refuse_own_verbs(model)
-            converted: TreeModel = import_module(module).convert(model)
-            return converted
+            return _converted(model, library, module)
     raise NotTrees(f"{type(model).__name__} is not a tree model that the tree engine reads")
+
+
+def _converted(model: Any, library: str, module: str) -> TreeModel:
+    """A release that stores its models in another way makes a reader stumble: where, is all that is known then."""
+    try:
+        with quietly():
+            converted: TreeModel = import_module(module).convert(model)
+    except PellucidError:
+        raise
+    except Exception as error:
+        release = getattr(sys.modules.get(library), "__version__", "")
+        what = f"it has no {error}" if isinstance(error, KeyError) else f"{type(error).__name__}: {error}"
+        text = f"{library} {release} stores {type(model).__name__} in a form that is not known here: {what}"
+        raise Unsupported(" ".join(text.split())[:300]) from error
+    return converted
 
 
 def _refuse_own_verbs(model: Any) -> None:

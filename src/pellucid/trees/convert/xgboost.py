@@ -67,7 +67,8 @@ def convert(model: Any) -> TreeModel:
     if not estimator and not isinstance(model, xgboost.Booster):
         raise Unsupported(f"{type(model).__name__} of xgboost is neither a Booster nor an estimator")
     booster = model.get_booster() if estimator else model
-    learner = read(bytes(booster.save_raw(raw_format="ubj")))["learner"]
+    with xgboost.config_context(verbosity=0):  # what it says of boosters that it will give up one day
+        learner = read(bytes(booster.save_raw(raw_format="ubj")))["learner"]
     best = learner["attributes"].get("best_iteration") if estimator else None
     rounds = 0 if best is None else int(best) + 1  # 0: all
     trees = tree_ensemble(learner, rounds)
@@ -93,7 +94,8 @@ def _empty_row(booster: Any, n_features: int, rounds: int) -> FloatArray:
     import xgboost
 
     row = xgboost.DMatrix(np.full((1, n_features), np.nan), nthread=1)
-    margin = booster.predict(row, output_margin=True, iteration_range=(0, rounds), validate_features=False)
+    with xgboost.config_context(verbosity=0):
+        margin = booster.predict(row, output_margin=True, iteration_range=(0, rounds), validate_features=False)
     return np.asarray(margin, dtype=np.float64).ravel()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
-from pellucid.trees.convert.tree_model import Unsupported
+from pellucid.trees.convert.tree_model import NotTrees, Unsupported
 from pellucid.trees.ensemble import Nodes, TreeEnsemble, less_than
 
 Learner = Mapping[str, Any]
@@ -33,12 +33,13 @@ def tree_ensemble(learner: Learner, rounds: int = 0) -> TreeEnsemble:
 
 
 def model_of(booster: Mapping[str, Any]) -> tuple[Mapping[str, Any], Any]:
-    """The trees' part of a booster, and with DART the weight of each tree."""
+    """The trees' part of a booster, and with dropout (DART) the weight of each tree."""
     if booster["name"] == "gbtree":
-        return booster["model"], None
+        weights = booster["model"].get("weight_drop", ())  # of dropout, here since 3.4
+        return booster["model"], weights if len(weights) else None
     if booster["name"] == "dart":
         return booster["gbtree"]["model"], booster["weight_drop"]
-    raise Unsupported(f"the XGBoost booster {booster['name']!r}, which is not made of trees")
+    raise NotTrees(f"the XGBoost booster {booster['name']!r} is not made of trees")
 
 
 def _trees_of(model: Mapping[str, Any], rounds: int, n_outputs: int) -> int:
