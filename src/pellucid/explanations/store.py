@@ -79,7 +79,8 @@ def decode(value: Any) -> Any:
     if "__float__" in value:
         return float(value["__float__"])
     if "__date__" in value:
-        return np.datetime64(value["__date__"])
+        text = value["__date__"]
+        return np.datetime64(text, "us") if text == "NaT" else np.datetime64(text)
     if "__kind__" in value:
         fields = {key: decode(item) for key, item in value.items() if key != "__kind__"}
         if value["__kind__"] not in _KINDS:

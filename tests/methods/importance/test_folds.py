@@ -150,7 +150,7 @@ def test_what_is_no_number_of_folds_is_refused(folds):
         Explainer(LinearRegression().fit(X, y), X, y).importance(folds=folds)
 
 
-@pytest.mark.parametrize("missing", [None, np.nan, np.datetime64("NaT")])
+@pytest.mark.parametrize("missing", [None, np.nan, np.datetime64("NaT", "D")])
 def test_a_row_without_a_label_is_refused_not_made_a_fold(missing):
     X, y = sample()
     usual = np.datetime64("2026-01-01") if isinstance(missing, np.datetime64) else 1.0

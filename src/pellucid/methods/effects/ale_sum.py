@@ -95,7 +95,7 @@ def _variance_by_signs(
     generator = np.random.default_rng(0)
     out = np.zeros((*(len(axis.points) for axis in axes), error.shape[-1]))
     for _ in range(_SIGNS):
-        signs = generator.choice([-1.0, 1.0], size=len(source))
+        signs = generator.choice(np.array([-1.0, 1.0]), size=len(source))
         drawn = (signs[:, None] * np.sqrt(error))[source].reshape(*local.size.shape, -1)
         out += np.square(highest_order(axes, local.counts, drawn)) / _SIGNS
     return out

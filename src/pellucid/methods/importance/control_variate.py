@@ -123,8 +123,8 @@ def unit_shapes(unit: Unit) -> FloatArray:
     columns = np.hstack([root, root * raw])
     sizes = np.sqrt(np.square(columns).sum(axis=0))
     # Functions that are sums of those before them are left out.
-    kept = np.abs(np.diag(np.linalg.qr(columns / np.where(sizes > 0, sizes, 1.0), mode="r"))) > 1e-7
-    kept = np.flatnonzero(np.append(kept, np.zeros(columns.shape[1] - len(kept), dtype=np.bool_)))
+    new = np.abs(np.diag(np.linalg.qr(columns / np.where(sizes > 0, sizes, 1.0), mode="r"))) > 1e-7
+    kept = np.flatnonzero(new)
     orthogonal = np.linalg.qr(columns[:, kept])[0]
     return np.asarray(orthogonal[:, 1:] / root)
 

@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 
-from pellucid.arrays import BoolArray, FloatArray
+from pellucid.arrays import BoolArray, FloatArray, IntArray
 
 Select = Literal["auto", "lasso", "forward", "backward", "all"]
 SELECTS = ("auto", "lasso", "forward", "backward", "all")
@@ -161,7 +161,7 @@ def _ahead(steps: FloatArray) -> FloatArray:
     return np.where(np.isfinite(steps) & (steps > 1e-12), steps, np.inf)
 
 
-def _left(corr: FloatArray, active: BoolArray, new: FloatArray) -> FloatArray:
+def _left(corr: FloatArray, active: BoolArray, new: IntArray) -> FloatArray:
     """What the other active columns do not say of the new one, as a share of its variance."""
     each = np.arange(len(new))
     others = active.copy()

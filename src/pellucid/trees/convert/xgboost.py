@@ -95,7 +95,9 @@ def _empty_row(booster: Any, n_features: int, rounds: int) -> FloatArray:
 
     row = xgboost.DMatrix(np.full((1, n_features), np.nan), nthread=1)
     with xgboost.config_context(verbosity=0):
-        margin = booster.predict(row, output_margin=True, iteration_range=(0, rounds), validate_features=False)
+        margin = booster.predict(
+            row, output_margin=True, iteration_range=(0, rounds), validate_features=False
+        )
     return np.asarray(margin, dtype=np.float64).ravel()
 
 
