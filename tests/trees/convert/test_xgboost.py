@@ -15,7 +15,7 @@ from pellucid.trees.convert.xgboost import base_scores
 from pellucid.trees.convert.xgboost_encode import stored_levels
 from pellucid.trees.convert.xgboost_trees import model_of, tree_ensemble
 from pellucid.trees.convert.xgboost_ubjson import read
-from versions import needs
+from versions import has, needs
 
 xgb = pytest.importorskip("xgboost")
 
@@ -161,9 +161,20 @@ class TestMargins:
         assert (known.link, known.scale) == ("exp", "score")
 
     def test_quantiles_are_outputs(self):
+        """Since 3.4 those that cross are sorted, so that predictions are no sums."""
         X = rows(3)
         model = xgb.XGBRegressor(**FAST, objective="reg:quantileerror", quantile_alpha=[0.1, 0.5, 0.9])
-        assert assert_equal_everywhere(model.fit(X, target(X)), X).ensemble.n_outputs == 3
+        model.fit(X, target(X))
+        if has("xgboost", "3.4"):
+            with pytest.raises(Unsupported, match="several quantiles"):
+                convert(model)
+        else:
+            assert assert_equal_everywhere(model, X).ensemble.n_outputs == 3
+
+    def test_one_quantile(self):
+        X = rows(3)
+        model = xgb.XGBRegressor(**FAST, objective="reg:quantileerror", quantile_alpha=0.9)
+        assert_equal_everywhere(model.fit(X, target(X)), X)
 
     @pytest.mark.parametrize("n_classes", [3, 12])
     def test_classes(self, n_classes):
@@ -417,9 +428,9 @@ class TestCategories:
         """Before 3.1 XGBoost kept no levels."""
         frame, y = self.frame()
         learner = stored(xgb.XGBRegressor(**FAST, enable_categorical=True).fit(frame, y))["learner"]
-        assert stored_levels(learner)[2:4] == (("blue", "green", "red"), (-3, 5, 1000))
+        assert stored_levels(learner, (3, 1))[2:4] == (("blue", "green", "red"), (-3, 5, 1000))
         del learner["gradient_booster"]["model"]["cats"]
-        assert stored_levels(learner) == ()
+        assert stored_levels(learner, (3, 1)) == ()
         known = convert(xgb.XGBRegressor(**FAST, enable_categorical=True).fit(frame, y))
         own = type(known.encode)(missing=np.nan, levels=(), categorical=known.encode.categorical)
         other = frame.assign(word=frame["word"].cat.set_categories(["red", "green", "blue"]))
@@ -437,12 +448,17 @@ class TestCategories:
             convert(model).encode(other)
 
     @needs("xgboost", "3.1")
-    def test_letters_that_xgboost_does_not_store_whole(self):
+    def test_letters_beyond_ascii(self):
+        """XGBoost stores them whole since 3.4."""
         frame, y = self.frame()
-        frame["word"] = frame["word"].cat.rename_categories({"green": "gr\u00fcn"})
+        frame["word"] = frame["word"].cat.rename_categories({"green": "gr\u00fcn", "red": "\u8d64"})
         model = xgb.XGBRegressor(**FAST, enable_categorical=True).fit(frame, y)
-        with pytest.raises(Unsupported, match="beyond ASCII"):
-            convert(model)
+        if not has("xgboost", "3.4"):
+            with pytest.raises(Unsupported, match="beyond ASCII"):
+                convert(model)
+            return
+        other = frame.assign(word=frame["word"].cat.reorder_categories(["\u8d64", "blue", "gr\u00fcn"]))
+        np.testing.assert_array_equal(assert_same(model, other).encode(other), convert(model).encode(frame))
 
     def test_codes_in_a_matrix(self):
         frame, y = self.frame()

@@ -58,6 +58,8 @@ _OBJECTIVES: Final[dict[str, tuple[Link, Scale, tuple[Inverse, ...]]]] = {
 }
 _UNKNOWN: Final[tuple[Link, Scale, tuple[Inverse, ...]]] = ("other", "score", (_same, _logit, np.log))
 
+_SORTED: Final = (3, 4)  # since then quantiles that cross are put in order
+
 
 def convert(model: Any) -> TreeModel:
     """The trees that the model's own predict uses: with early stopping, an estimator's best rounds only."""
@@ -68,18 +70,21 @@ def convert(model: Any) -> TreeModel:
         raise Unsupported(f"{type(model).__name__} of xgboost is neither a Booster nor an estimator")
     booster = model.get_booster() if estimator else model
     with xgboost.config_context(verbosity=0):  # what it says of boosters that it will give up one day
-        learner = read(bytes(booster.save_raw(raw_format="ubj")))["learner"]
+        stored = read(bytes(booster.save_raw(raw_format="ubj")))
+    learner, version = stored["learner"], tuple(stored["version"])
     best = learner["attributes"].get("best_iteration") if estimator else None
     rounds = 0 if best is None else int(best) + 1  # 0: all
     trees = tree_ensemble(learner, rounds)
     objective = learner["objective"]["name"]
+    if objective == "reg:quantileerror" and trees.n_outputs > 1 and version >= _SORTED:
+        raise Unsupported("XGBoost sorts the predictions of several quantiles, which are no sums of trees then")
     link, scale, inverses = _OBJECTIVES.get(objective, _UNKNOWN)
     missing = model.missing if estimator else None
     return TreeModel(
         ensemble=_with_base(trees, learner, inverses, _empty_row(booster, trees.n_features, rounds)),
         encode=Encode(
             missing=np.nan if missing is None else float(missing),
-            levels=stored_levels(learner),
+            levels=stored_levels(learner, version),
             categorical=tuple(np.unique(trees.nodes.feature[trees.nodes.set_start >= 0]).tolist()),
         ),
         source=np.arange(trees.n_features),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -17,20 +17,23 @@ from pellucid.trees.convert.tree_model import Unsupported
 from pellucid.trees.convert.xgboost_trees import Learner, model_of
 
 
-def stored_levels(learner: Learner) -> tuple[tuple[Any, ...], ...]:
+_WHOLE: Final = (3, 4)  # before, XGBoost counted letters and cut bytes: its own codes were mixed up
+
+
+def stored_levels(learner: Learner, version: tuple[int, ...]) -> tuple[tuple[Any, ...], ...]:
     """For each column the levels it was trained with, which XGBoost keeps since 3.1; () where none are."""
     model, _ = model_of(learner["gradient_booster"])
-    return tuple(_levels(column) for column in model.get("cats", {}).get("enc", ()))
+    return tuple(_levels(column, version) for column in model.get("cats", {}).get("enc", ()))
 
 
-def _levels(column: Mapping[str, Any]) -> tuple[Any, ...]:
+def _levels(column: Mapping[str, Any], version: tuple[int, ...]) -> tuple[Any, ...]:
     """Numbers as they are, or words cut out of one run of bytes."""
     if "offsets" not in column:
         return tuple(np.asarray(column["values"]).tolist())
     text = np.asarray(column["values"], dtype=np.int64).astype(np.uint8).tobytes()
-    if not text.isascii():  # XGBoost 3.2 counts letters and cuts bytes: its own codes are mixed up
+    if not text.isascii() and version < _WHOLE:
         raise Unsupported(
-            "XGBoost's pandas categories with letters beyond ASCII, which it does not store whole"
+            "XGBoost's pandas categories with letters beyond ASCII, which it stores whole since 3.4"
         )
     ends = np.asarray(column["offsets"]).tolist()
     return tuple(text[a:b].decode() for a, b in pairwise(ends))
