@@ -124,3 +124,29 @@ class TestXGBoost:
             ex.pdp(0)
             if form == "estimator":
                 ex.importance(method="drop")
+
+
+class TestPipelines:
+    """A step announces its future while it is asked, and while the model behind it is read as trees or as a sum."""
+
+    @pytest.mark.parametrize("kind", ["tree", "linear"])
+    def test_nothing_of_it_reaches_the_user(self, kind, monkeypatch):
+        from sklearn.linear_model import LinearRegression
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+        from sklearn.tree import DecisionTreeRegressor
+
+        last = DecisionTreeRegressor(max_depth=3) if kind == "tree" else LinearRegression()
+        model = make_pipeline(StandardScaler(), last).fit(X, Y)
+        space = {"__name__": "somelib.steps", "warnings": warnings, "own": StandardScaler.transform}
+        exec(
+            "def transform(self, X):\n    warnings.warn('transform changes', FutureWarning)\n    return own(self, X)",
+            space,
+        )
+        monkeypatch.setattr(StandardScaler, "transform", space["transform"])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            ex = Explainer(model, X, Y)
+            assert ex.shap(0).method == kind
+            ex.pdp(0, grid=50)
+            ex.importance()

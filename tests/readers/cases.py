@@ -62,7 +62,9 @@ def of(library: str) -> Iterator[Case]:
 def _xgboost() -> Iterator[Case]:
     import xgboost as xgb
 
-    def trained(label: Callable[[np.ndarray], np.ndarray] = np.asarray, group: bool = False, **params: Any) -> Any:
+    def trained(
+        label: Callable[[np.ndarray], np.ndarray] = np.asarray, group: bool = False, **params: Any
+    ) -> Any:
         def fit(X: Any, y: np.ndarray) -> Any:
             data = xgb.DMatrix(X, label(y), enable_categorical=True)
             if group:
@@ -114,7 +116,9 @@ def _xgboost() -> Iterator[Case]:
 def _lightgbm() -> Iterator[Case]:
     import lightgbm as lgb
 
-    def trained(label: Callable[[np.ndarray], np.ndarray] = np.asarray, group: bool = False, **params: Any) -> Any:
+    def trained(
+        label: Callable[[np.ndarray], np.ndarray] = np.asarray, group: bool = False, **params: Any
+    ) -> Any:
         def fit(X: Any, y: np.ndarray) -> Any:
             data = lgb.Dataset(X, label(y), group=[30] * (ROWS // 30) if group else None)
             usual = {"num_leaves": 10, "min_data_in_leaf": 5, "num_threads": 1, "verbose": -1, "seed": 1}
@@ -129,8 +133,14 @@ def _lightgbm() -> Iterator[Case]:
     yield Case("goss", "gaps", trained(boosting="goss", learning_rate=0.5))
     yield Case("forest", "gaps", trained(boosting="rf", bagging_freq=1, bagging_fraction=0.6))
     yield Case("forest of classes", "gaps", trained(classes, boosting="rf", bagging_freq=1, bagging_fraction=0.6, objective="multiclass", num_class=3))  # fmt: skip
-    yield Case("categories, one against the rest", "categories", trained(max_cat_to_onehot=100, min_data_per_group=5))
-    yield Case("categories in sets", "categories", trained(max_cat_to_onehot=1, min_data_per_group=5, cat_smooth=1))
+    yield Case(
+        "categories, one against the rest",
+        "categories",
+        trained(max_cat_to_onehot=100, min_data_per_group=5),
+    )
+    yield Case(
+        "categories in sets", "categories", trained(max_cat_to_onehot=1, min_data_per_group=5, cat_smooth=1)
+    )
     for objective in ("l1", "huber", "quantile"):
         yield Case(objective, "gaps", trained(objective=objective))
     for objective in ("binary", "cross_entropy", "poisson", "tweedie"):
@@ -148,7 +158,9 @@ def _lightgbm() -> Iterator[Case]:
 def _catboost() -> Iterator[Case]:
     import catboost as cat
 
-    def trained(label: Callable[[np.ndarray], np.ndarray] = np.asarray, group: bool = False, **params: Any) -> Any:
+    def trained(
+        label: Callable[[np.ndarray], np.ndarray] = np.asarray, group: bool = False, **params: Any
+    ) -> Any:
         def fit(X: Any, y: np.ndarray) -> Any:
             named = [X.columns.get_loc("d")] if isinstance(X, pd.DataFrame) else None
             groups = np.repeat(np.arange(ROWS // 30), 30) if group else None
@@ -171,7 +183,9 @@ def _catboost() -> Iterator[Case]:
     yield Case("YetiRank", "gaps", trained(classes, group=True, loss_function="YetiRank"))
     for loss in ("MultiClass", "MultiClassOneVsAll"):
         yield Case(loss, "gaps", trained(classes, loss_function=loss))
-    yield Case("MultiRMSE", "gaps", trained(lambda y: np.column_stack([y, y**2]), loss_function="MultiRMSE"))
+    yield Case(
+        "MultiRMSE", "gaps", trained(lambda y: np.column_stack([y, y**2]), loss_function="MultiRMSE")
+    )
 
 
 # -- scikit-learn and ONNX ---------------------------------------------------------------------------
@@ -180,16 +194,24 @@ def _catboost() -> Iterator[Case]:
 def _sklearn() -> Iterator[Case]:
     from sklearn import ensemble, tree
 
-    def estimator(module: Any, make: str, label: Callable[[np.ndarray], Any] = np.asarray, **params: Any) -> Any:
+    def estimator(
+        module: Any, make: str, label: Callable[[np.ndarray], Any] = np.asarray, **params: Any
+    ) -> Any:
         return lambda X, y: getattr(module, make)(random_state=1, **params).fit(X, label(y))
 
     few = {"n_estimators": 8}
     for kind, label in (("Regressor", np.asarray), ("Classifier", classes)):
-        yield Case(f"DecisionTree{kind}", "gaps", estimator(tree, f"DecisionTree{kind}", label, max_depth=5))
+        yield Case(
+            f"DecisionTree{kind}", "gaps", estimator(tree, f"DecisionTree{kind}", label, max_depth=5)
+        )
         yield Case(f"ExtraTree{kind}", "numbers", estimator(tree, f"ExtraTree{kind}", label, max_depth=5))
         yield Case(f"RandomForest{kind}", "gaps", estimator(ensemble, f"RandomForest{kind}", label, **few))
         yield Case(f"ExtraTrees{kind}", "gaps", estimator(ensemble, f"ExtraTrees{kind}", label, **few))
-        yield Case(f"GradientBoosting{kind}", "numbers", estimator(ensemble, f"GradientBoosting{kind}", label, **few))
+        yield Case(
+            f"GradientBoosting{kind}",
+            "numbers",
+            estimator(ensemble, f"GradientBoosting{kind}", label, **few),
+        )
         hist = {"max_iter": 8, "early_stopping": False}
         yield Case(f"HistGradientBoosting{kind}", "gaps", estimator(ensemble, f"HistGradientBoosting{kind}", label, **hist))  # fmt: skip
         yield Case(f"HistGradientBoosting{kind}, categories", "categories", estimator(ensemble, f"HistGradientBoosting{kind}", label, categorical_features="from_dtype", **hist))  # fmt: skip

@@ -28,6 +28,7 @@ from pellucid.arrays import FloatArray, IntArray
 from pellucid.errors import PellucidError
 from pellucid.models.columnwise import Mixing, chained, is_absent
 from pellucid.models.predictor import Predictor
+from pellucid.models.quiet import quietly
 
 Link = Literal["identity", "logit", "softmax", "log"]
 
@@ -110,7 +111,8 @@ class LinearForm:
 def linear_form(predictor: Predictor) -> LinearForm | Unlike:
     """The model as a linear form, or the reason why it is none; see `agreeing_link` before believing it."""
     try:
-        return _read(predictor.model)
+        with quietly():
+            return _read(predictor.model)
     except (_NotLinear, Mixing) as reason:
         return Unlike(str(reason))
 
@@ -285,8 +287,9 @@ class _Steps:
     last: Callable[[Any], FloatArray]
 
     def __call__(self, table: Any) -> FloatArray:
-        for step in self.steps:
-            table = step.transform(table)
+        with quietly():
+            for step in self.steps:
+                table = step.transform(table)
         return self.last(table)
 
 

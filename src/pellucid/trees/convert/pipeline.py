@@ -11,6 +11,7 @@ from typing import Any
 
 from pellucid.arrays import FloatArray
 from pellucid.models.columnwise import Mixing, chained, is_absent
+from pellucid.models.quiet import quietly
 from pellucid.trees.convert.registry import convert as convert_any
 from pellucid.trees.convert.tables import dense
 from pellucid.trees.convert.tree_model import TreeModel, Unsupported
@@ -24,8 +25,9 @@ class _Steps:
     final: TreeModel
 
     def __call__(self, table: Any) -> FloatArray:
-        for step in self.steps:
-            table = step.transform(table)
+        with quietly():
+            for step in self.steps:
+                table = step.transform(table)
         return self.final.encode(dense(table, self.final.fill))
 
 

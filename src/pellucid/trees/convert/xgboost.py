@@ -77,7 +77,9 @@ def convert(model: Any) -> TreeModel:
     trees = tree_ensemble(learner, rounds)
     objective = learner["objective"]["name"]
     if objective == "reg:quantileerror" and trees.n_outputs > 1 and version >= _SORTED:
-        raise Unsupported("XGBoost sorts the predictions of several quantiles, which are no sums of trees then")
+        raise Unsupported(
+            "XGBoost sorts the predictions of several quantiles, which are no sums of trees then"
+        )
     link, scale, inverses = _OBJECTIVES.get(objective, _UNKNOWN)
     missing = model.missing if estimator else None
     return TreeModel(
