@@ -16,7 +16,6 @@ from pellucid.trees.convert.tables import dense
 from pellucid.trees.convert.tree_model import Unsupported
 from pellucid.trees.convert.xgboost_trees import Learner, model_of
 
-
 _WHOLE: Final = (3, 4)  # before, XGBoost counted letters and cut bytes: its own codes were mixed up
 
 
