@@ -9,7 +9,7 @@ from pellucid import Explainer
 from pellucid.explanations import Explanation
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Method:
     """A call on an Explainer over the contract's table (see tables.py).
 
