@@ -1,4 +1,4 @@
-"""The tree engine against its peers: python benchmarks/trees.py [--only path] [--peer shap] [--rounds 5] [--write].
+"""Tree models against the peers: python benchmarks/trees.py [--only path] [--peer shap] [--rounds 5] [--write].
 
 Prints a Markdown table; exits with 1 when a goal is missed or a peer disagrees.
 """
@@ -9,43 +9,35 @@ import argparse
 import os
 import sys
 import warnings
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 
+import page
 from trees_cases import WORKLOADS
 from trees_fast import release
-from trees_measure import Peer, Result, measure, second_core
+from trees_measure import ENGINE, OURS, UNCHECKED, Peer, Result, measure, second_core
 
 # Waiting threads of OpenMP sleep: on a busy machine they would take the time from those that work.
 _QUIET = {"TQDM_DISABLE": "1", "PYTHONWARNINGS": "ignore", "OMP_WAIT_POLICY": "PASSIVE"}
-_LIBRARIES = (
-    "pellucid",
-    "numpy",
-    "numba",
-    "scikit-learn",
-    "xgboost",
-    "xgboost-cpu",
-    "lightgbm",
-    "shap",
-    "woodelf-explainer",
-    "shapiq",
-)
+_PEERS = ("numba", "xgboost", "xgboost-cpu", "lightgbm", "shap", "shapiq", "woodelf-explainer")
 _MOST_MEMORY = 1e9
 
-_HEAD = (
-    "| workload | peer | goal | times faster | ours ms | from the model ms | peer ms | ours, 2 threads, wall ms "
-    "| peer, 2 threads, wall ms | ours/predict | difference | extra memory MB |\n|---|---|" + "---:|" * 10
+_HEAD = page.header(
+    (
+        "workload",
+        "peer",
+        "goal",
+        "times faster",
+        "public call ms",
+        "checks=False ms",
+        "engine ms",
+        "peer ms",
+        "public call, 2 threads, wall ms",
+        "peer, 2 threads, wall ms",
+        "public call/predict",
+        "difference",
+        "extra memory MB",
+    ),
+    words=2,
 )
-
-
-def versions() -> str:
-    found = []
-    for library in _LIBRARIES:
-        try:
-            found.append(f"{library} {version(library)}")
-        except PackageNotFoundError:
-            continue
-    return ", ".join((*found, *release()))
 
 
 def lines(result: Result) -> list[str]:
@@ -53,63 +45,79 @@ def lines(result: Result) -> list[str]:
 
 
 def line(result: Result, peer: Peer) -> str:
-    ms = {who: f"{1e3 * seconds:,.1f}" for who, seconds in result.cpu.items()}
-    wall = {who: f"{1e3 * seconds:,.1f}" for who, seconds in result.wall.items()}
+    ms = {who: _ms(seconds) for who, seconds in result.cpu.items()}
+    wall = {who: _ms(seconds) for who, seconds in result.wall.items()}
     scaled = f" (1/{peer.times:g} of the rows, scaled up)" if peer.times > 1 else ""
     serial = " (serial)" if peer.serial else ""
     apart = result.difference[peer.name]
-    cells = (
-        result.workload.title,
-        peer.name + scaled,
-        "" if peer.goal is None else f"{peer.goal:g}",
-        f"{result.faster(peer):.3g}",
-        ms["ours"],
-        ms["from model"],
-        ms[peer.name],
-        wall["ours"],
-        wall[peer.name] + serial,
-        f"{result.over_predict:.1f}",
-        f"{apart:.0e}" + (" DISAGREES" if apart > peer.tolerance else ""),
-        f"{result.memory / 1e6:.0f}",
+    return page.row(
+        (
+            result.workload.title,
+            peer.name + scaled,
+            _goal(result, peer),
+            f"{result.faster(peer):.3g}",
+            ms[OURS],
+            ms[UNCHECKED],
+            ms[ENGINE],
+            ms[peer.name],
+            wall[OURS],
+            wall[peer.name] + serial,
+            f"{result.over_predict:.1f}",
+            f"{apart:.0e}" + (" DISAGREES" if apart > peer.tolerance else ""),
+            f"{result.memory / 1e6:.0f}",
+        )
     )
-    return "| " + " | ".join(cells) + " |"
+
+
+def _ms(seconds: float) -> str:
+    return f"{1e3 * seconds:,.2f}" if seconds < 0.01 else f"{1e3 * seconds:,.1f}"
+
+
+def _goal(result: Result, peer: Peer) -> str:
+    if peer.goal is not None:
+        return f"{peer.goal:g} times"
+    return "" if result.workload.goal_ms is None else f"{result.workload.goal_ms:g} ms"
 
 
 def missed(result: Result) -> list[str]:
     """What falls short, in words."""
     name, short = result.workload.title, []
+    ours, most = 1e3 * result.cpu[OURS], result.workload.goal_ms
+    if most is not None and ours > most:
+        short.append(f"{name}: {ours:.1f} ms, goal at most {most:g} ms")
     for peer in result.workload.peers:
         if peer.name not in result.difference:
             continue
         if peer.goal is not None and result.faster(peer) < peer.goal:
-            short.append(f"{name}: {result.faster(peer):.3g} times {peer.name}, of {peer.goal:g}")
+            short.append(
+                f"{name}: {result.faster(peer):.3g} times as fast as {peer.name}, goal {peer.goal:g}"
+            )
+        if peer.goal is None and result.faster(peer) < 1:
+            short.append(
+                f"{name}: {peer.name} is {1 / result.faster(peer):.3g} times as fast as the public call"
+            )
         if result.difference[peer.name] > peer.tolerance:
             short.append(f"{name}: {peer.name} gives other numbers")
-    within = result.workload.within
-    if within is not None and result.over_predict > within:
-        short.append(f"{name}: {result.over_predict:.1f} times the model's predict, of {within:g} at most")
     if not result.memory < _MOST_MEMORY:
-        short.append(f"{name}: {result.memory / 1e6:.0f} MB of extra memory, of 1000 at most")
+        short.append(f"{name}: {result.memory / 1e6:.0f} MB of extra memory, goal at most 1000")
     return short
 
 
-def page(results: list[Result], told: str) -> str:
-    rounds = sorted({result.rounds for result in results})
+def report(results: list[Result], told: str) -> None:
     skipped = [f"{peer}: {why}" for result in results for peer, why in result.skipped.items()]
-    short = [each for result in results for each in missed(result)]
+    rounds = sorted({result.rounds for result in results})
     parts = [
-        "# What the tree benchmarks printed",
-        "Printed by `benchmarks/trees.py --write` on two cores of a shared x86-64 server, least of "
-        f"{' to '.join(str(r) for r in dict.fromkeys((rounds[0], rounds[-1])))} alternating rounds. "
-        "Columns, workloads and how each peer is asked: [README.md](README.md#trees).",
-        told,
+        "# Tree models",
+        page.printed(__file__, *_PEERS, more=release()),
+        f"Least CPU times of {' to '.join(str(r) for r in dict.fromkeys((rounds[0], rounds[-1])))} alternating "
+        f"rounds, on one thread. *Times faster* is the peer's time over that of the public call, with its checks. {told}",
         "\n".join((_HEAD, *(each for result in results for each in lines(result)))),
         "## Goals missed",
-        "\n".join(f"- {each}" for each in short) if short else "None.",
+        page.bullets(each for result in results for each in missed(result)),
     ]
     if skipped:
-        parts += ["## Peers skipped", "\n".join(f"- {each}" for each in dict.fromkeys(skipped))]
-    return "\n\n".join(parts) + "\n"
+        parts += ["## Peers skipped", page.bullets(dict.fromkeys(skipped))]
+    page.write("TREES.md", *parts)
 
 
 def main() -> int:
@@ -121,10 +129,10 @@ def main() -> int:
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")  # the peers' own
     told = (
-        f"{versions()}.\n\nAt the start the load of the machine was {os.getloadavg()[0]:.1f} and two threads got "
-        f"{second_core():.1f} times as much done as one: where that is near 1, the wall times tell little."
+        f"At the start the load of the machine was {os.getloadavg()[0]:.1f} and two threads got {second_core():.1f} "
+        "times as much done as one: where that is near 1, the wall times tell little."
     )
-    print(f"{told}\n\n{_HEAD}", flush=True)
+    print(f"{page.printed(__file__, *_PEERS, more=release())}\n\n{told}\n\n{_HEAD}", flush=True)
     results = []
     for name, make in WORKLOADS.items():
         if chosen.only not in name:
@@ -141,13 +149,12 @@ def main() -> int:
         for peer, why in result.skipped.items():
             print(f"skipped: {result.workload.name}, {peer} ({why})")
     short = [each for result in results for each in missed(result)]
-    print("\n" + ("missed:\n" + "\n".join(f"- {each}" for each in short) if short else "every goal met"))
+    print("\nmissed:\n" + page.bullets(short))
     if chosen.write:
-        Path(__file__).with_name("TREES.md").write_text(page(results, told))
+        report(results, told)
     return 1 if short else 0
 
 
 if __name__ == "__main__":
-    if any(os.environ.get(name) != value for name, value in _QUIET.items()):
-        os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | _QUIET)
+    page.restart_with(_QUIET)
     sys.exit(main())

@@ -6,28 +6,29 @@ import gc
 import hashlib
 import io
 import math
-import os
-import pickle
-import subprocess
-import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from pellucid import Explainer
 from pellucid.trees.convert import TreeModel, convert
+from trees_memory import peak_memory
 
 _SECONDS = 90.0  # a workload stops early after this long, but not before two rounds
+_SHORT, _MOST = (
+    0.1,
+    30,
+)  # a short call is repeated within its turn for so many seconds, and so often at most
+OURS, UNCHECKED, ENGINE, PREDICT = "public call", "checks=False", "engine", "predict"
 
-Ask = Callable[[int], np.ndarray]  # with so many threads; the answer in the shape of ours
+Ask = Callable[[int], Any]  # with so many threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +36,8 @@ class Peer:
     """Another library; ``make`` may fail, and its reason is printed.
 
     ``times``: it is asked about this many times fewer rows, and its time multiplied. ``serial``: it knows no
-    threads. ``tolerance``: of the largest difference, over the largest number in its answer.
+    threads. ``tolerance``: of the largest difference, over the largest number in its answer. ``read`` turns the
+    answer into the shape of ours, outside the clock.
     """
 
     name: str
@@ -44,27 +46,34 @@ class Peer:
     times: float = 1.0
     serial: bool = False
     tolerance: float = 1e-4
+    read: Callable[[Any], np.ndarray] = np.asarray
 
 
 @dataclass(frozen=True, eq=False)
 class Workload:
-    """One question to one model; ``build`` gives the engine's function of the rows."""
+    """One question to one model.
+
+    ``explainer`` makes the Explainer (from checks and n_jobs), ``question`` is the public call, and ``build`` gives
+    the engine's function of the encoded rows. ``cold``: making the Explainer is part of the call.
+    """
 
     name: str
     title: str
     model: Any
-    X: Any
+    X: np.ndarray
+    explainer: partial[Explainer]
+    question: Callable[[Explainer, np.ndarray], np.ndarray]
     build: Callable[[TreeModel], partial[Any]]
-    read: Callable[[Any], np.ndarray]
     predict: Callable[[], Any]
     peers: tuple[Peer, ...]
-    within: float | None = None  # goal for our time over that of the model's predict
-    watched: str = "run"  # the argument that carries the number of threads
+    goal_ms: float | None = None  # for the public call
+    watched: str = "run"  # the engine's argument that carries the number of threads
+    cold: bool = False
 
 
 @dataclass
 class Result:
-    """Least seconds by contestant: ``ours``, ``from model``, ``predict`` and the peers."""
+    """Least seconds by contestant: the public call, the same without checks, the engine, predict and the peers."""
 
     workload: Workload
     cpu: dict[str, float] = field(default_factory=dict)
@@ -75,11 +84,11 @@ class Result:
     rounds: int = 0
 
     def faster(self, peer: Peer) -> float:
-        return self.cpu[peer.name] / self.cpu["ours"]
+        return self.cpu[peer.name] / self.cpu[OURS]
 
     @property
     def over_predict(self) -> float:
-        return self.cpu["ours"] / self.cpu["predict"]
+        return self.cpu[OURS] / self.cpu[PREDICT]
 
 
 class Threads:
@@ -103,38 +112,45 @@ class Elsewhere:
 
 def measure(workload: Workload, rounds: int, only_peer: str) -> Result:
     result = Result(workload)
-    tree = convert(workload.model)
-    engine, X = workload.build(tree), tree.encode(workload.X)
-
-    def ours(threads: int) -> np.ndarray:
-        return workload.read(engine(X, **{workload.watched: Threads(threads)}))
-
-    def from_model(_: int) -> Any:
-        tree = convert(workload.model)
-        return workload.build(tree)(tree.encode(workload.X))
-
     asks = _made(workload, only_peer, result)
-    values = ours(2)  # kernels are compiled by now
+    ours = {OURS: public(workload, checks=True), UNCHECKED: public(workload, checks=False)}
+    rest = {ENGINE: engine(workload), PREDICT: lambda _: workload.predict()}
+    answers = [ask(threads) for ask in ours.values() for threads in (1, 2)]  # all are warm by now
     pools = ThreadpoolController()
     started = time.perf_counter()
     while result.rounds < rounds and (result.rounds < 2 or time.perf_counter() - started < _SECONDS):
-        for name, ask in (*asks.items(), ("", None)):
-            _turn(result, pools, "ours", ours, two=True)
-            if ask is None:
-                _turn(result, pools, "from model", from_model, two=False)
-                _turn(result, pools, "predict", lambda _: workload.predict(), two=False)
-                continue
+        for name, ask in asks.items():
+            _turn(result, pools, OURS, ours[OURS], two=True)
             peer = next(peer for peer in workload.peers if peer.name == name)
             try:
                 answer = _turn(result, pools, name, ask, two=not peer.serial, times=peer.times)
             except Exception as error:  # a peer may fail in any way
                 result.skipped[name] = f"{type(error).__name__}: {error}"
                 continue
-            result.difference.setdefault(name, _difference(values, answer))
+            result.difference.setdefault(name, _difference(answers[0], peer.read(answer)))
+        for name, ask in (ours | rest).items():
+            _turn(result, pools, name, ask, two=name == OURS)
         asks = {name: ask for name, ask in asks.items() if name not in result.skipped}
         result.rounds += 1
-    result.memory = peak_memory(engine, X)
+    result.memory = peak_memory(workload.explainer, workload.question, workload.X)
     return result
+
+
+def public(workload: Workload, *, checks: bool) -> Ask:
+    """The call of a user, to an Explainer that exists unless the workload is cold."""
+
+    def make(threads: int) -> Explainer:
+        return workload.explainer(checks=checks, n_jobs=threads, progress=False)
+
+    made = {} if workload.cold else {threads: make(threads) for threads in (1, 2)}
+    return lambda threads: workload.question(made.get(threads) or make(threads), workload.X)
+
+
+def engine(workload: Workload) -> Ask:
+    """The inner function alone, on trees and rows that are converted already."""
+    tree = convert(workload.model)
+    call, X = workload.build(tree), tree.encode(workload.X)
+    return lambda threads: call(X, **{workload.watched: Threads(threads)})
 
 
 def _made(workload: Workload, only_peer: str, result: Result) -> dict[str, Ask]:
@@ -161,12 +177,16 @@ def _turn(
 
 
 def _timed(pools: ThreadpoolController, ask: Ask, threads: int) -> tuple[Any, float, float]:
+    """The answer, and the least CPU and wall time of a turn."""
     gc.collect()
-    with pools.limit(limits=threads):
-        wall, cpu = time.perf_counter(), time.process_time()
-        answer = _quiet(lambda: ask(threads))
-        cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-    return (answer, *ask.last) if isinstance(ask, Elsewhere) else (answer, cpu, wall)
+    cpus, walls = [], []
+    with pools.limit(limits=threads), _silence():
+        while not walls or (sum(walls) < _SHORT and len(walls) < _MOST):
+            wall, cpu = time.perf_counter(), time.process_time()
+            answer = ask(threads)
+            cpus.append(time.process_time() - cpu)
+            walls.append(time.perf_counter() - wall)
+    return (answer, *ask.last) if isinstance(ask, Elsewhere) else (answer, min(cpus), min(walls))
 
 
 def _keep(least: dict[str, float], who: str, seconds: float) -> None:
@@ -174,9 +194,16 @@ def _keep(least: dict[str, float], who: str, seconds: float) -> None:
 
 
 def _quiet(call: Callable[[], Any]) -> Any:
-    """Some peers print, and draw progress bars, as they work."""
-    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+    with _silence():
         return call()
+
+
+def _silence() -> Any:
+    """Some peers print, and draw progress bars, as they work."""
+    stack = ExitStack()
+    stack.enter_context(redirect_stdout(io.StringIO()))
+    stack.enter_context(redirect_stderr(io.StringIO()))
+    return stack
 
 
 def _difference(ours: np.ndarray, theirs: np.ndarray) -> float:
@@ -205,48 +232,3 @@ def second_core() -> float:
             each.join()
         seconds[threads] = min(seconds[threads], time.perf_counter() - begin)
     return 2 * seconds[1] / seconds[2]
-
-
-# -- memory --------------------------------------------------------------------------------------
-
-
-# What is freed goes back at once, or a first small answer would leave room for a part of the one that counts.
-_GIVE_BACK = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
-
-
-def peak_memory(engine: partial[Any], X: Any) -> float:
-    """Bytes by which a fresh process grows at most while it answers, results included; one thread."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "question.pickle"
-        path.write_bytes(pickle.dumps((engine, X)))
-        done = subprocess.run(
-            [sys.executable, __file__, str(path)],
-            capture_output=True,
-            text=True,
-            check=False,
-            env=os.environ | _GIVE_BACK,
-        )
-    try:
-        return float(done.stdout)
-    except ValueError:
-        return math.nan
-
-
-def _grow(path: str) -> None:
-    engine, X = pickle.loads(Path(path).read_bytes())
-    engine(X[:64])  # kernels are loaded by now
-    gc.collect()
-    Path("/proc/self/clear_refs").write_text("5")  # from here on, the peak counts from now
-    before = _status("VmRSS")
-    answer = engine(X)
-    print(_status("VmHWM") - before)
-    del answer
-
-
-def _status(name: str) -> int:
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(name))
-
-
-if __name__ == "__main__":
-    _grow(sys.argv[1])
