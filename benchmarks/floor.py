@@ -10,17 +10,15 @@ repetition and the loss of every prediction.
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from collections.abc import Callable
 
 import numpy as np
 
+import page
 from effects import BINS, CURVES, GRID
 from workloads import WORKLOADS, Workload
 
-_ALONE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 _ROUNDS, _REPEATS = 60, 5
 _ON = ("linear-numpy", "linear-pandas", "mixed")
 
@@ -77,22 +75,19 @@ def own_time(w: Workload, rows: int) -> float:
     return seconds(lambda: w.model.predict(table)) * rows / once
 
 
-def main() -> None:
-    print(
-        "| question | on | model rows | model ms | least besides ms | (model + least) / model |\n|---|---|---:|---:|---:|---:|"
-    )
+def table() -> str:
+    rows = []
     for name in _ON:
         w = WORKLOADS[name]()
-        for question in (ice, ale, importance):
-            rows, least = question(w)
-            model, floor = own_time(w, rows), seconds(least)
-            told = {"ice": "ICE", "ale": "ALE 1-D"}.get(question.__name__, question.__name__)
-            print(
-                f"| {told} | {w.name} | {rows:,} | {1e3 * model:.2f} | {1e3 * floor:.2f} | {(model + floor) / model:.2f} |"
-            )
+        for told, question in (("ICE", ice), ("ALE 1-D", ale), ("importance", importance)):
+            asked, least = question(w)
+            model, floor = own_time(w, asked), seconds(least)
+            ratio = f"{(model + floor) / model:.2f}"
+            rows.append((told, w.name, f"{asked:,}", f"{1e3 * model:.2f}", f"{1e3 * floor:.2f}", ratio))
+    head = ("question", "on", "model rows", "model ms", "least besides ms", "(model + least) / model")
+    return page.table(head, rows, words=2)
 
 
 if __name__ == "__main__":
-    if any(os.environ.get(name) != value for name, value in _ALONE.items()):
-        os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | _ALONE)
-    main()
+    page.restart_with(page.ONE_THREAD)
+    print(page.versions(), table(), sep="\n\n")

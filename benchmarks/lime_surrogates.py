@@ -1,11 +1,11 @@
-"""Local models against the peers: python benchmarks/lime.py [--write].
+"""Local surrogates (LIME) against lime and dalex: python benchmarks/lime_surrogates.py [--write].
 
-CPU time of one explanation of 5,000 samples (6 features), explainers made beforehand, taking turns, least of several rounds; our numbers hold the choice of
-the width and the indices of stability, which the peers do not work out, and no diagnostics (``checks=False``). All rows share their samples
-here, and an explainer keeps the last ones with the model's answers: *pellucid* is an explanation after the first; *fresh* draws
-and asks 5,000 samples anew, as the peers do for every row. *Quality*: the largest relative error of the weights for a linear model, all
-features allowed, and how much the explanation of a network differs between two seeds (the share of weight on common
-features). Exits with 1 when ours takes more than a fifth of either peer's time, or is less exact.
+CPU time of one explanation of 5,000 samples (6 features), explainers made beforehand, taking turns, least of several rounds. Our
+time holds the default checks, the choice of the kernel width and the stability indices, which the peers do not work out. All rows share
+their samples here, and an explainer keeps the last ones with the model's predictions: *pellucid* is an explanation after the first;
+*fresh* draws 5,000 samples and asks the model anew, as the peers do for every row. *Quality*: for a linear model the largest relative error
+of the weights, all features allowed (smaller is better); for a network how far the explanations of two seeds agree, as the share of weight
+on common features (1 is best). Exits with 1 when ours takes more than a fifth of either peer's time, or is less exact.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 from sklearn.linear_model import LinearRegression
@@ -23,10 +23,8 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import page
 import pellucid
-
-# This file has the name of the package it measures: it must not be found in its place.
-sys.path[:] = [entry for entry in sys.path if Path(entry).resolve() != Path(__file__).parent.resolve()]
 
 SAMPLES, FEATURES, ROUNDS, LEAST = 5000, 6, 9, 5.0
 Explain = Callable[[np.ndarray], np.ndarray]
@@ -48,8 +46,8 @@ def models(p: int) -> dict[str, object]:
     }
 
 
-def ours(model, X: np.ndarray, seed: int, k: int = FEATURES) -> Explain:
-    ex = pellucid.Explainer(model, X, checks=False, progress=False, random_state=seed)
+def ours(model, X: np.ndarray, seed: int, k: int = FEATURES, *, checks: bool = True) -> Explain:
+    ex = pellucid.Explainer(model, X, checks=checks, progress=False, random_state=seed)
 
     def explain(row: np.ndarray) -> np.ndarray:
         return ex.lime(row, features=k, samples=SAMPLES).weights[0]
@@ -58,7 +56,7 @@ def ours(model, X: np.ndarray, seed: int, k: int = FEATURES) -> Explain:
 
 
 def fresh(model, X: np.ndarray, seed: int, k: int = FEATURES) -> Explain:
-    ex = pellucid.Explainer(model, X, checks=False, progress=False, random_state=seed)
+    ex = pellucid.Explainer(model, X, progress=False, random_state=seed)
     numbers = iter(range(SAMPLES, 2 * SAMPLES, 20))  # another number of samples: none are known
 
     def explain(row: np.ndarray) -> np.ndarray:
@@ -105,7 +103,13 @@ def dalex_package(model, X: np.ndarray, seed: int, k: int = FEATURES) -> Explain
     return explain
 
 
-PEERS = {"pellucid": ours, "fresh": fresh, "lime": lime_package, "dalex": dalex_package}
+PEERS = {
+    "pellucid": ours,
+    "checks=False": partial(ours, checks=False),
+    "fresh": fresh,
+    "lime": lime_package,
+    "dalex": dalex_package,
+}
 THEIRS = ("lime", "dalex")
 JUDGED = ("pellucid", *THEIRS)
 
@@ -139,9 +143,7 @@ def measure() -> tuple[list[str], bool]:
             cells += [
                 f"{quality[who]:.1e}" if name == "linear" else f"{quality[who]:.3f}" for who in JUDGED
             ]
-            lines.append(
-                f"| {name}, {p} features | " + " | ".join(cells) + f" | {'yes' if good else 'NO'} |"
-            )
+            lines.append(page.row((f"{name}, {p} features", *cells, "yes" if good else "NO")))
             print(lines[-1], flush=True)
     return lines, met
 
@@ -152,7 +154,7 @@ def many() -> list[str]:
     for p in (6, 12, 30):
         X, _ = data(p)
         for name, model in models(p).items():
-            ex = pellucid.Explainer(model, X, checks=False, progress=False)
+            ex = pellucid.Explainer(model, X, progress=False)
             theirs = lime_package(model, X, 0)
             calls = {
                 "ours": lambda ex=ex, X=X: ex.lime(X[:20], features=FEATURES),
@@ -165,9 +167,8 @@ def many() -> list[str]:
                     call()
                     least[who] = min(least[who], time.process_time() - start)
             ours_ms, lime_ms = (1e3 * least[who] / 20 for who in ("ours", "lime"))
-            lines.append(
-                f"| {name}, {p} features | {ours_ms:.1f} | {lime_ms:.1f} | {lime_ms / ours_ms:.1f} |"
-            )
+            cells = (f"{ours_ms:.1f}", f"{lime_ms:.1f}", f"{lime_ms / ours_ms:.1f}")
+            lines.append(page.row((f"{name}, {p} features", *cells)))
             print(lines[-1], flush=True)
     return lines
 
@@ -180,12 +181,11 @@ def _quality(name: str, model, X: np.ndarray, make: Callable[..., Explain]) -> f
     return float(np.abs(weights / model.coef_ - 1.0).max())
 
 
-HEAD = (
-    "| model | pellucid ms | fresh ms | lime ms | dalex ms | times less than lime | than dalex | fresh than lime | pellucid quality | lime quality | dalex quality | met |\n"
-    "|---|" + "---:|" * 11
-)
-
-MANY = "| model | pellucid | lime | times less |\n|---|---:|---:|---:|"
+HEAD = page.header(
+    ("model", "pellucid ms", "checks=False ms", "fresh ms", "lime ms", "dalex ms", "times less than lime", "than dalex",
+     "fresh than lime", "pellucid quality", "lime quality", "dalex quality", "met")
+)  # fmt: skip
+MANY = page.header(("model", "pellucid", "lime", "times less"))
 
 
 def main() -> int:
@@ -193,28 +193,24 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="write benchmarks/LIME.md")
     asked = parser.parse_args()
     warnings.filterwarnings("ignore")
-    print(HEAD, flush=True)
+    told = page.printed(__file__, *THEIRS)
+    print(f"{told}\n\n{HEAD}", flush=True)
     lines, met = measure()
     print(f"\n{MANY}", flush=True)
     rows = many()
     if asked.write:
-        text = [
-            "# Local models (LIME)",
-            "",
-            __doc__.split("\n\n", 1)[1].strip(),
-            "",
-            HEAD,
-            *lines,
-            "",
-            "## Twenty rows, CPU ms per row (as many samples as each needs to be stable)",
-            "",
-            MANY,
-            *rows,
-            "",
-        ]
-        (Path(__file__).parent / "LIME.md").write_text("\n".join(text), encoding="utf-8")
+        page.write(
+            "LIME.md",
+            "# Local surrogates (LIME)",
+            told,
+            __doc__.split("\n\n", 1)[1],
+            "\n".join((HEAD, *lines)),
+            "## Twenty rows, CPU ms per row (as many samples as each takes by default)",
+            "\n".join((MANY, *rows)),
+        )
     return 0 if met else 1
 
 
 if __name__ == "__main__":
+    page.restart_with(page.ONE_THREAD)
     sys.exit(main())

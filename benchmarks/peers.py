@@ -1,10 +1,9 @@
-"""Which peers can be imported here; the reason is printed once for those that cannot."""
+"""Which peers of run.py can be imported here; the reason is printed once for those that cannot."""
 
 from __future__ import annotations
 
 import importlib
 from functools import cache
-from importlib.metadata import version
 
 MODULES = {"alibi": "alibi.explainers", "PyALE": "PyALE", "PDPbox": "pdpbox.pdp", "dalex": "dalex"}
 
@@ -21,8 +20,3 @@ def reason(peer: str) -> str:
 
 def available(peer: str) -> bool:
     return not reason(peer)
-
-
-def versions() -> str:
-    names = ("pellucid", "numpy", "pandas", "scikit-learn", *(peer for peer in MODULES if available(peer)))
-    return ", ".join(f"{name} {version(name)}" for name in names)

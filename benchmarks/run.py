@@ -1,4 +1,4 @@
-"""pellucid against its peers: python benchmarks/run.py [--only pdp] [--on linear] [--peer alibi] [--repeats 7].
+"""pellucid against its peers: python benchmarks/run.py [--only pdp] [--on linear] [--peer alibi] [--write].
 
 Prints a Markdown table; exits with 1 when pellucid is behind a peer or disagrees with it.
 """
@@ -6,24 +6,24 @@ Prints a Markdown table; exits with 1 when pellucid is behind a peer or disagree
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import warnings
 from collections.abc import Iterator
 
+import floor
+import page
 from effects import effect_lines
 from importance import importance_lines
 from line import Line, Result, measure
-from peers import MODULES, reason, versions
+from peers import MODULES, reason
 from workloads import WORKLOADS
 
-# One thread for everyone, so that CPU time means the same; read by the libraries when they are imported.
-_ALONE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "TQDM_DISABLE": "1"}
-
-_HEAD = (
-    "| method | on | peer | ours ms | peer ms | ours/peer | again/peer | no checks/peer | from scratch/peer "
-    "| model | model ms | ours/model | no checks/model | max difference |"
-)
+_HEAD = page.header(
+    ("method", "on", "peer", "ours ms", "peer ms", "ours/peer", "again/peer", "no checks/peer", "from scratch/peer",
+     "model", "model ms", "ours/model", "no checks/model", "max difference"),
+    words=3,
+)  # fmt: skip
+_NEAR = 1.1  # our time over the model's own: the aim
 
 
 def lines(only: str, on: str, peer: str) -> Iterator[Line]:
@@ -50,7 +50,46 @@ def row(result: Result) -> str:
         *(f"{result.overhead(who):.2f}" for who in ("ours", "no checks")),
         difference,
     )  # fmt: skip
-    return "| " + " | ".join(cells) + " |"
+    return page.row(cells)
+
+
+def named(result: Result, ratio: float) -> str:
+    line = result.line
+    return f"{line.method} on {line.workload.name} against {line.peer_name}: {ratio:.2f}"
+
+
+def behind(results: list[Result]) -> list[str]:
+    return [
+        named(r, r.ratio()) + ("" if r.agrees else ", DISAGREES")
+        for r in results
+        if r.ratio() >= 1 or not r.agrees
+    ]
+
+
+def report(results: list[Result]) -> None:
+    slower = [named(r, r.ratio("from scratch")) for r in results if r.ratio("from scratch") >= 1]
+    far: dict[str, float] = {}
+    for result in results:
+        line = f"{result.line.method} on {result.line.workload.name}"
+        far[line] = min(far.get(line, result.overhead()), result.overhead())
+    rounds = sorted({result.rounds for result in results})
+    page.write(
+        "RESULTS.md",
+        "# Effects and permutation importance",
+        page.printed(__file__, *MODULES),
+        f"Least CPU times of {rounds[0]} to {rounds[-1]} alternating rounds, on one thread.",
+        *(f"Skipped: {peer} ({reason(peer)})." for peer in MODULES if reason(peer)),
+        "\n".join((_HEAD, *map(row, results))),
+        "## Behind a peer (ours/peer of at least 1)",
+        page.bullets(behind(results)),
+        "## Behind a peer when the Explainer is made for one question (from scratch/peer of at least 1)",
+        page.bullets(slower),
+        f"## More than {_NEAR} times the model's own time (ours/model)",
+        page.bullets(f"{line}: {ratio:.2f}" for line, ratio in far.items() if ratio > _NEAR),
+        "## What nobody can leave out",
+        floor.__doc__.split("\n\n", 1)[1],
+        floor.table(),
+    )
 
 
 def main() -> int:
@@ -59,26 +98,31 @@ def main() -> int:
     parser.add_argument("--on", default="", help="part of a workload's name: " + ", ".join(WORKLOADS))
     parser.add_argument("--peer", default="", help="part of a peer's name")
     parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--write", action="store_true", help="write RESULTS.md too")
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")  # the peers' own
-    print(versions(), flush=True)
+    print(page.printed(__file__, *MODULES), flush=True)
     for peer in MODULES:
         if reason(peer):
             print(f"skipped: {peer} ({reason(peer)})")
-    print(f"\n{_HEAD}\n|---|---|---|" + "---:|" * 6 + "---|" + "---:|" * 3 + "---|", flush=True)
-    behind = []
+    print(f"\n{_HEAD}", flush=True)
+    results = []
     for line in lines(chosen.only, chosen.on, chosen.peer):
-        result = measure(line, chosen.repeats)
-        print(row(result), flush=True)
-        if result.ratio() >= 1 or not result.agrees:
-            behind.append(
-                f"{line.method} on {line.workload.name} against {line.peer_name}: {result.ratio():.2f}"
+        try:
+            results.append(measure(line, chosen.repeats))
+        except Exception as error:  # a peer may fail in any way
+            print(
+                f"skipped: {line.method} on {line.workload.name} against {line.peer_name} ({error})",
+                flush=True,
             )
-    print("\n" + ("behind: " + "; ".join(behind) if behind else "ahead on every line"))
-    return 1 if behind else 0
+            continue
+        print(row(results[-1]), flush=True)
+    print("\nbehind:\n" + page.bullets(behind(results)))
+    if chosen.write:
+        report(results)
+    return 1 if behind(results) else 0
 
 
 if __name__ == "__main__":
-    if any(os.environ.get(name) != value for name, value in _ALONE.items()):
-        os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | _ALONE)
+    page.restart_with(page.ONE_THREAD)
     sys.exit(main())

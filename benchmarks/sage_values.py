@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from sage import KernelEstimator, MarginalImputer, PermutationEstimator
@@ -24,12 +23,20 @@ from sklearn.ensemble import (
 )
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
+import page
 from pellucid import Explainer
 
 FEATURES, ROWS, BACKGROUND, SEEDS = 8, 200, 64, 6
 BUDGETS, READ_BUDGETS = (40_000, 200_000), (10_000,)
 PERMUTATIONS, COALITIONS = 512, 4096
-HEADER = "| model | loss | pellucid, model rows | error | CPU s | PermutationEstimator, error | rows at equal error | CPU at equal error | KernelEstimator, error | rows at equal error | CPU at equal error |"
+HEADER = page.header(
+    ("model", "loss", "pellucid, model rows", "error", "CPU s", "PermutationEstimator, error", "rows at equal error",
+     "CPU at equal error", "KernelEstimator, error", "rows at equal error", "CPU at equal error"),
+    words=2,
+)  # fmt: skip
+NOTES = f"""{FEATURES} features, {ROWS} rows, a background of {BACKGROUND} rows, {SEEDS} seeds; pellucid with its default checks. Errors
+against the values from all coalitions, as a share of their sum. *At equal error*: the peer's model rows and CPU time as a multiple of
+pellucid's, extrapolated with the square root of the rows. Trees that are *read* are asked for their own predictions only."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,9 +104,9 @@ def ours(
     problem: Problem, background: np.ndarray, budget: int | None
 ) -> Callable[[int], tuple[np.ndarray, int]]:
     def estimate(seed: int) -> tuple[np.ndarray, int]:
-        ex = Explainer(problem.model, problem.X, problem.y, background=background, random_state=seed, progress=False, checks=False)  # fmt: skip
+        ex = Explainer(problem.model, problem.X, problem.y, background=background, random_state=seed, progress=False)  # fmt: skip
         found = ex.importance(method="sage", loss=problem.loss, budget=budget)
-        return found.values, found.cost.model_rows
+        return found.values, found.cost.model_rows + found.cost.check_rows
 
     return estimate
 
@@ -149,34 +156,25 @@ def lines() -> Iterator[tuple[str, bool]]:
                 more = "-" if read else f"{equal.rows / own.rows:,.0f} times"
                 cells += [f"{other.error:.4f}", more, f"{equal.cpu / own.cpu:,.1f} times"]
                 ahead &= equal.cpu > own.cpu and equal.rows > own.rows
-            yield f"| {' | '.join(cells)} |", ahead
+            yield page.row(cells), ahead
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="also write SAGE.md")
     asked = parser.parse_args()
-    table, behind = [HEADER, f"|{'---|' * 2}{'---:|' * 9}"], 0
-    print("\n".join(table))
+    told = page.printed(__file__, "sage-importance")
+    print(f"{told}\n\n{HEADER}", flush=True)
+    table, behind = [HEADER], 0
     for line, ahead in lines():
         print(line, "" if ahead else " <- behind", flush=True)
         table.append(line)
         behind += not ahead
     if asked.write:
-        text = [
-            "# SAGE",
-            "",
-            f"Printed by `benchmarks/sage_values.py`, with sage-importance 0.0.6: {FEATURES} features, {ROWS} rows, a background of {BACKGROUND} rows,",
-            f"{SEEDS} seeds; one thread of a shared machine. Errors against the values from all coalitions, as a share of their sum. *At equal error*: the peer's",
-            "model rows and CPU time as a multiple of pellucid's, extrapolated with the square root of the rows. Trees that are *read* are asked",
-            "for their own predictions only; their line is of a sample of coalitions, and all 256 of them, exact, take some eight times as long.",
-            "",
-            *table,
-            "",
-        ]
-        Path(__file__).with_name("SAGE.md").write_text("\n".join(text), encoding="utf-8")
+        page.write("SAGE.md", "# SAGE", told, NOTES, "\n".join(table))
     return int(behind > 0)
 
 
 if __name__ == "__main__":
+    page.restart_with(page.ONE_THREAD)
     sys.exit(main())

@@ -6,6 +6,7 @@ import contextlib
 import io
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,20 +14,35 @@ import shap
 import shapiq.approximator as shapiq_estimators
 
 import pellucid
+from shapley_problems import Value
 
-Value = Callable[[np.ndarray], np.ndarray]
 Estimate = Callable[[Value, int, int, int], "np.ndarray | None"]
-SHAP = "shap KernelExplainer"
-SLOW = ("ProxySPEX",)  # seconds for each answer: asked for two rows and one seed only
+OURS, SHAP = "pellucid", "shap KernelExplainer"
 
 
-def ours(method: str, **options: Any) -> Estimate:
+@dataclass(frozen=True)
+class Limit:
+    """What is asked of an estimator: one that takes a minute for an answer is asked for less."""
+
+    rows: int
+    seeds: int = 1
+    budget: int = 10**9
+
+
+SLOW = {
+    "ProxySPEX": Limit(rows=1, budget=256),
+    "ShaplEIG": Limit(rows=2, budget=256),
+    "StratifiedSampling": Limit(rows=2),  # these two ask for one coalition at a time
+    "OwenSampling": Limit(rows=2),
+}
+
+
+def ours(**options: Any) -> Estimate:
     def estimate(value: Value, players: int, budget: int, seed: int) -> np.ndarray | None:
-        few = method == "permutation" and budget < 32 * players
-        if few or (options and players < 20):  # trees as stand-ins are for many players
+        if options["method"] == "permutation" and budget < 32 * players:
             return None
         found = pellucid.shapley(
-            value, players, method=method, budget=budget, random_state=seed, progress=False, **options
+            value, players, budget=budget, random_state=seed, progress=False, **options
         )
         return found.values[0]
 
@@ -41,6 +57,8 @@ def shap_kernel(value: Value, players: int, budget: int, seed: int) -> np.ndarra
 
 
 def shapiq(name: str, *, most: int = 10_000, **options: Any) -> Estimate:
+    """An estimator of shapiq, for ``most`` players at most."""
+
     def estimate(value: Value, players: int, budget: int, seed: int) -> np.ndarray | None:
         if players > most:
             return None
@@ -51,9 +69,9 @@ def shapiq(name: str, *, most: int = 10_000, **options: Any) -> Estimate:
             approximator = kind(n=players, random_state=seed, **options)
             found = approximator.approximate(budget, lambda S: _asked(value, S) - nobody)
         values = np.zeros(players)
-        for players_of, position in found.interaction_lookup.items():
+        for players_of, worth in found.interactions.items():
             if len(players_of) == 1:
-                values[players_of[0]] = found.values[position]
+                values[players_of[0]] = worth
         return values if values.any() else None
 
     return estimate
@@ -65,21 +83,31 @@ def _asked(value: Value, coalitions: Any) -> Any:
     return value(some) if some.ndim == 2 else value(some[None])
 
 
-OURS = ("pellucid kernel", "pellucid trees", "pellucid permutation")
-PEERS: dict[str, Estimate] = {
-    "pellucid kernel": ours("kernel"),
-    "pellucid trees": ours("kernel", proxy="trees"),
-    "pellucid permutation": ours("permutation"),
+ESTIMATORS: dict[str, Estimate] = {
+    OURS: ours(method="kernel"),
+    "pellucid, proxy of trees": ours(method="kernel", proxy="trees"),
+    "pellucid, permutation": ours(method="permutation"),
     SHAP: shap_kernel,
-    "shapiq KernelSHAP": shapiq("KernelSHAP"),
+    "KernelSHAP": shapiq("KernelSHAP"),
     "KernelSHAP, pairs": shapiq("KernelSHAP", pairing_trick=True),
+    "LeverageSHAP": shapiq("LeverageSHAP"),
     "kADDSHAP": shapiq("kADDSHAP", max_order=2),
     # Of more players it would solve for tens of thousands of interactions.
     "kADDSHAP 3, pairs": shapiq("kADDSHAP", max_order=3, pairing_trick=True, most=30),
-    "ProxySPEX": shapiq("ProxySPEX", index="SII", max_order=1),
-    "Unbiased": shapiq("UnbiasedKernelSHAP"),
+    "PolySHAP": shapiq("PolySHAP"),
+    "PolySHAP, pairs": shapiq("PolySHAP", pairing_trick=True),
+    "PolySHAP 3, pairs": shapiq("PolySHAP", max_order=3, pairing_trick=True, most=30),
+    "OddSHAP": shapiq("OddSHAP"),
+    "ProxySHAP": shapiq("ProxySHAP", index="SV", max_order=1),
+    "ProxySHAP, adjusted": shapiq("ProxySHAP", index="SV", max_order=1, adjustment=True),
+    "RegressionMSR": shapiq("RegressionMSR", index="SV"),
+    "RegressionMSR, 5 folds": shapiq("RegressionMSR", index="SV", k_folds=5),
+    "ProxySPEX": shapiq("ProxySPEX", index="SII", max_order=1, most=20),
+    "ProxySPEX, hpo=False": shapiq("ProxySPEX", index="SII", max_order=1, hpo=False),
+    "ShaplEIG": shapiq("ShaplEIG", refit="decaying", show_progress=False, most=20),
+    "UnbiasedKernelSHAP": shapiq("UnbiasedKernelSHAP"),
     "SVARM": shapiq("SVARM"),
-    "Permutation": shapiq("PermutationSamplingSV"),
-    "Stratified": shapiq("StratifiedSamplingSV"),
-    "Owen": shapiq("OwenSamplingSV", n_anchor_points=10),
+    "PermutationSampling": shapiq("PermutationSamplingSV"),
+    "StratifiedSampling": shapiq("StratifiedSamplingSV"),
+    "OwenSampling": shapiq("OwenSamplingSV", n_anchor_points=10),
 }
