@@ -62,6 +62,15 @@ def write(name: str, *parts: str) -> None:
     Path(__file__).with_name(name).write_text(text, encoding="utf-8")
 
 
+def write_section(name: str, title: str, *parts: str) -> None:
+    """One section of a page, from its "## title" to the next, in place of the one of that title: for long runs in parts."""
+    path = Path(__file__).with_name(name)
+    head, *sections = path.read_text(encoding="utf-8").split("\n## ") if path.exists() else [""]
+    found = {section.split("\n", 1)[0]: section for section in sections}
+    found[title] = "\n\n".join((title, *(part.strip("\n") for part in parts))) + "\n"
+    path.write_text("\n## ".join((head, *found.values())), encoding="utf-8")
+
+
 def restart_with(environment: dict[str, str]) -> None:
     """Run the script again with these variables, unless they are set: libraries read them when they are imported."""
     if any(os.environ.get(name) != value for name, value in environment.items()):

@@ -144,7 +144,7 @@ def accuracy_problems() -> Iterator[Problem]:
 
 def tree_problems() -> Iterator[Problem]:
     data, wider = friedman(1000, 12), friedman(2000, 20)
-    size = {"rows": 10, "background": 50, "seeds": 3}
+    size = {"rows": 5, "background": 50, "seeds": 2}
     yield _problem("XGBoost, 12 features", data, boosted(), enumerated, **size)
     yield _problem("random forest, 12 features", data, forest(), enumerated, **size)
     size = {"rows": 5, "background": 20, "seeds": 2}
