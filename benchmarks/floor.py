@@ -4,7 +4,7 @@ For questions to a model that is nearly free: the CPU time of what nobody can le
 numpy, and how many times the model's own time the two together take. The least of many rounds.
 
 ALE needs the quantiles of the feature (a sort), the bin of every row and a mean per bin; ICE the mean and the spread of the curves and,
-for their colours, how the curves go with each other feature; permutation importance one permutation per feature and
+for their colours, how the curves are correlated with every other feature; permutation importance one permutation per feature and
 repetition and the loss of every prediction.
 """
 
