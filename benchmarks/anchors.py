@@ -224,6 +224,7 @@ def main() -> int:
         "# Anchors",
         page.printed(__file__, *PEERS),
         __doc__.split("\n\n", 1)[1],
+        f"{asked.rows} rows, epsilon {asked.epsilon}.",
         "\n".join(table),
         *skipped,
     )
