@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import importlib
 import os
+import sys
 import zipfile
 from pathlib import Path
+from types import ModuleType
 
 import joblib
 import numpy as np
@@ -29,7 +31,7 @@ from models.asking import predictions, second
 from pellucid.errors import InputError, MissingExtra
 from pellucid.models import Predictor, files
 from pellucid.models.files import load_model
-from pellucid.models.trusted import TRUSTED
+from pellucid.models.trusted import TRUSTED, trusted_types
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +82,15 @@ def test_skops_classifiers(X, level, model, tmp_path):
     skops.dump(model, tmp_path / "model.skops")
     loaded = load_model(str(tmp_path / "model.skops"))
     np.testing.assert_array_equal(predictions(Predictor(loaded, X), X), model.predict_proba(X))
+
+
+def test_a_module_with_the_short_name_of_the_losses_is_trusted_only_if_it_is_theirs(monkeypatch):
+    from sklearn._loss import _loss
+
+    monkeypatch.setitem(sys.modules, "_loss", ModuleType("_loss"))
+    assert trusted_types() == TRUSTED
+    monkeypatch.setitem(sys.modules, "_loss", _loss)
+    assert "_loss.CyHalfBinomialLoss" in trusted_types()
 
 
 @pytest.mark.parametrize("library", ["lightgbm", "xgboost"])

@@ -26,6 +26,17 @@ def save(library: str, model: Any, path: Path) -> None:
         model.save_model(str(path))
 
 
+def opens(path: Path) -> bool:
+    """Whether skops opens a file, where every type in it is trusted."""
+    import skops.io
+
+    try:
+        skops.io.load(path, trusted=skops.io.get_untrusted_types(file=path))
+    except Exception:
+        return False
+    return True
+
+
 def raw(library: str, model: Any, X: Any) -> np.ndarray:
     """The library's own sums, or what it predicts where it keeps its sums to itself; a column for each output."""
     if library == "xgboost":

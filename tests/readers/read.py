@@ -33,7 +33,10 @@ def compared(library: str, path: Path, sort: str) -> dict[str, object]:
         model = load_model(path)
         own = libraries.raw(library, model, table)
     except Exception as error:
-        return {"library": " ".join(f"{type(error).__name__}: {error}".split())[:160]}
+        opened = library == "scikit-learn" and libraries.opens(path)
+        return {
+            "refused" if opened else "library": " ".join(f"{type(error).__name__}: {error}".split())[:160]
+        }
     try:
         read = convert(model)
     except Unsupported as reason:

@@ -252,7 +252,7 @@ def test_a_bad_number_of_features_is_refused(linear: Any, top: Any) -> None:
         build(linear([1.0]), top=top)
 
 
-@pytest.mark.parametrize("calls", [1, 2, 4, 8, 16, 20, 22, 26, 30, 34, 40])
+@pytest.mark.parametrize("calls", [1, 4, 16, 22, 30, 40])
 def test_an_interruption_ends_the_report(calls: int) -> None:
     left = [1000]
 

@@ -9,7 +9,7 @@ from typing import Any
 from pellucid.errors import InputError, PellucidError, nearest, require
 from pellucid.models import onnx
 from pellucid.models.adapter import Adapter
-from pellucid.models.trusted import TRUSTED
+from pellucid.models.trusted import trusted_types
 
 _CODE = (".pkl", ".pickle", ".joblib")
 
@@ -56,12 +56,13 @@ def load_model(path: str | Path, *, trust: bool = False) -> Any:
 
 def _read_skops(path: Path) -> Any:
     skops = require("skops.io", extra="skops", purpose="a skops file")
-    strangers = sorted(set(skops.get_untrusted_types(file=path)) - TRUSTED)
+    trusted = trusted_types()
+    strangers = sorted(set(skops.get_untrusted_types(file=path)) - trusted)
     if strangers:
         raise InputError(
             f"{str(path)!r} holds the type {strangers[0]!r}, which pellucid does not open from a file; if you trust its origin, save the model with joblib and pass --trust (trust=True)."
         )
-    return skops.load(path, trusted=sorted(TRUSTED))
+    return skops.load(path, trusted=sorted(trusted))
 
 
 def _read_onnx(path: Path) -> Path:

@@ -6,6 +6,22 @@ something of the file's choice when it is built or asked does not belong here.
 
 from __future__ import annotations
 
+import sys
+
+_LOSSES = (
+    "CyAbsoluteError",
+    "CyExponentialLoss",
+    "CyHalfBinomialLoss",
+    "CyHalfGammaLoss",
+    "CyHalfMultinomialLoss",
+    "CyHalfPoissonLoss",
+    "CyHalfSquaredError",
+    "CyHalfTweedieLoss",
+    "CyHalfTweedieLossIdentity",
+    "CyHuberLoss",
+    "CyPinballLoss",
+)
+
 _PREFIXED: dict[str, tuple[str, ...]] = {
     "collections": ("OrderedDict", "defaultdict"),
     "functools": ("partial",),  # what it calls is a type of its own, checked like every other
@@ -38,19 +54,7 @@ _PREFIXED: dict[str, tuple[str, ...]] = {
         "HuberLoss",
         "PinballLoss",
     ),
-    "sklearn._loss._loss": (
-        "CyAbsoluteError",
-        "CyExponentialLoss",
-        "CyHalfBinomialLoss",
-        "CyHalfGammaLoss",
-        "CyHalfMultinomialLoss",
-        "CyHalfPoissonLoss",
-        "CyHalfSquaredError",
-        "CyHalfTweedieLoss",
-        "CyHalfTweedieLossIdentity",
-        "CyHuberLoss",
-        "CyPinballLoss",
-    ),
+    "sklearn._loss._loss": _LOSSES,
     "sklearn.calibration": ("_CalibratedClassifier", "_SigmoidCalibration", "_TemperatureScaling"),
     "sklearn.metrics._scorer": ("_PassthroughScorer",),
     "sklearn.metrics._dist_metrics": ("EuclideanDistance64", "ManhattanDistance64", "MinkowskiDistance64"),
@@ -85,3 +89,11 @@ _PREFIXED: dict[str, tuple[str, ...]] = {
 TRUSTED: frozenset[str] = frozenset(
     f"{module}.{name}" for module, names in _PREFIXED.items() for name in names
 )
+
+
+def trusted_types() -> frozenset[str]:
+    """The same, with the compiled losses under the short name that scikit-learn up to 1.8 gives them, where it is theirs."""
+    from sklearn._loss import _loss
+
+    short = {f"_loss.{name}" for name in _LOSSES} if sys.modules.get("_loss") is _loss else set()
+    return TRUSTED | short
