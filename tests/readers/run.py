@@ -158,9 +158,11 @@ def _summary(by_release: dict[str, str]) -> str:
     """One word where models of all releases fare alike that are opened, and whose are not."""
     shut = [by for by, said in by_release.items() if said == "not opened"]
     opened = {by: said for by, said in by_release.items() if said and by not in shut}
+    if not opened:
+        return "not opened" if shut else "no such model"
     said = set(opened.values())
     text = said.pop() if len(said) == 1 else "; ".join(f"{by}: {what}" for by, what in opened.items())
-    return (text or "no such model") + (f" (not opened: {', '.join(shut)})" if shut else "")
+    return text + (f" (not opened: {', '.join(shut)})" if shut else "")
 
 
 _INTRODUCTION = """# Which models are read from which release

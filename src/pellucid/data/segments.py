@@ -227,9 +227,7 @@ def _ring_means(shown: FloatArray, labels: IntArray, grey: FloatArray) -> FloatA
 
     found = np.tile(grey, (int(labels.max()) + 1, 1))
     for k, box in enumerate(find_objects(labels + 1)):
-        if box is None:
-            continue
-        window = tuple(slice(max(side.start - _RING, 0), side.stop + _RING) for side in box)
+        window = tuple(slice(max(side.start - _RING, 0), side.stop + _RING) for side in box or ())
         inside = labels[window] == k
         ring = binary_dilation(inside, iterations=_RING) & ~inside
         if ring.any():
