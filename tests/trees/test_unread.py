@@ -1,10 +1,13 @@
 """A model whose trees are not understood is asked, and every answer that suffers from it says so."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from pellucid import Explainer
+from pellucid.trees import reading
 from pellucid.trees.convert import Unsupported, convert, registry
 
 rng = np.random.default_rng(0)
@@ -58,6 +61,16 @@ class TestReader:
 
 
 class TestAnswers:
+    def test_a_table_that_the_reader_does_not_understand(self, model, monkeypatch):
+        def stumble(table):
+            raise IndexError("column 7")
+
+        read = replace(convert(model), encode=stumble)
+        monkeypatch.setattr(reading, "convert", lambda model: read)
+        found = Explainer(model, X, Y, background=X[:50]).shap(0)
+        assert found.method == "exact"
+        assert "IndexError: column 7" in unread(found)[0].message
+
     def test_shapley_values_are_those_of_the_model_and_say_so(self, model, monkeypatch, stumbles):
         asked = Explainer(model, X, Y, background=X[:50]).shap(X[:2])
         monkeypatch.undo()

@@ -55,7 +55,7 @@ def unread_trees(reason: str, rows: int, difference: float = 1.0, tolerance: flo
         message=f"The trees of this model could not be used: {reason}. The model was called for {rows:,} rows instead.",
         value=difference,
         threshold=tolerance,
-        advice="The answer is that of the model as it stands, only slower: explain fewer rows, or set budget=.",
+        advice="The answer comes from the model itself and only takes longer; if it takes too long, give the Explainer fewer rows.",
     )
 
 

@@ -13,25 +13,35 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
+from pellucid.errors import PellucidError
 from pellucid.models import Predictor
 from pellucid.runner import Run
 from pellucid.trees.convert import NotTrees, TreeModel, Unsupported, convert
+from pellucid.trees.convert.tree_model import stumbled
 from pellucid.trees.rows import portions
 
 
 def read(run: Run, predictor: Predictor, *, missed: bool = True) -> TreeModel | Unsupported:
     """The trees, or the reason why they are not read; the run takes note of it where they exist and are ``missed``."""
-    found = run.remember("trees", lambda: _converted(predictor.model))
+    found = run.remember("trees", lambda: _converted(predictor))
     if missed and isinstance(found, Unsupported) and not isinstance(found, NotTrees):
         run.unread = str(found)
     return found
 
 
-def _converted(model: Any) -> TreeModel | Unsupported:
+def _converted(predictor: Predictor) -> TreeModel | Unsupported:
+    """The trees, if they also understand the rows that the model was first asked with."""
     try:
-        return narrowed(convert(model))
+        model = narrowed(convert(predictor.model))
     except Unsupported as reason:
         return reason
+    try:
+        model.encode(predictor.dressed(predictor.probe))
+    except PellucidError:  # about these rows, and said where they are explained
+        return model
+    except Exception as error:
+        return Unsupported(stumbled(f"the table that {predictor.name} takes is not understood", error))
+    return model
 
 
 def narrowed(model: TreeModel) -> TreeModel:

@@ -10,7 +10,7 @@ from typing import Any
 from pellucid.data.doorway import library_of
 from pellucid.errors import PellucidError
 from pellucid.models.quiet import quietly
-from pellucid.trees.convert.tree_model import NotTrees, TreeModel, Unsupported
+from pellucid.trees.convert.tree_model import NotTrees, TreeModel, Unsupported, stumbled
 
 # (library, module with `convert(model) -> TreeModel`), most specific first
 KNOWN: tuple[tuple[str, str], ...] = (
@@ -46,9 +46,8 @@ def _converted(model: Any, library: str, module: str) -> TreeModel:
         raise
     except Exception as error:
         release = getattr(sys.modules.get(library), "__version__", "")
-        what = f"it has no {error}" if isinstance(error, KeyError) else f"{type(error).__name__}: {error}"
-        text = f"{library} {release} stores {type(model).__name__} in a form that is not known here: {what}"
-        raise Unsupported(" ".join(text.split())[:300]) from error
+        form = f"{library} {release} stores {type(model).__name__} in a form that is not known here"
+        raise Unsupported(stumbled(form, error)) from error
     return converted
 
 

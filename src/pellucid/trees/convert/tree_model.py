@@ -24,6 +24,12 @@ class NotTrees(Unsupported):
     """A model that has no trees at all."""
 
 
+def stumbled(where: str, error: Exception) -> str:
+    """What a reader met that it does not know, as a reason."""
+    what = f"it has no {error}" if isinstance(error, KeyError) else f"{type(error).__name__}: {error}"
+    return " ".join(f"{where}: {what}".split())[:300]
+
+
 @dataclass(frozen=True, eq=False)
 class TreeModel:
     """A model as trees.
