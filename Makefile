@@ -51,6 +51,10 @@ format: .venv/ready-test
 bench: .bench/ready
 	.bench/bin/python benchmarks/run.py
 
+bench-local: .bench/ready
+	.bench/bin/python benchmarks/lime_surrogates.py
+	.bench/bin/python benchmarks/anchors.py
+
 bench-trees: .bench-trees/ready .bench-fasttreeshap/tried
 	.bench-trees/bin/python benchmarks/trees.py
 
@@ -103,7 +107,7 @@ constraints: .constraints/ready
 # Environments of their own: the peers hold back numpy and pandas.
 .bench/ready: .bench/python-$(VERSION) pyproject.toml
 	$(call unpinned,.bench/bin/python) --editable ".[benchmark]"
-	$(call unpinned,.bench/bin/python) --no-deps "alibi>=0.9.6" "PDPbox>=0.3" "pqdm>=0.2"
+	$(call unpinned,.bench/bin/python) --no-deps "alibi>=0.9.6" "PDPbox>=0.3" "pqdm>=0.2" "anchor-exp>=0.0.2"
 	touch $@
 
 .bench-trees/ready: .bench-trees/python-$(VERSION) pyproject.toml
