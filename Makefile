@@ -120,8 +120,9 @@ constraints: .constraints/ready
 	$(call unpinned,.bench-interactions/bin/python) --no-deps "pyartemis>=0.1.5"
 	touch $@
 
-# fasttreeshap needs numpy < 2 and a compiler; without it the benchmark goes on and says so.
-.bench-fasttreeshap/tried: .bench-fasttreeshap/python-$(VERSION)
+# fasttreeshap needs numpy < 2, a compiler and an early Python; without it the benchmark goes on and says so.
+.bench-fasttreeshap/tried:
+	$$(.ci/pythons 2>/dev/null | head -n 1 | cut -f 2) -m venv --clear .bench-fasttreeshap
 	-$(call unpinned,.bench-fasttreeshap/bin/python) "numpy<2" "cython<3" "setuptools<70" wheel "scikit-learn<1.6" "shap<0.47" psutil
 	-$(call unpinned,.bench-fasttreeshap/bin/python) --no-build-isolation --no-deps fasttreeshap
 	touch $@

@@ -32,6 +32,7 @@ FITS = {
     ("catboost", "1.2.7")
 }  # wants numpy 1, with which pellucid does not work: its models are read by the others
 BESIDES = {"scikit-learn": ("skops",), "onnx": ("skl2onnx", "onnxruntime")}
+TOGETHER = {("onnx", "1.16"): ("onnxruntime==1.19.*", "skl2onnx==1.17.*")}  # the earliest that pyproject.toml allows
 # What the releases that are installed do not hand out in a form that can be read; the model is asked then.
 NOT_READ = {
     ("xgboost", "several targets in one leaf"): ("2.0", "2.1", "3.0"),  # they store no cover
@@ -71,7 +72,7 @@ class Environment(NamedTuple):
         name = "xgboost-cpu" if self.library == "xgboost" and self.release != "2.0" else self.library
         yield name if self.release == LATEST else f"{name}=={self.release}{'' if self.release.count('.') > 1 else '.*'}"  # fmt: skip
         yield from (other for other in NEEDED if other != name)
-        yield from BESIDES.get(self.library, ())
+        yield from TOGETHER.get((self.library, self.release), BESIDES.get(self.library, ()))
         if self.release != LATEST:
             early = (ROOT / "constraints" / "oldest.txt").read_text().splitlines()
             mine = self.folder / "early.txt"
