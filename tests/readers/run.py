@@ -32,7 +32,8 @@ FITS = {
     ("catboost", "1.2.7")
 }  # wants numpy 1, with which pellucid does not work: its models are read by the others
 BESIDES = {"scikit-learn": ("skops",), "onnx": ("skl2onnx", "onnxruntime")}
-TOGETHER = {("onnx", "1.16"): ("onnxruntime==1.19.*", "skl2onnx==1.17.*")}  # the earliest that pyproject.toml allows
+# ONNX is read through ONNX Runtime: the earliest that pyproject.toml allows.
+TOGETHER = {("onnx", "1.16"): ("onnxruntime==1.19.*", "skl2onnx==1.17.*")}
 # What the releases that are installed do not hand out in a form that can be read; the model is asked then.
 NOT_READ = {
     ("xgboost", "several targets in one leaf"): ("2.0", "2.1", "3.0"),  # they store no cover
@@ -171,7 +172,7 @@ _INTRODUCTION = """# Which models are read from which release
 Ensembles of trees are read, not asked: their structure is taken from the model that the installed library has in memory. Each
 column is an installed release. It was given models that every release of the table had fitted and saved, and what was read
 was compared with the library's own raw predictions and contributions, to 1e-9 of the largest number (1e-6 for XGBoost and ONNX
-Runtime, which add up single-precision numbers).
+Runtime, which add up single-precision numbers). CatBoost 1.2.7, which needs numpy 1, only fitted and saved.
 
 - **read**: exactly, whichever release fitted the model.
 - **asked**: the trees are not stored in a form that can be read, or do not add up to the predictions. The answer is that of the model all
