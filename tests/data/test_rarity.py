@@ -114,3 +114,18 @@ def test_many_reference_rows_are_thinned():
     data = Data.of(pd.DataFrame({"x": np.arange(1000.0)}))
     found = rarity(data, data.take(np.array([999])), {"x": (0,)}, most=100)
     np.testing.assert_allclose(found.share, [[0.02]])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_row_alone_is_as_rare_as_among_others_to_the_bit(weighted):
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame({"x": rng.normal(size=200).round(1), "word": rng.choice(list("abc"), 200)})
+    table.loc[::7, "x"] = np.nan
+    weights = rng.random(200) if weighted else None
+    data = Data.of(table, sample_weight=weights)
+    players = {"x": (0,), "word": (1,), "both": (0, 1)}
+    together = rarity(data, data, players)
+    for i in range(0, 200, 9):
+        alone = rarity(data, data.take(np.array([i])), players)
+        assert alone.share.tobytes() == together.share[[i]].tobytes()
+        assert alone.side.tobytes() == together.side[[i]].tobytes()

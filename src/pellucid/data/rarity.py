@@ -11,7 +11,7 @@ When it misleads. (1) A number between two humps of a distribution is rare, but 
 it. (2) Every value of an identifier is a rare category. (3) Features are looked at one by one: an unusual
 combination of usual values is not found.
 
-Cost. No model rows; one sort of each column, of at most 20,000 evenly spaced rows of reference.
+Cost. No model rows; one sort of each column, of at most 20,000 evenly spaced rows of reference (for a few rows, a count each).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from pellucid.data.schema import Feature
 from pellucid.data.table import Data
 
 _MOST = 20_000
+_FEW = 16  # rows for which counting is quicker than a sort
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +84,12 @@ def _shares(known: FloatArray, weights: FloatArray, values: FloatArray) -> tuple
     """Weighted shares of the known values that are below, and at most, each value; NaN if none is known."""
     if not known.size:
         return np.full(len(values), np.nan), np.full(len(values), np.nan)
+    if len(values) <= _FEW and (weights == 1.0).all():  # counted: whole numbers, so the same to the bit
+        below, upto = (
+            np.array([np.count_nonzero(compare(known, value)) for value in values], dtype=np.float64)
+            for compare in (np.less, np.less_equal)
+        )
+        return below / len(known), upto / len(known)
     order = np.argsort(known)
     mass = np.concatenate([[0.0], np.cumsum(weights[order])])
     below, upto = (mass[np.searchsorted(known[order], values, side)] for side in ("left", "right"))
