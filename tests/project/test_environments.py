@@ -147,8 +147,10 @@ class TestPythons:
         done = subprocess.run(
             [shutil.which("bash"), str(ROOT / ".ci" / "pythons"), *arguments],
             env={"PATH": f"{tmp_path / 'bin'}:{tools}", "PYENV_ROOT": str(tmp_path / "pyenv")},
-            check=True, capture_output=True, text=True,
-        )  # fmt: skip
+            check=True,
+            capture_output=True,
+            text=True,
+        )
         return done.stdout, done.stderr
 
     def test_path_and_pyenv_lowest_first(self, tmp_path):

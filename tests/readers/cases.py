@@ -51,9 +51,23 @@ def classes(y: np.ndarray) -> np.ndarray:
     return np.digitize(y, np.quantile(y, [1 / 3, 2 / 3]))
 
 
+def positive(y: np.ndarray) -> np.ndarray:
+    return (y > 0).astype(float)
+
+
+def two_targets(y: np.ndarray) -> np.ndarray:
+    return np.column_stack([y, y**2])
+
+
 def of(library: str) -> Iterator[Case]:
     """Everything that is read of a library."""
-    return {"xgboost": _xgboost, "lightgbm": _lightgbm, "catboost": _catboost, "scikit-learn": _sklearn, "onnx": _onnx}[library]()  # fmt: skip
+    return {
+        "xgboost": _xgboost,
+        "lightgbm": _lightgbm,
+        "catboost": _catboost,
+        "scikit-learn": _sklearn,
+        "onnx": _onnx,
+    }[library]()
 
 
 # -- XGBoost -----------------------------------------------------------------------------------------
@@ -83,12 +97,16 @@ def _xgboost() -> Iterator[Case]:
 
         return fit
 
-    positive = lambda y: (y > 0).astype(float)  # noqa: E731 - a label of one line
     yield Case("gbtree, squared error", "gaps", trained())
     yield Case("gbtree, exact and pruned", "gaps", trained(tree_method="exact", gamma=0.5))
     yield Case("gbtree, base score given", "gaps", trained(base_score=0.7))
+    yield Case("gbtree, dropout (since 3.4)", "gaps", trained(rate_drop=0.5))
     yield Case("dart", "gaps", trained(booster="dart", rate_drop=0.5))
-    yield Case("dart, three classes", "gaps", trained(classes, booster="dart", rate_drop=0.5, objective="multi:softprob", num_class=3))  # fmt: skip
+    yield Case(
+        "dart, three classes",
+        "gaps",
+        trained(classes, booster="dart", rate_drop=0.5, objective="multi:softprob", num_class=3),
+    )
     yield Case("forest (XGBRFRegressor)", "gaps", estimator("XGBRFRegressor"))
     yield Case("forest of classes (XGBRFClassifier)", "gaps", estimator("XGBRFClassifier", classes))
     yield Case("boosted forests", "gaps", trained(num_parallel_tree=3, subsample=0.6))
@@ -105,9 +123,20 @@ def _xgboost() -> Iterator[Case]:
     yield Case("rank:ndcg", "gaps", trained(classes, group=True, objective="rank:ndcg"))
     yield Case("rank:pairwise", "gaps", trained(classes, group=True, objective="rank:pairwise"))
     yield Case("multi:softprob", "gaps", trained(classes, objective="multi:softprob", num_class=3))
-    yield Case("several quantiles", "gaps", trained(objective="reg:quantileerror", quantile_alpha=[0.1, 0.5, 0.9]))  # fmt: skip
-    yield Case("several targets", "gaps", estimator("XGBRegressor", lambda y: np.column_stack([y, y**2])))
-    yield Case("several targets in one leaf", "gaps", estimator("XGBRegressor", lambda y: np.column_stack([y, y**2]), multi_strategy="multi_output_tree", tree_method="hist"))  # fmt: skip
+    yield Case(
+        "several quantiles", "gaps", trained(objective="reg:quantileerror", quantile_alpha=[0.1, 0.5, 0.9])
+    )
+    yield Case("several targets", "gaps", estimator("XGBRegressor", two_targets))
+    yield Case(
+        "several targets in one leaf",
+        "gaps",
+        estimator(
+            "XGBRegressor",
+            two_targets,
+            multi_strategy="multi_output_tree",
+            tree_method="hist",
+        ),
+    )
 
 
 # -- LightGBM ----------------------------------------------------------------------------------------
@@ -132,7 +161,18 @@ def _lightgbm() -> Iterator[Case]:
     yield Case("dart", "gaps", trained(boosting="dart", drop_rate=0.5))
     yield Case("goss", "gaps", trained(boosting="goss", learning_rate=0.5))
     yield Case("forest", "gaps", trained(boosting="rf", bagging_freq=1, bagging_fraction=0.6))
-    yield Case("forest of classes", "gaps", trained(classes, boosting="rf", bagging_freq=1, bagging_fraction=0.6, objective="multiclass", num_class=3))  # fmt: skip
+    yield Case(
+        "forest of classes",
+        "gaps",
+        trained(
+            classes,
+            boosting="rf",
+            bagging_freq=1,
+            bagging_fraction=0.6,
+            objective="multiclass",
+            num_class=3,
+        ),
+    )
     yield Case(
         "categories, one against the rest",
         "categories",
@@ -144,7 +184,7 @@ def _lightgbm() -> Iterator[Case]:
     for objective in ("l1", "huber", "quantile"):
         yield Case(objective, "gaps", trained(objective=objective))
     for objective in ("binary", "cross_entropy", "poisson", "tweedie"):
-        yield Case(objective, "gaps", trained(lambda y: (y > 0).astype(float), objective=objective))
+        yield Case(objective, "gaps", trained(positive, objective=objective))
     yield Case("gamma", "gaps", trained(np.exp, objective="gamma"))
     yield Case("lambdarank", "gaps", trained(classes, group=True, objective="lambdarank"))
     yield Case("rank_xendcg", "gaps", trained(classes, group=True, objective="rank_xendcg"))
@@ -165,7 +205,14 @@ def _catboost() -> Iterator[Case]:
             named = [X.columns.get_loc("d")] if isinstance(X, pd.DataFrame) else None
             groups = np.repeat(np.arange(ROWS // 30), 30) if group else None
             pool = cat.Pool(X, label(y), cat_features=named, group_id=groups)
-            usual = {"iterations": 8, "depth": 4, "thread_count": 1, "verbose": 0, "allow_writing_files": False, "random_seed": 1}  # fmt: skip
+            usual = {
+                "iterations": 8,
+                "depth": 4,
+                "thread_count": 1,
+                "verbose": 0,
+                "allow_writing_files": False,
+                "random_seed": 1,
+            }
             return cat.CatBoost({**usual, **params}).fit(pool)
 
         return fit
@@ -177,15 +224,13 @@ def _catboost() -> Iterator[Case]:
     for loss in ("MAE", "Quantile:alpha=0.3"):
         yield Case(loss, "gaps", trained(loss_function=loss))
     for loss in ("Logloss", "CrossEntropy", "Poisson"):
-        yield Case(loss, "gaps", trained(lambda y: (y > 0).astype(float), loss_function=loss))
+        yield Case(loss, "gaps", trained(positive, loss_function=loss))
     yield Case("Tweedie", "gaps", trained(np.exp, loss_function="Tweedie:variance_power=1.5"))
     yield Case("Cox", "gaps", trained(np.exp, loss_function="Cox"))
     yield Case("YetiRank", "gaps", trained(classes, group=True, loss_function="YetiRank"))
     for loss in ("MultiClass", "MultiClassOneVsAll"):
         yield Case(loss, "gaps", trained(classes, loss_function=loss))
-    yield Case(
-        "MultiRMSE", "gaps", trained(lambda y: np.column_stack([y, y**2]), loss_function="MultiRMSE")
-    )
+    yield Case("MultiRMSE", "gaps", trained(two_targets, loss_function="MultiRMSE"))
 
 
 # -- scikit-learn and ONNX ---------------------------------------------------------------------------
@@ -213,11 +258,25 @@ def _sklearn() -> Iterator[Case]:
             estimator(ensemble, f"GradientBoosting{kind}", label, **few),
         )
         hist = {"max_iter": 8, "early_stopping": False}
-        yield Case(f"HistGradientBoosting{kind}", "gaps", estimator(ensemble, f"HistGradientBoosting{kind}", label, **hist))  # fmt: skip
-        yield Case(f"HistGradientBoosting{kind}, categories", "categories", estimator(ensemble, f"HistGradientBoosting{kind}", label, categorical_features="from_dtype", **hist))  # fmt: skip
+        yield Case(
+            f"HistGradientBoosting{kind}",
+            "gaps",
+            estimator(ensemble, f"HistGradientBoosting{kind}", label, **hist),
+        )
+        yield Case(
+            f"HistGradientBoosting{kind}, categories",
+            "categories",
+            estimator(
+                ensemble, f"HistGradientBoosting{kind}", label, categorical_features="from_dtype", **hist
+            ),
+        )
     for loss in ("poisson", "gamma", "quantile", "absolute_error"):
         more = {"quantile": 0.3} if loss == "quantile" else {}
-        yield Case(f"HistGradientBoostingRegressor, {loss}", "gaps", estimator(ensemble, "HistGradientBoostingRegressor", np.exp, loss=loss, **hist, **more))  # fmt: skip
+        yield Case(
+            f"HistGradientBoostingRegressor, {loss}",
+            "gaps",
+            estimator(ensemble, "HistGradientBoostingRegressor", np.exp, loss=loss, **hist, **more),
+        )
 
 
 def _onnx() -> Iterator[Case]:
@@ -227,6 +286,12 @@ def _onnx() -> Iterator[Case]:
         ("RandomForestRegressor", np.asarray),
         ("RandomForestClassifier", classes),
         ("GradientBoostingRegressor", np.asarray),
-        ("GradientBoostingClassifier", lambda y: y > 0),
+        ("GradientBoostingClassifier", positive),
     ):
-        yield Case(make, "numbers", lambda X, y, make=make, label=label: getattr(ensemble, make)(n_estimators=8, random_state=1).fit(X, label(y)))  # fmt: skip
+        yield Case(
+            make,
+            "numbers",
+            lambda X, y, make=make, label=label: getattr(ensemble, make)(
+                n_estimators=8, random_state=1
+            ).fit(X, label(y)),
+        )

@@ -61,7 +61,10 @@ class Environment(NamedTuple):
     def make(self, lowest: str, highest: str) -> None:
         """Early releases with the lowest Python and early libraries, the latest with the highest and the latest."""
         if not (self.folder / "ready").exists():
-            subprocess.run([highest if self.release == LATEST else lowest, "-m", "venv", "--clear", str(self.folder)], check=True)  # fmt: skip
+            subprocess.run(
+                [highest if self.release == LATEST else lowest, "-m", "venv", "--clear", str(self.folder)],
+                check=True,
+            )
             if (self.library, self.release) in FITS:
                 self._install(f"{self.library}=={self.release}", "pandas<3")
             else:
@@ -71,7 +74,11 @@ class Environment(NamedTuple):
 
     def _wanted(self) -> Iterator[str]:
         name = "xgboost-cpu" if self.library == "xgboost" and self.release != "2.0" else self.library
-        yield name if self.release == LATEST else f"{name}=={self.release}{'' if self.release.count('.') > 1 else '.*'}"  # fmt: skip
+        yield (
+            name
+            if self.release == LATEST
+            else f"{name}=={self.release}{'' if self.release.count('.') > 1 else '.*'}"
+        )
         yield from (other for other in NEEDED if other != name)
         yield from TOGETHER.get((self.library, self.release), BESIDES.get(self.library, ()))
         if self.release != LATEST:
@@ -85,7 +92,7 @@ class Environment(NamedTuple):
 
     def version(self) -> str:
         """The release in full, as pip knows it."""
-        ask = "from importlib.metadata import version, PackageNotFoundError as E\nimport sys\nfor n in sys.argv[1:]:\n try: print(version(n)); break\n except E: pass"  # fmt: skip
+        ask = "from importlib.metadata import version, PackageNotFoundError as E\nimport sys\nfor n in sys.argv[1:]:\n try: print(version(n)); break\n except E: pass"
         return self._run("-c", ask, self.library, f"{self.library}-cpu").strip()
 
     def fit(self) -> None:
@@ -153,7 +160,9 @@ def table(library: str, pythons: tuple[str, str]) -> tuple[str, list[str]]:
         f"| {library} | " + " | ".join(name for _, name in readers) + " |",
         "|---|" + "---|" * len(readers),
     ]
-    return "\n".join([*head, *(f"| {case} | " + " | ".join(row) + " |" for case, row in cells.items())]), wrong  # fmt: skip
+    return "\n".join(
+        [*head, *(f"| {case} | " + " | ".join(row) + " |" for case, row in cells.items())]
+    ), wrong
 
 
 def _summary(by_release: dict[str, str]) -> str:
