@@ -44,6 +44,23 @@ def test_a_library_that_announces_its_future():
     assert said_by("somelib.core", explained) == {"overflow", "unknown categories"}
 
 
+def test_a_method_of_a_model_that_announces_its_own_end_to_the_caller():
+    """We call it because the user's model has it, so it is not for us; nor can the user do anything about it."""
+    space = {"__name__": "somelib.core", "warnings": warnings}
+    exec(
+        "class Model:\n"
+        "    def fit(self, X, y):\n        return self\n"
+        "    def predict(self, X):\n"
+        "        warnings.warn('predict goes in 9.0', FutureWarning, stacklevel=2)\n"
+        "        warnings.warn('Model is deprecated', UserWarning, stacklevel=2)\n"
+        "        return X[:, 0]",
+        space,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Explainer(space["Model"](), X, Y).importance()
+
+
 @pytest.mark.parametrize("module", ["__main__", "pellucid.models.somewhere"])
 def test_the_users_own_code_and_ours(module):
     assert len(said_by(module, explained)) == 5
