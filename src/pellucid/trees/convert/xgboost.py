@@ -78,7 +78,7 @@ def convert(model: Any) -> TreeModel:
     objective = learner["objective"]["name"]
     if objective == "reg:quantileerror" and trees.n_outputs > 1 and version >= _SORTED:
         raise Unsupported(
-            "XGBoost sorts the predictions of several quantiles, which are no sums of trees then"
+            "XGBoost sorts the predictions of several quantiles, so they are no longer sums of its trees"
         )
     link, scale, inverses = _OBJECTIVES.get(objective, _UNKNOWN)
     missing = model.missing if estimator else None
