@@ -17,7 +17,7 @@ unpinned = $(1) -m pip install --quiet
 # Two workers with a thread each: more threads than cores only wait for each other.
 tested = $(1) tests/versions.py && OMP_NUM_THREADS=1 $(1) -m pytest -n 2
 
-.PHONY: demo test test-newest test-oldest test-readers lint format setup constraints clean
+.PHONY: demo measure test test-newest test-oldest test-readers lint format setup constraints clean
 .PHONY: bench bench-trees bench-shapley bench-interactions bench-local
 
 demo: .venv/ready-demo
@@ -43,6 +43,10 @@ lint: .venv/ready-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# How much code there is and how it hangs together.
+measure:
+	$(PYTHON) tests/project/measure.py
 
 format: .venv/ready-test
 	$(BIN)/ruff check --fix .
