@@ -10,8 +10,8 @@ import numpy as np
 
 from pellucid import Explainer
 from pellucid.trees.convert import TreeModel
-from pellucid.trees.dependence import partial_dependence
 from pellucid.trees.engine import attribute
+from pellucid.trees.partial_dependence import partial_dependence
 from trees_measure import Peer, Workload
 from trees_models import boosting, forest, lightgbm_model, table, xgboost_model
 from trees_peers import (

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pellucid import datasets as datasets
     from pellucid.charts import panel as panel
-    from pellucid.data.generator import RowGenerator as RowGenerator
+    from pellucid.data.sampling.generator import RowGenerator as RowGenerator
     from pellucid.errors import InputError as InputError
     from pellucid.errors import MissingExtra as MissingExtra
     from pellucid.errors import ModelError as ModelError
     from pellucid.errors import PellucidError as PellucidError
     from pellucid.explainer import Explainer as Explainer
     from pellucid.explanations import Agreement as Agreement
+    from pellucid.explanations import Associations as Associations
     from pellucid.explanations import Attribution as Attribution
     from pellucid.explanations import Caveat as Caveat
     from pellucid.explanations import Clusters as Clusters
     from pellucid.explanations import Decomposition as Decomposition
-    from pellucid.explanations import Dependence as Dependence
     from pellucid.explanations import Effect as Effect
     from pellucid.explanations import Explanation as Explanation
     from pellucid.explanations import ImageAttribution as ImageAttribution
@@ -57,7 +57,7 @@ _HOME = {
     "Caveat": "pellucid.explanations",
     "Clusters": "pellucid.explanations",
     "Decomposition": "pellucid.explanations",
-    "Dependence": "pellucid.explanations",
+    "Associations": "pellucid.explanations",
     "Effect": "pellucid.explanations",
     "Explainer": "pellucid.explainer",
     "Explanation": "pellucid.explanations",
@@ -77,7 +77,7 @@ _HOME = {
     "PellucidError": "pellucid.errors",
     "Pick": "pellucid.explanations",
     "Predictor": "pellucid.models",
-    "RowGenerator": "pellucid.data.generator",
+    "RowGenerator": "pellucid.data.sampling.generator",
     "Rule": "pellucid.explanations",
     "Rules": "pellucid.explanations",
     "TextAttribution": "pellucid.explanations",
@@ -93,11 +93,11 @@ _HOME = {
 
 __all__ = [
     "Agreement",
+    "Associations",
     "Attribution",
     "Caveat",
     "Clusters",
     "Decomposition",
-    "Dependence",
     "Effect",
     "Explainer",
     "Explanation",

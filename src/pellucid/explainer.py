@@ -9,15 +9,15 @@ from typing import Any, overload
 import numpy as np
 
 from pellucid.data import Data
-from pellucid.data.doorway import as_frame
+from pellucid.data.frames.doorway import as_frame
 from pellucid.data.table import plain_array
 from pellucid.diagnostics.general import SAMPLE_ROWS
 from pellucid.errors import InputError
 from pellucid.explanations import (
+    Associations,
     Attribution,
     Clusters,
     Decomposition,
-    Dependence,
     Effect,
     Importance,
     ImportanceComparison,
@@ -26,14 +26,14 @@ from pellucid.explanations import (
     Pick,
 )
 from pellucid.explanations.rule import Rule, RuleCheck, Rules
+from pellucid.methods.associations import associations
 from pellucid.methods.attribution.breakdown import breakdown
+from pellucid.methods.attribution.dispatch import Conditional, GameName, Method, Scale
 from pellucid.methods.attribution.shap import shap
 from pellucid.methods.attribution.shapley_kernel import Proxy
-from pellucid.methods.attribution.ways import Conditional, GameName, Method, Scale
 from pellucid.methods.clusters import clusters
 from pellucid.methods.decomposition.decompose import Density, decompose
 from pellucid.methods.decomposition.decompose import Method as DecompositionMethod
-from pellucid.methods.dependence import dependence
 from pellucid.methods.effects.ale import ale
 from pellucid.methods.effects.ice import ice
 from pellucid.methods.effects.mplot import mplot
@@ -41,10 +41,10 @@ from pellucid.methods.effects.pdp import Kind, pdp
 from pellucid.methods.importance.importance import importance
 from pellucid.methods.importance.loss_change import Compare
 from pellucid.methods.importance.permutation import Scheme
-from pellucid.methods.importance.question import Question
+from pellucid.methods.importance.request import Question
 from pellucid.methods.interactions.interactions import interactions
-from pellucid.methods.interactions.question import Against
-from pellucid.methods.interactions.question import Method as InteractionMethod
+from pellucid.methods.interactions.request import Against
+from pellucid.methods.interactions.request import Method as InteractionMethod
 from pellucid.methods.local.lime import lime
 from pellucid.methods.local.neighbourhood import Sampler
 from pellucid.methods.local.other_models import Model as LocalModel
@@ -538,9 +538,9 @@ class Explainer:
             self.predictor, self.data, threshold=threshold, importance=importance, run=self._run("clusters")
         )
 
-    def dependence(self) -> Dependence:
-        """How strongly the features go together, 0 to 1: where it is high, prefer `ale` to `pdp`."""
-        return dependence(self.predictor, self.data, run=self._run("dependence"))
+    def associations(self) -> Associations:
+        """How strongly each pair of features is associated (0 to 1; for numbers, the absolute correlation): where it is high, prefer `ale` to `pdp`."""
+        return associations(self.predictor, self.data, run=self._run("associations"))
 
     def shap(
         self,
@@ -798,7 +798,7 @@ class Explainer:
             run=self._run("anchors"),
         )
 
-    def check(self, rule: Rule, rows: Any) -> RuleCheck:
+    def check_rule(self, rule: Rule, rows: Any) -> RuleCheck:
         """A rule on other rows: to how many it applies, and for what share of these the model predicts as it says.
 
         ``rows`` are a table like X, or positions in X. Unlike `Rule.precision`, which is about perturbed rows, this is about rows that
@@ -810,7 +810,7 @@ class Explainer:
         >>> import numpy as np, pellucid
         >>> X = np.random.default_rng(0).integers(0, 3, size=(300, 3)).astype(float)
         >>> ex = pellucid.Explainer(lambda X: (X[:, 0] == 2) * 1.0, X[:200])
-        >>> found = ex.check(ex.anchor(np.array([2.0, 0.0, 0.0]), within=0.1), X[200:])
+        >>> found = ex.check_rule(ex.anchor(np.array([2.0, 0.0, 0.0]), within=0.1), X[200:])
         >>> found.precision, bool(found.applies == (X[200:, 0] == 2).sum())
         (1.0, True)
         """

@@ -7,7 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.explanations import AtMissing, Attribution, Caveat, Colouring, Dependence, Effect, Importance
+from pellucid.explanations import (
+    Associations,
+    AtMissing,
+    Attribution,
+    Caveat,
+    Colouring,
+    Effect,
+    Importance,
+)
 from pellucid.runner import Cost
 
 CLASSES = ("setosa", "versicolor", "virginica", "unknown species", "other")
@@ -213,13 +221,13 @@ def importance(
     return Importance(**{**fields, **more})
 
 
-def dependence(n: int = 7, names: Any = None, **more: Any) -> Dependence:
+def associations(n: int = 7, names: Any = None, **more: Any) -> Associations:
     generator = np.random.default_rng(2)
     factors = generator.normal(size=(500, 2))
     columns = factors[:, np.arange(n) % 2] * np.linspace(1, 0.2, n) + generator.normal(0, 0.5, (500, n))
     names = tuple(f"feature number {j}" for j in range(n)) if names is None else tuple(names)
     values = np.abs(np.corrcoef(columns.T)).reshape(n, n)
-    return Dependence(
+    return Associations(
         values=values, se=np.full((n, n), np.nan), feature_names=names, output_names=("prediction",),
         scale="association", **{**COMMON, **more},
     )  # fmt: skip

@@ -13,8 +13,8 @@ from charts.chart_examples import (
     CLASSES,
     NASTY,
     ale,
+    associations,
     at_missing,
-    dependence,
     effect,
     importance,
     individual,
@@ -22,10 +22,10 @@ from charts.chart_examples import (
     surface,
     three,
 )
+from pellucid.charts.associations import associations_data, feature_order
 from pellucid.charts.cells import cell_data, cell_values, contour_data, point_data
 from pellucid.charts.colouring import OTHER, categories, row_colours
 from pellucid.charts.curve import band_data, curve_data, curve_limits, isolated, line_data, missing_data
-from pellucid.charts.dependence import dependence_data, feature_order
 from pellucid.charts.distribution import histogram_data, rug_data
 from pellucid.charts.importance import importance_data, repeat_data
 from pellucid.charts.individual import individual_data, lines_shown
@@ -334,12 +334,12 @@ def test_importance_over_folds_shows_every_fold():
     assert all(len(rows) < 20 for rows in plain["datasets"].values())
 
 
-def test_dependence_clusters_put_friends_side_by_side():
+def test_association_clusters_put_friends_side_by_side():
     association = np.array([[1, 0.1, 0.9, 0.1], [0.1, 1, 0.1, 0.9], [0.9, 0.1, 1, 0.1], [0.1, 0.9, 0.1, 1]])
     order = feature_order(association, "cluster").tolist()
     assert {frozenset(order[:2]), frozenset(order[2:])} == {frozenset({0, 2}), frozenset({1, 3})}
     assert feature_order(association, "given").tolist() == [0, 1, 2, 3]
-    assert len(dependence_data(dependence(5))) == 25
+    assert len(associations_data(associations(5))) == 25
 
 
 def test_overlay_centres_every_curve_at_its_mean_over_the_data():

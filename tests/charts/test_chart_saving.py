@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from charts.chart_examples import NASTY, dependence, effect, individual, levels
+from charts.chart_examples import NASTY, associations, effect, individual, levels
 from pellucid.charts import Chart, draw
 from pellucid.errors import InputError
 
@@ -86,7 +86,7 @@ def test_results_plot_themselves():
 
 def test_charts_compose_beside_below_and_on_top(chart, tmp_path):
     bare = draw(effect(), distribution=None)
-    assert len((chart | draw(dependence())).spec["hconcat"]) == 2
+    assert len((chart | draw(associations())).spec["hconcat"]) == 2
     assert len((chart & bare).spec["vconcat"]) == 2
     assert "layer" in (bare + bare).spec
     numeric, nominal = individual(5), individual(5, colouring="nominal")

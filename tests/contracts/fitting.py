@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.data.doorway import as_frame
+from pellucid.data.frames.doorway import as_frame
 
 
 def _matrix(table: Any, levels: list[Any]) -> np.ndarray:

@@ -70,7 +70,7 @@ METHODS = {
         needs_y=True,
         options={"method": ["permutation", "pdp"], "repeats": 3, "grid": 6},
     ),
-    "dependence": Method(Explainer.dependence),
+    "associations": Method(Explainer.associations),
     "clusters": Method(Explainer.clusters),
     "clusters importance": Method(
         Explainer.clusters, weighable=False, needs_y=True, options={"importance": True, "threshold": 0.1}

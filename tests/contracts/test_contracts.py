@@ -178,7 +178,7 @@ def test_a_model_that_fails_halfway_is_a_clear_error(method):
 
     table = as_pandas(columns())
     ex = Explainer(failing, table, outcome(table), progress=False, checks=False)
-    if method.call in (Explainer.dependence, Explainer.clusters) and not method.needs_y:
+    if method.call in (Explainer.associations, Explainer.clusters) and not method.needs_y:
         assert method(ex).values.shape == (5, 5)
         return
     with pytest.raises(

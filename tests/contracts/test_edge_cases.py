@@ -33,7 +33,7 @@ def test_constant_features_have_no_effect_and_no_importance(method):
     values = answer_or_clear_error(
         method, Explainer(model, table, outcome(table) + np.arange(90), progress=False)
     )
-    if values is not None and method.call not in (Explainer.dependence, Explainer.clusters):
+    if values is not None and method.call not in (Explainer.associations, Explainer.clusters):
         flat = values.reshape(-1, values.shape[-1]) if method.features and values.ndim > 1 else values
         expected = flat.flat[0] if method.features else 0.0
         np.testing.assert_allclose(flat, expected, atol=1e-9)
@@ -98,7 +98,7 @@ def test_missing_values_everywhere(method):
 
 
 @pytest.mark.parametrize(
-    "name", ["pdp", "ale", "importance", "importance pairs", "importance pdp", "dependence"]
+    "name", ["pdp", "ale", "importance", "importance pairs", "importance pdp", "associations"]
 )
 def test_three_hundred_features(name):
     rng = np.random.default_rng(0)
@@ -111,7 +111,7 @@ def test_three_hundred_features(name):
         Explainer(lambda frame: model(frame[list(NAMES)]), wide, outcome(table), progress=False)
     )
     assert np.isfinite(result.values).all()
-    if not METHODS[name].features and name != "dependence":
+    if not METHODS[name].features and name != "associations":
         assert result.values.shape == (300,)
         np.testing.assert_allclose(result.values[5:], 0, atol=1e-9)
 

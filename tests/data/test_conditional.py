@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
 from scipy.stats import norm
 
-from pellucid.data import Data, conditional, copula
-from pellucid.data.conditional import Copula, Neighbours, effective_sizes
-from pellucid.data.margin import Margin
+from pellucid.data import Data
+from pellucid.data.sampling import conditional, copula
+from pellucid.data.sampling.conditional import Copula, Neighbours, effective_sizes
+from pellucid.data.sampling.margin import Margin
 from pellucid.errors import InputError
 
 QUICK = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)

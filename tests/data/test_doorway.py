@@ -20,7 +20,7 @@ from data.every_dtype import (
     structured_array,
 )
 from pellucid.data import Data
-from pellucid.data.doorway import as_frame, convert
+from pellucid.data.frames.doorway import as_frame, convert
 from pellucid.errors import InputError
 from versions import needs
 

@@ -10,7 +10,7 @@ import pytest
 
 from data.every_dtype import every_table
 from data.own_operations import fingerprint, own_exchange, own_select, own_take
-from pellucid.data.doorway import as_frame
+from pellucid.data.frames.doorway import as_frame
 from pellucid.errors import InputError
 
 TABLES = every_table()

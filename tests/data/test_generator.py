@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from pellucid.data.generator import RowGenerator
+from pellucid.data.sampling.generator import RowGenerator
 from pellucid.errors import InputError
 
 Z = 4.5

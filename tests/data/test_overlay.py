@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pellucid.data.doorway import as_frame
-from pellucid.data.frame import Overlay, StackedScratch
+from pellucid.data.frames.doorway import as_frame
+from pellucid.data.frames.frame import Overlay, StackedScratch
 
 TABLES = {
     "matrix": lambda X: X,

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.tree import DecisionTreeRegressor
 
 from pellucid.data import Data
-from pellucid.data.doorway import as_frame
+from pellucid.data.frames.doorway import as_frame
 from pellucid.errors import InputError
 
 

@@ -417,12 +417,12 @@ def a_run_to_the_end():
 @fires("dependent-features")
 def two_features_that_go_together():
     X = together()
-    return Explainer(plus, X).dependence(), abs(np.corrcoef(X.T)[0, 1])
+    return Explainer(plus, X).associations(), abs(np.corrcoef(X.T)[0, 1])
 
 
 @silent("dependent-features")
 def two_independent_features():
-    return Explainer(plus, sample()).dependence()
+    return Explainer(plus, sample()).associations()
 
 
 # -- contributions -----------------------------------------------------------------------------------

@@ -14,8 +14,8 @@ from sklearn.ensemble import (
 from sklearn.neighbors import KNeighborsRegressor
 
 from pellucid import Explainer
-from pellucid.answers import trees as answering
 from pellucid.methods.effects.pdp import pd_complement
+from pellucid.reading import trees as answering
 from pellucid.runner import Run
 
 

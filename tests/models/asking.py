@@ -10,7 +10,7 @@ import pandas as pd
 
 from pellucid.data import Data
 from pellucid.models import Predictor
-from pellucid.runner import Run, constant_sweep
+from pellucid.runner import Run, constant_intervention
 
 # One intervention per kind of column: missing, integer, boolean, category, text.
 CHANGES: dict[str, Any] = {"temp": np.nan, "day": 3, "open": True, "sky": "rain", "town": "Genf"}
@@ -32,7 +32,7 @@ def swept(predictor: Predictor, X: Any, column: str, value: Any) -> np.ndarray:
     j = data.schema.index(column)
     cell = np.array([value], dtype=object if isinstance(value, str) else float)
     codes = data.schema.features[j].encode(cell)
-    return Run().collect(predictor, data, constant_sweep(data, (j,), (codes,)))[0]
+    return Run().collect(predictor, data, constant_intervention(data, (j,), (codes,)))[0]
 
 
 def as_columns(values: Any) -> np.ndarray:

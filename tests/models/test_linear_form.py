@@ -52,7 +52,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.svm import SVC, LinearSVC, LinearSVR
 
-from pellucid.data.doorway import as_frame
+from pellucid.data.frames.doorway import as_frame
 from pellucid.models import Predictor
 from pellucid.models.linear import LinearForm, Unlike, agreeing_link, linear_form, predictions
 

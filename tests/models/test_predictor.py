@@ -11,7 +11,7 @@ from models.asking import predictions
 from pellucid.data import Data
 from pellucid.errors import InputError, ModelError
 from pellucid.models import Predictor
-from pellucid.runner import Run, constant_sweep
+from pellucid.runner import Run, constant_intervention
 
 
 @pytest.fixture(scope="module")
@@ -141,8 +141,8 @@ def test_a_model_that_writes_into_its_input_gets_copies(X, kind):
     np.testing.assert_array_equal(predictor(native, len(table))[:, 0], expected)
     for _ in range(2):
         np.testing.assert_array_equal(Run().predict(predictor, data)[:, 0], expected)
-    sweep = constant_sweep(data, (1,), (np.arange(5.0),))
-    got = Run().collect(predictor, data, sweep)[:, :, 0]
+    intervention = constant_intervention(data, (1,), (np.arange(5.0),))
+    got = Run().collect(predictor, data, intervention)[:, :, 0]
     by_hand = 2 * (original["temp"].to_numpy() + np.arange(5.0)[:, None])
     np.testing.assert_array_equal(got, by_hand)
     np.testing.assert_array_equal(np.asarray(native), original.to_numpy())

@@ -26,7 +26,7 @@ from sklearn.tree import DecisionTreeRegressor
 from models.asking import assert_faithful, predictions, second
 from pellucid.data import Data
 from pellucid.models import Predictor
-from pellucid.runner import Run, constant_sweep
+from pellucid.runner import Run, constant_intervention
 
 
 def encoder():
@@ -220,7 +220,7 @@ def test_dict_vectorizer_gets_dicts(mixed, amount):
     data = Data.of(rows, container=predictor.container)
     j = data.schema.index("town")
     zug = data.schema.features[j].encode(np.array(["Zug"], dtype=object))
-    got = Run().collect(predictor, data, constant_sweep(data, (j,), (zug,)))[0, :, 0]
+    got = Run().collect(predictor, data, constant_intervention(data, (j,), (zug,)))[0, :, 0]
     np.testing.assert_array_equal(got, model.predict([row | {"town": "Zug"} for row in rows]))
 
 
@@ -235,7 +235,7 @@ def test_tail_of_a_text_pipeline_takes_sparse_rows(mixed, verdict):
     data = Data.of(X, feature_names=words)
     np.testing.assert_array_equal(Run().predict(predictor, data)[:, 0], second(model.predict_proba(X)))
     j = words.index("rain")
-    got = Run().collect(predictor, data, constant_sweep(data, (j,), (np.array([0.5]),)))[0, :, 0]
+    got = Run().collect(predictor, data, constant_intervention(data, (j,), (np.array([0.5]),)))[0, :, 0]
     by_hand = X.toarray()
     by_hand[:, j] = 0.5
     np.testing.assert_allclose(got, second(model.predict_proba(by_hand)), rtol=0, atol=1e-15)

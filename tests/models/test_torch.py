@@ -34,7 +34,7 @@ def network(outputs: int = 1, *tail):
     return nn.Sequential(nn.Linear(3, 8), nn.BatchNorm1d(8), nn.Dropout(0.5), nn.Linear(8, outputs), *tail)
 
 
-def test_predictions_and_sweeps(X):
+def test_predictions_and_interventions(X):
     module = network()
     predictor = Predictor(module, X)
     assert (predictor.library, predictor.output_names, predictor.instability) == (

@@ -13,7 +13,7 @@ LAYERS = [
     {"models"},
     {"runner"},
     {"trees", "games"},
-    {"answers"},
+    {"reading"},
     {"explanations"},
     {"diagnostics"},
     {"methods"},

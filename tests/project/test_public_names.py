@@ -6,7 +6,7 @@ import pellucid
 from pellucid import Explainer
 
 NAMES = {
-    "Agreement", "Attribution", "Caveat", "Clusters", "Decomposition", "Dependence", "Effect", "Explainer", "Explanation", "ImageAttribution", "ImageExplainer", "Importance", "ImportanceComparison", "Interactions", "Network", "ImageRule", "LocalAttribution", "LocalImageAttribution", "LocalTextAttribution", "Pick", "Rule", "Rules", "TextRule", "agreement", "pick_rows", "InputError", "MissingExtra",
+    "Agreement", "Attribution", "Caveat", "Clusters", "Decomposition", "Associations", "Effect", "Explainer", "Explanation", "ImageAttribution", "ImageExplainer", "Importance", "ImportanceComparison", "Interactions", "Network", "ImageRule", "LocalAttribution", "LocalImageAttribution", "LocalTextAttribution", "Pick", "Rule", "Rules", "TextRule", "agreement", "pick_rows", "InputError", "MissingExtra",
     "ModelError", "PellucidError", "Predictor", "RowGenerator", "TextAttribution", "TextExplainer", "__version__", "datasets", "load", "panel", "shapley",
 }  # fmt: skip
 
@@ -22,9 +22,9 @@ SIGNATURES = {
     "lime": "row features samples space sampler distance width kernel model select tolerance boundary",
     "lime_pick": "budget rows sample options",
     "anchor": "rows precision delta epsilon beams batch bins perturb max_conditions budget empty_evaluations suboptimal within",
-    "check": "rule rows",
+    "check_rule": "rule rows",
     "clusters": "threshold importance",
-    "dependence": "",
+    "associations": "",
     "breakdown": "row order interactions",
     "shap": "rows method game budget tolerance interactions scale conditional sparse proxy",
     "report": "path title top rows",

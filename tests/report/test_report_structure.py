@@ -17,7 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from pellucid import Explainer
 from pellucid.explanations.component import Check
 from pellucid.explanations.words import number, percent
-from pellucid.report import build, interplay, measures, parts, ways
+from pellucid.report import build, interplay, measures, other_explanations, parts
 from pellucid.report.asking import focused
 from pellucid.report.cards import section
 from pellucid.report.parts import checks_in_words, reproduced
@@ -66,7 +66,9 @@ def _without_other_chapters(demo_document: dict[str, Any]) -> Iterator[None]:
     """The rows in other ways take their time, and have tests of their own; the demo, which all tests share, is made whole before."""
     del demo_document
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ways, "way_section", lambda *_: section("ways", ways.TITLE, []))
+        patch.setattr(
+            other_explanations, "way_section", lambda *_: section("ways", other_explanations.TITLE, [])
+        )
         yield
 
 
@@ -371,10 +373,10 @@ def test_groups_of_features_are_suggested(demo_document: dict[str, Any], linear:
     made = card(demo_document, "clusters")
     assert any(line.startswith("season, temp and felt_temp go together") for line in made["sentences"])
     assert "groups=explainer.clusters().groups" in made["sentences"][-1]
-    assert ids(build(linear([1.0] * 5), top=1), "together") == ["dependence"]  # nothing goes together
+    assert ids(build(linear([1.0] * 5), top=1), "together") == ["associations"]  # nothing goes together
     few = np.repeat(RNG.normal(size=(60, 1)), 3, axis=1)
     alike = build(Explainer(lambda rows: rows[:, 0], few, progress=False), top=1)
-    assert ids(alike, "together") == ["dependence"]  # three features are seen at a glance
+    assert ids(alike, "together") == ["associations"]  # three features are seen at a glance
 
 
 # -- price -------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from data.own_operations import fingerprint
 from pellucid.data import Data
 from pellucid.errors import InputError, ModelError
 from pellucid.models import Predictor
-from pellucid.runner import Run, Sweep, constant_sweep
+from pellucid.runner import Intervention, Run, constant_intervention
 from runner.asking import multiply, naive, noticing, numbers
 
 KINDS = [
@@ -29,8 +29,8 @@ KINDS = [
 N = 6
 
 
-def sweep_of(data, features, index, rows=None):
-    return Sweep(features, tuple(data.frame.native_column(j) for j in features), index, rows)
+def intervention_of(data, features, index, rows=None):
+    return Intervention(features, tuple(data.frame.native_column(j) for j in features), index, rows)
 
 
 @pytest.fixture(params=KINDS)
@@ -46,7 +46,7 @@ def asked(request):
 def test_another_value_in_each_row(asked, memory):
     table, data, predictor = asked
     index = np.random.default_rng(0).integers(0, N, size=(5, N, 2))
-    found = Run(memory=memory).collect(predictor, data, sweep_of(data, (2, 0), index))
+    found = Run(memory=memory).collect(predictor, data, intervention_of(data, (2, 0), index))
     np.testing.assert_array_equal(found, naive(table, (2, 0), index))
 
 
@@ -54,7 +54,7 @@ def test_another_value_in_each_row(asked, memory):
 def test_the_same_value_in_all_rows(asked, memory):
     table, data, predictor = asked
     index = np.array([[3, 0], [1, 1], [5, 2]])
-    found = Run(memory=memory).collect(predictor, data, sweep_of(data, (0, 1), index))
+    found = Run(memory=memory).collect(predictor, data, intervention_of(data, (0, 1), index))
     np.testing.assert_array_equal(found, naive(table, (0, 1), np.repeat(index[:, None, :], N, axis=1)))
 
 
@@ -63,7 +63,7 @@ def test_some_of_the_rows(asked, memory):
     table, data, predictor = asked
     rows = np.array([4, 0, 4])
     index = np.random.default_rng(0).integers(0, N, size=(3, 3, 1))
-    found = Run(memory=memory).collect(predictor, data, sweep_of(data, (1,), index, rows))
+    found = Run(memory=memory).collect(predictor, data, intervention_of(data, (1,), index, rows))
     np.testing.assert_array_equal(found, naive(table, (1,), index, rows))
 
 
@@ -72,7 +72,7 @@ def test_the_table_as_it_is(asked):
     np.testing.assert_array_equal(Run().predict(predictor, data), noticing(table))
 
 
-def test_several_sweeps_in_one_stream(asked):
+def test_several_interventions_in_one_stream(asked):
     """Features after one another, with and without rows of their own: untouched columns are restored."""
     table, data, predictor = asked
     rng = np.random.default_rng(0)
@@ -80,19 +80,22 @@ def test_several_sweeps_in_one_stream(asked):
         ((j,), rng.integers(0, N, size=(variants, N, 1)), None) for j, variants in enumerate((2, 5, 1))
     ]
     wanted.append(((1,), rng.integers(0, N, size=(2, 2, 1)), np.array([5, 1])))
-    sweeps = [sweep_of(data, *one) for one in wanted]
+    interventions = [intervention_of(data, *one) for one in wanted]
     for memory in (1, 300, 2**26):
-        out = [np.full((sweep.variants, sweep.n_rows(data), 2), np.nan) for sweep in sweeps]
-        for batch in Run(memory=memory).stream(predictor, data, sweeps):
-            out[batch.sweep][batch.variants, batch.rows] = batch.predictions
+        out = [
+            np.full((intervention.variants, intervention.n_rows(data), 2), np.nan)
+            for intervention in interventions
+        ]
+        for batch in Run(memory=memory).stream(predictor, data, interventions):
+            out[batch.intervention][batch.variants, batch.rows] = batch.predictions
         for found, (features, index, rows) in zip(out, wanted, strict=True):
             np.testing.assert_array_equal(found, naive(table, features, index, rows))
 
 
 def test_a_grid_of_two_features_varies_the_last_one_fastest():
     X, data, predictor = numbers()
-    sweep = constant_sweep(data, (2, 0), (np.array([0.0, 1.0]), np.array([5.0, 6.0, 7.0])))
-    found = Run().collect(predictor, data, sweep)[:, :, 0]
+    intervention = constant_intervention(data, (2, 0), (np.array([0.0, 1.0]), np.array([5.0, 6.0, 7.0])))
+    found = Run().collect(predictor, data, intervention)[:, :, 0]
     expected = [
         multiply(np.stack([np.full(40, b), X[:, 1], np.full(40, a)], axis=1))
         for a in (0, 1)
@@ -107,21 +110,23 @@ def test_a_grid_of_two_features_varies_the_last_one_fastest():
 def test_two_threads_give_the_numbers_of_one(asked):
     _, data, predictor = asked
     index = np.random.default_rng(0).integers(0, N, size=(9, N, 1))
-    sweeps = [sweep_of(data, (j,), index) for j in (0, 1)]
-    streams = [list(Run(n_jobs=n_jobs, memory=500).stream(predictor, data, sweeps)) for n_jobs in (1, 2)]
+    interventions = [intervention_of(data, (j,), index) for j in (0, 1)]
+    streams = [
+        list(Run(n_jobs=n_jobs, memory=500).stream(predictor, data, interventions)) for n_jobs in (1, 2)
+    ]
     assert len(streams[0]) == len(streams[1]) > 2
     for one, two in zip(*streams, strict=True):
-        assert (one.sweep, one.variants, one.rows) == (two.sweep, two.variants, two.rows)
+        assert (one.intervention, one.variants, one.rows) == (two.intervention, two.variants, two.rows)
         assert one.predictions.tobytes() == two.predictions.tobytes()
 
 
 def test_two_processes_give_the_numbers_of_one(asked):
     _, data, predictor = asked
     index = np.random.default_rng(0).integers(0, N, size=(3, N, 1))
-    sweep = sweep_of(data, (1,), index)
+    intervention = intervention_of(data, (1,), index)
     with joblib.parallel_config(backend="loky"):
-        found = Run(n_jobs=2, memory=100).collect(predictor, data, sweep)
-    assert found.tobytes() == Run().collect(predictor, data, sweep).tobytes()
+        found = Run(n_jobs=2, memory=100).collect(predictor, data, intervention)
+    assert found.tobytes() == Run().collect(predictor, data, intervention).tobytes()
 
 
 def test_a_function_without_a_name_goes_to_other_processes_once():
@@ -190,10 +195,10 @@ def test_a_model_that_writes_into_its_input_spoils_nothing(kind, n_jobs):
         run = Run(memory=memory, n_jobs=n_jobs)
         np.testing.assert_array_equal(run.predict(predictor, data), noticing(table))
         np.testing.assert_array_equal(
-            run.collect(predictor, data, sweep_of(data, (1,), index)), naive(table, (1,), index)
+            run.collect(predictor, data, intervention_of(data, (1,), index)), naive(table, (1,), index)
         )
         rows = np.array([2, 2, 5])
-        some = sweep_of(data, (1,), index[:, :3], rows)
+        some = intervention_of(data, (1,), index[:, :3], rows)
         np.testing.assert_array_equal(
             run.collect(predictor, data, some), naive(table, (1,), index[:, :3], rows)
         )
@@ -204,7 +209,7 @@ def test_a_model_that_returns_a_view_of_its_input():
     X, data, _ = numbers()
     predictor = Predictor(lambda X: X[:, 1], X)
     index = np.random.default_rng(0).integers(0, 40, size=(5, 40, 1))
-    found = Run(memory=4_000, n_jobs=2).collect(predictor, data, sweep_of(data, (1,), index))
+    found = Run(memory=4_000, n_jobs=2).collect(predictor, data, intervention_of(data, (1,), index))
     np.testing.assert_array_equal(found[:, :, 0], X[index[:, :, 0], 1])
 
 

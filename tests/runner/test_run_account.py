@@ -7,7 +7,7 @@ import pytest
 
 from pellucid.errors import ModelError
 from pellucid.models import Predictor
-from pellucid.runner import Run, Sweep
+from pellucid.runner import Intervention, Run
 from runner.asking import ctrl_c, multiply, numbers, press_ctrl_c
 
 ROW = 3 * 8  # bytes
@@ -15,7 +15,7 @@ ROW = 3 * 8  # bytes
 
 def five_variants(data, rows=None):
     index = np.random.default_rng(0).integers(0, len(data), size=(5, 1))
-    return Sweep((1,), (data.frame.native_column(1),), index, rows)
+    return Intervention((1,), (data.frame.native_column(1),), index, rows)
 
 
 class Stops:
@@ -212,9 +212,9 @@ def test_generators_depend_on_seed_and_key_alone():
 
 def test_nothing_to_ask():
     _, data, predictor = numbers()
-    sweep = Sweep((1,), (data.frame.native_column(1),), np.zeros((0, 1), dtype=np.intp))
+    intervention = Intervention((1,), (data.frame.native_column(1),), np.zeros((0, 1), dtype=np.intp))
     run = Run()
-    assert run.collect(predictor, data, sweep).shape == (0, 40, 1)
+    assert run.collect(predictor, data, intervention).shape == (0, 40, 1)
     assert run.cost().model_calls == 0
 
 

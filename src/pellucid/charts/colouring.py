@@ -12,7 +12,7 @@ from pellucid.charts import theme
 from pellucid.charts.options import EffectOptions
 from pellucid.charts.scales import Row, limits_of, number_format, positions
 from pellucid.charts.text import wrapped
-from pellucid.data.frame import is_missing
+from pellucid.data.frames.frame import is_missing
 from pellucid.explanations import Colouring, Effect
 from pellucid.explanations.words import value_name
 

@@ -15,8 +15,8 @@ from pellucid.charts.local_options import LocalOptions, PickOptions
 from pellucid.charts.local_parts_options import LocalImageOptions, LocalTextOptions, PartRuleOptions
 from pellucid.charts.masked_options import ImageOptions, TextOptions
 from pellucid.charts.options import (
+    AssociationsOptions,
     AttributionOptions,
-    DependenceOptions,
     EffectOptions,
     ImportanceOptions,
     PanelOptions,
@@ -27,10 +27,10 @@ from pellucid.charts.rule_options import RuleOptions
 from pellucid.errors import InputError
 from pellucid.explanations import (
     Agreement,
+    Associations,
     Attribution,
     Clusters,
     Decomposition,
-    Dependence,
     Effect,
     Explanation,
     ImageAttribution,
@@ -62,7 +62,7 @@ _CHARTS: dict[type[Explanation], tuple[str, type[SizeOptions]]] = {
     LocalAttribution: ("pellucid.charts.local", LocalOptions),
     Pick: ("pellucid.charts.local.pick", PickOptions),
     Attribution: ("pellucid.charts.attribution", AttributionOptions),
-    Dependence: ("pellucid.charts.dependence", DependenceOptions),
+    Associations: ("pellucid.charts.associations", AssociationsOptions),
     Interactions: ("pellucid.charts.interactions", InteractionOptions),
     Network: ("pellucid.charts.network", NetworkOptions),
     Decomposition: ("pellucid.charts.decomposition", DecompositionOptions),
@@ -78,7 +78,7 @@ def draw(explanation: Explanation, **options: Any) -> Chart:
     """The chart of an explanation; the same as ``explanation.plot(**options)``.
 
     All take ``width``, ``height`` and ``title``. Effects: ``colour``, ``max_lines``, ``distribution``,
-    ``show_data``, ``kind``. Importance: ``max_display``, ``against``, ``labels``. Dependence: ``order``.
+    ``show_data``, ``kind``. Importance: ``max_display``, ``against``, ``labels``. Associations: ``order``.
     Interactions: ``kind`` ("bars", "matrix"), ``max_display``. Networks: ``max_display``. Compared importances:
     ``max_display``, ``agreement``. Clusters: ``max_display``. Explanations side by side: ``max_display``, ``every_name``.
     Contributions: ``kind`` ("waterfall", "force", "bar", "beeswarm", "stacked", "dependence", "interactions",

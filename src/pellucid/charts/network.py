@@ -9,7 +9,7 @@ import numpy as np
 from altair.typing import ChartType
 
 from pellucid.charts import theme
-from pellucid.charts.dependence import feature_order
+from pellucid.charts.associations import feature_order
 from pellucid.charts.interaction_options import NetworkOptions
 from pellucid.charts.layout import titled
 from pellucid.charts.scales import Row, data, tooltips

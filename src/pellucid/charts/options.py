@@ -100,8 +100,8 @@ class ImportanceOptions(SizeOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DependenceOptions(SizeOptions):
-    """Options of dependence: ``order`` of the features, as "given" or by "cluster"."""
+class AssociationsOptions(SizeOptions):
+    """Options of associations: ``order`` of the features, as "given" or by "cluster"."""
 
     order: str = "given"
 

@@ -73,7 +73,7 @@ def report(
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
     trust: Annotated[bool, typer.Option("--trust", help="Open pickle and joblib files, which run code when opened.")] = False,
 ) -> None:  # fmt: skip
-    """Write a report on a model file and a table: score, importance, effects, dependence, single rows and their caveats."""
+    """Write a report on a model file and a table: score, importance, effects, correlated features, single rows and their caveats."""
     with told(), Bar() as bar:
         from pellucid.cli.load import check_row, load, sampled, split_target
         from pellucid.report import check_path

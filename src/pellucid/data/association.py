@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
-from pellucid.data.margin import Margin, count_rows, nominal_features
+from pellucid.data.sampling.margin import Margin, count_rows, nominal_features
 from pellucid.data.table import Data
 
 

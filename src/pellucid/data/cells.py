@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import AnyArray, BoolArray
-from pellucid.data.frame import ColumnType, Kind, cannot_take, cannot_vary, is_missing
+from pellucid.data.frames.frame import ColumnType, Kind, cannot_take, cannot_vary, is_missing
 
 _KINDS: tuple[tuple[type | tuple[type, ...], Kind], ...] = (
     ((bool, np.bool_), "boolean"),

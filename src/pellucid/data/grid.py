@@ -9,7 +9,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data.cells import objects
-from pellucid.data.frame import is_missing
+from pellucid.data.frames.frame import is_missing
 from pellucid.data.schema import DAY, Feature
 from pellucid.errors import InputError
 

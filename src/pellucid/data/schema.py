@@ -15,8 +15,8 @@ import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray
 from pellucid.data.cells import objects, objects_to_values
-from pellucid.data.frame import ColumnType, Frame, Kind, cannot_vary, is_missing, level_positions
-from pellucid.data.sparse_frame import SparseFrame
+from pellucid.data.frames.frame import ColumnType, Frame, Kind, cannot_vary, is_missing, level_positions
+from pellucid.data.frames.sparse import SparseFrame
 from pellucid.errors import InputError, nearest
 
 DAY = 86_400_000_000.0  # microseconds

@@ -10,10 +10,10 @@ import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.data.cells import missing_mask, object_type, objects_to_values
-from pellucid.data.doorway import as_frame, convert, is_series, library_of
-from pellucid.data.frame import Frame
+from pellucid.data.frames.doorway import as_frame, convert, is_series, library_of
+from pellucid.data.frames.frame import Frame
+from pellucid.data.frames.sparse import SparseFrame
 from pellucid.data.schema import LazyCodes, Schema, learn
-from pellucid.data.sparse_frame import SparseFrame
 from pellucid.errors import InputError
 
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from pellucid.arrays import AnyArray
 from pellucid.data.cells import objects
-from pellucid.data.doorway import as_frame
-from pellucid.data.frame import Frame, is_missing
+from pellucid.data.frames.doorway import as_frame
+from pellucid.data.frames.frame import Frame, is_missing
 from pellucid.data.schema import Feature
 from pellucid.errors import InputError
 

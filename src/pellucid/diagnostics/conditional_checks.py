@@ -9,8 +9,8 @@ import numpy as np
 from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.data.association import mid_ranks
-from pellucid.data.conditional_draws import Draws
-from pellucid.data.margin import nominal_features
+from pellucid.data.sampling.conditional_draws import Draws
+from pellucid.data.sampling.margin import nominal_features
 from pellucid.diagnostics.general import general_caveats
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.words import listed, percent

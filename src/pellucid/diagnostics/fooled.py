@@ -61,7 +61,7 @@ from pellucid.data import Data
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.words import listed, number, percent
 from pellucid.models import Predictor
-from pellucid.runner import Run, Sweep
+from pellucid.runner import Intervention, Run
 
 Players = Mapping[str, tuple[int, ...]]
 
@@ -306,8 +306,10 @@ def _asked(
 ) -> FloatArray:
     """Predictions ``(variants, pairs, outputs)`` of mixtures that take the given features from x, the others from z."""
     pools = tuple(real.data.pool(j, codes) for j, codes in zip(real.features, real.codes.T, strict=True))
-    sweep = Sweep(real.features, pools, np.where(taken, x[:, None], z[:, None]).astype(np.intp))
-    return run.collect(predictor, real.data.take(z), sweep)
+    intervention = Intervention(
+        real.features, pools, np.where(taken, x[:, None], z[:, None]).astype(np.intp)
+    )
+    return run.collect(predictor, real.data.take(z), intervention)
 
 
 def _untold(mixtures: FloatArray, answers: FloatArray, real: FloatArray, y: FloatArray, seed: int) -> float:

@@ -16,7 +16,7 @@ from pellucid.explanations.words import number, percent
 from pellucid.losses import Loss
 from pellucid.models import Predictor
 from pellucid.models.outcome import constant_prediction, outcome_for
-from pellucid.runner import Run, Sweep
+from pellucid.runner import Intervention, Run
 
 _MEMORISED = 0.02
 _OVERFIT = 1.5
@@ -118,10 +118,10 @@ def _blind(predictor: Predictor, data: Data, run: Run, values: FloatArray) -> It
     some = data.take(data.spread(_BLIND_ROWS))
     before = run.predict(predictor, some)
     donors = run.generator(2).permutation(len(some))[None, :, None]
-    sweeps = [Sweep((j,), (some.frame.native_column(j),), donors) for j in range(len(values))]
+    interventions = [Intervention((j,), (some.frame.native_column(j),), donors) for j in range(len(values))]
     change = np.zeros(len(values))
-    for batch in run.stream(predictor, some, sweeps):
-        change[batch.sweep] += np.square(batch.predictions[0] - before[batch.rows]).sum()
+    for batch in run.stream(predictor, some, interventions):
+        change[batch.intervention] += np.square(batch.predictions[0] - before[batch.rows]).sum()
     moved, shown = np.sqrt(change), values
     if moved.sum() <= 0:
         return

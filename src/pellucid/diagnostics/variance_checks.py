@@ -14,7 +14,7 @@ from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.words import number, percent
 from pellucid.models import Predictor
 from pellucid.models.outcome import outcome_for
-from pellucid.runner import Run, Sweep
+from pellucid.runner import Intervention, Run
 
 Players = dict[str, tuple[int, ...]]
 
@@ -143,7 +143,7 @@ def _borne_out(
     for player in columns:
         pools = tuple(some.frame.native_column(j) for j in player)
         index = np.broadcast_to(donors[:, :, None], (*donors.shape, len(player)))
-        after = run.collect(predictor, some, Sweep(player, pools, index), full=True)
+        after = run.collect(predictor, some, Intervention(player, pools, index), full=True)
         increase = (np.square(y - after) - np.square(y - before)).sum(axis=2).mean(axis=0)
         change = np.square(after - before).sum(axis=2).mean(axis=0)
         expected = float(np.average(change, weights=some.weights))
@@ -186,7 +186,7 @@ def _borrowed(
             continue
         pools = tuple(some.frame.native_column(j) for j in player)
         index = np.broadcast_to(donors, (1, len(some), len(player)))
-        after = run.collect(predictor, some, Sweep(player, pools, index))[0]
+        after = run.collect(predictor, some, Intervention(player, pools, index))[0]
         if np.array_equal(after, before):
             yield Caveat(
                 code="borrowed-share",

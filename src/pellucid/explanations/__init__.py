@@ -1,11 +1,11 @@
 """Results: few kinds, frozen, and able to speak for themselves."""
 
 from pellucid.explanations.agreement import Agreement
+from pellucid.explanations.associations import Associations
 from pellucid.explanations.attribution import Additivity, Attribution
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.clusters import Clusters
 from pellucid.explanations.decomposition import Decomposition
-from pellucid.explanations.dependence import Dependence
 from pellucid.explanations.effect import AtMissing, Colouring, Effect
 from pellucid.explanations.explanation import Explanation
 from pellucid.explanations.image_attribution import ImageAttribution
@@ -24,6 +24,7 @@ from pellucid.explanations.text_attribution import TextAttribution
 __all__ = [
     "Additivity",
     "Agreement",
+    "Associations",
     "AtMissing",
     "Attribution",
     "Boundary",
@@ -32,7 +33,6 @@ __all__ = [
     "Colouring",
     "Condition",
     "Decomposition",
-    "Dependence",
     "Effect",
     "Explanation",
     "ImageAttribution",

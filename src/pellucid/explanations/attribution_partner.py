@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
-from pellucid.data.frame import is_missing
+from pellucid.data.frames.frame import is_missing
 
 if TYPE_CHECKING:
     from pellucid.explanations.attribution import Attribution

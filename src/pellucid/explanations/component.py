@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray, frozen
-from pellucid.data.frame import Kind
+from pellucid.data.frames.frame import Kind
 from pellucid.data.schema import Feature
 from pellucid.errors import InputError
 from pellucid.explanations.store import stored

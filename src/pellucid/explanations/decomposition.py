@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
-from pellucid.data.doorway import as_frame, is_series
-from pellucid.data.frame import Frame
+from pellucid.data.frames.doorway import as_frame, is_series
+from pellucid.data.frames.frame import Frame
 from pellucid.errors import InputError, nearest
 from pellucid.explanations import decomposition_words
 from pellucid.explanations.attribution import Attribution, shown_value

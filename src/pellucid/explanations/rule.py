@@ -11,8 +11,8 @@ import numpy as np
 
 from pellucid.arrays import AnyArray, BoolArray, FloatArray
 from pellucid.data.cells import missing_mask
-from pellucid.data.doorway import as_frame, is_series
-from pellucid.data.frame import Frame
+from pellucid.data.frames.doorway import as_frame, is_series
+from pellucid.data.frames.frame import Frame
 from pellucid.data.schema import dates_to_codes
 from pellucid.data.table import plain_array
 from pellucid.errors import InputError

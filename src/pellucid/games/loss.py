@@ -23,7 +23,7 @@ from pellucid.games.loss_rows import Draw, RowLosses, donor_losses, draw, mean_a
 from pellucid.games.marginal import Players
 from pellucid.losses import RowLoss
 from pellucid.models import Predictor
-from pellucid.runner import Run, Sweep
+from pellucid.runner import Intervention, Run
 
 _AT_ONCE = 2**21  # predictions kept until their losses are known
 _CELLS = 2**24  # and cells of the tables behind them
@@ -51,7 +51,7 @@ class Effort:
 
 
 @dataclass(frozen=True, eq=False)
-class Crossed(Sweep):
+class Crossed(Intervention):
     """Rows in which the players of a coalition keep their values and the others take those of a donor.
 
     ``index`` is ``(variants, 3)``: a coalition, a set of rows and donors, and which of its donors. ``own[set]`` are rows,
@@ -159,13 +159,13 @@ class LossGame(Game):
         """Predictions ``(coalitions, donors, rows, outputs)``, where each coalition has the draw of its group."""
         n, (k, m) = len(self._data), draws[0].donors.shape
         index = np.indices((len(coalitions), k)).reshape(2, -1)
-        sweep = Crossed(
+        intervention = Crossed(
             self._features, self._pools, np.stack([index[0], group[index[0]], index[1]], axis=1),
             known=coalitions[:, self._owner], own=np.stack([d.rows for d in draws]),
             donors=n + np.stack([d.donors for d in draws]),
         )  # fmt: skip
         base = self._data if m == n else self._data.take(np.arange(m))  # every cell of it is replaced
-        found = self._run.collect(self._predictor, base, sweep, full=True)
+        found = self._run.collect(self._predictor, base, intervention, full=True)
         return found.reshape(len(coalitions), k, m, -1)
 
     @cached_property

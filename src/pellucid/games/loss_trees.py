@@ -1,7 +1,7 @@
 """The game of the loss for trees that add up to the prediction: mean predictions are read, not asked.
 
 The mean over the background of f(x_i on S, z elsewhere) is the partial dependence on S at x_i, which
-`pellucid.trees.dependence` gives exactly at about the price of one prediction per row, whatever the background. This holds
+`pellucid.trees.partial_dependence` gives exactly at about the price of one prediction per row, whatever the background. This holds
 where a mean of predictions is a mean of what trees add up to: regression, and the probabilities of forests.
 """
 
@@ -90,7 +90,7 @@ class TreeLossGame(LossGame):
 
     def _mean(self, coalition: BoolArray, rows: IntArray) -> FloatArray:
         """Full predictions ``(rows, outputs)``, averaged over the background where nothing is known."""
-        from pellucid.trees.dependence import partial_dependence  # on use: it loads a compiler
+        from pellucid.trees.partial_dependence import partial_dependence  # on use: it loads a compiler
 
         known = np.flatnonzero(np.append(coalition, True)[self._player])
         weights = self._background.weights

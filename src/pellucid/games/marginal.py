@@ -16,10 +16,10 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray, weighted_mean
 from pellucid.data import Data
-from pellucid.data.frame import Overlay, Scratch
+from pellucid.data.frames.frame import Overlay, Scratch
 from pellucid.games.game import Game
 from pellucid.models import Predictor
-from pellucid.runner import Run, Sweep
+from pellucid.runner import Intervention, Run
 
 Players = Mapping[str, tuple[int, ...]]
 _CELLS = 786_432  # cells of a table that stays in the caches while it is written feature by feature
@@ -28,7 +28,7 @@ _KEY = 31  # of the random numbers that tell coalitions apart
 
 
 @dataclass(frozen=True, eq=False)
-class Mixtures(Sweep):
+class Mixtures(Intervention):
     """Background rows in which the players of a coalition take the values of an explained row.
 
     ``index`` is ``(variants, 2)``: the explained row and the coalition. ``known[c, f]`` says whether coalition
@@ -134,12 +134,12 @@ class MarginalGame(Game):
         at_once = max(1, max(_CELLS // len(self._features), _FEWEST_ROWS) // self.price)
         if len(variants) == len(chosen) * len(coalitions):
             variants, place, units = _in_units(coalitions, chosen, at_once)
-        sweep = Mixtures(
+        intervention = Mixtures(
             self._features, self._pools, variants,
             known=coalitions[:, self._owner], n_explained=self.rows, units=units, at_once=at_once,
         )  # fmt: skip
         found = np.zeros((len(variants), self.outputs))
-        for batch in self._run.stream(self._predictor, self._background, [sweep]):
+        for batch in self._run.stream(self._predictor, self._background, [intervention]):
             found[batch.variants] += self._share[batch.rows] @ batch.predictions
         return found[place].reshape(len(chosen), len(coalitions), self.outputs)
 
@@ -148,8 +148,10 @@ class MarginalGame(Game):
         known = coalitions[:, self._owner][None]
         index = np.where(known, chosen[:, None, None], self.rows + donors[None, :, None])
         one_row = np.zeros(1, dtype=np.intp)
-        sweep = Sweep(self._features, self._pools, index.reshape(-1, len(self._features)), rows=one_row)
-        found = self._run.collect(self._predictor, self._background, sweep)
+        intervention = Intervention(
+            self._features, self._pools, index.reshape(-1, len(self._features)), rows=one_row
+        )
+        found = self._run.collect(self._predictor, self._background, intervention)
         return found.reshape(len(chosen), len(coalitions), self.outputs)
 
     def draw_donors(self, n: int, generator: np.random.Generator) -> IntArray:

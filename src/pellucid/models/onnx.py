@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import AnyArray, BoolArray
-from pellucid.data.doorway import library_of
-from pellucid.data.frame import is_missing
+from pellucid.data.frames.doorway import library_of
+from pellucid.data.frames.frame import is_missing
 from pellucid.errors import InputError, require
 from pellucid.models.adapter import Adapter
 from pellucid.models.matrix import numbers_only

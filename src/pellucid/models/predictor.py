@@ -14,8 +14,8 @@ from typing import Any, Literal
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
-from pellucid.data.doorway import as_frame, convert
-from pellucid.data.frame import Frame
+from pellucid.data.frames.doorway import as_frame, convert
+from pellucid.data.frames.frame import Frame
 from pellucid.errors import InputError, ModelError, PellucidError
 from pellucid.models.adapter import Adapter, OneHot, Predict, Scale, Task, unfitted
 from pellucid.models.columns import match_columns

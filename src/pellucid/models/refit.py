@@ -19,8 +19,8 @@ import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.data import Data
-from pellucid.data.doorway import as_frame
-from pellucid.data.frame import Frame
+from pellucid.data.frames.doorway import as_frame
+from pellucid.data.frames.frame import Frame
 from pellucid.errors import InputError, ModelError
 from pellucid.models.clone import cloned, has_parameter, is_estimator, refers_to_columns, weight_keyword
 from pellucid.models.outcome import outcome_for

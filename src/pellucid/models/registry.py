@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from pellucid.data.doorway import library_of
+from pellucid.data.frames.doorway import library_of
 from pellucid.errors import InputError
 from pellucid.models.adapter import Adapter
 from pellucid.models.quiet import quietly

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pellucid.data.doorway import library_of
+from pellucid.data.frames.doorway import library_of
 from pellucid.models.adapter import Adapter, Containers, OneHot, Predict, Scale, Task, unfitted
 
 _NAMED: Containers = {

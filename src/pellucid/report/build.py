@@ -21,9 +21,9 @@ from pellucid.report.parts import part_section
 from pellucid.report.rows import check_rows
 from pellucid.report.score import Score, importance_loss, scores
 from pellucid.report.sections import (
+    associations_section,
     can_cluster,
     care_section,
-    dependence_section,
     effect_section,
     importance_section,
 )
@@ -75,7 +75,7 @@ def build(
     work.step("taking the model apart")
     parts, in_parts = part_section(explainer, movers, why, shown, work)
     work.step("looking for features that go together")
-    dependence = work.keep(explainer.dependence())
+    associations = work.keep(explainer.associations())
     clusters = work.keep(explainer.clusters()) if can_cluster(explainer) else None
     general = [item for item in importance.caveats if item.code in GENERAL]
     sections = [
@@ -86,7 +86,7 @@ def build(
         acting,
         parts,
         why.whole,
-        dependence_section(dependence, clusters),
+        associations_section(associations, clusters),
         *why.individual,
     ]
     work.finish()

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pellucid.explanations import Caveat, Clusters, Dependence, Importance
+from pellucid.explanations import Associations, Caveat, Clusters, Importance
 from pellucid.report.cards import Plain, card, caveats, section
 
 if TYPE_CHECKING:
     from pellucid.explainer import Explainer
 
 _BARS = 20  # features of the importance chart
-_PAIRED = 30  # features of the dependence map
+_PAIRED = 30  # features of the map of associations
 _FEW, _WIDEST = 3, 500  # features: with so few the map says it all, with more a tree of them cannot be read
-_BESIDE = 12  # features of a dependence map that leaves room for its caveats beside it
+_BESIDE = 12  # features of a map of associations that leaves room for its caveats beside it
 _TOGETHER = {
     "off-data": "These importances rest on rows that do not occur; read features that go together as one (groups=)."
 }
@@ -60,19 +60,19 @@ def can_cluster(explainer: Explainer) -> bool:
     return _FEW < varying <= _WIDEST
 
 
-def dependence_section(dependence: Dependence, clusters: Clusters | None) -> Plain:
+def associations_section(associations: Associations, clusters: Clusters | None) -> Plain:
     """How strongly the features go together, and which groups they make."""
-    title, n = "What goes together", len(dependence.feature_names)
+    title, n = "What goes together", len(associations.feature_names)
     if n < 2:
         return section("together", title, ["There is only one feature."])
-    shown = strongest(dependence, _PAIRED)
-    sentences = dependence.findings()
+    shown = strongest(associations, _PAIRED)
+    sentences = associations.findings()
     if len(shown.feature_names) < n:
         sentences.append(f"Shown are the {_PAIRED} of {n:,} features with the strongest associations.")
     intro = "Features that go together share importance, and the effect of one alone may rest on rows that do not occur."
     made = card(
-        "dependence",
-        "Dependence between features",
+        "associations",
+        "Associations between features",
         shown,
         sentences=sentences,
         fits=False,
@@ -101,16 +101,16 @@ def _groups(clusters: Clusters | None) -> list[Plain]:
     return [made]
 
 
-def strongest(dependence: Dependence, most: int) -> Dependence:
+def strongest(associations: Associations, most: int) -> Associations:
     """The features with the strongest association to any other, in their own order."""
-    if len(dependence.feature_names) <= most:
-        return dependence
-    others = np.nan_to_num(dependence.values * (1 - np.eye(len(dependence.values))))
+    if len(associations.feature_names) <= most:
+        return associations
+    others = np.nan_to_num(associations.values * (1 - np.eye(len(associations.values))))
     kept = np.sort(np.argsort(-others.max(axis=1), kind="stable")[:most])
     part = np.ix_(kept, kept)
-    names = tuple(dependence.feature_names[j] for j in kept)
+    names = tuple(associations.feature_names[j] for j in kept)
     return dataclasses.replace(
-        dependence, values=dependence.values[part], se=dependence.se[part], feature_names=names
+        associations, values=associations.values[part], se=associations.se[part], feature_names=names
     )
 
 

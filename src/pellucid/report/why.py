@@ -14,7 +14,7 @@ import numpy as np
 from pellucid.arrays import IntArray
 from pellucid.errors import PellucidError
 from pellucid.explanations import Attribution
-from pellucid.report import contributions, rows, ways
+from pellucid.report import contributions, other_explanations, rows
 from pellucid.report.asking import Asking, find_asking
 from pellucid.report.cards import Plain
 from pellucid.report.work import Work
@@ -85,7 +85,7 @@ def _individual(
             seen = rows.predicted(explainer, places, work.run)
             shown = rows.row_section(explainer, reasons, seen, chosen, sample=len(sample))
             work.step("explaining these rows in other ways")
-            return [shown, ways.way_section(explainer, seen, chosen, work)]
+            return [shown, other_explanations.way_section(explainer, seen, chosen, work)]
         except PellucidError as error:
             reason = str(error)
     work.step("explaining these rows in other ways")

@@ -1,7 +1,15 @@
 """The runner: every model call of every method goes through it."""
 
+from pellucid.runner.intervention import Batch, Intervention, constant_intervention, exchange_intervention
 from pellucid.runner.moments import Moments
 from pellucid.runner.run import Cost, Run
-from pellucid.runner.sweep import Batch, Sweep, constant_sweep, exchange_sweep
 
-__all__ = ["Batch", "Cost", "Moments", "Run", "Sweep", "constant_sweep", "exchange_sweep"]
+__all__ = [
+    "Batch",
+    "Cost",
+    "Intervention",
+    "Moments",
+    "Run",
+    "constant_intervention",
+    "exchange_intervention",
+]

@@ -14,13 +14,13 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
-from pellucid.data.frame import Frame, Scratch
+from pellucid.data.frames.frame import Frame, Scratch
 from pellucid.errors import InputError
 from pellucid.models import Predictor
+from pellucid.runner.intervention import Batch, Intervention, blocks
 from pellucid.runner.parallel import elsewhere, in_processes
 from pellucid.runner.progress import Progress, Reporter
 from pellucid.runner.sealed import Sealed
-from pellucid.runner.sweep import Batch, Sweep, blocks
 from pellucid.runner.threads import in_threads
 
 T = TypeVar("T")
@@ -48,8 +48,8 @@ class Cost:
 class _Job:
     """One call of the model."""
 
-    sweep: int
-    spec: Sweep
+    intervention: int
+    spec: Intervention
     base: IntArray | slice
     variants: slice
     rows: slice
@@ -159,17 +159,23 @@ class Run:
 
     def predict(self, predictor: Predictor, data: Data, *, full: bool = False) -> FloatArray:
         """Predictions ``(rows, outputs)`` of the table as it is."""
-        return self.collect(predictor, data, Sweep((), (), np.zeros((1, 0), dtype=np.intp)), full=full)[0]
+        return self.collect(
+            predictor, data, Intervention((), (), np.zeros((1, 0), dtype=np.intp)), full=full
+        )[0]
 
-    def collect(self, predictor: Predictor, data: Data, sweep: Sweep, *, full: bool = False) -> FloatArray:
-        """All predictions ``(variants, rows, outputs)`` of one sweep."""
+    def collect(
+        self, predictor: Predictor, data: Data, intervention: Intervention, *, full: bool = False
+    ) -> FloatArray:
+        """All predictions ``(variants, rows, outputs)`` of one intervention."""
         out: FloatArray | None = None
-        for batch in self.stream(predictor, data, [sweep], full=full):
+        for batch in self.stream(predictor, data, [intervention], full=full):
             if out is None:
-                out = np.full((sweep.variants, sweep.n_rows(data), batch.predictions.shape[2]), np.nan)
+                out = np.full(
+                    (intervention.variants, intervention.n_rows(data), batch.predictions.shape[2]), np.nan
+                )
             out[batch.variants, batch.rows] = batch.predictions
         if out is None:
-            return np.empty((sweep.variants, sweep.n_rows(data), len(predictor.output_names)))
+            return np.empty((intervention.variants, intervention.n_rows(data), len(predictor.output_names)))
         return out
 
     def gradient(self, predictor: Predictor, data: Data) -> FloatArray:
@@ -187,7 +193,7 @@ class Run:
         self,
         predictor: Predictor,
         data: Data,
-        sweeps: Sequence[Sweep],
+        interventions: Sequence[Intervention],
         *,
         full: bool = False,
         partial: bool = False,
@@ -197,7 +203,7 @@ class Run:
         With ``partial=True`` an interruption (Ctrl-C) ends the stream and is noted in `interrupted`,
         provided that something is known already; otherwise it is raised as usual.
         """
-        jobs = list(self._plan(data, sweeps))
+        jobs = list(self._plan(data, interventions))
         left = sum(job.n for job in jobs)
         self._reporter.plan(left)
         ask = predictor.timed_full if full else predictor.timed
@@ -210,7 +216,7 @@ class Run:
                 left -= job.n
                 done += 1
                 shape = (job.variants.stop - job.variants.start, job.rows.stop - job.rows.start, -1)
-                yield Batch(job.sweep, job.variants, job.rows, predictions.reshape(shape))
+                yield Batch(job.intervention, job.variants, job.rows, predictions.reshape(shape))
         except KeyboardInterrupt:
             if not (partial and done):
                 raise
@@ -224,19 +230,21 @@ class Run:
         """Rows per call: many, to outweigh the call itself and to keep each tree of a forest in the caches in turn."""
         return max(1, min(self._memory // max(data.frame.bytes_per_row(), 1), _MOST_ROWS))
 
-    def _plan(self, data: Data, sweeps: Sequence[Sweep]) -> Iterator[_Job]:
-        """Rows outside, variants inside: one stacked copy of the rows serves all variants and sweeps."""
+    def _plan(self, data: Data, interventions: Sequence[Intervention]) -> Iterator[_Job]:
+        """Rows outside, variants inside: one stacked copy of the rows serves all variants and interventions."""
         size = self._batch_size(data)
-        everywhere = [(s, sweep) for s, sweep in enumerate(sweeps) if sweep.rows is None]
+        everywhere = [
+            (s, intervention) for s, intervention in enumerate(interventions) if intervention.rows is None
+        ]
         for rows in blocks(len(data), size) if everywhere else ():
-            for s, sweep in everywhere:
-                for variants in sweep.chunks(max(1, size // (rows.stop - rows.start))):
-                    yield _Job(s, sweep, rows, variants, rows)
-        for s, sweep in enumerate(sweeps):
-            if sweep.rows is not None:
-                for rows in blocks(len(sweep.rows), size):
-                    for variants in sweep.chunks(max(1, size // (rows.stop - rows.start))):
-                        yield _Job(s, sweep, sweep.rows[rows], variants, rows)
+            for s, intervention in everywhere:
+                for variants in intervention.chunks(max(1, size // (rows.stop - rows.start))):
+                    yield _Job(s, intervention, rows, variants, rows)
+        for s, intervention in enumerate(interventions):
+            if intervention.rows is not None:
+                for rows in blocks(len(intervention.rows), size):
+                    for variants in intervention.chunks(max(1, size // (rows.stop - rows.start))):
+                        yield _Job(s, intervention, intervention.rows[rows], variants, rows)
 
     def _answers(self, jobs: list[_Job], data: Data, ask: Ask) -> Answers:
         workers = 1 if len(jobs) < 2 else _effective_jobs(self._n_jobs)

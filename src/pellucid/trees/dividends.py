@@ -89,7 +89,9 @@ def worth_without(
     share = _shares(background, weights)
     leaf_count = (tree_sizes(ensemble)[0] + 1) // 2
     if _WALK * 4 * leaf_count.sum() * (len(X) + len(background)) > PATIENCE and can_compile():
-        from pellucid.trees.dependence import partial_dependence_without  # on use: it loads a compiler
+        from pellucid.trees.partial_dependence import (
+            partial_dependence_without,  # on use: it loads a compiler
+        )
 
         parts = [
             partial_dependence_without(

@@ -6,7 +6,7 @@ import pytest
 
 import pellucid
 from pellucid import Explainer
-from pellucid.data import conditional_draws as draws
+from pellucid.data.sampling import conditional_draws as draws
 from pellucid.diagnostics.conditional_checks import fixed_share
 from pellucid.methods.importance import conditional_permutation as method
 

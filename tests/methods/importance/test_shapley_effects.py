@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 from pellucid import Explainer, InputError
-from pellucid.data import Data, row_draws
-from pellucid.data.row_draws import NeighbourDraw, scores_given
+from pellucid.data import Data
+from pellucid.data.sampling import row_draws
+from pellucid.data.sampling.row_draws import NeighbourDraw, scores_given
 from pellucid.methods.importance import shapley_effects
 from reference.sobol import (
     even_rows,

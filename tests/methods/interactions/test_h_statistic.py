@@ -20,7 +20,7 @@ from pellucid import Explainer
 from pellucid.methods.interactions import h_statistic, parts
 from pellucid.methods.interactions.bootstrap import Resampling
 from pellucid.methods.interactions.parts import find_parts
-from pellucid.methods.interactions.question import Question
+from pellucid.methods.interactions.request import Question
 from reference.h_statistic import h_of_feature, h_of_set
 from strategies import QUICK, additive, bent, tables
 

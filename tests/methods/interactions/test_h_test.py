@@ -17,7 +17,7 @@ from sklearn.linear_model import LinearRegression
 from pellucid import Explainer, InputError
 from pellucid.methods.interactions.h_statistic import h_statistic
 from pellucid.methods.interactions.h_test import holm, orthonormal, slope_p_value
-from pellucid.methods.interactions.question import Question
+from pellucid.methods.interactions.request import Question
 
 SLOW = os.environ.get("PELLUCID_SLOW") == "1"
 RUNS = 400 if SLOW else 12

@@ -19,7 +19,7 @@ from pellucid.methods.local.selection import backward, choose, forward, lasso
 from pellucid.methods.local.stability import agreement, common, selection
 from pellucid.methods.local.validity import radius_of
 from pellucid.methods.local.weighting import default_width, distances, effective, exponential, kernels
-from pellucid.methods.local.width import Sweep, r_squared
+from pellucid.methods.local.width import WidthSearch, r_squared
 from pellucid.runner import Run
 from reference import lime as slow
 
@@ -372,7 +372,7 @@ def test_widths_ascend_from_few_samples_to_nearly_all():
 def test_a_width_is_scored_by_fidelity_near_the_row_times_stability():
     two = np.array([[0.5, 0.7], [-1.0, 0.2]])
     nothing = np.zeros((2, 2))
-    found = Sweep(
+    found = WidthSearch(
         widths=np.array([1.0, 2.0]), effective=np.ones(2), near=two, fidelity=nothing, selection=nothing, stability=nothing,
         agreement=np.array([[1.0, 0.5], [1.0, 1.0]]), weights=nothing, spread=nothing,
     )  # fmt: skip

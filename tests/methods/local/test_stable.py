@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from methods.local.asking import explain, line, table, waves
 from pellucid.methods.local.local_fit import _best, _stable
 from pellucid.methods.local.stability import agreement, common, selection
-from pellucid.methods.local.width import Sweep
+from pellucid.methods.local.width import WidthSearch
 
 ROWS = np.random.default_rng(0).normal(size=(300, 8))
 
@@ -79,7 +79,7 @@ def sweeps(draw):
         name: np.array([[draw(share)] for _ in range(n)]) for name in ("near", "stability", "agreement")
     }
     blank = np.zeros((n, 1))
-    return Sweep(
+    return WidthSearch(
         widths=np.arange(1.0, n + 1), effective=np.ones(n), fidelity=blank, selection=blank,
         weights=np.zeros((n, 1, 1)), spread=np.zeros((n, 1, 1)), **parts,
     )  # fmt: skip

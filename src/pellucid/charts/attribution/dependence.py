@@ -30,7 +30,7 @@ from pellucid.charts.scales import (
     value_axis,
 )
 from pellucid.charts.text import shown
-from pellucid.data.frame import is_missing
+from pellucid.data.frames.frame import is_missing
 from pellucid.explanations import Attribution, Colouring
 from pellucid.explanations.attribution import shown_value
 

@@ -18,7 +18,7 @@ from pellucid.methods.decomposition.local_tables import Placed, at_rows
 from pellucid.methods.effects.ale_axis import Axis
 from pellucid.methods.effects.ale_orders import added_up
 from pellucid.models import Predictor
-from pellucid.runner import Run, Sweep
+from pellucid.runner import Intervention, Run
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +49,10 @@ def moved(run: Run, predictor: Predictor, data: Data, j: int, axis: Axis) -> Mov
         nothing = np.empty(0, dtype=np.intp)
         return Moved(axis, nothing, nothing, np.empty((0, len(predictor.output_names))))
     index = axis.stops()[:, inside, None]
-    sweep = Sweep((j,), (data.pool(j, axis.points),), index, None if len(inside) == len(data) else inside)
-    predictions = run.collect(predictor, data, sweep)
+    intervention = Intervention(
+        (j,), (data.pool(j, axis.points),), index, None if len(inside) == len(data) else inside
+    )
+    predictions = run.collect(predictor, data, intervention)
     rows, steps, changes = [], [], []
     for move in axis.moves():
         part = move.taking_part[inside]

@@ -7,7 +7,6 @@ from math import comb
 
 import numpy as np
 
-from pellucid.answers import answer
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.methods.decomposition.axes import Grid
@@ -15,7 +14,8 @@ from pellucid.methods.decomposition.parts import Average
 from pellucid.methods.decomposition.subsets import Subset
 from pellucid.methods.decomposition.tree_cells import TreeCells
 from pellucid.models import Predictor
-from pellucid.runner import Moments, Run, Sweep
+from pellucid.reading import answer
+from pellucid.runner import Intervention, Moments, Run
 
 # The features that are set, the codes of each, and for each point which of them it has: (points, outputs).
 Averager = Callable[[Subset, tuple[FloatArray, ...], IntArray], FloatArray]
@@ -30,7 +30,7 @@ def asked(run: Run, predictor: Predictor, background: Data, *, halves: bool = Fa
     def average(subset: Subset, codes: tuple[FloatArray, ...], index: IntArray) -> FloatArray:
         pools = tuple(background.pool(j, own) for j, own in zip(subset, codes, strict=True))
         means = [Moments(len(index), len(predictor.output_names)) for _ in range(1 + halves)]
-        for batch in answer(run, predictor, background, Sweep(subset, pools, index)).stream():
+        for batch in answer(run, predictor, background, Intervention(subset, pools, index)).stream():
             weights, first = background.weights[batch.rows], batch.rows.start
             for k, mean in enumerate(means):
                 mine = slice((k - first) % len(means), None, len(means))
@@ -42,7 +42,7 @@ def asked(run: Run, predictor: Predictor, background: Data, *, halves: bool = Fa
 
 def read_off(run: Run, trees: TreeCells, background: Data) -> Averager:
     """The same mean from one walk of the background over the trees."""
-    from pellucid.trees.dependence import partial_dependence  # on use: it loads a compiler
+    from pellucid.trees.partial_dependence import partial_dependence  # on use: it loads a compiler
 
     matrix = trees.explained.trees.encode(trees.predictor.dressed(background.frame))
 

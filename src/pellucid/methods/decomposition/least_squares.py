@@ -16,7 +16,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray
 from pellucid.methods.decomposition.basis import Basis
-from pellucid.runner.sweep import blocks
+from pellucid.runner.intervention import blocks
 
 Subset = tuple[int, ...]  # positions in the list of bases
 

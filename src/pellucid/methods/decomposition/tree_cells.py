@@ -14,12 +14,12 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data import Data
-from pellucid.data.doorway import as_frame
+from pellucid.data.frames.doorway import as_frame
 from pellucid.methods.attribution.tree_shap import ExplainedTrees, Refusal, explained_trees
 from pellucid.methods.decomposition.axes import Grid, cells, entries, levels, make_axis
 from pellucid.methods.decomposition.subsets import Subset
 from pellucid.models import Predictor
-from pellucid.runner import Run, constant_sweep
+from pellucid.runner import Run, constant_intervention
 from pellucid.trees.convert import Unsupported
 from pellucid.trees.ensemble import TreeEnsemble
 from pellucid.trees.reading import read
@@ -110,8 +110,8 @@ class TreeCells:
     def encoded(self, j: int, codes: FloatArray) -> FloatArray:
         """The columns of a feature, as the trees see it at each of the codes."""
         row = self.data.frame.take(np.zeros(1, dtype=np.intp))
-        sweep, n = constant_sweep(self.data, (j,), (codes,)), len(codes)
-        table = row.scratch(n).fill(sweep.columns(slice(0, n), slice(0, 1)), n)
+        intervention, n = constant_intervention(self.data, (j,), (codes,)), len(codes)
+        table = row.scratch(n).fill(intervention.columns(slice(0, n), slice(0, 1)), n)
         frame = as_frame(table, self.data.frame.names)
         return self.explained.trees.encode(self.predictor.dressed(frame))[:, self.columns(j)]
 

@@ -20,7 +20,7 @@ When it misleads:
    the caveats).
 
 Cost. Two predictions per row (three for categories), four to nine for a pair, eight to 27 for three features,
-whatever the bins; nothing where a large table is answered by a model that is a sum (see `pellucid.answers`).
+whatever the bins; nothing where a large table is answered by a model that is a sum (see `pellucid.reading`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.answers import answer
 from pellucid.arrays import FloatArray, IntArray, group_sums, standard_error, weighted_mean
 from pellucid.data import Data
 from pellucid.data.grid import bin_index, given_codes, quantile_edges, weighted_quantiles
@@ -48,7 +47,8 @@ from pellucid.methods.effects.ale_sum import accumulate
 from pellucid.methods.effects.category_order import level_orders
 from pellucid.methods.effects.support import build_effect
 from pellucid.models import Predictor
-from pellucid.runner import Run, Sweep, constant_sweep
+from pellucid.reading import answer
+from pellucid.runner import Intervention, Run, constant_intervention
 
 _ROWS_PER_CELL = 20
 
@@ -126,8 +126,8 @@ def curves_with_bins(
     stops = np.stack([np.searchsorted(points, axis.points)[axis.stops()] for axis in axes])
     asked, found = np.unique(stops * len(data) + np.arange(len(data)), return_inverse=True)
     position, rows = np.divmod(asked, len(data))
-    sweep = Sweep((j,), (data.pool(j, points),), position[None, :, None], rows)
-    predictions = answer(run, predictor, data, sweep).collect()[0][found.reshape(stops.shape)]
+    intervention = Intervention((j,), (data.pool(j, points),), position[None, :, None], rows)
+    predictions = answer(run, predictor, data, intervention).collect()[0][found.reshape(stops.shape)]
     curves = []
     for axis, (low, high) in zip(axes, predictions, strict=True):
         mass = axis.mass(data.weights)
@@ -246,7 +246,7 @@ def _at_missing(
     else:
         values = weighted_quantiles(codes, (np.arange(20) + 0.5) / 20, data.weights)
         mass = np.ones(len(values))
-    asked = answer(run, predictor, some, constant_sweep(data, chosen, (values,)))
+    asked = answer(run, predictor, some, constant_intervention(data, chosen, (values,)))
     difference = asked.itself() - np.tensordot(mass / mass.sum(), asked.collect(), axes=(0, 0))
     share = float(data.weights[~present].sum() / data.weights.sum())
     mean = squeeze_outputs(weighted_mean(difference, some.weights))

@@ -7,13 +7,13 @@ from itertools import product
 
 import numpy as np
 
-from pellucid.answers import answer
 from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray, effective_size, group_sums
 from pellucid.data import Data
 from pellucid.errors import InputError
 from pellucid.methods.effects.ale_axis import Axis
 from pellucid.models import Predictor
-from pellucid.runner import Run, Sweep
+from pellucid.reading import answer
+from pellucid.runner import Intervention, Run
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +40,8 @@ def local_effects(
     shape = tuple(len(s) for s in stops)
     index = np.stack(_combinations(stops), axis=-1)
     pools = tuple(data.pool(j, axis.points) for j, axis in zip(chosen, axes, strict=True))
-    sweep = Sweep(chosen, pools, index, None if everywhere else inside)
-    predictions = answer(run, predictor, data, sweep).collect().reshape(*shape, len(inside), -1)
+    intervention = Intervention(chosen, pools, index, None if everywhere else inside)
+    predictions = answer(run, predictor, data, intervention).collect().reshape(*shape, len(inside), -1)
     steps, differences, weights = _differences(axes, inside, predictions, data.weights)
     return _summarise(axes, steps, differences, weights, data.weights)
 

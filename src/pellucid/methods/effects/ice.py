@@ -9,7 +9,7 @@ Definition. The curve of row i is ``f(x_S, x_C^(i))`` along a grid of x_S; centr
 When it misleads: as partial dependence under correlation, curve by curve; hundreds of lines hide each
 other, so the chart draws a sample of them under the average.
 
-Cost. Grid points times rows; nothing where the model is read (see `pellucid.answers`).
+Cost. Grid points times rows; nothing where the model is read (see `pellucid.reading`).
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ When it misleads:
 3. parts of the grid with few or no data;
 4. it describes the model, not the world.
 
-Cost. Grid points times rows; nothing where the model is read (see `pellucid.answers`).
+Cost. Grid points times rows; nothing where the model is read (see `pellucid.reading`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pellucid.answers import answer
 from pellucid.arrays import FloatArray, IntArray, standard_error, weighted_mean
 from pellucid.data import Data
 from pellucid.data.grid import given_codes, grid_codes
@@ -34,7 +33,8 @@ from pellucid.explanations import AtMissing, Effect
 from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.methods.effects.support import build_effect, grid_counts, row_labels
 from pellucid.models import Predictor
-from pellucid.runner import Run, constant_sweep
+from pellucid.reading import answer
+from pellucid.runner import Run, constant_intervention
 
 Kind = Literal["average", "individual", "both"]
 _SAMPLE = 300  # curves that are kept of an average, to see what it hides
@@ -125,9 +125,9 @@ Chosen = tuple[int, ...]
 
 def _average(run: Run, predictor: Predictor, data: Data, chosen: Chosen, points: Points) -> Curves:
     """PD_S(g) = (1/n) sum_i f(g, x_C^(i)), batch by batch; a few curves are kept to see what it hides."""
-    sweep = constant_sweep(data, chosen, points)
+    intervention = constant_intervention(data, chosen, points)
     kept = data.spread(_SAMPLE)
-    asked = answer(run, predictor, data, sweep)
+    asked = answer(run, predictor, data, intervention)
     ((moments, curves),) = asked.averaged(kept)
     shape = (*(len(p) for p in points), len(predictor.output_names))
     rows = np.moveaxis(curves, 1, 0).reshape(len(kept), *shape)
@@ -137,7 +137,7 @@ def _average(run: Run, predictor: Predictor, data: Data, chosen: Chosen, points:
 
 def _individual(run: Run, predictor: Predictor, data: Data, chosen: Chosen, points: Points) -> Curves:
     """All ICE curves f(g, x_C^(i)), rows first."""
-    asked = answer(run, predictor, data, constant_sweep(data, chosen, points))
+    asked = answer(run, predictor, data, constant_intervention(data, chosen, points))
     rows = np.moveaxis(asked.collect(), 1, 0).reshape(len(data), *(len(p) for p in points), -1)
     empty = np.empty(0)
     curves = Curves(empty, empty, empty, rows, np.arange(len(data)), data.weights, asked.engine)
@@ -213,7 +213,7 @@ def pd_complement(predictor: Predictor, data: Data, feature: Any, *, run: Run) -
     points, inverse = np.unique(data.codes(j), return_inverse=True)
     mass = np.bincount(inverse, weights=data.weights)
     total = np.zeros((len(data), len(predictor.output_names)))
-    for batch in answer(run, predictor, data, constant_sweep(data, (j,), (points,))).stream():
+    for batch in answer(run, predictor, data, constant_intervention(data, (j,), (points,))).stream():
         total[batch.rows] += np.einsum("v,vrk->rk", mass[batch.variants], batch.predictions)
     return total / mass.sum()
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.data import Data, Feature
-from pellucid.data.frame import is_missing
+from pellucid.data.frames.frame import is_missing
 from pellucid.explanations import Caveat, Effect
 from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.models import Predictor

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from pellucid.explanations import Importance
 from pellucid.methods.importance.inputs import Inputs
-from pellucid.methods.importance.question import Question
+from pellucid.methods.importance.request import Question
 from pellucid.methods.importance.sobol import as_importance
 from pellucid.methods.importance.variance_shares import variance_shares
 

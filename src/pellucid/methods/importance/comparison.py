@@ -22,7 +22,7 @@ import numpy as np
 from pellucid.arrays import FloatArray
 from pellucid.diagnostics.comparison_checks import comparison_caveats
 from pellucid.explanations import Importance, ImportanceComparison
-from pellucid.methods.importance.question import Question
+from pellucid.methods.importance.request import Question
 from pellucid.runner import Cost
 
 

@@ -8,7 +8,7 @@ feature j given the other features x_-j of the same row. It asks whether feature
 others do not, and asks the model only about rows that could occur. Linear model, squared error, normal features:
 ``2 b_j^2 Var(x_j | x_-j)``; permutation importance has ``2 b_j^2 Var(x_j)``. The two agree for independent features.
 
-Estimator. x_j' comes from `pellucid.data.conditional_draws`, ``repeats`` times for each row; losses, standard errors and
+Estimator. x_j' comes from `pellucid.data.sampling.conditional_draws`, ``repeats`` times for each row; losses, standard errors and
 intervals are those of permutation importance. Without y the loss is the share of the prediction's variance.
 
 When it misleads:
@@ -27,16 +27,16 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.answers import answer
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
-from pellucid.data.conditional_draws import conditional_draws
+from pellucid.data.sampling.conditional_draws import conditional_draws
 from pellucid.diagnostics.conditional_checks import conditional_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
 from pellucid.methods.importance.loss_change import Setting, check_comparing, losses
-from pellucid.methods.importance.question import Question
-from pellucid.runner import Run, Sweep
+from pellucid.methods.importance.request import Question
+from pellucid.reading import answer
+from pellucid.runner import Intervention, Run
 
 _MOST_ROWS, _FEWEST_ROWS = 5000, 100
 _MOST_CELLS = 100_000  # rows times columns
@@ -54,8 +54,8 @@ def conditional_permutation(question: Question) -> Importance:
     players = data.schema.players()
     generators = run.generator(_DRAWS), run.generator(_REFERENCE)
     draws = conditional_draws(q.data, players, chosen, generators, q.repeats)
-    sweeps = (_sweep(data, columns, draws.codes[name]) for name, columns in players.items())
-    asked = answer(run, predictor, data, *sweeps, full=True)
+    interventions = (_intervention(data, columns, draws.codes[name]) for name, columns in players.items())
+    asked = answer(run, predictor, data, *interventions, full=True)
     setting = Setting.of(predictor, data, q.loss, asked.itself())
     results = [losses(setting, table) for table in asked.tables(partial=True)]
     values, repeated, errors = (
@@ -77,11 +77,11 @@ def conditional_permutation(question: Question) -> Importance:
     )  # fmt: skip
 
 
-def _sweep(data: Data, columns: tuple[int, ...], codes: FloatArray) -> Sweep:
+def _intervention(data: Data, columns: tuple[int, ...], codes: FloatArray) -> Intervention:
     """Each row with its own drawn values, once per repeat."""
     pools: tuple[Any, ...] = tuple(data.pool(j, codes[..., f].ravel()) for f, j in enumerate(columns))
     cells = np.arange(codes.shape[0] * codes.shape[1]).reshape(codes.shape[:2])
-    return Sweep(columns, pools, np.repeat(cells[..., None], len(columns), axis=2))
+    return Intervention(columns, pools, np.repeat(cells[..., None], len(columns), axis=2))
 
 
 def _rows(data: Data, run: Run) -> IntArray:

@@ -42,7 +42,7 @@ from pellucid.methods.importance.folds import (
     training_rows,
     with_refits,
 )
-from pellucid.methods.importance.question import Question
+from pellucid.methods.importance.request import Question
 from pellucid.models.outcome import outcome_for
 from pellucid.models.refit import Refit, Refitted, refitter
 

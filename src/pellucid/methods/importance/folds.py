@@ -37,7 +37,7 @@ from pellucid.errors import InputError
 from pellucid.explanations import Importance
 from pellucid.losses import Loss, find_loss
 from pellucid.methods.importance.permutation import permutation_importance
-from pellucid.methods.importance.question import Question
+from pellucid.methods.importance.request import Question
 from pellucid.models import Predictor
 from pellucid.models.outcome import outcome_for
 from pellucid.models.refit import Refit, Refitted, refitter

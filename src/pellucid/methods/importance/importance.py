@@ -16,7 +16,7 @@ from pellucid.methods.importance.folds import folds
 from pellucid.methods.importance.pdp_importance import pdp_importance
 from pellucid.methods.importance.permutation import permutation_importance
 from pellucid.methods.importance.pimp import pimp
-from pellucid.methods.importance.question import DEFAULTS, Question
+from pellucid.methods.importance.request import DEFAULTS, Question
 from pellucid.methods.importance.sage import sage
 from pellucid.methods.importance.shap_importance import shap_importance
 from pellucid.methods.importance.shapley_effects import shapley_effects

@@ -19,7 +19,7 @@ from pellucid.data import Data
 from pellucid.data.schema import DAY, Feature
 from pellucid.methods.importance.donors import joint_codes
 from pellucid.models import Predictor
-from pellucid.runner import Run, Sweep
+from pellucid.runner import Intervention, Run
 
 GRID = 8192  # values that stand for a uniform distribution: variances are right to one in 10 million
 
@@ -93,7 +93,7 @@ class Inputs:
         columns = tuple(j for unit in self.units for j in unit.columns)
         pools = tuple(pool for unit in self.units for pool in unit.pools)
         anywhere = np.zeros(len(positions), dtype=np.intp)  # every feature of the row is replaced
-        return run.collect(predictor, self.data, Sweep(columns, pools, positions[None][:, :, owner], rows=anywhere))[0]  # fmt: skip
+        return run.collect(predictor, self.data, Intervention(columns, pools, positions[None][:, :, owner], rows=anywhere))[0]  # fmt: skip
 
 
 def _observed(data: Data, player: tuple[int, ...]) -> Unit:

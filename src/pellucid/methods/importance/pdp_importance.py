@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from pellucid.answers import answer
 from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.diagnostics.importance_checks import pdp_importance_caveats
@@ -23,7 +22,8 @@ from pellucid.errors import InputError
 from pellucid.explanations import Importance
 from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.models import Predictor
-from pellucid.runner import Run, constant_sweep
+from pellucid.reading import answer
+from pellucid.runner import Run, constant_intervention
 
 
 def pdp_importance(predictor: Predictor, data: Data, *, grid: int = 50, run: Run) -> Importance:
@@ -38,8 +38,8 @@ def pdp_importance(predictor: Predictor, data: Data, *, grid: int = 50, run: Run
         for j, feature in enumerate(features)
     ]
     known = [j for j in range(len(features)) if len(points[j])]
-    sweeps = [constant_sweep(data, (j,), (points[j],)) for j in known]
-    found = answer(run, predictor, data, *sweeps).averaged(np.empty(0, dtype=np.intp))
+    interventions = [constant_intervention(data, (j,), (points[j],)) for j in known]
+    found = answer(run, predictor, data, *interventions).averaged(np.empty(0, dtype=np.intp))
     values = np.zeros((len(features), len(predictor.output_names)))
     for j, (moment, _) in zip(known, found, strict=True):
         values[j] = curve_spread(moment.mean, features[j].nominal)

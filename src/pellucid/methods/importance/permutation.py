@@ -20,7 +20,7 @@ When it misleads:
 Weights count rows: in ``pairs`` a row of weight two has one twin that may give it its own value.
 
 Cost. Rows times repeats for each feature, less where a feature has few values: rows that kept their value
-are not asked again. Nothing where the model is a sum over its features, which is read (see `pellucid.answers`).
+are not asked again. Nothing where the model is a sum over its features, which is read (see `pellucid.reading`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pellucid.answers import Answer, Asked, answer
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.diagnostics.importance_checks import permutation_caveats
@@ -46,9 +45,10 @@ from pellucid.methods.importance.loss_change import (
     losses,
     relative,
 )
-from pellucid.methods.importance.plan import Plan, direct_plan, plan_sweep
+from pellucid.methods.importance.plan import Plan, direct_plan, plan_of
 from pellucid.models import Predictor
-from pellucid.runner import Run, Sweep, exchange_sweep
+from pellucid.reading import Answer, Asked, answer
+from pellucid.runner import Intervention, Run, exchange_intervention
 
 Scheme = Literal["shuffle", "halves", "pairs"]
 Player = tuple[int, ...]
@@ -75,8 +75,8 @@ def permutation_importance(
     players = data.schema.players()
     if scheme == "pairs":
         donors = _all_shifts(data)
-        sweeps = (_with_every_value(data, player) for player in players.values())
-        asked = answer(run, predictor, data, *sweeps, full=True)
+        interventions = (_with_every_value(data, player) for player in players.values())
+        asked = answer(run, predictor, data, *interventions, full=True)
         setting = Setting.of(predictor, data, loss, asked.itself())
         results = [_pairs(asked.only(s), setting, player) for s, player in enumerate(players.values())]
     else:
@@ -91,8 +91,10 @@ def permutation_importance(
 
     def joint_loss(columns: Player) -> float:
         if scheme == "pairs":
-            sweep = _with_every_value(data, columns)
-            return float(_pairs(answer(run, predictor, data, sweep, full=True), setting, columns).mean)
+            intervention = _with_every_value(data, columns)
+            return float(
+                _pairs(answer(run, predictor, data, intervention, full=True), setting, columns).mean
+            )
         return float(_Shuffled.of(run, predictor, data, [columns], donors).losses(setting)[0].mean)
 
     # All features of another row: that row's own prediction, which is known.
@@ -133,10 +135,10 @@ class _Shuffled:
     ) -> _Shuffled:
         """Whoever reads the model answers as it comes; for the model itself it pays to ask as little as possible."""
         plans = [direct_plan(data, player, donors) for player in players]
-        asked = answer(run, predictor, data, *(plan.sweep for plan in plans), full=True)
+        asked = answer(run, predictor, data, *(plan.intervention for plan in plans), full=True)
         if asked.engine == "model":
-            plans = [plan_sweep(data, player, donors) for player in players]
-            asked = Asked(run, predictor, data, tuple(plan.sweep for plan in plans), full=True)
+            plans = [plan_of(data, player, donors) for player in players]
+            asked = Asked(run, predictor, data, tuple(plan.intervention for plan in plans), full=True)
         return cls(plans, asked)
 
     def losses(self, setting: Setting) -> list[Changed]:
@@ -148,9 +150,9 @@ class _Shuffled:
 # -- all pairs ---------------------------------------------------------------------------------------
 
 
-def _with_every_value(data: Data, player: Player) -> Sweep:
+def _with_every_value(data: Data, player: Player) -> Intervention:
     """All rows with each of the distinct values in turn."""
-    return exchange_sweep(data, player, joint_codes(data, player)[1])
+    return exchange_intervention(data, player, joint_codes(data, player)[1])
 
 
 def _pairs(asked: Answer, setting: Setting, player: Player) -> Changed:

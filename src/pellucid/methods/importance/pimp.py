@@ -43,7 +43,7 @@ from pellucid.methods.importance.folds import (
     permuted,
     with_refits,
 )
-from pellucid.methods.importance.question import Question
+from pellucid.methods.importance.request import Question
 from pellucid.models.outcome import constant_prediction, outcome_for
 from pellucid.models.refit import Refit, Refitted, refitter
 

@@ -11,14 +11,14 @@ import numpy as np
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data, Feature
 from pellucid.methods.importance.donors import joint_codes
-from pellucid.runner import Sweep, exchange_sweep
+from pellucid.runner import Intervention, exchange_intervention
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A sweep that answers every repeat: directly, or at a position per changed cell (repeat, row)."""
+    """An intervention that answers every repeat: directly, or at a position per changed cell (repeat, row)."""
 
-    sweep: Sweep
+    intervention: Intervention
     n_repeats: int
     changed: tuple[IntArray, IntArray, IntArray] | None = None
 
@@ -40,20 +40,20 @@ def direct_plan(data: Data, player: tuple[int, ...], donors: IntArray) -> Plan:
     """Every row of every repeat; only a constant is left out, which nobody can exchange."""
     if all(_constant(data.schema.features[j]) for j in player):
         nothing = np.empty(0, dtype=np.intp)
-        sweep = exchange_sweep(data, player, nothing[None], rows=nothing)
-        return Plan(sweep, len(donors), (nothing, nothing, nothing))
-    return Plan(exchange_sweep(data, player, donors), len(donors))
+        intervention = exchange_intervention(data, player, nothing[None], rows=nothing)
+        return Plan(intervention, len(donors), (nothing, nothing, nothing))
+    return Plan(exchange_intervention(data, player, donors), len(donors))
 
 
 def _constant(feature: Feature) -> bool:
     return feature.empty or (feature.low == feature.high and not feature.missing)
 
 
-def plan_sweep(data: Data, player: tuple[int, ...], donors: IntArray) -> Plan:
+def plan_of(data: Data, player: tuple[int, ...], donors: IntArray) -> Plan:
     """Ask as little as possible: rows that keep their value are not asked; few values are asked once each."""
     n = len(data)
     if max(data.schema.features[j].distinct for j in player) > n / 2:
-        return Plan(exchange_sweep(data, player, donors), len(donors))
+        return Plan(exchange_intervention(data, player, donors), len(donors))
     codes, examples = joint_codes(data, player)
     changed = codes[donors] != codes[None, :]
     repeat, row = np.nonzero(changed)
@@ -62,8 +62,10 @@ def plan_sweep(data: Data, player: tuple[int, ...], donors: IntArray) -> Plan:
         # Variant s sets row i to the value s places after its own, round the circle of distinct values.
         index = examples[(codes[None, :] + np.arange(1, n_values)[:, None]) % n_values]
         steps = (codes[donors[repeat, row]] - codes[row]) % n_values
-        return Plan(exchange_sweep(data, player, index), len(donors), (repeat, row, (steps - 1) * n + row))
+        return Plan(
+            exchange_intervention(data, player, index), len(donors), (repeat, row, (steps - 1) * n + row)
+        )
     if changed.mean() < 0.75:
-        sweep = exchange_sweep(data, player, donors[repeat, row][None, :], rows=row)
-        return Plan(sweep, len(donors), (repeat, row, np.arange(len(row))))
-    return Plan(exchange_sweep(data, player, donors), len(donors))
+        intervention = exchange_intervention(data, player, donors[repeat, row][None, :], rows=row)
+        return Plan(intervention, len(donors), (repeat, row, np.arange(len(row))))
+    return Plan(exchange_intervention(data, player, donors), len(donors))

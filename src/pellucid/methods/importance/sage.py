@@ -39,14 +39,14 @@ from pellucid.data import Data
 from pellucid.diagnostics.sage_checks import sage_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
+from pellucid.games.background import MOST, background_rows
 from pellucid.games.loss import LossGame, Truth
 from pellucid.games.loss_trees import TreeLossGame, additive_trees
 from pellucid.games.marginal import Players
 from pellucid.losses import Loss, find_loss
-from pellucid.methods.attribution.background import MOST, background_rows
 from pellucid.methods.attribution.estimators import check_amounts
 from pellucid.methods.attribution.shapley_exact import shapley_exact
-from pellucid.methods.importance.question import Question
+from pellucid.methods.importance.request import Question
 from pellucid.methods.importance.sage_pairs import fewest_rows, plan, sage_pairs
 from pellucid.models.outcome import outcome_for
 

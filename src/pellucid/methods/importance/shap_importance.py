@@ -27,11 +27,11 @@ import numpy as np
 from pellucid.arrays import FloatArray, IntArray, standard_error, weighted_mean
 from pellucid.explanations import Attribution, Importance
 from pellucid.explanations.explanation import squeeze_outputs
-from pellucid.methods.attribution.background import MOST, background_rows
+from pellucid.games.background import MOST, background_rows
 from pellucid.methods.attribution.linear_shap import Terms, linear_terms
 from pellucid.methods.attribution.shap import shap
 from pellucid.methods.attribution.tree_shap import ExplainedTrees, explained_trees
-from pellucid.methods.importance.question import Question
+from pellucid.methods.importance.request import Question
 
 _BUDGET = 1_000_000  # model rows
 _READ_ROWS = 20_000

@@ -14,7 +14,7 @@ Estimator. E Var[f | X_S] is the mean of (f(X) - f(X_S, Z))^2 / 2, with Z drawn 
 random and its reverse, features become known one after the other; what half the squared change loses at each step is an
 estimate of that feature's effect, whose mean over rows and orders is unbiased if the draws are right. With nothing known the
 mean over Z is (f(x) - mean)^2 / 2 + Var f / 2 and is not sampled. Draws given X_S come from a Gaussian copula where all features are numbers
-and none is missing, else from rows near in X_S (`pellucid.data.conditional`); known features always keep the row's own values.
+and none is missing, else from rows near in X_S (`pellucid.data.sampling.conditional`); known features always keep the row's own values.
 
 When it misleads.
 
@@ -40,14 +40,14 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray, weighted_mean
 from pellucid.data import Data
-from pellucid.data.row_draws import draws_for
+from pellucid.data.sampling.row_draws import draws_for
 from pellucid.data.schema import Schema
 from pellucid.diagnostics.variance_checks import effect_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
 from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.methods.attribution.estimators import check_amounts
-from pellucid.methods.importance.question import Question
+from pellucid.methods.importance.request import Question
 from pellucid.models import Predictor
 from pellucid.runner import Run
 

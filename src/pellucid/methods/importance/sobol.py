@@ -32,7 +32,7 @@ from pellucid.diagnostics.variance_checks import variance_caveats
 from pellucid.explanations import Importance
 from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.methods.importance.inputs import Inputs
-from pellucid.methods.importance.question import Question
+from pellucid.methods.importance.request import Question
 from pellucid.methods.importance.variance_shares import VarianceShares, variance_shares
 
 _NAMES = {"sobol": "the Sobol index", "anova": "the analysis of variance"}

@@ -19,7 +19,7 @@ from pellucid.methods.attribution.estimators import check_amounts
 from pellucid.methods.attribution.tree_shap import ExplainedTrees, explained_trees
 from pellucid.methods.importance.inputs import Inputs, Unit
 from pellucid.methods.importance.pick_freeze import Moments, half_width, pick_freeze
-from pellucid.methods.importance.question import Question
+from pellucid.methods.importance.request import Question
 from pellucid.models import Predictor
 from pellucid.runner import Run
 from pellucid.trees.leaf_conditions import Distribution

@@ -33,8 +33,8 @@ import numpy as np
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.methods.interactions.parts import rounding
-from pellucid.methods.interactions.question import Question
-from pellucid.runner import Sweep
+from pellucid.methods.interactions.request import Question
+from pellucid.runner import Intervention
 
 _DRAWS = (500, 2000)  # at least and at most; fewer only where there are very many features
 _FEWEST = 100
@@ -63,7 +63,7 @@ class Costs:
 
 
 @dataclass(frozen=True, eq=False)
-class Swaps(Sweep):
+class Swaps(Intervention):
     """Rows x in which some players take their values from z: ``swapped[variant, feature]``.
 
     ``own`` and ``other`` (rows, features) are the rows of the data that x and z take each feature from.
@@ -183,11 +183,11 @@ class _Design:
     def ask(self, sets: Sequence[Set]) -> FloatArray:
         """Predictions ``(sets, draws, outputs)`` where the players of each set come from z."""
         swapped = np.array([np.isin(self._owner, players) for players in sets], dtype=np.bool_)
-        sweep = Swaps(
+        intervention = Swaps(
             self._features, self._pools, np.zeros((len(sets), 1), dtype=np.intp),
             swapped=swapped, own=self._own, other=self._other,
         )  # fmt: skip
-        return self._question.run.collect(self._question.predictor, self._base, sweep)
+        return self._question.run.collect(self._question.predictor, self._base, intervention)
 
 
 # -- what is made of the answers -----------------------------------------------------------------------

@@ -23,18 +23,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from pellucid.answers import answer
 from pellucid.arrays import FloatArray, IntArray, weighted_mean
 from pellucid.data import Data
 from pellucid.diagnostics.general import general_caveats
 from pellucid.errors import InputError
 from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.explanations.interactions import Interactions
-from pellucid.methods.attribution.background import background_rows
+from pellucid.games.background import background_rows
 from pellucid.methods.importance.pdp_importance import curve_spread, unique_points
 from pellucid.methods.interactions.parts import rounding
-from pellucid.methods.interactions.question import Question
-from pellucid.runner import constant_sweep
+from pellucid.methods.interactions.request import Question
+from pellucid.reading import answer
+from pellucid.runner import constant_intervention
 
 GRID = 10
 LEVELS = 20
@@ -110,12 +110,12 @@ def _pair(
     nominal = tuple(data.schema.features[j].nominal for j in pair)
     if min(len(p) for p in points) < 2:
         return np.zeros(outputs), np.zeros(outputs)
-    sweep = constant_sweep(data, pair, points)
+    intervention = constant_intervention(data, pair, points)
     part = parts_of(data)
     mass = np.bincount(part, weights=data.weights)
-    sums = np.zeros((len(mass), sweep.variants, outputs))
-    seen = np.zeros((len(mass), sweep.variants))
-    for batch in answer(question.run, question.predictor, data, sweep).stream(partial=True):
+    sums = np.zeros((len(mass), intervention.variants, outputs))
+    seen = np.zeros((len(mass), intervention.variants))
+    for batch in answer(question.run, question.predictor, data, intervention).stream(partial=True):
         for b in range(len(mass)):
             weights = np.where(part[batch.rows] == b, data.weights[batch.rows], 0.0)
             sums[b, batch.variants] += weights @ batch.predictions

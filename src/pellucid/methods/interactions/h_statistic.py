@@ -41,7 +41,7 @@ from pellucid.explanations.interactions import Interactions
 from pellucid.methods.interactions.bootstrap import DRAWS, Resampling, spread
 from pellucid.methods.interactions.h_test import holm, interaction_p_values, outcomes
 from pellucid.methods.interactions.parts import Members, Parts, find_parts, parts_of
-from pellucid.methods.interactions.question import Question
+from pellucid.methods.interactions.request import Question
 
 _CELLS = 1 << 25  # rows times parts times outputs that are held at once
 _KEY = 72  # of the random numbers of the bootstrap

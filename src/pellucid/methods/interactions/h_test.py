@@ -36,7 +36,7 @@ from pellucid.data import Data
 from pellucid.diagnostics.off_data import associations
 from pellucid.errors import InputError
 from pellucid.methods.interactions.parts import Members, Parts, parts_of
-from pellucid.methods.interactions.question import Question
+from pellucid.methods.interactions.request import Question
 from pellucid.models.outcome import outcome_for
 
 _MOST_ROWS = 20_000

@@ -15,7 +15,7 @@ from pellucid.explanations.interactions import Interactions
 from pellucid.methods.interactions.exclusion import costs_of_exclusion, no_costs
 from pellucid.methods.interactions.greenwell import greenwell
 from pellucid.methods.interactions.h_statistic import h_statistic
-from pellucid.methods.interactions.question import (
+from pellucid.methods.interactions.request import (
     Against,
     Method,
     Question,

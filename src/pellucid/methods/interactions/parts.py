@@ -26,11 +26,11 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
+from pellucid.games.background import background_rows
 from pellucid.games.marginal import MarginalGame
-from pellucid.methods.attribution.background import background_rows
 from pellucid.methods.attribution.linear_shap import Terms, linear_terms
 from pellucid.methods.attribution.tree_shap import ExplainedTrees, Refusal, explained_trees
-from pellucid.methods.interactions.question import Question
+from pellucid.methods.interactions.request import Question
 from pellucid.models.linear import Unlike
 from pellucid.trees.dividends import dividends, worth_without
 

@@ -29,11 +29,11 @@ from pellucid.arrays import FloatArray, standard_error, weighted_mean
 from pellucid.explanations import Attribution
 from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.explanations.interactions import Interactions
-from pellucid.methods.attribution.background import background_rows
+from pellucid.games.background import background_rows
 from pellucid.methods.attribution.shap import shap
 from pellucid.methods.attribution.tree_shap import ExplainedTrees, explained_trees
 from pellucid.methods.interactions.parts import rounding
-from pellucid.methods.interactions.question import Question
+from pellucid.methods.interactions.request import Question
 
 TREE_ROWS = 500
 ASKED_ROWS = 50

@@ -23,14 +23,14 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, effective_size
 from pellucid.data import Data
+from pellucid.games.background import MOST, background_rows
 from pellucid.games.marginal import MarginalGame
-from pellucid.methods.attribution.background import MOST, background_rows
 from pellucid.methods.local.fitting import jackknife
 from pellucid.methods.local.local_fit import LocalFit
 from pellucid.methods.local.neighbourhood import BLOCKS
 from pellucid.methods.local.options import Options
 from pellucid.methods.local.selection import choose
-from pellucid.methods.local.width import Sweep
+from pellucid.methods.local.width import WidthSearch
 from pellucid.models import Predictor
 from pellucid.runner import Run
 
@@ -121,7 +121,7 @@ def _fit(
     if exact:
         parts[:] = phi
     nothing = np.full((1, m), np.nan)
-    blank = Sweep(
+    blank = WidthSearch(
         np.full(1, np.nan), np.full(1, np.nan), nothing, nothing, nothing, nothing, nothing,
         np.full((1, p, m), np.nan), np.full((1, p, m), np.nan),
     )  # fmt: skip

@@ -22,7 +22,7 @@ from pellucid.methods.local.options import Options
 from pellucid.methods.local.stability import agreement, common, selection
 from pellucid.methods.local.validity import WITHIN, radius_of
 from pellucid.methods.local.weighting import default_width, effective, kernels
-from pellucid.methods.local.width import Sweep, candidates, near_weights, sweep
+from pellucid.methods.local.width import WidthSearch, candidates, near_weights, sweep
 
 _AS_GOOD = 0.01  # of widths whose score is this close to the best the narrowest is taken, which is most about the row
 _NEAREST = 25
@@ -52,7 +52,7 @@ class LocalFit:
     parts: FloatArray
     base: FloatArray
     chosen: BoolArray
-    sweep: Sweep
+    sweep: WidthSearch
     width: float
     effective: float
     fidelity: FloatArray
@@ -119,12 +119,12 @@ def fit_row(
     )  # fmt: skip
 
 
-def _best(found: Sweep) -> int:
+def _best(found: WidthSearch) -> int:
     """The position of the narrowest width that is about as good as the best."""
     return int(np.flatnonzero(found.score >= found.score.max() - _AS_GOOD)[0])
 
 
-def _stable(found: Sweep, at: int, least: float) -> int:
+def _stable(found: WidthSearch, at: int, least: float) -> int:
     """This width if it is stable enough, else the best of those that are, if any."""
     enough = found.stability.min(axis=1) >= least
     if enough[at] or not enough.any():
@@ -133,7 +133,7 @@ def _stable(found: Sweep, at: int, least: float) -> int:
 
 
 def _other(
-    task: Task, options: Options, repeats: FloatArray, weights: FloatArray, chosen: BoolArray, found: Sweep, at: int
+    task: Task, options: Options, repeats: FloatArray, weights: FloatArray, chosen: BoolArray, found: WidthSearch, at: int
 ) -> LocalFit:  # fmt: skip
     """A logistic or tree model at the width that suits a straight line; errors from the repeats."""
     make = other_models.logistic if options.model == "logistic" else other_models.tree
@@ -164,7 +164,7 @@ def _other(
 
 
 def _finished(
-    task: Task, found: Sweep, at: int, chosen: BoolArray, beta: FloatArray, beta_se: FloatArray, effects: FloatArray, parts: FloatArray,
+    task: Task, found: WidthSearch, at: int, chosen: BoolArray, beta: FloatArray, beta_se: FloatArray, effects: FloatArray, parts: FloatArray,
     base: FloatArray, predict: Callable[[FloatArray], FloatArray], fidelity: FloatArray, luck: tuple[FloatArray, ...], *,
     bootstrapped: bool = False,
 ) -> LocalFit:  # fmt: skip

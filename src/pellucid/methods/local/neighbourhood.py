@@ -5,7 +5,7 @@ Samplers, for numbers (whole ones stay whole, dates stay dates):
 - ``"data"``: each feature takes values of the data, by itself;
 - ``"gaussian"``: N(mean_j, sd_j) at the data's centre of mass, the textbook's choice;
 - ``"around"``: N(x_j, sd_j) around the explained row;
-- ``"correlated"``: all features together, from a Gaussian copula of the data (`pellucid.data.copula`).
+- ``"correlated"``: all features together, from a Gaussian copula of the data (`pellucid.data.sampling.copula`).
 
 Categories come by their frequency in the data (in ``"correlated"`` with what they go together with). A number that the row
 knows is known in every sample; one that it lacks is lacking in every other sample, by a coin.
@@ -27,9 +27,9 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data import Data
-from pellucid.data.copula import Copula
 from pellucid.data.grid import snap
-from pellucid.data.margin import Margin, nominal_features
+from pellucid.data.sampling.copula import Copula
+from pellucid.data.sampling.margin import Margin, nominal_features
 from pellucid.data.schema import Feature
 from pellucid.runner import Run
 

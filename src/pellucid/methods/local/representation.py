@@ -20,7 +20,7 @@ import numpy as np
 
 from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from pellucid.data import Data
-from pellucid.data.doorway import as_frame, is_series
+from pellucid.data.frames.doorway import as_frame, is_series
 from pellucid.data.grid import given_codes, weighted_quantiles
 from pellucid.data.schema import DAY, Feature
 from pellucid.errors import InputError, nearest

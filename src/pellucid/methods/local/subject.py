@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pellucid.data import Data
-from pellucid.data.doorway import as_frame
+from pellucid.data.frames.doorway import as_frame
 from pellucid.errors import InputError
 from pellucid.methods.local.neighbourhood import Distributions
 from pellucid.models import Predictor

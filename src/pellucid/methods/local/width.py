@@ -40,7 +40,7 @@ _SAME = 1e-9  # of the spread of the answers: an R2 of nothing
 
 
 @dataclass(frozen=True, eq=False)
-class Sweep:
+class WidthSearch:
     """What was found at each width: ``(widths,)`` and ``(widths, outputs)``; coefficients ``(widths, p, outputs)``.
 
     ``spread`` is the standard deviation of the coefficients over repeats, ``near`` and ``fidelity`` are R2 on samples
@@ -94,7 +94,7 @@ def _sees(weights: FloatArray, distance: FloatArray) -> BoolArray:
 def sweep(
     blocks: FloatArray, widths: FloatArray, sizes: FloatArray, repeats: FloatArray, columns: int, k: int, how: Select, *,
     penalty: float, lasso: bool,
-) -> Sweep:  # fmt: skip
+) -> WidthSearch:  # fmt: skip
     """Fit every width, its repeats and its folds; ``blocks`` (widths + 1, blocks, q, q), the near ones last."""
     w, b, q, _ = (len(widths), *blocks.shape[1:])
     folds = fold_counts(b)
@@ -114,8 +114,11 @@ def sweep(
             )
             for i in range(w)
         ]
-        return Sweep(
-            **{f.name: np.concatenate([getattr(one, f.name) for one in single]) for f in fields(Sweep)}
+        return WidthSearch(
+            **{
+                f.name: np.concatenate([getattr(one, f.name) for one in single])
+                for f in fields(WidthSearch)
+            }
         )
     fits = fit(combined(blocks[:w], counts, columns), k, how, penalty=penalty, lasso=lasso)
     lines = np.arange(w * len(counts)).reshape(w, len(counts))
@@ -124,7 +127,7 @@ def sweep(
     near = combined(np.broadcast_to(blocks[w], blocks[:w].shape), 1.0 - folds, columns)
     own = combined(blocks[:w], 1.0 - folds, columns)
     weights = np.moveaxis(fits.weights[again], -1, 1)  # (widths, outputs, repeats, columns)
-    return Sweep(
+    return WidthSearch(
         widths=widths, effective=sizes, near=r_squared(parts.missed(near), near, w), fidelity=r_squared(parts.missed(own), own, w),
         selection=selection(np.moveaxis(fits.chosen[again], -1, 1)), stability=common(weights), agreement=agreement(weights),
         weights=fits.weights[lines[:, 0]], spread=fits.weights[again].std(axis=1),

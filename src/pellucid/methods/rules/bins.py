@@ -16,7 +16,7 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
 from pellucid.data import Data
-from pellucid.data.frame import is_missing
+from pellucid.data.frames.frame import is_missing
 from pellucid.data.grid import given_codes, weighted_quantiles
 from pellucid.data.schema import Feature
 from pellucid.errors import InputError

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from pellucid.data.doorway import library_of
+from pellucid.data.frames.doorway import library_of
 from pellucid.errors import InputError
 from pellucid.trees.convert.catboost_hash import category_hash
 from pellucid.trees.convert.tree_model import Link, TreeModel, Unsupported, matrix

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pellucid.arrays import FloatArray
-from pellucid.data.doorway import library_of
+from pellucid.data.frames.doorway import library_of
 from pellucid.trees.convert.onnx_columns import Encoder, attributes, columns_of
 from pellucid.trees.convert.onnx_nodes import Operator, operator, trees
 from pellucid.trees.convert.tree_model import Link, TreeModel, Unsupported

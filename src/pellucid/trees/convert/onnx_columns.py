@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from pellucid.data.doorway import library_of
+from pellucid.data.frames.doorway import library_of
 from pellucid.errors import InputError
 from pellucid.trees.convert.tree_model import Unsupported
 

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from pellucid.data.doorway import library_of
+from pellucid.data.frames.doorway import library_of
 from pellucid.errors import PellucidError
 from pellucid.models.quiet import quietly
 from pellucid.trees.convert.tree_model import NotTrees, TreeModel, Unsupported, stumbled

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import FloatArray
-from pellucid.data.doorway import library_of
+from pellucid.data.frames.doorway import library_of
 
 
 def dense(table: Any, fill: float = 0.0) -> Any:

@@ -1,0 +1,171 @@
+"""What the absent features may be, given the known ones: weights over the reference rows, or draws.
+
+Reference. Aas, Jullum and Loland 2021, "Explaining individual predictions when features are dependent" (their empirical
+and Gaussian copula approaches); Scott 2015, "Multivariate density estimation" (the width); Geweke 1991 and Keane 1994
+(draws of normal variables that are known to lie in intervals).
+
+Definition. For the features S known to be x_S, the distribution of the others given X_S = x_S.
+
+Estimators.
+
+- `Neighbours`: the reference rows, weighted by how near they are to x in the features of S. Assumes nothing about the
+  distribution, and only ever combines values that occurred together; needs many rows when many features are known.
+- `Copula`: a normal distribution of scores, one per feature, with the features' own distributions. Works with few
+  rows; knows monotone pairwise dependence only.
+
+When they mislead.
+
+1. With many features known hardly a row is near, and those that count are not near: `effective_sizes` says how many rows an
+   estimate rests on.
+2. Where the explained row is itself a reference row, it is its own nearest neighbour; ``own=False`` leaves it out.
+3. At the edges of the data all neighbours lie on one side.
+4. The copula sees no dependence without a trend (a parabola, a cycle), and of categories only what one order of their
+   levels can show: the one along which their rows differ most in the other features.
+
+Cost. No model rows. Neighbours: m n p for m coalitions, n rows, p features; copula: m n p^2 for n draws each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pellucid.arrays import BoolArray, FloatArray
+from pellucid.data.sampling.copula import Copula
+from pellucid.data.sampling.margin import Margin, check_known, count_rows, nominal_features
+from pellucid.data.table import Data
+from pellucid.errors import InputError
+
+__all__ = ["Copula", "Neighbours", "effective_sizes"]
+
+_HALVINGS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """Weights over the reference rows: a normal kernel of the distance in the known features.
+
+    The distance of two numbers (ordered levels, dates) is that of their mid-ranks, as shares of the rows. With d of them
+    known the kernel is exp(-(sum of squared distances) / (2 h^2)) with Scott's width h = n^(-1 / (d + 4)) / sqrt(12), the
+    standard deviation of a rank times the rate that suits n rows in d dimensions. A row that has another category, or a
+    missing value where the other has none, counts 1/n for each: rows that agree decide as long as there are some, and a
+    category that no row has says nothing. With nothing known, or nothing that tells rows apart, the weights are those
+    of the reference rows.
+
+    Where so few rows are near that they count like fewer than ``least`` rows (or a tenth of all rows, if that is fewer), the
+    kernel is flattened, raised to the largest power below one that lets as many count: a mean of two or three rows is
+    noise. On normal data of 5 to 12 features that took a quarter to a half off the error where few
+    rows were near, and changed little elsewhere.
+
+    Attributes
+    ----------
+    codes
+        The reference rows, ``(features, rows)``.
+    ranks
+        Their mid-ranks, NaN for missing values and for categories.
+    mass
+        How much each reference row counts.
+    margins
+        The distribution of each feature.
+    width
+        h, if not by the rule above.
+    least
+        How many rows an estimate rests on, at least; 0 never flattens the kernel.
+    """
+
+    codes: FloatArray
+    ranks: FloatArray
+    mass: FloatArray
+    margins: tuple[Margin, ...]
+    width: float | None = None
+    least: float = 20.0
+
+    @classmethod
+    def of(cls, data: Data, *, width: float | None = None, least: float = 20.0) -> Neighbours:
+        """Learn from the reference data."""
+        if width is not None and not width > 0:
+            raise InputError(f"width={width} is no width; give a share of the rows such as 0.1, or None.")
+        codes = np.stack([data.codes(j) for j in range(len(data.schema.features))])
+        margins = tuple(
+            Margin.of(column, data.weights, levels=nominal)
+            for column, nominal in zip(codes, nominal_features(data), strict=True)
+        )
+        ranks = np.stack([_ranks(margin, column) for margin, column in zip(margins, codes, strict=True)])
+        return cls(codes, ranks, data.weights, margins, width, least)
+
+    def weights(self, row: FloatArray, known: BoolArray, *, own: bool = True) -> FloatArray:
+        """For each coalition of ``known`` features ``(m, p)`` of one row ``(p,)``, the weights ``(m, n)`` of the rows; sums are one.
+
+        ``own=False`` leaves out one reference row that equals the given one in every feature, if there is one.
+        """
+        row, known = np.asarray(row, dtype=np.float64), np.asarray(known, dtype=np.bool_)
+        check_known(row, known, len(self.codes))
+        rank = np.array([_ranks(margin, row[[j]])[0] for j, margin in enumerate(self.margins)])
+        apart = np.square(self.ranks - rank[:, None])
+        differs = np.where(np.isnan(apart), ~_equal(self.codes, row[:, None]), False)
+        squares = np.where(np.isnan(apart), 0.0, apart)
+        n = count_rows(self.mass)
+        there = known.astype(np.float64)
+        d = there @ ~np.isnan(rank)
+        h = (
+            n ** (-1.0 / (d + 4.0)) / np.sqrt(12.0)
+            if self.width is None
+            else np.full(len(known), self.width)
+        )
+        kernel = -(there @ squares) / (2.0 * np.square(h))[:, None] - (there @ differs) * np.log(n)
+        mass = self.mass if own else self._without_one(row, n)
+        kernel[:, mass == 0] = -np.inf  # such rows are nobody's nearest
+        kernel -= kernel.max(axis=1, keepdims=True)
+        weights = mass * np.exp(kernel * _flattening(kernel, mass * n / self.mass.sum(), self.least))
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+    def _without_one(self, row: FloatArray, n: float) -> FloatArray:
+        """The weights of the rows, less one row that equals the given one."""
+        same = _equal(self.codes, row[:, None]).all(axis=0)
+        there, unit = float(self.mass[same].sum()), float(self.mass.sum()) / n
+        left = np.where(
+            same,
+            self.mass * (1.0 - min(unit / there, 1.0)) if there else 0.0,
+            self.mass,
+        )
+        return left if left.any() else self.mass
+
+
+def effective_sizes(weights: FloatArray) -> FloatArray:
+    """Kish's effective number of rows behind each line of weights ``(m, n)``."""
+    return np.asarray(np.square(weights.sum(axis=1)) / np.square(weights).sum(axis=1))
+
+
+def _flattening(kernel: FloatArray, counts: FloatArray, least: float) -> FloatArray:
+    """The powers ``(m, 1)`` of the kernels, given as logarithms, that let ``least`` of the rows count; one where they do anyway."""
+    kernel, counts = kernel[:, counts > 0], counts[counts > 0]
+    wanted = min(least, float(counts.sum()) / 10)
+
+    def enough(power: FloatArray, these: FloatArray) -> BoolArray:
+        flat = np.exp(these * power[:, None])
+        return np.asarray(np.square(flat @ counts) >= wanted * (np.square(flat) @ counts))
+
+    high = np.ones(len(kernel))
+    few = ~enough(high, kernel)
+    low, high, some = np.zeros(few.sum()), high[few], kernel[few]
+    for _ in range(_HALVINGS if few.any() else 0):
+        middle = (low + high) / 2
+        fits = enough(middle, some)
+        low, high = np.where(fits, middle, low), np.where(fits, high, middle)
+    power = np.ones(len(kernel))
+    power[few] = low
+    return power[:, None]
+
+
+def _ranks(margin: Margin, codes: FloatArray) -> FloatArray:
+    """Mid-ranks as shares of the rows; NaN for missing values and for categories."""
+    if margin.levels:
+        return np.full(codes.shape, np.nan)
+    low, high = margin.intervals(codes)
+    return np.where(np.isnan(codes), np.nan, (low + high) / 2)
+
+
+def _equal(a: FloatArray, b: FloatArray) -> BoolArray:
+    """Whether cells are the same, missing being the same as missing."""
+    return np.asarray((a == b) | (np.isnan(a) & np.isnan(b)))

@@ -1,0 +1,62 @@
+"""Associations between the features (which of them are correlated).
+
+Two numeric features: absolute Pearson correlation; a numeric and a categorical one: the square root of the
+variance explained, ``sqrt(SSB/SST)``; two categorical ones: Cramer's V. The higher, the less a partial
+dependence plot can be trusted for either. The model is not asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from pellucid.data import Data
+from pellucid.data.association import association_matrix
+from pellucid.errors import InputError
+from pellucid.explanations import Associations, Caveat
+from pellucid.explanations.words import number
+from pellucid.models import Predictor
+from pellucid.runner import Run
+
+_RISKY = 0.7
+_WIDEST = 2000
+
+
+def associations(predictor: Predictor, data: Data, *, run: Run) -> Associations:
+    """Association of every pair of features."""
+    if len(data.schema.features) > _WIDEST:
+        raise InputError(
+            f"X has {len(data.schema.features)} features; a map of all pairs is drawn for at most {_WIDEST}: give fewer columns."
+        )
+    matrix = association_matrix(data)
+    result = Associations(
+        values=matrix,
+        se=np.full(matrix.shape, np.nan),
+        feature_names=data.schema.names,
+        output_names=predictor.output_names,
+        scale="association",
+        cost=run.cost(),
+        settings={"method": "associations"},
+        library=data.caller,
+        caveats=(),
+    )
+    risky = [pair for pair in result.strongest(len(matrix) ** 2) if pair[2] >= _RISKY] if run.checks else []
+    if not risky:
+        return result
+    a, b, value = risky[0]
+    caveat = Caveat(
+        code="dependent-features",
+        message=f"{_pairs(len(risky))} strongly, first of all {a} and {b} ({number(value)}).",
+        value=value,
+        threshold=_RISKY,
+        advice="Partial dependence, permutation importance and marginal Shapley values of these features ask the model about unlikely points; prefer ale, or group the features.",
+        feature=a,
+    )
+    return replace(result, caveats=(caveat,))
+
+
+def _pairs(count: int) -> str:
+    return (
+        "One pair of features is associated" if count == 1 else f"{count} pairs of features are associated"
+    )

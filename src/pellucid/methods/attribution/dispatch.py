@@ -1,0 +1,244 @@
+"""Which way answers a question about Shapley values, and why.
+
+Trees are read by the tree engine and linear models by their terms, both exactly; any other model is asked: for every
+coalition where that is possible, else for some of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from pellucid.data import Data
+from pellucid.errors import InputError, nearest
+from pellucid.games import Game
+from pellucid.games.background import MOST, background_rows
+from pellucid.games.conditional import ConditionalGame
+from pellucid.games.marginal import MarginalGame, Players
+from pellucid.methods.attribution.estimators import Estimator, check_amounts, solve
+from pellucid.methods.attribution.linear_shap import Terms, linear_shap, linear_terms
+from pellucid.methods.attribution.shapley_kernel import Proxy
+from pellucid.methods.attribution.solved import Solved
+from pellucid.methods.attribution.tree_shap import ExplainedTrees, Refusal, explained_trees, tree_shap
+from pellucid.models import Predictor
+from pellucid.models.linear import Unlike
+from pellucid.runner import Run
+
+Method = Literal["auto", "exact", "kernel", "permutation", "tree", "linear"]
+GameName = Literal["marginal", "path", "conditional"]
+Scale = Literal["auto", "probability", "log-odds"]
+Conditional = Literal["auto", "copula", "neighbours"]
+
+_CHOICES = {
+    "method": ("auto", "exact", "kernel", "permutation", "tree", "linear"),
+    "game": ("marginal", "path", "conditional"),
+    "scale": ("auto", "probability", "log-odds"),
+    "conditional": ("auto", "copula", "neighbours"),
+}
+_REFERENCE = 2000  # rows from which the conditional game learns what goes together
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What is asked, checked."""
+
+    predictor: Predictor
+    data: Data
+    rows: Data
+    players: Players
+    background: Any
+    method: Method
+    game: GameName
+    budget: int | None
+    tolerance: float | None
+    interactions: bool
+    scale: Scale
+    conditional: Conditional
+    sparse: int | None
+    proxy: Proxy
+    run: Run
+
+    @classmethod
+    def of(cls, predictor: Predictor, data: Data, rows: Any, **asked: Any) -> Question:
+        """The question, with the predictor on the explained scale; an error that names the argument."""
+        _check_choices(**{name: asked[name] for name in _CHOICES})
+        check_amounts(budget=asked["budget"], tolerance=asked["tolerance"])
+        method, game = asked["method"], asked["game"]
+        if game == "path" and method not in ("auto", "tree"):
+            raise InputError(
+                f"method={method!r} does not answer the path game; use method='tree' with game='path'."
+            )
+        if game == "conditional" and method == "tree":
+            raise InputError(
+                "method='tree' does not answer the conditional game; use method='auto', or game='path', its relative for trees."
+            )
+        _check_sparse(asked["sparse"], method, asked["interactions"])
+        return cls(
+            _on_scale(predictor, asked["scale"]), data, data.rows(rows), data.schema.players(), **asked
+        )
+
+
+def answer(question: Question) -> tuple[Solved, ExplainedTrees | Refusal]:
+    """The contributions, and the model's trees or why they did not serve."""
+    trees = _trees(question)
+    if isinstance(trees, ExplainedTrees):
+        absent = (
+            None
+            if question.game == "path"
+            else background_rows(question.data, question.background, question.run)
+        )
+        solved = tree_shap(
+            question.predictor, trees, absent, players=question.players, interactions=question.interactions, run=question.run
+        )  # fmt: skip
+        return _because(question, solved, "the model is made of trees"), trees
+    terms = _terms(question)
+    if isinstance(terms, Terms):
+        solved = linear_shap(
+            terms, players=question.players, conditional=question.game == "conditional",
+            interactions=question.interactions, budget=question.budget, tolerance=question.tolerance, run=question.run,
+        )  # fmt: skip
+        return _because(question, solved, "the model is a sum of one term per feature"), trees
+    return _asked(question, trees), trees
+
+
+def _because(question: Question, solved: Solved, why: str) -> Solved:
+    return (
+        replace(solved, settings={**solved.settings, "why": why}) if question.method == "auto" else solved
+    )
+
+
+# -- checks ------------------------------------------------------------------------------------------
+
+
+def _check_choices(**given: str) -> None:
+    for name, value in given.items():
+        if value not in _CHOICES[name]:
+            raise InputError(f"{name}={value!r} is not known{nearest(str(value), _CHOICES[name])}")
+
+
+def _check_sparse(sparse: Any, method: str, interactions: bool) -> None:
+    if sparse is None:
+        return
+    if isinstance(sparse, bool) or not isinstance(sparse, int | np.integer) or sparse < 1:
+        raise InputError(
+            f"sparse={sparse!r} is no number of features; give a whole number, at least 1, or None."
+        )
+    if method not in ("auto", "kernel") or interactions:
+        what = "interactions=True" if interactions else f"method={method!r}"
+        raise InputError(
+            f"sparse={sparse} is answered by method='kernel' without interactions, not by {what}."
+        )
+
+
+def _on_scale(predictor: Predictor, scale: Scale) -> Predictor:
+    """The predictor that gives what is to be explained."""
+    own = predictor.raw_scale
+    if scale == "auto" or (scale == own and predictor.link == "identity"):
+        return predictor
+    if scale == "probability" and own != "probability":
+        raise InputError(
+            f"scale='probability' needs probabilities, but {predictor.name} returns a {own}; use scale='auto'."
+        )
+    try:
+        return predictor.linked("identity" if scale in ("probability", own) else "logit")
+    except InputError:
+        raise InputError(
+            f"scale='log-odds' needs probabilities, but {predictor.name} returns a {own}; use scale='auto'."
+        ) from None
+
+
+# -- trees, terms, questions -------------------------------------------------------------------------
+
+
+def _trees(question: Question) -> ExplainedTrees | Refusal:
+    """The model's trees, or why they do not answer; an error where nothing else can."""
+    predictor, method, game = question.predictor, question.method, question.game
+    if method not in ("auto", "tree") or game == "conditional" or question.sparse is not None:
+        return Refusal("no trees", "they were not asked for")
+    found = explained_trees(predictor, question.rows, question.data, question.run)
+    if (
+        isinstance(found, ExplainedTrees)
+        and question.scale == "probability"
+        and found.scale != "probability"
+    ):
+        found = Refusal(
+            "scale", f"the trees of {predictor.name} add up to {found.scale}, not to probabilities"
+        )
+    if isinstance(found, Refusal) and (method == "tree" or game == "path"):
+        asking = "method='tree'" if method == "tree" else "game='path'"
+        instead = _other_scale(predictor) if found.kind == "scale" else "method='auto' and game='marginal'"
+        raise InputError(f"{asking} needs trees, but {found.reason}; use {instead}.")
+    return found
+
+
+def _terms(question: Question) -> Terms | Unlike:
+    """The model's terms, or why there are none; an error where they were asked for."""
+    drawn = question.game == "conditional" and question.conditional != "auto" and question.method == "auto"
+    if question.method not in ("auto", "linear") or question.sparse is not None or drawn:
+        return Unlike("they were not asked for")
+    absent = background_rows(question.data, question.background, question.run)
+    found = linear_terms(question.predictor, question.rows, absent, question.run)
+    if isinstance(found, Unlike) and question.method == "linear":
+        scale = (
+            " (scale='log-odds' explains the log-odds of a logistic regression)"
+            if question.scale == "auto"
+            else ""
+        )
+        raise InputError(
+            f"method='linear' needs a sum of one term per feature, but {found.reason}; use method='auto'{scale}."
+        )
+    return found
+
+
+def _other_scale(predictor: Predictor) -> str:
+    """The scale on which the trees add up, as an argument."""
+    return "scale='probability'" if predictor.link == "logit" else "scale='auto'"
+
+
+def _remedy(predictor: Predictor, refusal: Refusal) -> str:
+    """What else could be done, or why the trees were not read, for the error of an enumeration that is too long."""
+    if refusal.kind == "scale":
+        return f", or {_other_scale(predictor)}, which its trees answer at once"
+    return f" (its trees do not serve: {refusal.reason})" if refusal.kind in ("unread", "unlike") else ""
+
+
+def _asked(question: Question, refusal: Refusal) -> Solved:
+    """The contributions by asking the model."""
+    predictor, run = question.predictor, question.run
+    # In the order of their names, so that the random numbers do not depend on the order of the columns.
+    names = list(question.players)
+    by_name = sorted(range(len(names)), key=names.__getitem__)
+    players = {names[i]: question.players[names[i]] for i in by_name}
+    game, background = _game(replace(question, players=players))
+    estimator: Estimator = "auto" if question.method in ("tree", "linear") else question.method  # type: ignore[assignment]
+    found = solve(
+        game, method=estimator, budget=question.budget, tolerance=question.tolerance,
+        interactions=question.interactions, sparse=question.sparse, proxy=question.proxy, remedy=_remedy(predictor, refusal), run=run,
+    ).ordered(np.argsort(by_name))  # fmt: skip
+    return Solved(
+        method=found.method,
+        values=found.values,
+        se=found.se,
+        base=game.ends()[0][0],
+        # Asked once more: what is missing then shows a model that is not steady.
+        prediction=run.predict(predictor, question.rows),
+        interactions=found.interactions,
+        interactions_se=found.interactions_se,
+        scale=predictor.scale,
+        background=background,
+        settings={**found.settings, **game.settings()},
+    )
+
+
+def _game(question: Question) -> tuple[Game, int]:
+    """What is asked of the model, and the number of rows that stand for "absent"."""
+    predictor, data, run = question.predictor, question.data, question.run
+    if question.game == "conditional":
+        reference = background_rows(data, question.background, run, most=_REFERENCE)
+        return ConditionalGame(
+            predictor, reference, question.rows, question.players, run, how=question.conditional
+        ), len(reference)
+    absent = background_rows(data, question.background, run, most=MOST)
+    return MarginalGame(predictor, absent, question.rows, question.players, run), len(absent)

@@ -1,0 +1,216 @@
+"""Interventions answered by models that are sums over their features.
+
+Definition. On the scale of its link g, a linear or additive model (see `pellucid.models.linear`) predicts
+
+    g(f(x)) = b + sum_j f_j(x_j).
+
+An intervention that sets the features S to values z therefore asks, in row i, for
+
+    f(z_S, x_i without S) = g^-1( r_i + sum_{j in S} f_j(z_j) ),    r_i = b + sum_{j not in S} f_j(x_ij).
+
+Estimator. The rows are encoded once, and so are the values that the features are set to; a prediction is then an
+addition and the inverse of the link. r_i is added up without the features of the intervention, and not taken out of the whole
+sum, where a large f_j(x_ij) would swallow the others.
+
+When it misleads: as much as the reading of the model. It is believed only if the sums give the model's own predictions of
+the rows that were asked when the Explainer was made (up to rounding, as a share of their range), and, in every question,
+if the parts of some mixtures depend on their own features alone.
+
+Cost. No model rows; two numbers per row, feature and sum, and one for each intervention, are held meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pellucid.arrays import FloatArray, IntArray
+from pellucid.data import Data
+from pellucid.models import Predictor
+from pellucid.models.linear import LinearForm, Link, Unlike, agreeing_link, linear_form, predictions
+from pellucid.reading.answer import Answer, watched
+from pellucid.reading.terms import Encoder, Tables, Terms, terms_of
+from pellucid.runner import Batch, Intervention, Moments, Run
+from pellucid.runner.intervention import blocks
+
+_WORTH = 15_000  # rows asked beyond those encoded: fewer are asked as quickly
+_ENCODING = 1.5  # what it takes to encode a row, in rows predicted
+_MOST_HELD = 2**28  # terms, of eight bytes each: more are asked for, which takes hardly any memory
+_AT_ONCE = 2**16  # predictions made at once, so that they stay in the caches
+_DOUBLE = 1e-9  # how closely sums agree with predictions, as a share of their range
+_SINGLE = 1e-5  # the same, for coefficients in single precision
+_LARGEST = 700.0  # the exponential of more overflows: the model says so itself
+
+
+@dataclass(frozen=True, eq=False)
+class _Read:
+    """A model as a sum, the link by which the sum agrees with its predictions (none where it does not), and encoded tables."""
+
+    model: Any
+    form: LinearForm
+    probe: FloatArray
+    link: Link | Unlike
+    tables: Tables
+
+    def holds(self, predictor: Predictor, form: LinearForm, probe: FloatArray) -> bool:
+        """Whether this is what is read now: a model, or a step before it, may have been fitted again."""
+        mine = self.form
+        return (
+            self.model is predictor.model
+            and mine.link == form.link
+            and np.array_equal(mine.weights, form.weights)
+            and np.array_equal(mine.intercept, form.intercept)
+            and np.array_equal(mine.source, form.source)
+            and np.array_equal(self.probe, probe, equal_nan=True)
+        )
+
+
+def _reading(run: Run, predictor: Predictor, form: LinearForm) -> _Read | None:
+    """Compared once for all questions with the predictions that are known of the model; None where a step fails."""
+    known: dict[str, _Read] = run.remember("sums", dict)
+    try:
+        probe = form.encode(predictor.dressed(predictor.probe))
+        if "read" not in known or not known["read"].holds(predictor, form, probe):
+            link = _agreed(form, form.sums(probe), predictor.probed)
+            known["read"] = _Read(predictor.model, form, probe, link, Tables())
+    except Exception:  # whatever a step raises
+        return None
+    return known["read"]
+
+
+def _agreed(form: LinearForm, sums: FloatArray, full: FloatArray) -> Link | Unlike:
+    link = agreeing_link(form, sums, full)
+    if isinstance(link, Unlike) or _closely(form, sums, link, full):
+        return link
+    return Unlike("what is read of the model is not quite what it predicts")
+
+
+def _closely(form: LinearForm, sums: FloatArray, link: Link, full: FloatArray) -> bool:
+    """Whether sums give the predictions up to rounding, and not only beside a large constant, where everything agrees."""
+    single = np.array_equal(form.weights, form.weights.astype(np.float32))
+    predicted = predictions(sums, link, full.shape[1])
+    spread = np.ptp(full, axis=0)
+    size = np.where(spread > 0, spread, np.abs(full).max(axis=0))
+    within = (_SINGLE if single else _DOUBLE) * size
+    return predicted is not None and bool((np.abs(predicted - full) <= within).all())
+
+
+def read_sums(
+    run: Run, predictor: Predictor, data: Data, interventions: tuple[Intervention, ...], full: bool
+) -> Sums | None:
+    """The answer of the sum; None where the model is none, or fails on these rows, or where asking is as quick."""
+    if predictor.instability > 0 or _is_label(predictor) or not _worth(data, interventions):
+        return None
+    form = linear_form(predictor)
+    if isinstance(form, Unlike) or _held(data, interventions, form) > _MOST_HELD:
+        return None
+    found = _reading(run, predictor, form)
+    if found is None or isinstance(found.link, Unlike):
+        return None
+    itself = Intervention((), (), np.empty((1, 0), dtype=np.intp))
+    terms = terms_of(Encoder(found.form, predictor, found.tables), data, (itself, *interventions))
+    if terms is None or (found.link == "log" and max(map(Terms.highest, terms)) > _LARGEST):
+        return None
+    return Sums(run, predictor, data, interventions, full, terms[1:], terms[0].rest, found.link)
+
+
+def _is_label(predictor: Predictor) -> bool:
+    """Whether classes are predicted: where all probabilities are near 0 or 1, they look the same."""
+    return predictor.verb == "predict" and hasattr(predictor.model, "classes_")
+
+
+def _held(data: Data, interventions: Sequence[Intervention], form: LinearForm) -> int:
+    """How many terms are held at once: of every feature, the sums up to it, and the rest for every intervention."""
+    features = {j for intervention in interventions for j in intervention.features}
+    rows = 2 * len(features) * len(data) + sum(intervention.n_rows(data) for intervention in interventions)
+    return rows * form.weights.shape[1]
+
+
+def _worth(data: Data, interventions: Sequence[Intervention]) -> bool:
+    asked = sum(intervention.variants * intervention.n_rows(data) for intervention in interventions)
+    pools = (
+        len(pool)
+        for intervention in interventions
+        for pool in intervention.pools
+        if not intervention.exchanged
+    )
+    encoded = len(data) + max(pools, default=0)
+    return asked - _ENCODING * encoded >= _WORTH
+
+
+@dataclass(frozen=True, eq=False)
+class Sums(Answer):
+    """Predictions from the terms of the sums."""
+
+    terms: tuple[Terms, ...]
+    whole: FloatArray
+    link: Link
+
+    engine = "sums"
+
+    def only(self, intervention: int) -> Sums:
+        return replace(
+            self, interventions=(self.interventions[intervention],), terms=(self.terms[intervention],)
+        )
+
+    def itself(self) -> FloatArray:
+        return self._predictions(self.whole[None])[0]
+
+    def stream(self, *, partial: bool = False) -> Iterator[Batch]:
+        return watched(self.run, self._batches(), partial=partial)
+
+    def _batches(self) -> Iterator[Batch]:
+        self.run.plan(
+            sum(
+                intervention.variants * intervention.n_rows(self.data)
+                for intervention in self.interventions
+            )
+        )
+        for s, (intervention, terms) in enumerate(zip(self.interventions, self.terms, strict=True)):
+            for rows in blocks(len(terms.rest), _AT_ONCE):
+                n = rows.stop - rows.start
+                for variants in intervention.chunks(max(1, _AT_ONCE // n)):
+                    made = self._predictions(terms.sums(intervention, variants, rows))
+                    yield Batch(s, variants, rows, made)
+                    self.run.advance(n * (variants.stop - variants.start))
+
+    def tables(self, *, partial: bool = False) -> Iterable[FloatArray]:
+        """One after the other, and those that are small in one go."""
+        for s, (intervention, terms) in enumerate(zip(self.interventions, self.terms, strict=True)):
+            if intervention.variants * intervention.n_rows(self.data) <= _AT_ONCE:
+                yield self._predictions(terms.sums(intervention, slice(None), slice(None)))
+            else:
+                yield from Answer.tables(self.only(s), partial=partial)
+
+    def averaged(self, kept: IntArray) -> list[tuple[Moments, FloatArray]]:
+        """Without a link, curves along the same values differ in their heights alone."""
+        if self.link != "identity" or self.predictor.link != "identity":
+            return super().averaged(kept)
+        found = []
+        for s, (intervention, terms) in enumerate(zip(self.interventions, self.terms, strict=True)):
+            columns = intervention.columns(slice(None), slice(None)).values()
+            if intervention.rows is None and all(index.shape[1] == 1 for _, index in columns):
+                found.append(self._parallel(intervention, terms, kept))
+            else:
+                found += Answer.averaged(self.only(s), kept)
+        return found
+
+    def _parallel(
+        self, intervention: Intervention, terms: Terms, kept: IntArray
+    ) -> tuple[Moments, FloatArray]:
+        steps = replace(terms, rest=np.zeros((1, terms.rest.shape[1]))).sums(
+            intervention, slice(None), slice(0, 1)
+        )
+        heights, along = self._predictions(terms.rest[None]), self._predictions(steps)
+        one = Moments(1, heights.shape[2])
+        one.add(slice(0, 1), heights, self.data.weights)
+        return one.shifted(along[:, 0]), heights[:, kept] + along
+
+    def _predictions(self, sums: FloatArray) -> FloatArray:
+        full = predictions(sums.reshape(-1, sums.shape[2]), self.link, self.predictor.width)
+        assert full is not None, "a link that agrees has the width of the predictions"
+        made = full if self.full else self.predictor.restrict(full)
+        return made.reshape(*sums.shape[:2], made.shape[1])  # there may be no rows

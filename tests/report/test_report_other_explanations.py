@@ -1,0 +1,117 @@
+"""The chapter that explains the individual rows in other ways: beside the contributions, with their agreement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+
+from pellucid import Agreement, Explainer, InputError, agreement
+from pellucid.explanations.words import number, percent
+from pellucid.report import build, other_explanations
+
+
+def part(document: dict[str, Any], name: str) -> dict[str, Any]:
+    return next(section for section in document["sections"] if section["id"] == name)
+
+
+def test_every_individual_row_is_explained_in_three_ways(demo_document: dict[str, Any]) -> None:
+    shown = [card["id"] for card in part(demo_document, "rows")["cards"]]
+    found = part(demo_document, "ways")
+    assert found["cards"], found["intro"]
+    assert [card["id"].replace("ways", "row") for card in found["cards"]] == shown
+    assert [line[0] for line in found["table"]["rows"]] == [name.split("-")[1] for name in shown]
+    for card in found["cards"]:
+        assert len(card["chart"]["concat"]) == 3
+        assert any(line.startswith("IF ") for line in card["sentences"])
+
+
+def test_the_table_is_that_of_the_methods_themselves(
+    bike: Explainer, demo_document: dict[str, Any]
+) -> None:
+    line = part(demo_document, "ways")["table"]["rows"][0]
+    places = [int(line[0]) for line in part(demo_document, "ways")["table"]["rows"]]
+    rules = bike.anchor(places, budget=20_000 * len(places))
+    own = agreement(bike.shap(places).row(0), bike.lime(places).row(0), rules[0])
+    assert line[1:] == [
+        ", ".join(own.first(0)), ", ".join(own.first(1)), number(own.likeness), ", ".join(own.rule.players), percent(own.on_rule),
+    ]  # fmt: skip
+
+
+def test_the_ways_agree_about_the_extremes_of_a_weighted_sum(linear: Callable[..., Explainer]) -> None:
+    document = build(linear([3.0, -2.0, 0.5]))
+    why = {card["id"].split("-")[1]: card["title"] for card in part(document, "rows")["cards"]}
+    likeness = [
+        float(line[3])
+        for line in part(document, "ways")["table"]["rows"]
+        if "est prediction" in why[line[0]]
+    ]
+    assert len(likeness) == 2
+    assert min(likeness) > 0.99
+
+
+def test_each_row_is_explained_for_the_class_predicted_for_it() -> None:
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    model = LogisticRegression(max_iter=1000).fit(X, y)
+    explainer = Explainer(model, X, y, progress=False)
+    places = [0, 60, 120]
+    document = build(explainer, rows=places)
+    cards = {card["id"]: card for card in part(document, "ways")["cards"]}
+    for place in places:
+        predicted = str(model.predict(X.iloc[[place]])[0])
+        assert f"THEN PREDICT {predicted} " in " ".join(cards[f"ways-{place}"]["sentences"])
+        assert f"of {predicted}" in str(cards[f"ways-{place}"]["chart"])
+
+
+def test_without_rules_the_reason_is_said(linear: Callable[..., Explainer], monkeypatch: Any) -> None:
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise InputError("no rules today.")
+
+    monkeypatch.setattr(Explainer, "anchor", refuse)
+    found = part(build(linear([1.0, 2.0])), "ways")
+    assert "Rules could not be had: no rules today." in found["intro"]
+    assert all(len(card["chart"]["concat"]) == 2 for card in found["cards"])
+    assert {line[4] for line in found["table"]["rows"]} == {"none"}
+
+
+def test_without_local_models_the_reason_is_said(
+    linear: Callable[..., Explainer], monkeypatch: Any
+) -> None:
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise InputError("no local models today.")
+
+    monkeypatch.setattr(Explainer, "lime", refuse)
+    found = part(build(linear([1.0, 2.0])), "ways")
+    assert "Local models could not be had: no local models today." in found["intro"]
+    assert found["cards"] == []
+
+
+def test_a_slow_model_is_not_asked(linear: Callable[..., Explainer], monkeypatch: Any) -> None:
+    monkeypatch.setattr(other_explanations.Work, "affordable", lambda *_: 100)
+    monkeypatch.setattr(other_explanations.Work, "seconds_per_row", 0.5)
+    explainer = linear([1.0, 2.0])
+    found = other_explanations.way_section(explainer, None, None, other_explanations.Work(1, None))  # type: ignore[arg-type]
+    assert "about 2 rows a second" in " ".join(found["intro"])
+    assert found["cards"] == []
+
+
+@pytest.mark.parametrize(
+    ("likeness", "words"),
+    [
+        ([0.95, 0.99], "Of 2 rows in which contributions and local model can be compared, in 2 they agree."),
+        ([0.95, 0.7, -0.5, 0.1, np.nan], "Of 4 rows in which contributions and local model can be compared, in 1 they agree, in 1 in part and in 2 hardly or not at all."),
+        ([np.nan], "In none of these rows does any feature contribute, so there is nothing to compare."),
+    ],
+)  # fmt: skip
+def test_the_agreement_in_a_sentence(likeness: list[float], words: str) -> None:
+    class One(Agreement):
+        def __init__(self, value: float) -> None:
+            object.__setattr__(self, "value", value)
+
+        likeness = property(lambda self: self.value)  # type: ignore[assignment]
+
+    assert other_explanations._overall([One(value) for value in likeness]) == words
