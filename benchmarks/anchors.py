@@ -108,16 +108,12 @@ def read_cells(names: list[str], said: list[str]) -> Cells:
     return cells
 
 
-def pellucid_line(
-    model: Counted, X: np.ndarray, names: list[str], rows: range, perturb: str, epsilon: float
-) -> Line:
+def pellucid_line(model: Counted, X: np.ndarray, names: list[str], rows: range, perturb: str, epsilon: float) -> Line:
     from pellucid import Explainer
 
     explainer = Explainer(model.model, X, feature_names=names, progress=False)
     start = time.process_time()
-    found = explainer.anchor(
-        list(rows), precision=TAU, delta=DELTA, epsilon=epsilon, beams=1, perturb=perturb
-    )
+    found = explainer.anchor(list(rows), precision=TAU, delta=DELTA, epsilon=epsilon, beams=1, perturb=perturb)
     seconds = time.process_time() - start
     rules = list(found)
     cells = [
@@ -164,9 +160,7 @@ def authors_line(model: Counted, X: np.ndarray, names: list[str], rows: range, e
     explainer = anchor_tabular.AnchorTabularExplainer(["0", "1"], names, X, {})
 
     def ask(row: int) -> tuple[Cells, float]:
-        found = explainer.explain_instance(
-            X[row], model.predict, threshold=TAU, delta=DELTA, tau=epsilon, beam_size=1
-        )
+        found = explainer.explain_instance(X[row], model.predict, threshold=TAU, delta=DELTA, tau=epsilon, beam_size=1)
         return read_cells(names, list(found.names())), float(found.precision())
 
     return peer_line("anchor-exp", model, rows, ask)
@@ -179,18 +173,11 @@ def peer_line(name: str, model: Counted, rows: range, ask: Callable[[int], tuple
         found = [ask(row) for row in rows]
     seconds = time.process_time() - start
     return Line(
-        name,
-        seconds,
-        model.rows / len(rows),
-        model.calls,
-        [cells for cells, _ in found],
-        [p for _, p in found],
+        name, seconds, model.rows / len(rows), model.calls, [cells for cells, _ in found], [p for _, p in found]
     )
 
 
-def written(
-    line: Line, ours: Line, model: RandomForestClassifier, X: np.ndarray, rows: range, epsilon: float
-) -> str:
+def written(line: Line, ours: Line, model: RandomForestClassifier, X: np.ndarray, rows: range, epsilon: float) -> str:
     truth = np.array([measured(model, X, row, cells) for row, cells in zip(rows, line.cells, strict=True)])
     covered = [np.mean([(X[:, j] > low) & (X[:, j] <= high) for j, (low, high) in cells.items()], axis=0) == 1 if cells else np.ones(len(X), dtype=bool) for cells in line.cells]  # fmt: skip
     cells = [

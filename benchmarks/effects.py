@@ -31,13 +31,7 @@ def effect_lines(workload: Workload) -> Iterator[Line]:
     if workload.categorical:
         for name, peer, tolerance, note in _category_peers(workload):
             yield Line(
-                "PDP, categories",
-                workload,
-                name,
-                lambda ex: ex.pdp(workload.categorical),
-                peer,
-                tolerance,
-                note,
+                "PDP, categories", workload, name, lambda ex: ex.pdp(workload.categorical), peer, tolerance, note
             )
 
 
@@ -80,17 +74,11 @@ def _pair_peers(w: Workload) -> Iterator[tuple[str, Any, float | None, str]]:
 def _ice_peers(w: Workload) -> Iterator[tuple[str, Any, float | None, str]]:
     grid, rows = w.grid(ONE, GRID), w.X[:CURVES]
     some = Workload(w.name, w.model, rows, w.y[:CURVES])
-    yield (
-        "scikit-learn",
-        lambda: _sklearn(some, [w.column(ONE)], {w.column(ONE): grid}, kind="individual"),
-        *_EXACT,
-    )
+    yield ("scikit-learn", lambda: _sklearn(some, [w.column(ONE)], {w.column(ONE): grid}, kind="individual"), *_EXACT)
     if w.is_numpy and available("alibi"):
         yield (
             "alibi",
-            lambda: _alibi(some, [w.column(ONE)], {w.column(ONE): grid}, kind="individual").ice_values[0][
-                0
-            ],
+            lambda: _alibi(some, [w.column(ONE)], {w.column(ONE): grid}, kind="individual").ice_values[0][0],
             *_EXACT,
         )
     if available("PDPbox"):
@@ -113,9 +101,7 @@ def _sklearn(
 ) -> np.ndarray:
     from sklearn.inspection import partial_dependence
 
-    found = partial_dependence(
-        w.model, w.X, features, custom_values=grids, kind=kind, method="brute", **options
-    )
+    found = partial_dependence(w.model, w.X, features, custom_values=grids, kind=kind, method="brute", **options)
     return found[kind][0]
 
 
@@ -147,11 +133,7 @@ class MatrixModel:
         return self.model.predict(frame.to_numpy())
 
 
-_PDPBOX: dict[str, Any] = {
-    "n_classes": 0,
-    "n_jobs": 1,
-    "pred_func": lambda model, rows: model.predict(rows),
-}
+_PDPBOX: dict[str, Any] = {"n_classes": 0, "n_jobs": 1, "pred_func": lambda model, rows: model.predict(rows)}
 
 
 def _own_frame(w: Workload) -> pd.DataFrame:
@@ -173,9 +155,7 @@ def _pdpbox_pair(w: Workload, frame: pd.DataFrame) -> np.ndarray:
     from pdpbox.pdp import PDPInteract
 
     grids = [w.grid(name, GRID_2D) for name in PAIR]
-    found = PDPInteract(
-        _model(w), frame, _names(w), list(PAIR), list(PAIR), cust_grid_points=grids, **_PDPBOX
-    )
+    found = PDPInteract(_model(w), frame, _names(w), list(PAIR), list(PAIR), cust_grid_points=grids, **_PDPBOX)
     return found.results[0].pdp.reshape(GRID_2D, GRID_2D)
 
 
@@ -186,9 +166,7 @@ def _names(w: Workload) -> list[str]:
 def dalex_explainer(w: Workload) -> Any:
     import dalex
 
-    return dalex.Explainer(
-        _model(w), _frame(w), w.y, verbose=False, precalculate=False, model_type="regression"
-    )
+    return dalex.Explainer(_model(w), _frame(w), w.y, verbose=False, precalculate=False, model_type="regression")
 
 
 def _dalex_profile(
@@ -203,11 +181,7 @@ def _dalex_profile(
 
 def _dalex_curves(w: Workload, grid: np.ndarray) -> np.ndarray:
     found = dalex_explainer(w).predict_profile(
-        _frame(w),
-        variables=[ONE],
-        variable_splits={ONE: grid},
-        variable_splits_with_obs=False,
-        verbose=False,
+        _frame(w), variables=[ONE], variable_splits={ONE: grid}, variable_splits_with_obs=False, verbose=False
     )
     return found.result["_yhat_"].to_numpy().reshape(len(w.X), -1)
 
@@ -242,9 +216,7 @@ def _alibi_ale(w: Workload) -> np.ndarray:
 def _pyale(w: Workload) -> np.ndarray:
     from PyALE import ale
 
-    found = ale(
-        _frame(w), _model(w), [ONE], feature_type="continuous", grid_size=BINS, include_CI=False, plot=False
-    )
+    found = ale(_frame(w), _model(w), [ONE], feature_type="continuous", grid_size=BINS, include_CI=False, plot=False)
     return found["eff"].to_numpy()
 
 

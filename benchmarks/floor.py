@@ -51,9 +51,7 @@ def importance(w: Workload) -> tuple[int, Callable[[], object]]:
     generator, predicted = np.random.default_rng(0), w.y + 1.0
 
     def least() -> object:
-        return [
-            (generator.permutation(n)[0], np.square(w.y - predicted).mean()) for _ in range(p * _REPEATS)
-        ]
+        return [(generator.permutation(n)[0], np.square(w.y - predicted).mean()) for _ in range(p * _REPEATS)]
 
     return n * p * _REPEATS, least
 

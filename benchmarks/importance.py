@@ -53,9 +53,7 @@ def _alibi(w: Workload) -> np.ndarray:
 
 
 def _dalex_parts(w: Workload) -> np.ndarray:
-    found = dalex_explainer(w).model_parts(
-        loss_function=_mse, type="difference", N=None, B=REPEATS, random_state=0
-    )
+    found = dalex_explainer(w).model_parts(loss_function=_mse, type="difference", N=None, B=REPEATS, random_state=0)
     table = found.result.set_index("variable")["dropout_loss"]
     names = NUMERIC if w.is_numpy else tuple(w.X.columns)
     return table.loc[list(names)].to_numpy()

@@ -40,10 +40,7 @@ def models(p: int) -> dict[str, object]:
     X, y = data(p)
     network = MLPRegressor(hidden_layer_sizes=(30, 30), max_iter=200, random_state=0)
     bent = np.tanh(y / y.std()) + (X[:, 0] / X[:, 0].std()) ** 2
-    return {
-        "linear": LinearRegression().fit(X, y),
-        "network": make_pipeline(StandardScaler(), network).fit(X, bent),
-    }
+    return {"linear": LinearRegression().fit(X, y), "network": make_pipeline(StandardScaler(), network).fit(X, bent)}
 
 
 def ours(model, X: np.ndarray, seed: int, k: int = FEATURES, *, checks: bool = True) -> Explain:
@@ -86,9 +83,7 @@ def dalex_package(model, X: np.ndarray, seed: int, k: int = FEATURES) -> Explain
 
     table = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
 
-    explainer = dalex.Explainer(
-        model, table, verbose=False, predict_function=lambda m, d: m.predict(np.asarray(d))
-    )
+    explainer = dalex.Explainer(model, table, verbose=False, predict_function=lambda m, d: m.predict(np.asarray(d)))
 
     def explain(row: np.ndarray) -> np.ndarray:
         found = explainer.predict_surrogate(
@@ -140,9 +135,7 @@ def measure() -> tuple[list[str], bool]:
             cells = [f"{1e3 * least[who]:.1f}" for who in PEERS]
             cells += [f"{ratios[who]:.1f}" for who in ratios]
             cells += [f"{least['lime'] / least['fresh']:.1f}"]
-            cells += [
-                f"{quality[who]:.1e}" if name == "linear" else f"{quality[who]:.3f}" for who in JUDGED
-            ]
+            cells += [f"{quality[who]:.1e}" if name == "linear" else f"{quality[who]:.3f}" for who in JUDGED]
             lines.append(page.row((f"{name}, {p} features", *cells, "yes" if good else "NO")))
             print(lines[-1], flush=True)
     return lines, met

@@ -11,12 +11,7 @@ from pathlib import Path
 
 _ALWAYS = ("pellucid", "numpy", "pandas", "scikit-learn")
 # One thread for everyone, so that CPU time means the same; libraries read this when they are imported.
-ONE_THREAD = {
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "TQDM_DISABLE": "1",
-}
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "TQDM_DISABLE": "1"}
 
 
 def versions(*peers: str) -> str:

@@ -39,9 +39,7 @@ def lines(only: str, on: str, peer: str) -> Iterator[Line]:
 def row(result: Result) -> str:
     line = result.line
     difference = (
-        f"{result.difference:.0e}"
-        + (f" ({line.note})" if line.note else "")
-        + ("" if result.agrees else " DISAGREES")
+        f"{result.difference:.0e}" + (f" ({line.note})" if line.note else "") + ("" if result.agrees else " DISAGREES")
     )
     cells = (
         line.method, line.workload.name, line.peer_name, f"{1e3 * result.cpu['ours']:.1f}", f"{1e3 * result.cpu['peer']:.1f}",
@@ -60,9 +58,7 @@ def named(result: Result, ratio: float) -> str:
 
 def behind(results: list[Result]) -> list[str]:
     return [
-        named(r, r.ratio()) + ("" if r.agrees else ", DISAGREES")
-        for r in results
-        if r.ratio() >= 1 or not r.agrees
+        named(r, r.ratio()) + ("" if r.agrees else ", DISAGREES") for r in results if r.ratio() >= 1 or not r.agrees
     ]
 
 
@@ -111,10 +107,7 @@ def main() -> int:
         try:
             results.append(measure(line, chosen.repeats))
         except Exception as error:  # a peer may fail in any way
-            print(
-                f"skipped: {line.method} on {line.workload.name} against {line.peer_name} ({error})",
-                flush=True,
-            )
+            print(f"skipped: {line.method} on {line.workload.name} against {line.peer_name} ({error})", flush=True)
             continue
         print(row(results[-1]), flush=True)
     print("\nbehind:\n" + page.bullets(behind(results)))

@@ -100,9 +100,7 @@ def measure(estimate: Callable[[int], tuple[np.ndarray, int]], exact: np.ndarray
     return Measured(float(np.sqrt(np.mean(np.square(errors))) / exact.sum()), rows / seeds, cpu)
 
 
-def ours(
-    problem: Problem, background: np.ndarray, budget: int | None
-) -> Callable[[int], tuple[np.ndarray, int]]:
+def ours(problem: Problem, background: np.ndarray, budget: int | None) -> Callable[[int], tuple[np.ndarray, int]]:
     def estimate(seed: int) -> tuple[np.ndarray, int]:
         ex = Explainer(problem.model, problem.X, problem.y, background=background, random_state=seed, progress=False)  # fmt: skip
         found = ex.importance(method="sage", loss=problem.loss, budget=budget)
@@ -124,14 +122,10 @@ def peer(problem: Problem, background: np.ndarray, kind: str) -> Callable[[int],
         loss = "mse" if problem.loss == "mse" else "cross entropy"
         if kind == "permutation":
             estimator = PermutationEstimator(imputer, loss, random_state=seed)
-            found = estimator(
-                problem.X, problem.y, detect_convergence=False, n_permutations=PERMUTATIONS, bar=False
-            )
+            found = estimator(problem.X, problem.y, detect_convergence=False, n_permutations=PERMUTATIONS, bar=False)
         else:
             estimator = KernelEstimator(imputer, loss, random_state=seed)
-            found = estimator(
-                problem.X, problem.y, detect_convergence=False, n_samples=COALITIONS, bar=False
-            )
+            found = estimator(problem.X, problem.y, detect_convergence=False, n_samples=COALITIONS, bar=False)
         return found.values, asked
 
     return estimate
@@ -142,9 +136,7 @@ def lines() -> Iterator[tuple[str, bool]]:
     for problem in problems():
         background = problem.X[:BACKGROUND]
         exact = ours(problem, background, 10**9)(0)[0]
-        peers = [
-            measure(peer(problem, background, kind), exact, SEEDS) for kind in ("permutation", "kernel")
-        ]
+        peers = [measure(peer(problem, background, kind), exact, SEEDS) for kind in ("permutation", "kernel")]
         read = "(read)" in problem.name
         for budget in READ_BUDGETS if read else BUDGETS:
             ours(problem, background, budget)(0)  # kernels are loaded once

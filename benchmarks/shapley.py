@@ -71,19 +71,12 @@ def headline(problem: Problem, budget: int, missed: dict[str, Errors]) -> tuple[
     best = max(ratios, key=ratios.__getitem__)
     goal = GOALS[budget] if problem.goals else None
     met = ratios[best] < 1 and (goal is None or ratios[SHAP] <= goal)
-    cells = [
-        problem.name,
-        f"{budget:,}",
-        *(_number(mean(missed[name])) for name in (OURS, SHAP, best)),
-        best,
-    ]
+    cells = [problem.name, f"{budget:,}", *(_number(mean(missed[name])) for name in (OURS, SHAP, best)), best]
     cells += ["" if goal is None else f"{goal:.2f}", f"{ratios[SHAP]:.3f}", f"{ratios[best]:.2f}"]
     return [*cells, "yes" if met else "NO"], met
 
 
-def every_estimator(
-    problem: Problem, missed: dict[int, dict[str, Errors]], seconds: dict[str, float]
-) -> str:
+def every_estimator(problem: Problem, missed: dict[int, dict[str, Errors]], seconds: dict[str, float]) -> str:
     """One line per estimator; the smallest error of each column in bold."""
     means = {name: [mean(missed[budget][name]) for budget in BUDGETS] for name in ESTIMATORS}
     least = np.nanmin(list(means.values()), axis=0)
@@ -95,11 +88,7 @@ def every_estimator(
         )
         for name, found in means.items()
     ]
-    head = (
-        "estimator",
-        *(f"{budget:,} coalitions" for budget in BUDGETS),
-        "CPU s per answer, most coalitions",
-    )
+    head = ("estimator", *(f"{budget:,} coalitions" for budget in BUDGETS), "CPU s per answer, most coalitions")
     return f"### {problem.name}\n\n" + page.table(head, rows)
 
 
@@ -180,9 +169,7 @@ def main() -> int:
             lines, tables, met = accuracy(problems())
             good &= met
             if asked.write:
-                page.write_section(
-                    "SHAPLEY.md", title, told, "\n".join((page.header(HEAD), *lines)), *tables
-                )
+                page.write_section("SHAPLEY.md", title, told, "\n".join((page.header(HEAD), *lines)), *tables)
     if asked.only in (None, "overhead"):
         title = "Overhead: CPU ms per row beyond the model's own calls, checks included"
         print(f"\n## {title}\n\n{page.header(OVERHEAD, 0)}", flush=True)

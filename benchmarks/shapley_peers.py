@@ -45,9 +45,7 @@ def ours(**options: Any) -> Estimate:
     def estimate(value: Value, players: int, budget: int, seed: int) -> np.ndarray | None:
         if options["method"] == "permutation" and budget < 32 * players:
             return None
-        found = pellucid.shapley(
-            value, players, budget=budget, random_state=seed, progress=False, **options
-        )
+        found = pellucid.shapley(value, players, budget=budget, random_state=seed, progress=False, **options)
         return found.values[0]
 
     return estimate

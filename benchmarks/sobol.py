@@ -70,9 +70,7 @@ def problems():
     unit = [(0.0, 1.0)] * 8
     trees = GradientBoostingRegressor(n_estimators=200, max_depth=4, random_state=0).fit(X, y)
     classes = GradientBoostingClassifier(n_estimators=100, random_state=0).fit(X, y > np.median(y))
-    net = MLPRegressor(hidden_layer_sizes=(50, 50), max_iter=300, random_state=0).fit(
-        X, (y - y.mean()) / y.std()
-    )
+    net = MLPRegressor(hidden_layer_sizes=(50, 50), max_iter=300, random_state=0).fit(X, (y - y.mean()) / y.std())
     return [
         Problem("Ishigami, 3 features", ishigami, ishigami, [(-np.pi, np.pi)] * 3, ishigami_truth()),
         Problem("g-function, 8 features", g_function, g_function, unit, g_truth()),
@@ -98,12 +96,7 @@ def ours(problem, budget, seed):
     start = time.process_time()
     explainer = Explainer(problem.model, X, random_state=seed, progress=False)
     found = explainer.importance(method=problem.method, budget=budget)
-    return (
-        found.first,
-        found.values,
-        found.cost.model_rows + found.cost.check_rows,
-        time.process_time() - start,
-    )
+    return (found.first, found.values, found.cost.model_rows + found.cost.check_rows, time.process_time() - start)
 
 
 def salib(problem, n, seed, resamples=100):
@@ -130,9 +123,7 @@ def truth_of(problem):
 
 
 def error_of(runs, truth):
-    return float(
-        np.sqrt(np.mean([np.square(np.concatenate(run[:2]) - np.concatenate(truth)) for run in runs]))
-    )
+    return float(np.sqrt(np.mean([np.square(np.concatenate(run[:2]) - np.concatenate(truth)) for run in runs])))
 
 
 def judged(problem, budget, seeds, most):
@@ -182,9 +173,7 @@ def main():
             print(page.row(list(lines[-1].values())), flush=True)
     if chosen.write:
         table = page.table(list(lines[0]), [list(line.values()) for line in lines])
-        page.write(
-            "SOBOL.md", "# Sobol indices against SALib", told, f"{chosen.seeds} seeds. {NOTES}", table
-        )
+        page.write("SOBOL.md", "# Sobol indices against SALib", told, f"{chosen.seeds} seeds. {NOTES}", table)
     sys.exit(int(any(line["ahead"] == "NO" for line in lines)))
 
 

@@ -89,13 +89,9 @@ def missed(result: Result) -> list[str]:
         if peer.name not in result.difference:
             continue
         if peer.goal is not None and result.faster(peer) < peer.goal:
-            short.append(
-                f"{name}: {result.faster(peer):.3g} times as fast as {peer.name}, goal {peer.goal:g}"
-            )
+            short.append(f"{name}: {result.faster(peer):.3g} times as fast as {peer.name}, goal {peer.goal:g}")
         if peer.goal is None and result.faster(peer) < 1:
-            short.append(
-                f"{name}: {peer.name} is {1 / result.faster(peer):.3g} times as fast as the public call"
-            )
+            short.append(f"{name}: {peer.name} is {1 / result.faster(peer):.3g} times as fast as the public call")
         if result.difference[peer.name] > peer.tolerance:
             short.append(f"{name}: {peer.name} gives other numbers")
     if not result.memory < _MOST_MEMORY:

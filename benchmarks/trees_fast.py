@@ -53,11 +53,7 @@ def start(trees: Any, base: float, X: np.ndarray, folder: Path) -> subprocess.Po
     np.savez(folder / "question.npz", X=X, base=base, ends=ends, **parts)
     pipe = subprocess.PIPE
     return subprocess.Popen(
-        [interpreter(), __file__, str(folder)],
-        stdin=pipe,
-        stdout=pipe,
-        stderr=subprocess.DEVNULL,
-        text=True,
+        [interpreter(), __file__, str(folder)], stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True
     )
 
 

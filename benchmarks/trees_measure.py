@@ -22,10 +22,7 @@ from pellucid.trees.convert import TreeModel, convert
 from trees_memory import peak_memory
 
 _SECONDS = 90.0  # a workload stops early after this long, but not before two rounds
-_SHORT, _MOST = (
-    0.1,
-    30,
-)  # a short call is repeated within its turn for so many seconds, and so often at most
+_SHORT, _MOST = (0.1, 30)  # a short call is repeated within its turn for so many seconds, and so often at most
 OURS, UNCHECKED, ENGINE, PREDICT = "public call", "checks=False", "engine", "predict"
 
 Ask = Callable[[int], Any]  # with so many threads
@@ -165,9 +162,7 @@ def _made(workload: Workload, only_peer: str, result: Result) -> dict[str, Ask]:
     return asks
 
 
-def _turn(
-    result: Result, pools: ThreadpoolController, who: str, ask: Ask, *, two: bool, times: float = 1.0
-) -> Any:
+def _turn(result: Result, pools: ThreadpoolController, who: str, ask: Ask, *, two: bool, times: float = 1.0) -> Any:
     answer, cpu, wall = _timed(pools, ask, 1)
     _keep(result.cpu, who, times * cpu)
     if two:

@@ -71,9 +71,7 @@ def shap_own(model: Any, X: np.ndarray, background: np.ndarray | None = None) ->
         masker = shap.maskers.Independent(background, max_samples=10**6)
         explainer = shap.TreeExplainer(model, masker, feature_perturbation="interventional")
         assert len(explainer.data) == len(background)
-    explainer.model.model_type = (
-        "internal"  # shap's kernel, not the model library's, to which it hands over
-    )
+    explainer.model.model_type = "internal"  # shap's kernel, not the model library's, to which it hands over
     return lambda _: explainer.shap_values(X, check_additivity=False)
 
 

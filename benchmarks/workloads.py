@@ -73,9 +73,7 @@ def linear_pandas() -> Workload:
 
 def boosting_numpy() -> Workload:
     X, y = _table(5_000)
-    return Workload(
-        "boosting, numpy", HistGradientBoostingRegressor(max_iter=50, random_state=0).fit(X, y), X, y
-    )
+    return Workload("boosting, numpy", HistGradientBoostingRegressor(max_iter=50, random_state=0).fit(X, y), X, y)
 
 
 def mixed_pipeline() -> Workload:
@@ -87,11 +85,7 @@ def mixed_pipeline() -> Workload:
     y = y + 2.0 * (frame["colour"] == "red").to_numpy() + (frame["shape"] == "long").to_numpy()
     encode = make_column_transformer((OneHotEncoder(), ["colour", "shape"]), remainder="passthrough")
     return Workload(
-        "mixed pipeline, pandas",
-        make_pipeline(encode, Ridge()).fit(frame, y),
-        frame,
-        y,
-        categorical="colour",
+        "mixed pipeline, pandas", make_pipeline(encode, Ridge()).fit(frame, y), frame, y, categorical="colour"
     )
 
 

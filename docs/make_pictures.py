@@ -21,9 +21,7 @@ def explainer() -> pellucid.Explainer:
 def main() -> None:
     """Importance beside the individual curves of one feature."""
     ex = explainer()
-    curves = ex.ice("temp", center=0.0).plot(
-        width=340, height=240, title="What temperature does to each day's rentals"
-    )
+    curves = ex.ice("temp", center=0.0).plot(width=340, height=240, title="What temperature does to each day's rentals")
     bars = ex.importance(compare="ratio").plot(width=260, height=280, title="What matters to the model")
     (bars | curves).save(HERE / "readme.png", scale=1.25)
 

@@ -52,9 +52,7 @@ class Table:
     def repeated(self):
         """Every row as often as its (whole) weight says."""
         return Table(
-            [row for row, w in zip(self.rows, self.mass, strict=True) for _ in range(int(w))],
-            None,
-            self.names,
+            [row for row, w in zip(self.rows, self.mass, strict=True) for _ in range(int(w))], None, self.names
         )
 
     def explainer(self, f, y=None, **options):
@@ -72,9 +70,7 @@ def tabular(f):
     """A model of one row as a model of a table."""
 
     def model(X):
-        rows = (
-            X.tolist() if isinstance(X, np.ndarray) else zip(*(X[name].tolist() for name in X), strict=True)
-        )
+        rows = X.tolist() if isinstance(X, np.ndarray) else zip(*(X[name].tolist() for name in X), strict=True)
         return np.array([f(row) for row in rows])
 
     return model
@@ -84,13 +80,7 @@ def bent(row):
     """Interactions, a jump, a curve; missing and categories have values of their own."""
     a, b, c = (_number(value) for value in row)
     return (
-        3.0
-        + 1.3 * a
-        + a * b
-        - 0.2 * b * b
-        + (2.0 if a > 0.5 and c < 1.0 else 0.0)
-        + 0.25 * c
-        + 0.5 * math.sin(a * c)
+        3.0 + 1.3 * a + a * b - 0.2 * b * b + (2.0 if a > 0.5 and c < 1.0 else 0.0) + 0.25 * c + 0.5 * math.sin(a * c)
     )
 
 

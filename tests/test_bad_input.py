@@ -38,10 +38,7 @@ def ex():
         (lambda ex: ex.ale(("temp", "humidity", "season"), gradient=True), "needs one numeric feature"),
         (lambda ex: ex.mplot(("temp", "humidity", "season")), "one or two features, not 3"),
         (lambda ex: ex.pdp("season", at=["c"]), "'c' is not a category of feature 'season'"),
-        (
-            lambda ex: ex.pdp("temp", at=["warm"]),
-            "feature 'temp' is numeric and cannot take 'warm'; give numbers",
-        ),
+        (lambda ex: ex.pdp("temp", at=["warm"]), "feature 'temp' is numeric and cannot take 'warm'; give numbers"),
         (lambda ex: ex.pdp("temp", at=[]), "at= has no values for feature 'temp'"),
         (lambda ex: ex.pdp("temp", at=[1.0, None]), "missing value for feature 'temp'; leave it out"),
         (
@@ -64,10 +61,7 @@ def ex():
         (lambda ex: ex.ale("temp", gradient=True), "gives no gradients; leave gradient=False"),
         (lambda ex: ex.mplot(("temp", "humidity")), "mplot takes one feature"),
         (lambda ex: ex.importance(loss="rsme"), "loss='rsme' is not known; did you mean 'rmse'"),
-        (
-            lambda ex: ex.importance(loss="log_loss"),
-            "is a classification loss, but the model does regression",
-        ),
+        (lambda ex: ex.importance(loss="log_loss"), "is a classification loss, but the model does regression"),
         (lambda ex: ex.importance(loss=3), "give a name or a function"),
         (lambda ex: ex.importance(method="gini"), "method='gini' is not known"),
         (lambda ex: ex.importance(scheme="all"), "scheme='all' is not known"),
@@ -141,9 +135,7 @@ def test_a_label_that_is_no_class_names_the_row():
 
 
 def test_a_missing_library_gives_the_install_line():
-    with pytest.raises(
-        pellucid.MissingExtra, match=r'drawing needs the package .*pip install "pellucid\[charts\]"'
-    ):
+    with pytest.raises(pellucid.MissingExtra, match=r'drawing needs the package .*pip install "pellucid\[charts\]"'):
         require("no_such_library", extra="charts", purpose="drawing")
 
 

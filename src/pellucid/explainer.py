@@ -146,11 +146,7 @@ class Explainer:
             container=self.predictor.container,
         )
         self.background = background
-        if (
-            isinstance(random_state, bool)
-            or not isinstance(random_state, int | np.integer)
-            or random_state < 0
-        ):
+        if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer) or random_state < 0:
             raise InputError(f"random_state is {random_state!r}; give a whole number, at least 0.")
         self._random_state = int(random_state)
         self._n_jobs = n_jobs
@@ -294,16 +290,7 @@ class Explainer:
         ((4, 4, 4), 9.1875)
         """
         run = self._run("accumulated local effects")
-        return ale(
-            self.predictor,
-            self.data,
-            features,
-            bins=bins,
-            total=total,
-            order=order,
-            gradient=gradient,
-            run=run,
-        )
+        return ale(self.predictor, self.data, features, bins=bins, total=total, order=order, gradient=gradient, run=run)
 
     def mplot(self, feature: Any, *, bins: int = 20) -> Effect:
         """Average prediction of the rows that have a value: the marginal plot, to compare with `pdp` and `ale`."""
@@ -311,15 +298,39 @@ class Explainer:
 
     @overload
     def importance(
-        self, *, method: str = ..., loss: Any = ..., compare: Compare = ..., repeats: int = ..., scheme: Scheme = ..., p_values: bool | int = ...,
-        grid: int = ..., holdout: tuple[Any, Any] | None = ..., folds: Any = ..., refit: Any = ..., budget: int | None = ..., tolerance: float | None = ...,
-    ) -> Importance: ...  # fmt: skip
+        self,
+        *,
+        method: str = ...,
+        loss: Any = ...,
+        compare: Compare = ...,
+        repeats: int = ...,
+        scheme: Scheme = ...,
+        p_values: bool | int = ...,
+        grid: int = ...,
+        holdout: tuple[Any, Any] | None = ...,
+        folds: Any = ...,
+        refit: Any = ...,
+        budget: int | None = ...,
+        tolerance: float | None = ...,
+    ) -> Importance: ...
 
     @overload
     def importance(
-        self, *, method: list[str] | tuple[str, ...], loss: Any = ..., compare: Compare = ..., repeats: int = ..., scheme: Scheme = ..., p_values: bool | int = ...,
-        grid: int = ..., holdout: tuple[Any, Any] | None = ..., folds: Any = ..., refit: Any = ..., budget: int | None = ..., tolerance: float | None = ...,
-    ) -> ImportanceComparison: ...  # fmt: skip
+        self,
+        *,
+        method: list[str] | tuple[str, ...],
+        loss: Any = ...,
+        compare: Compare = ...,
+        repeats: int = ...,
+        scheme: Scheme = ...,
+        p_values: bool | int = ...,
+        grid: int = ...,
+        holdout: tuple[Any, Any] | None = ...,
+        folds: Any = ...,
+        refit: Any = ...,
+        budget: int | None = ...,
+        tolerance: float | None = ...,
+    ) -> ImportanceComparison: ...
 
     def importance(
         self,
@@ -344,25 +355,28 @@ class Explainer:
         ``"conditional"`` draws them given the other features instead: what a feature adds to the others. ``loss`` is a
         name (mse, mae, rmse, 1-r2; log_loss, brier, error, 1-auc), ``"variance"`` (needs no y) or a function
         ``loss(y, prediction)``. ``"shap"`` is the mean absolute contribution, ``"pdp"`` the spread of the partial
-        dependence. ``"drop"`` fits the model again without each feature, by cross-validation (``folds``, 5 unless told), and
-        compares the losses on held-out rows. ``folds=`` with ``method="permutation"`` measures models fitted to the other folds on
-        each fold; it is a number, or one label per row so that rows that belong together stay together. ``p_values=True``
-        compares each value with those of models fitted to permuted outcomes (100 of them, or as many as you say:
-        ``p_values=500``). Estimators are cloned and fitted again; for any other model give ``refit``, a function ``fit(X, y)`` that
-        returns a fitted model (or an unfitted estimator). Your model is never touched. ``"sage"`` divides
-        what the model gains over its mean prediction (in mse, log loss, or another ``loss`` that is a mean over rows) fairly among
-        the features: Shapley values of the loss, which add up to `joint`; without y they are shares of the variance of the predictions. Few
-        features are exact, as are trees that add up to the prediction; else ``budget`` model rows are spent, or as many as make
-        every 95% interval narrower than ``tolerance``. ``"sobol"`` shares the variance of the predictions among features taken as
-        independent, each distributed as in X: the value is the total index (with all interactions), ``first`` that of the feature
-        alone; exact for trees that add up to what is explained, else sampled. ``"anova"`` is the same with every feature uniform over
-        its range. ``"shapley-effects"`` shares the variance among features as they go together: shares add up to one. A list of methods gives a comparison: shares on one scale, agreement of the orders, and what a
-        disagreement usually means. ``holdout=(X, y)`` lets the result say whether these rows flatter the model. An
-        option that the method does not take is refused.
+        dependence. ``"drop"`` fits the model again without each feature, by cross-validation (``folds``, 5 unless
+        told), and compares the losses on held-out rows. ``folds=`` with ``method="permutation"`` measures models fitted
+        to the other folds on each fold; it is a number, or one label per row so that rows that belong together stay
+        together. ``p_values=True`` compares each value with those of models fitted to permuted outcomes (100 of them,
+        or as many as you say:
+        ``p_values=500``). Estimators are cloned and fitted again; for any other model give ``refit``, a function
+        ``fit(X, y)`` that returns a fitted model (or an unfitted estimator). Your model is never touched. ``"sage"``
+        divides what the model gains over its mean prediction (in mse, log loss, or another ``loss`` that is a mean over
+        rows) fairly among the features: Shapley values of the loss, which add up to `joint`; without y they are shares
+        of the variance of the predictions. Few features are exact, as are trees that add up to the prediction; else
+        ``budget`` model rows are spent, or as many as make every 95% interval narrower than ``tolerance``. ``"sobol"``
+        shares the variance of the predictions among features taken as independent, each distributed as in X: the value
+        is the total index (with all interactions), ``first`` that of the feature alone; exact for trees that add up to
+        what is explained, else sampled. ``"anova"`` is the same with every feature uniform over its range.
+        ``"shapley-effects"`` shares the variance among features as they go together: shares add up to one. A list of
+        methods gives a comparison: shares on one scale, agreement of the orders, and what a disagreement usually means.
+        ``holdout=(X, y)`` lets the result say whether these rows flatter the model. An option that the method does not
+        take is refused.
 
         It misleads when features go together (they share their importance; ``"conditional"`` gives none to a copy) and
-        on data the model was fitted to. Fitting again tells about the way of fitting, not about the given model; without a
-        feature others replace it (``"drop"`` then finds neither important).
+        on data the model was fitted to. Fitting again tells about the way of fitting, not about the given model;
+        without a feature others replace it (``"drop"`` then finds neither important).
 
         Examples
         --------
@@ -421,23 +435,26 @@ class Explainer:
     ) -> Interactions:
         """What interacts: how strongly features act together beyond what each does alone.
 
-        ``features=None`` asks about all pairs, a name or position about its pairs with all others, a list about the pairs among
-        them; ``against="all"`` gives one value per feature, its interaction with all others together, ``"triples"`` one per triple.
+        ``features=None`` asks about all pairs, a name or position about its pairs with all others, a list about the
+        pairs among them; ``against="all"`` gives one value per feature, its interaction with all others together,
+        ``"triples"`` one per triple.
 
-        ``method="h"`` is Friedman's H, the root of the share of the joint effect's variance that is interaction; ``"greenwell"``
-        how much the size of one feature's effect varies with the other, in standard deviations of the prediction; ``"shap"`` the
-        share of all Shapley attributions that goes to the pair. ``normalize=False`` gives them in the units of the prediction
-        (`strength` always does, and `top` and the chart go by it). Trees and linear models are read exactly, at all rows against all
-        rows; any other model is asked, at as many rows as cost three million model rows, or at ``rows`` of them.
-        ``p_values=True`` (method "h", needs y, of rows that the model was not fitted to) tests whether the outcome confirms each interaction:
-        it is regressed on flexible functions of the features, the model's other parts and the interaction. `adjusted` is for
-        the number of sets (Holm).
+        ``method="h"`` is Friedman's H, the root of the share of the joint effect's variance that is interaction;
+        ``"greenwell"`` how much the size of one feature's effect varies with the other, in standard deviations of the
+        prediction; ``"shap"`` the share of all Shapley attributions that goes to the pair. ``normalize=False`` gives
+        them in the units of the prediction (`strength` always does, and `top` and the chart go by it). Trees and linear
+        models are read exactly, at all rows against all rows; any other model is asked, at as many rows as cost three
+        million model rows, or at ``rows`` of them.
+        ``p_values=True`` (method "h", needs y, of rows that the model was not fitted to) tests whether the outcome
+        confirms each interaction: it is regressed on flexible functions of the features, the model's other parts and
+        the interaction. `adjusted` is for the number of sets (Holm).
 
-        No value is strong as such. `Interactions.network` says what an interaction is worth: which features, pairs and triples
-        are needed to reproduce the model within a share ``loss`` of its variance; ``network=False`` saves the model rows for it.
+        No value is strong as such. `Interactions.network` says what an interaction is worth: which features, pairs and
+        triples are needed to reproduce the model within a share ``loss`` of its variance; ``network=False`` saves the
+        model rows for it.
 
-        It misleads when features go together (the model is asked about rows that do not occur; see `caveats`) and when a
-        normalised value divides by a weak effect. It says how strong an interaction is, not what shape it has: draw
+        It misleads when features go together (the model is asked about rows that do not occur; see `caveats`) and when
+        a normalised value divides by a weak effect. It says how strong an interaction is, not what shape it has: draw
         ``pdp(("temp", "hum"))``.
 
         Examples
@@ -476,16 +493,19 @@ class Explainer:
     ) -> Decomposition:
         """The function in parts: a constant, main effects and interactions that add up to the prediction.
 
-        ``method="marginal"`` takes partial dependence apart, ``"anova"`` averages over all combinations of values as equally
-        likely (orthogonal components, Sobol's shares). ``"generalized"`` fits all parts at once and moves what fewer features can say to
-        the parts of fewer features; ``density`` says where the function counts: at the rows (``"data"``), anywhere in the ranges
-        (``"uniform"``) or anywhere near a row (``"support"``). ``"ale"`` adds up small steps near real rows. These two are for features that
-        go together: their parts overlap, so read ``covariance``, which adds up, beside ``values``. ``order`` is the most features in one component, 1 to 3; ``features`` restricts
-        the components to some features; ``grid`` is the number of points along a feature. The result has each component's share of the variance,
-        ``r2`` (how well all together reproduce the predictions), ``predict(X)``, ``explain(rows)``, ``component("a", "b")`` and ``checks``.
+        ``method="marginal"`` takes partial dependence apart, ``"anova"`` averages over all combinations of values as
+        equally likely (orthogonal components, Sobol's shares). ``"generalized"`` fits all parts at once and moves what
+        fewer features can say to the parts of fewer features; ``density`` says where the function counts: at the rows
+        (``"data"``), anywhere in the ranges (``"uniform"``) or anywhere near a row (``"support"``). ``"ale"`` adds up
+        small steps near real rows. These two are for features that go together: their parts overlap, so read
+        ``covariance``, which adds up, beside ``values``. ``order`` is the most features in one component, 1 to 3;
+        ``features`` restricts the components to some features; ``grid`` is the number of points along a feature. The
+        result has each component's share of the variance,
+        ``r2`` (how well all together reproduce the predictions), ``predict(X)``, ``explain(rows)``, ``component("a",
+        "b")`` and ``checks``.
 
-        It misleads when features go together ("marginal" and "anova" average over combinations that do not occur) and when
-        much is left over; the result's `caveats` say so.
+        It misleads when features go together ("marginal" and "anova" average over combinations that do not occur) and
+        when much is left over; the result's `caveats` say so.
 
         Examples
         --------
@@ -514,9 +534,10 @@ class Explainer:
         """Which features go together, as groups, with one feature to stand for each.
 
         Association is by ranks (numbers), the correlation ratio (a number and a category) and Cramer's V (categories),
-        0 to 1. Features are joined while the mean association of two clusters is at least ``threshold``. `Clusters.groups` is
-        ready for ``Explainer(..., groups=...)``, whose importances are then those of whole clusters; `Clusters.subset`
-        is one feature for each, to fit a model on; ``most_important(importance)`` picks by importance instead.
+        0 to 1. Features are joined while the mean association of two clusters is at least ``threshold``.
+        `Clusters.groups` is ready for ``Explainer(..., groups=...)``, whose importances are then those of whole
+        clusters; `Clusters.subset` is one feature for each, to fit a model on; ``most_important(importance)`` picks by
+        importance instead.
         ``importance=True`` adds the importance of each cluster permuted as a whole (`Clusters.importance`).
 
         It misleads where features go together without a trend (a parabola), or only three at a time.
@@ -539,7 +560,9 @@ class Explainer:
         )
 
     def associations(self) -> Associations:
-        """How strongly each pair of features is associated (0 to 1; for numbers, the absolute correlation): where it is high, prefer `ale` to `pdp`."""
+        """How strongly each pair of features is associated (0 to 1; for numbers, the absolute correlation): where it is
+        high, prefer `ale` to `pdp`.
+        """
         return associations(self.predictor, self.data, run=self._run("associations"))
 
     def shap(
@@ -565,10 +588,11 @@ class Explainer:
         what is known (``conditional="copula"`` or ``"neighbours"``).
 
         ``method="auto"`` reads tree ensembles and linear (additive) models exactly. Any other model is asked: for every
-        coalition where that fits (``"exact"``), else for pairs of coalitions (``"kernel"``), with a standard error `se` per
-        value; ``"permutation"`` follows random orders instead. The result says which it was and why. ``budget`` is a number
-        of model rows, ``tolerance`` the half width of the 95% intervals at which sampling ends. ``sparse=k`` gives
-        contributions to at most k features (an L1 penalty; no longer Shapley values; `Attribution.sparse` keeps them).
+        coalition where that fits (``"exact"``), else for pairs of coalitions (``"kernel"``), with a standard error `se`
+        per value; ``"permutation"`` follows random orders instead. The result says which it was and why. ``budget`` is
+        a number of model rows, ``tolerance`` the half width of the 95% intervals at which sampling ends. ``sparse=k``
+        gives contributions to at most k features (an L1 penalty; no longer Shapley values; `Attribution.sparse` keeps
+        them).
         ``proxy="trees"`` lets boosted trees learn from the coalitions that were asked, which pays for rule-like models.
         ``interactions=True`` adds `interaction_values`. The trees of a boosted classifier add up to log-odds, and
         ``scale="auto"`` explains those; ``scale="probability"`` explains probabilities.
@@ -607,10 +631,10 @@ class Explainer:
     def breakdown(self, row: Any, *, order: Any = None, interactions: bool = False) -> Attribution:
         """Why this prediction, step by step: features become known one after the other, in one order.
 
-        From the average prediction on, each step is the change when one more feature takes the row's value. ``order=None``
-        takes the feature that changes the prediction most at every step; a list of names gives the order; ``"all"``
-        averages over all orders, which gives Shapley values. ``interactions=True`` lets two features enter together where
-        they do more than both alone.
+        From the average prediction on, each step is the change when one more feature takes the row's value.
+        ``order=None`` takes the feature that changes the prediction most at every step; a list of names gives the
+        order; ``"all"`` averages over all orders, which gives Shapley values. ``interactions=True`` lets two features
+        enter together where they do more than both alone.
 
         It misleads where features interact: another order gives other steps (the result's `caveats` say by how much).
         `shap` does not depend on an order.
@@ -650,28 +674,29 @@ class Explainer:
         tolerance: float | None = None,
         boundary: Any = None,
     ) -> LocalAttribution:
-        """Why this prediction, sparsely: a simple model of at most ``features`` features that holds near the row (LIME).
+        """Why this prediction, sparsely: a simple model of at most ``features`` features that holds near the row
+        (LIME).
 
-        Samples are drawn (``sampler``: "data", each feature by itself; "gaussian" at the data's centre; "around" the row;
-        "correlated", as features go together), weighted by exp(-D^2 / width^2) for how near they are (``distance`` "euclidean",
-        "gower" or "cosine"), and a ``model`` is fitted to the predictions: "linear", "ridge", "lasso", "logistic" (for probabilities) or
-        "tree". Numbers are explained as they are or in bins (``space`` "raw", "quartile", "decile", "entropy", a dict of edges by
-        feature), or features of your own: a function (or a dict of them) of the rows, or ``space=(to, back)``, maps to readable
-        features and back. ``select`` chooses the features ("forward", "backward", "lasso", "all"). ``row`` may be several
-        rows; they share their samples.
+        Samples are drawn (``sampler``: "data", each feature by itself; "gaussian" at the data's centre; "around" the
+        row; "correlated", as features go together), weighted by exp(-D^2 / width^2) for how near they are (``distance``
+        "euclidean", "gower" or "cosine"), and a ``model`` is fitted to the predictions: "linear", "ridge", "lasso",
+        "logistic" (for probabilities) or "tree". Numbers are explained as they are or in bins (``space`` "raw",
+        "quartile", "decile", "entropy", a dict of edges by feature), or features of your own: a function (or a dict of
+        them) of the rows, or ``space=(to, back)``, maps to readable features and back. ``select`` chooses the features
+        ("forward", "backward", "lasso", "all"). ``row`` may be several rows; they share their samples.
 
-        ``width="auto"`` tries several widths and takes the one that is best in fidelity near the row times stability over
-        repeats (`LocalAttribution.sweep`, ``plot(kind="sweep")``); ``"default"`` is 0.75 sqrt(features), by habit. There are 5,000
-        samples, doubled (up to 20,000) until in repeats at most 5% of the weight is on other features; ``tolerance`` sets another
-        share (up to 80,000), ``samples`` alone their number. ``kernel="shap"`` gives Shapley values from the same
-        regression. ``boundary=("a", "b")`` keeps what ``plot(kind="boundary")`` needs.
+        ``width="auto"`` tries several widths and takes the one that is best in fidelity near the row times stability
+        over repeats (`LocalAttribution.sweep`, ``plot(kind="sweep")``); ``"default"`` is 0.75 sqrt(features), by habit.
+        There are 5,000 samples, doubled (up to 20,000) until in repeats at most 5% of the weight is on other features;
+        ``tolerance`` sets another share (up to 80,000), ``samples`` alone their number. ``kernel="shap"`` gives Shapley
+        values from the same regression. ``boundary=("a", "b")`` keeps what ``plot(kind="boundary")`` needs.
 
         `values` are effects: weight times how far the row is from the average sample (`at_zero` gives weight times
         value). They add up to the local model's prediction, not to the model's: `residual` is what it misses.
 
-        It misleads when another width turns the signs, when the fit is poor (`fidelity`), when repeats differ (`stability`,
-        `agreement`), when features go together and their samples do not, and with many features, where nothing is near; the
-        `caveats` say which.
+        It misleads when another width turns the signs, when the fit is poor (`fidelity`), when repeats differ
+        (`stability`, `agreement`), when features go together and their samples do not, and with many features, where
+        nothing is near; the `caveats` say which.
 
         Examples
         --------
@@ -706,9 +731,9 @@ class Explainer:
     def lime_pick(self, budget: int, *, rows: Any = None, sample: int = 100, **options: Any) -> Pick:
         """A few rows that show, between them, what the model uses (SP-LIME).
 
-        ``rows`` (or a random ``sample`` of X) are explained with `lime` and its ``options``; greedily, the row is added that shows the
-        most important features not shown yet. `Pick.explanations` explain the picked rows. ``pick_rows(attribution, budget)``
-        does the same for explanations you have, `shap` included.
+        ``rows`` (or a random ``sample`` of X) are explained with `lime` and its ``options``; greedily, the row is added
+        that shows the most important features not shown yet. `Pick.explanations` explain the picked rows.
+        ``pick_rows(attribution, budget)`` does the same for explanations you have, `shap` included.
 
         It misleads by showing what is common, not what is odd, and as far as the local models are poor.
 
@@ -751,21 +776,24 @@ class Explainer:
     ) -> Rule | Rules:
         """What fixes a prediction: the rule that covers most rows and keeps the prediction whatever else changes.
 
-        Of rows that obey the rule, with everything else taken from other rows of the data, a share of at least ``precision`` gets the
-        same prediction; the true share is below ``precision - epsilon`` with probability at most ``delta``. Several rows
-        give several rules, which share what the model was asked.
+        Of rows that obey the rule, with everything else taken from other rows of the data, a share of at least
+        ``precision`` gets the same prediction; the true share is below ``precision - epsilon`` with probability at most
+        ``delta``. Several rows give several rules, which share what the model was asked.
 
-        ``bins`` cuts numbers: "auto" (quartiles, halved where they are too wide for any rule), a number of bins, or ``{name: edges}``.
-        ``perturb`` is where the other values come from: "data"; "balanced", with all predicted classes equally often; "conditional",
-        rows of the data that obey the rule as they are; or a function ``(row, features, n, generator)`` that returns a table of n
-        rows. ``within`` says which numbers count as the same prediction: a half width or ``(low, high)``; without it half a
-        standard deviation of the predictions. ``beams`` are the rules extended in each round (``suboptimal``: also those that are
-        no more precise than before), ``batch`` the draws at a first look, ``empty_evaluations`` the rows that the precision without any
-        condition is measured on, ``max_conditions`` the most conditions and ``budget`` the most model rows; `Rule.reason` says
-        why a precision was not reached. `check` measures a rule on other rows.
+        ``bins`` cuts numbers: "auto" (quartiles, halved where they are too wide for any rule), a number of bins, or
+        ``{name: edges}``.
+        ``perturb`` is where the other values come from: "data"; "balanced", with all predicted classes equally often;
+        "conditional", rows of the data that obey the rule as they are; or a function ``(row, features, n, generator)``
+        that returns a table of n rows. ``within`` says which numbers count as the same prediction: a half width or
+        ``(low, high)``; without it half a standard deviation of the predictions. ``beams`` are the rules extended in
+        each round (``suboptimal``: also those that are no more precise than before), ``batch`` the draws at a first
+        look, ``empty_evaluations`` the rows that the precision without any condition is measured on, ``max_conditions``
+        the most conditions and ``budget`` the most model rows; `Rule.reason` says why a precision was not reached.
+        `check` measures a rule on other rows.
 
-        It misleads when features go together (the model is asked about rows that do not occur), when a prediction is very common or
-        very rare, and near a decision boundary; the result's `caveats` say whether. Other rules may fix the same prediction.
+        It misleads when features go together (the model is asked about rows that do not occur), when a prediction is
+        very common or very rare, and near a decision boundary; the result's `caveats` say whether. Other rules may fix
+        the same prediction.
 
         Examples
         --------
@@ -801,9 +829,9 @@ class Explainer:
     def check_rule(self, rule: Rule, rows: Any) -> RuleCheck:
         """A rule on other rows: to how many it applies, and for what share of these the model predicts as it says.
 
-        ``rows`` are a table like X, or positions in X. Unlike `Rule.precision`, which is about perturbed rows, this is about rows that
-        occur; where features go together the two differ. Only rows that the rule applies to are asked for. `Rule.check` does
-        the same with predictions, or a function, of one's own.
+        ``rows`` are a table like X, or positions in X. Unlike `Rule.precision`, which is about perturbed rows, this is
+        about rows that occur; where features go together the two differ. Only rows that the rule applies to are asked
+        for. `Rule.check` does the same with predictions, or a function, of one's own.
 
         Examples
         --------
@@ -817,18 +845,13 @@ class Explainer:
         return check_rule(self.predictor, self.data, rule, rows, run=self._run("checking a rule"))
 
     def report(
-        self,
-        path: str | Path,
-        *,
-        title: str | None = None,
-        top: int = 6,
-        rows: Sequence[int] | None = None,
+        self, path: str | Path, *, title: str | None = None, top: int = 6, rows: Sequence[int] | None = None
     ) -> Path:
         """Everything, to read: one HTML file that needs no network, with the caveats beside each chart.
 
-        Besides what matters, effects and contributions it shows several measures of importance side by side, what acts together,
-        the model in parts and which features go together. A model that has to be asked, above all a slow one, is asked about fewer
-        rows; what is left out for that reason is named with the call that has it.
+        Besides what matters, effects and contributions it shows several measures of importance side by side, what acts
+        together, the model in parts and which features go together. A model that has to be asked, above all a slow one,
+        is asked about fewer rows; what is left out for that reason is named with the call that has it.
 
         ``top`` is the number of features whose effects are shown. A typical row, the extreme ones and one with unusual
         contributions are explained one by one, and so are the ``rows`` you name by their positions, as in

@@ -40,8 +40,8 @@ class ImageExplainer:
         As for `TextExplainer`.
     segmenter
         What a player is: ``"slic"``, ``"quickshift"`` or ``"felzenszwalb"`` superpixels (they need the extra
-        ``pellucid[images]``), rectangles of a ``"grid"``, a function that returns labels ``(height, width)`` of an image,
-        or the labels themselves.
+        ``pellucid[images]``), rectangles of a ``"grid"``, a function that returns labels ``(height, width)`` of an
+        image, or the labels themselves.
     segments
         How many segments there are, at most or about; for a grid also ``(rows, columns)``.
     absent
@@ -130,10 +130,11 @@ class ImageExplainer:
         tolerance: float | None = None,
         interactions: bool = False,
     ) -> ImageAttribution | list[ImageAttribution]:
-        """Contributions of the segments to the prediction of an image: Shapley values of the game in which segments are absent.
+        """Contributions of the segments to the prediction of an image: Shapley values of the game in which segments are
+        absent.
 
-        A list of images gives a list of results. ``method``, ``budget``, ``tolerance`` and ``interactions`` are those of
-        `Explainer.shap`; a budget counts images.
+        A list of images gives a list of results. ``method``, ``budget``, ``tolerance`` and ``interactions`` are those
+        of `Explainer.shap`; a budget counts images.
 
         It misleads where painted segments look like something to the model, and where other segments would tell
         another story; the result's `caveats` say whether they do.
@@ -142,9 +143,15 @@ class ImageExplainer:
 
         def one(image: AnyArray) -> ImageAttribution:
             return image_shap(
-                self._model, image, segmenter=self._segmenter, segments=self._segments, absent=self._absent, effort=effort,
-                batch=self._batch, run=self._run(),
-            )  # fmt: skip
+                self._model,
+                image,
+                segmenter=self._segmenter,
+                segments=self._segments,
+                absent=self._absent,
+                effort=effort,
+                batch=self._batch,
+                run=self._run(),
+            )
 
         return self._each(image, "shap", one)
 
@@ -197,9 +204,9 @@ class ImageExplainer:
         The options are those of `TextExplainer.lime`, with segments instead of words; ``distance="pixels"`` is the root
         mean square change of the pixels, 1 when everything is absent.
 
-        The weights start from the local model's answer with every segment absent and lead to its answer for the image. It
-        misleads where segments work only together, where another neighbourhood, other segments or another ``absent`` give
-        other weights; the result's `fidelity`, `sweep` and `caveats` say so.
+        The weights start from the local model's answer with every segment absent and lead to its answer for the image.
+        It misleads where segments work only together, where another neighbourhood, other segments or another ``absent``
+        give other weights; the result's `fidelity`, `sweep` and `caveats` say so.
 
         >>> import numpy as np
         >>> from pellucid.image_explainer import ImageExplainer
@@ -212,9 +219,15 @@ class ImageExplainer:
 
         def one(image: AnyArray) -> LocalImageAttribution:
             return image_lime(
-                self._model, image, segmenter=self._segmenter, segments=self._segments, absent=self._absent, effort=effort,
-                batch=self._batch, run=self._run(),
-            )  # fmt: skip
+                self._model,
+                image,
+                segmenter=self._segmenter,
+                segments=self._segments,
+                absent=self._absent,
+                effort=effort,
+                batch=self._batch,
+                run=self._run(),
+            )
 
         return self._each(image, "lime", one)
 
@@ -271,11 +284,13 @@ class ImageExplainer:
         suboptimal: bool = True,
         within: Any = None,
     ) -> ImageRule | list[ImageRule]:
-        """The segments that fix the prediction of an image: with them there it stays, whatever the others show (an anchor).
+        """The segments that fix the prediction of an image: with them there it stays, whatever the others show (an
+        anchor).
 
-        Each other segment is absent in half of the perturbed images, or with ``perturb="corpus"`` shows another image of
-        ``corpus`` (of the same size and type). The other options are those of `TextExplainer.anchor`. Segments of one image are in
-        no other, so the coverage is only the share of perturbed images that keep those of the rule.
+        Each other segment is absent in half of the perturbed images, or with ``perturb="corpus"`` shows another image
+        of
+        ``corpus`` (of the same size and type). The other options are those of `TextExplainer.anchor`. Segments of one
+        image are in no other, so the coverage is only the share of perturbed images that keep those of the rule.
 
         It misleads where nearly all perturbed images get the prediction anyway, and where painted segments look like
         something to the model; the result's `caveats` say so.
@@ -289,14 +304,31 @@ class ImageExplainer:
         (('segment 2',), 1.0)
         """
         effort = AnchorEffort(
-            precision, delta, epsilon, beams, batch, perturb, max_conditions, budget, empty_evaluations, suboptimal, within
-        )  # fmt: skip
+            precision,
+            delta,
+            epsilon,
+            beams,
+            batch,
+            perturb,
+            max_conditions,
+            budget,
+            empty_evaluations,
+            suboptimal,
+            within,
+        )
 
         def one(image: AnyArray) -> ImageRule:
             return image_anchor(
-                Models(self._whole, self._model), image, segmenter=self._segmenter, segments=self._segments,
-                absent=self._absent, corpus=_alike(corpus, image), effort=effort, batch=self._batch, run=self._run(),
-            )  # fmt: skip
+                Models(self._whole, self._model),
+                image,
+                segmenter=self._segmenter,
+                segments=self._segments,
+                absent=self._absent,
+                corpus=_alike(corpus, image),
+                effort=effort,
+                batch=self._batch,
+                run=self._run(),
+            )
 
         return self._each(image, "anchor", one)
 
@@ -305,16 +337,17 @@ class ImageExplainer:
         if isinstance(image, list | tuple):
             return [one(check_image(each)) for each in image]
         if np.ndim(image) == 4:
-            raise InputError(
-                f"image has 4 dimensions; give one image, or a list of images: ex.{method}(list(images))."
-            )
+            raise InputError(f"image has 4 dimensions; give one image, or a list of images: ex.{method}(list(images)).")
         return one(check_image(image))
 
     def _run(self) -> Run:
         return Run(
-            n_jobs=self._n_jobs, progress=self._progress, what="asking for images",
-            seed=self._random_state, checks=self._checks,
-        )  # fmt: skip
+            n_jobs=self._n_jobs,
+            progress=self._progress,
+            what="asking for images",
+            seed=self._random_state,
+            checks=self._checks,
+        )
 
 
 def _alike(corpus: Sequence[AnyArray] | None, image: AnyArray) -> list[AnyArray]:
@@ -323,6 +356,7 @@ def _alike(corpus: Sequence[AnyArray] | None, image: AnyArray) -> list[AnyArray]
     for i, other in enumerate(others):
         if other.shape != image.shape or other.dtype != image.dtype:
             raise InputError(
-                f"image {i} of the corpus is {other.dtype} {other.shape}, but the explained one is {image.dtype} {image.shape}; give images of the same size and type."
+                f"image {i} of the corpus is {other.dtype} {other.shape}, but the explained one is {image.dtype}"
+                f" {image.shape}; give images of the same size and type."
             )
     return others

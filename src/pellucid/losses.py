@@ -131,9 +131,7 @@ def find_loss(loss: Any, task: str, scale: str = "probability") -> Loss:
     if isinstance(loss, str):
         name = _ALIASES.get(loss.lower(), loss.lower())
         if scores and name in _NEED_PROBABILITIES:
-            raise InputError(
-                f"loss={loss!r} needs probabilities, but the model gives scores; use 'error' or '1-auc'."
-            )
+            raise InputError(f"loss={loss!r} needs probabilities, but the model gives scores; use 'error' or '1-auc'.")
         if name in known:
             return known[name]
         other = "classification" if task != "classification" else "regression"

@@ -144,8 +144,16 @@ class TextExplainer:
         def one(text: str) -> TextAttribution:
             pieces, unit, n = self.pieces(text, by=by, most=most)
             return text_shap(
-                self._model, text, pieces, unit=unit, mask=self._mask, words=n, effort=effort, batch=self._batch, run=self._run()
-            )  # fmt: skip
+                self._model,
+                text,
+                pieces,
+                unit=unit,
+                mask=self._mask,
+                words=n,
+                effort=effort,
+                batch=self._batch,
+                run=self._run(),
+            )
 
         return self._each(text, by, most, one)
 
@@ -202,15 +210,15 @@ class TextExplainer:
         """A few words and their weights: a sparse model that imitates the model on variants of a text (LIME).
 
         At most ``features`` words get a weight. ``samples`` variants lack some words: as many variants lack few as lack
-        many (``sampler="count"``), or each word is gone in half of them ("coin"); your own are rows of ones (there) and zeros.
-        A variant counts by the share of words that are there (``kernel="share"``), by exp(-D^2 / width^2)
-        ("exponential", with ``distance`` "cosine" or "euclidean"), or by a function of distance and width; ``width`` may be a
-        number or "auto". ``model`` ("linear", "ridge", "lasso", "logistic", "tree"), ``select`` and ``tolerance`` are those of
-        `Explainer.lime`, ``by`` and ``most`` those of `shap`.
+        many (``sampler="count"``), or each word is gone in half of them ("coin"); your own are rows of ones (there) and
+        zeros. A variant counts by the share of words that are there (``kernel="share"``), by exp(-D^2 / width^2)
+        ("exponential", with ``distance`` "cosine" or "euclidean"), or by a function of distance and width; ``width``
+        may be a number or "auto". ``model`` ("linear", "ridge", "lasso", "logistic", "tree"), ``select`` and
+        ``tolerance`` are those of `Explainer.lime`, ``by`` and ``most`` those of `shap`.
 
-        The weights start from the local model's answer without any word and lead to its answer for the text. It misleads where
-        words work only together, where another neighbourhood gives other weights, and where the model was never shown
-        such texts; the result's `fidelity`, `sweep` and `caveats` say so.
+        The weights start from the local model's answer without any word and lead to its answer for the text. It
+        misleads where words work only together, where another neighbourhood gives other weights, and where the model
+        was never shown such texts; the result's `fidelity`, `sweep` and `caveats` say so.
 
         >>> from pellucid.text_explainer import TextExplainer
         >>> def shouts(texts):
@@ -224,8 +232,16 @@ class TextExplainer:
         def one(text: str) -> LocalTextAttribution:
             pieces, unit, n = self.pieces(text, by=by, most=most)
             return text_lime(
-                self._model, text, pieces, unit=unit, mask=self._mask, words=n, effort=effort, batch=self._batch, run=self._run()
-            )  # fmt: skip
+                self._model,
+                text,
+                pieces,
+                unit=unit,
+                mask=self._mask,
+                words=n,
+                effort=effort,
+                batch=self._batch,
+                run=self._run(),
+            )
 
         return self._each(text, by, most, one)
 
@@ -291,12 +307,13 @@ class TextExplainer:
         """The words that fix the prediction of a text: with them there it stays, whichever others are gone (an anchor).
 
         At least ``precision`` of the perturbed texts with these words get the same prediction, with probability 1 -
-        ``delta``. Each other word is gone in half of the perturbed texts, or with ``perturb="corpus"`` replaced by a random
-        word of the texts in ``corpus``. With a corpus the coverage is the share of its texts that have all words of
-        the rule; without, the share of perturbed texts that keep them. The same prediction is the same class, or a number within ``within``
-        of it (an interval or a half width; half a standard deviation of the perturbed predictions unless told).
-        ``beams``, ``batch``, ``max_conditions``, ``budget`` (in texts), ``empty_evaluations``, ``suboptimal`` and ``epsilon`` are
-        those of `Explainer.anchor`, ``by`` and ``most`` those of `shap`.
+        ``delta``. Each other word is gone in half of the perturbed texts, or with ``perturb="corpus"`` replaced by a
+        random word of the texts in ``corpus``. With a corpus the coverage is the share of its texts that have all words
+        of the rule; without, the share of perturbed texts that keep them. The same prediction is the same class, or a
+        number within ``within`` of it (an interval or a half width; half a standard deviation of the perturbed
+        predictions unless told).
+        ``beams``, ``batch``, ``max_conditions``, ``budget`` (in texts), ``empty_evaluations``, ``suboptimal`` and
+        ``epsilon`` are those of `Explainer.anchor`, ``by`` and ``most`` those of `shap`.
 
         It misleads where nearly all perturbed texts get the prediction anyway, and where the model was never shown such
         texts; the result's `caveats` say so.
@@ -309,8 +326,18 @@ class TextExplainer:
         (('click', 'free'), 0.25)
         """
         effort = AnchorEffort(
-            precision, delta, epsilon, beams, batch, perturb, max_conditions, budget, empty_evaluations, suboptimal, within
-        )  # fmt: skip
+            precision,
+            delta,
+            epsilon,
+            beams,
+            batch,
+            perturb,
+            max_conditions,
+            budget,
+            empty_evaluations,
+            suboptimal,
+            within,
+        )
         others = None if corpus is None else _corpus(corpus)
 
         def one(text: str) -> TextRule:
@@ -318,9 +345,18 @@ class TextExplainer:
             drawn = others if others is not None and perturb == "corpus" else []
             known = [each[a:b] for each in drawn for a, b in self.pieces(each, by=by, most=most)[0]]
             return text_anchor(
-                Models(self._whole, self._model), text, pieces, unit=unit, mask=self._mask, words=n, corpus=others,
-                vocabulary=known, effort=effort, batch=self._batch, run=self._run(),
-            )  # fmt: skip
+                Models(self._whole, self._model),
+                text,
+                pieces,
+                unit=unit,
+                mask=self._mask,
+                words=n,
+                corpus=others,
+                vocabulary=known,
+                effort=effort,
+                batch=self._batch,
+                run=self._run(),
+            )
 
         return self._each(text, by, most, one)
 
@@ -335,9 +371,12 @@ class TextExplainer:
 
     def _run(self) -> Run:
         return Run(
-            n_jobs=self._n_jobs, progress=self._progress, what="asking for texts",
-            seed=self._random_state, checks=self._checks,
-        )  # fmt: skip
+            n_jobs=self._n_jobs,
+            progress=self._progress,
+            what="asking for texts",
+            seed=self._random_state,
+            checks=self._checks,
+        )
 
     def pieces(self, text: str, *, by: By = "auto", most: int = 60) -> tuple[list[Span], str, int]:
         """The spans that act as players, what one is called, and how many words the text has."""
@@ -358,9 +397,7 @@ def _listed(texts: Any) -> list[Any]:
 
 
 def _corpus(texts: Any) -> list[str]:
-    found = [
-        _checked(each, i) for i, each in enumerate(_listed([texts] if isinstance(texts, str) else texts))
-    ]
+    found = [_checked(each, i) for i, each in enumerate(_listed([texts] if isinstance(texts, str) else texts))]
     if not found:
         raise InputError("corpus= has no texts; give some, or None.")
     return found

@@ -7,15 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.explanations import (
-    Associations,
-    AtMissing,
-    Attribution,
-    Caveat,
-    Colouring,
-    Effect,
-    Importance,
-)
+from pellucid.explanations import Associations, AtMissing, Attribution, Caveat, Colouring, Effect, Importance
 from pellucid.runner import Cost
 
 CLASSES = ("setosa", "versicolor", "virginica", "unknown species", "other")
@@ -62,11 +54,7 @@ def effect(
     elif counts is None:
         nearest = np.abs(data[:, None] - grid[None, :]).argmin(axis=1)
         counts = np.bincount(nearest, minlength=len(grid)).astype(float)
-    se = (
-        0.02 * np.abs(values) + 0.01
-        if se is None
-        else outputs_last(np.asarray(se, dtype=float), len(outputs))
-    )
+    se = 0.02 * np.abs(values) + 0.01 if se is None else outputs_last(np.asarray(se, dtype=float), len(outputs))
     fields = {
         "values": values, "se": se, "average": values, "feature_names": (name,), "output_names": outputs,
         "scale": scale, "method": method, "kinds": (kind,), "grids": (grid,), "counts": counts,
@@ -88,9 +76,7 @@ def levels(names: Any = None, curve: Any = None, **more: Any) -> Effect:
     generator = np.random.default_rng(1)
     rug = generator.choice(grid, 400)
     curve = 4000 + 1000 * generator.normal(size=len(grid)) if curve is None else curve
-    return effect(
-        grid, curve, kind=more.pop("kind", "categorical"), name=more.pop("name", "season"), rug=rug, **more
-    )
+    return effect(grid, curve, kind=more.pop("kind", "categorical"), name=more.pop("name", "season"), rug=rug, **more)
 
 
 def individual(
@@ -145,19 +131,14 @@ def surface(
         np.arange(len(g)) / len(g) if g.dtype.kind in "OUbM" else (g - g.min()) / (np.ptp(g) or 1)
         for g in (first, second)
     ]
-    signed = (
-        (lambda a, b: (a - 0.5) * (b - 0.5)) if method == "ale" else (lambda a, b: a**2 + 0.5 * b + a * b)
-    )
+    signed = (lambda a, b: (a - 0.5) * (b - 0.5)) if method == "ale" else (lambda a, b: a**2 + 0.5 * b + a * b)
     values = outputs_last((function or signed)(*np.meshgrid(*at, indexing="ij")) * 1000, len(outputs))
     base = generator.uniform(0, 1, 400)
     other = np.clip(base + generator.normal(0, 0.15, 400), 0, 1)
     rug = tuple(g[np.clip((share * len(g)).astype(int), 0, len(g) - 1)] if g.dtype.kind in "OUbM" else g.min() + share * np.ptp(g)
                 for g, share in ((first, base), (second, other)))  # fmt: skip
     shape = tuple(len(g) - (method == "ale" and g.dtype.kind not in "OUb") for g in (first, second))
-    cells = [
-        np.clip((share * size).astype(int), 0, size - 1)
-        for share, size in zip((base, other), shape, strict=True)
-    ]
+    cells = [np.clip((share * size).astype(int), 0, size - 1) for share, size in zip((base, other), shape, strict=True)]
     counts = np.zeros(shape)
     np.add.at(counts, tuple(cells), 1.0)
     fields = {
@@ -203,9 +184,7 @@ def importance(
     **more: Any,
 ) -> Importance:
     names = (
-        ("temperature", "days since 2011", "humidity", "season", "wind speed", "holiday")
-        if names is None
-        else names
+        ("temperature", "days since 2011", "humidity", "season", "wind speed", "holiday") if names is None else names
     )
     generator = np.random.default_rng(seed)
     centre = np.sort(generator.exponential(0.3, len(names)))[::-1] - 0.02
@@ -234,12 +213,7 @@ def associations(n: int = 7, names: Any = None, **more: Any) -> Associations:
 
 
 def attribution(
-    n: int = 1,
-    names: Any = None,
-    *,
-    outputs: tuple[str, ...] = ("prediction",),
-    size: float = 300.0,
-    **more: Any,
+    n: int = 1, names: Any = None, *, outputs: tuple[str, ...] = ("prediction",), size: float = 300.0, **more: Any
 ) -> Attribution:
     """Contributions of numbers, a category and a date, some of them missing."""
     names = ("temperature", "season", "wind speed", "day", "holiday") if names is None else tuple(names)
@@ -296,9 +270,7 @@ def attribution_cases() -> dict[str, Any]:
         "nothing": lambda: replace(attribution(9, size=0.0), interaction_values=np.zeros((9, 5, 5))),
         "estimates": lambda: replace(with_pairs(6), se=np.full((6, 5), 20.0)),
         "an estimate": lambda: replace(with_pairs(1), se=np.full((1, 5), 20.0)),
-        "nasty names": lambda: with_pairs(
-            9, names=(NASTY, "prediction", "average prediction", "2 others", "x")
-        ),
+        "nasty names": lambda: with_pairs(9, names=(NASTY, "prediction", "average prediction", "2 others", "x")),
         "sparse": lambda: with_pairs(9).sparse(2),
         "a contrast": lambda: with_pairs(9).contrast(4),
         "groups": lambda: with_pairs(9).group({NASTY: ["day", "season"]}),

@@ -78,9 +78,7 @@ def test_steps_name_the_values_of_the_row():
 
 def test_estimates_have_an_interval_at_the_end_of_their_bar():
     rows = waterfall_data(attribution(se=np.full((1, 5), 10.0)), 3)[1:-1]
-    for row, half in zip(
-        rows, (19.6, 19.6, 39.2), strict=True
-    ):  # the last three are as sure as the first two
+    for row, half in zip(rows, (19.6, 19.6, 39.2), strict=True):  # the last three are as sure as the first two
         assert row["low"] == pytest.approx(row["end"] - half, abs=0.01)
         assert row["high"] == pytest.approx(row["end"] + half, abs=0.01)
         assert " ± " in row["label"]
@@ -216,9 +214,7 @@ def test_a_swarm_has_a_dot_per_row_and_feature():
     np.testing.assert_allclose([dot["contribution"] for dot in dots], found.values[:, 2])
     assert {min(dot["rank"] for dot in dots), max(dot["rank"] for dot in dots)} == {0.0, 1.0}
     assert all(
-        (row["rank"] is None) == (row["value_text"] == "missing")
-        for row in rows
-        if row["feature"] == "temperature"
+        (row["rank"] is None) == (row["value_text"] == "missing") for row in rows if row["feature"] == "temperature"
     )
     assert max(abs(row["offset"]) for row in rows) <= 1
 
@@ -291,18 +287,14 @@ def test_the_matrix_holds_mean_absolute_interaction_values():
 
 
 def test_a_matrix_needs_interaction_values():
-    with pytest.raises(
-        InputError, match=r"needs interaction values; ask for them with .*interactions=True"
-    ):
+    with pytest.raises(InputError, match=r"needs interaction values; ask for them with .*interactions=True"):
         draw(attribution(3), kind="interactions")
 
 
 # -- words and options -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "kind", ["waterfall", "force", "beeswarm", "bar", "stacked", "dependence", "decision"]
-)
+@pytest.mark.parametrize("kind", ["waterfall", "force", "beeswarm", "bar", "stacked", "dependence", "decision"])
 def test_base_scale_and_game_are_on_the_chart(kind):
     spec = str(draw(attribution(2, outputs=CLASSES[:2], size=0.1), kind=kind).spec)
     assert "probability of setosa" in spec.replace("', '", " ")
@@ -313,9 +305,7 @@ def test_base_scale_and_game_are_on_the_chart(kind):
 @pytest.mark.parametrize("kind", ["waterfall", "force", "bar", "decision"])
 def test_one_row_says_prediction_average_and_difference(kind):
     found = attribution(prediction=np.array([4400.0]))
-    assert "prediction: 4,400, average prediction: 4,500, difference: -100" in subtitle(
-        draw(found, kind=kind)
-    )
+    assert "prediction: 4,400, average prediction: 4,500, difference: -100" in subtitle(draw(found, kind=kind))
     several = str(draw(attribution(outputs=CLASSES[:2], size=0.1), kind=kind).spec).replace("', '", " ")
     assert "setosa, prediction: " in several
     assert "average prediction: 20%" in several
@@ -378,9 +368,7 @@ def test_long_names_are_cut_but_numbers_never(against, width):
 
 
 def test_a_cut_is_never_inside_a_number():
-    label = (
-        "weather: temp = 31.25, hum = 64.75, wind = 12.125, press = 1013.25, clouds = 87.5, rain = 0.125"
-    )
+    label = "weather: temp = 31.25, hum = 64.75, wind = 12.125, press = 1013.25, clouds = 87.5, rain = 0.125"
     numbers = set(re.findall(r"[\d.]+", label))
     for most in range(20, 90):
         assert set(re.findall(r"[\d.]+", shortened(label, most))) <= numbers

@@ -70,9 +70,7 @@ def test_areas_of_a_row_meet_at_its_prediction():
         here = [row for row in rows if row["x"] == at]
         ends = {}
         for sort in ("up", "down"):
-            areas = [row for row in here if row["sort"] == sort][
-                -6:
-            ]  # the right edge of the row before is here too
+            areas = [row for row in here if row["sort"] == sort][-6:]  # the right edge of the row before is here too
             assert areas[0]["near"] == float(found.prediction[i])
             assert all(a["far"] == b["near"] for a, b in itertools.pairwise(areas))
             ends[sort] = areas[-1]["far"]
@@ -123,9 +121,7 @@ def test_by_default_the_feature_that_contributes_most():
     rows = dependence_data(found, ONE, dependence())
     j = int(found.ranking[0])
     np.testing.assert_array_equal([row["contribution"] for row in rows], found.values[:, j])
-    assert f"Contribution of {found.feature_names[j]} and its value" in str(
-        draw(found, kind="dependence").spec
-    )
+    assert f"Contribution of {found.feature_names[j]} and its value" in str(draw(found, kind="dependence").spec)
 
 
 def test_missing_values_stand_apart():

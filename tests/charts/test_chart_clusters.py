@@ -12,9 +12,7 @@ from pellucid.charts.clusters import branch_data, joint_data, leaf_data, shown_f
 def found():
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(2, 300))
-    X = np.column_stack(
-        [a, b, a + 0.1 * rng.normal(size=300), b + 0.6 * rng.normal(size=300), rng.normal(size=300)]
-    )
+    X = np.column_stack([a, b, a + 0.1 * rng.normal(size=300), b + 0.6 * rng.normal(size=300), rng.normal(size=300)])
     return Explainer(lambda X: X[:, 0], X).clusters()
 
 

@@ -57,17 +57,7 @@ def test_the_chart_says_what_is_not_shown_and_what_was_rooted():
 
 
 def test_many_methods_and_strange_names_are_drawn():
-    methods = (
-        "permutation",
-        "conditional",
-        "shap",
-        "pdp",
-        "anova",
-        "drop",
-        "sobol",
-        "shapley-effects",
-        "sage",
-    )
+    methods = ("permutation", "conditional", "shap", "pdp", "anova", "drop", "sobol", "shapley-effects", "sage")
     spec = comparison(names=(NASTY, "b"), methods=methods).plot(width=300, height=200, title="T").spec
     assert json.dumps(spec).count("shapley-effects") > 1
     assert spec["title"]["text"] == ["T"]
@@ -85,9 +75,7 @@ def test_options_are_checked(options, said):
 
 
 def test_bars_hold_the_first_order_part():
-    result = importance(
-        ("a", "b"), method="sobol", values=np.array([0.6, 0.3]), first=np.array([0.5, np.nan])
-    )
+    result = importance(("a", "b"), method="sobol", values=np.array([0.6, 0.3]), first=np.array([0.5, np.nan]))
     rows = importance_data(result)
     assert [row["first"] for row in rows] == [0.5, None]
     spec = result.plot().spec
@@ -103,7 +91,7 @@ def test_bars_that_may_be_chance_are_pale_and_have_their_p_value_beside_them():
     assert rows["a"]["p_text"] == "p = 0.01"
     assert rows["a"]["end"] >= rows["a"]["high"]
     spec = result.plot().spec
-    assert [
-        layer["encoding"]["text"]["field"] for layer in spec["layer"] if layer["mark"].get("type") == "text"
-    ] == ["p_text"]
+    assert [layer["encoding"]["text"]["field"] for layer in spec["layer"] if layer["mark"].get("type") == "text"] == [
+        "p_text"
+    ]
     assert "p_text" not in json.dumps(importance(("a", "b")).plot().spec)

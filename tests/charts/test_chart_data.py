@@ -65,9 +65,7 @@ def test_every_output_has_its_curve():
 
 
 def test_ale_values_stand_at_the_edges_and_support_in_the_bins():
-    result = ale(
-        [0.0, 1.0, 5.0, 9.0], curve=[-1.0, 0.0, 2.0, 3.0], counts=np.array([100.0, 1.0, 100.0]), rug=[0.5]
-    )
+    result = ale([0.0, 1.0, 5.0, 9.0], curve=[-1.0, 0.0, 2.0, 3.0], counts=np.array([100.0, 1.0, 100.0]), rug=[0.5])
     rows = curve_data(result)
     assert [row["x"] for row in rows] == [0.0, 1.0, 5.0, 9.0]
     assert [row["few"] for row in rows] == [False, True, False, False]
@@ -76,18 +74,12 @@ def test_ale_values_stand_at_the_edges_and_support_in_the_bins():
 
 def test_line_is_cut_at_gaps_and_where_support_changes():
     values = [1.0, 2.0, np.nan, 4.0, 5.0, 6.0, np.nan, 8.0]
-    rows = curve_data(
-        effect(np.arange(8.0), values, counts=np.array([9, 9, 9, 9, 9, 0, 0, 9.0]), rug=[1.0])
-    )
+    rows = curve_data(effect(np.arange(8.0), values, counts=np.array([9, 9, 9, 9, 9, 0, 0, 9.0]), rug=[1.0]))
     pieces = line_data(rows)
-    runs = {
-        run: [row["x"] for row in pieces if row["run"] == run] for run in {row["run"] for row in pieces}
-    }
+    runs = {run: [row["x"] for row in pieces if row["run"] == run] for run in {row["run"] for row in pieces}}
     assert sorted(runs.values()) == [[0.0, 1.0], [3.0, 4.0, 5.0]]
     assert [row["x"] for row in isolated(rows)] == [7.0]
-    sparse = curve_data(
-        effect(np.arange(5.0), np.arange(5.0), counts=np.array([90, 90, 0, 0, 90.0]), rug=[1.0])
-    )
+    sparse = curve_data(effect(np.arange(5.0), np.arange(5.0), counts=np.array([90, 90, 0, 0, 90.0]), rug=[1.0]))
     assert [(row["x"], row["few"]) for row in line_data(sparse)] == [
         (0.0, False), (1.0, False), (2.0, False), (2.0, True), (3.0, True), (3.0, False), (4.0, False),
     ]  # fmt: skip
@@ -123,9 +115,7 @@ def test_probabilities_are_percentages_and_changes_have_signs():
 
 
 def test_limits_hold_the_band_missing_and_zero():
-    low, high = curve_limits(
-        effect([0.0, 1.0], [10.0, 20.0], se=[0.0, 1.0], rug=[0.5], missing=at_missing(40.0, 0.0))
-    )
+    low, high = curve_limits(effect([0.0, 1.0], [10.0, 20.0], se=[0.0, 1.0], rug=[0.5], missing=at_missing(40.0, 0.0)))
     assert low < 10
     assert high > 40
     assert curve_limits(ale([0.0, 1.0], curve=[5.0, 6.0], rug=[0.5]))[0] < 0
@@ -211,9 +201,7 @@ def test_pdp_cells_carry_the_value_of_their_point():
 
 
 def test_ale_cells_carry_the_mean_of_their_corners_and_their_rows():
-    result = surface(
-        np.array([0.0, 1.0, 3.0]), np.array([0.0, 10.0]), method="ale", counts=np.array([[4.0], [0.0]])
-    )
+    result = surface(np.array([0.0, 1.0, 3.0]), np.array([0.0, 10.0]), method="ale", counts=np.array([[4.0], [0.0]]))
     first, second = cell_data(result, "prediction")
     assert first["value"] == pytest.approx(result.values[:2].mean())
     assert (first["x_text"], first["rows_text"], first["empty"]) == ("0 to 1", "4 rows", False)
@@ -223,10 +211,7 @@ def test_ale_cells_carry_the_mean_of_their_corners_and_their_rows():
 def test_unsorted_surface_is_drawn_in_order_with_its_counts():
     sorted_one = surface(np.array([0.0, 1.0]), np.array([0.0, 1.0]), function=lambda a, b: a + 2 * b)
     turned = surface(
-        np.array([1.0, 0.0]),
-        np.array([0.0, 1.0]),
-        function=lambda a, b: a + 2 * b,
-        counts=sorted_one.counts[::-1],
+        np.array([1.0, 0.0]), np.array([0.0, 1.0]), function=lambda a, b: a + 2 * b, counts=sorted_one.counts[::-1]
     )
     assert cell_data(turned, "prediction") == cell_data(sorted_one, "prediction")
 
@@ -234,8 +219,7 @@ def test_unsorted_surface_is_drawn_in_order_with_its_counts():
 def test_levels_of_a_surface_are_cells_of_their_own():
     seasons = np.array(["spring", "summer"], dtype=object)
     rows = cell_data(
-        surface(seasons, np.array([0.0, 1.0, 2.0]), method="ale", kinds=("categorical", "numeric")),
-        "prediction",
+        surface(seasons, np.array([0.0, 1.0, 2.0]), method="ale", kinds=("categorical", "numeric")), "prediction"
     )
     assert [row["x_level"] for row in rows] == ["spring", "spring", "summer", "summer"]
     assert len(point_data(surface(seasons, kinds=("categorical", "numeric")))) == 300
@@ -243,10 +227,7 @@ def test_levels_of_a_surface_are_cells_of_their_own():
 
 def test_contours_of_a_plane_are_straight_and_levels_round():
     rows = contour_data(surface(function=lambda a, b: a), "prediction")
-    at = {
-        row["level_text"]: {round(r["x"], 6) for r in rows if r["level_text"] == row["level_text"]}
-        for row in rows
-    }
+    at = {row["level_text"]: {round(r["x"], 6) for r in rows if r["level_text"] == row["level_text"]} for row in rows}
     assert set(at) == {"200", "400", "600", "800"}
     assert at["400"] == {round(-8 + 0.4 * 43, 6)}
     assert contour_data(surface(function=lambda a, b: 0 * a), "prediction") == []
@@ -277,12 +258,7 @@ def test_slices_share_one_colour_scale_that_leaves_empty_cells_out():
     counts = np.ones((5, 4, 9))
     counts[-1, -1, -1] = counts[0, 0, -1] = counts[0, -1, 0] = counts[-1, 0, 0] = 0.0  # the largest values
     whole = three(counts=counts)
-    values = [
-        row["value"]
-        for _, part in slices(whole)
-        for row in cell_data(part, "prediction")
-        if not row["empty"]
-    ]
+    values = [row["value"] for _, part in slices(whole) for row in cell_data(part, "prediction") if not row["empty"]]
     low, high = value_range(whole)
     assert low <= min(values)
     assert max(values) <= high < cell_values(whole).max()
@@ -353,8 +329,7 @@ def test_overlay_centres_every_curve_at_its_mean_over_the_data():
 
 def test_panel_limits_hold_all_effects():
     low, high = common_limits(
-        [effect([0.0, 1.0], [1.0, 2.0], rug=[0.5]), effect([0.0, 1.0], [8.0, 9.0], rug=[0.5])],
-        PanelOptions(),
+        [effect([0.0, 1.0], [1.0, 2.0], rug=[0.5]), effect([0.0, 1.0], [8.0, 9.0], rug=[0.5])], PanelOptions()
     )
     assert low < 1
     assert high > 9

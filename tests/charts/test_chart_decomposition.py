@@ -31,9 +31,7 @@ def axis(name="x", kind="knots", points=(0.0, 1.0, 3.0), **more):
 
 def component(table, *axes):
     table = np.asarray(table, dtype=float)
-    return Component(
-        features=tuple(a.name for a in axes), axes=axes, table=table[..., None], variance=np.ones(1)
-    )
+    return Component(features=tuple(a.name for a in axes), axes=axes, table=table[..., None], variance=np.ones(1))
 
 
 def frame(n=400):
@@ -87,9 +85,7 @@ def test_cells_are_steps_from_the_lowest_to_the_highest_value():
 
 
 def test_levels_are_bars_and_missing_is_the_last():
-    levels = axis(
-        kind="levels", points=(1.0, 0.0), feature_kind="categorical", categories=("a", "b"), missing=True
-    )
+    levels = axis(kind="levels", points=(1.0, 0.0), feature_kind="categorical", categories=("a", "b"), missing=True)
     rows = bar_rows(component([1.0, 2.0, 3.0], levels), 0, "response")
     assert [(row["level"], row["value"]) for row in rows] == [("b", 1.0), ("a", 2.0), ("missing", 3.0)]
 
@@ -100,9 +96,7 @@ def test_the_place_of_missing_values_of_a_number_is_not_on_its_curve():
 
 
 def test_a_level_called_missing_stays_apart_from_missing():
-    levels = axis(
-        kind="levels", points=(0.0,), feature_kind="categorical", categories=("missing",), missing=True
-    )
+    levels = axis(kind="levels", points=(0.0,), feature_kind="categorical", categories=("missing",), missing=True)
     assert len(set(entry_names(levels))) == 2
 
 
@@ -123,9 +117,7 @@ def test_of_very_many_levels_those_with_the_largest_effects_are_drawn():
 
 def test_few_whole_numbers_are_named_and_nothing_between_them():
     years = axis("year", "knots", (2011.0, 2012.0), feature_kind="integer")
-    spec = main_view(
-        component([1.0, 2.0], years), 0, "response", (200, 100), (0.0, 3.0), "effect"
-    ).to_dict()
+    spec = main_view(component([1.0, 2.0], years), 0, "response", (200, 100), (0.0, 3.0), "effect").to_dict()
     assert "'values': [2011, 2012]" in str(spec)
 
 
@@ -140,9 +132,7 @@ def test_cells_of_a_map_have_the_value_in_their_middle():
 
 
 def test_a_map_of_cells_and_levels():
-    levels = axis(
-        "k", "levels", (0.0, 1.0), feature_kind="categorical", categories=("a", "b"), missing=True
-    )
+    levels = axis("k", "levels", (0.0, 1.0), feature_kind="categorical", categories=("a", "b"), missing=True)
     table = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
     rows = heat_rows(component(table, axis("x", "cells", (1.0,)), levels), 0, "response")
     seen = {(row["x_from"], row["x_to"], row["y_level"]): row["value"] for row in rows}
@@ -225,9 +215,7 @@ def test_sizes_compare(found):
 
 def test_common_limits_hold_the_highest_curve_even_if_it_is_not_the_largest_part():
     X = pd.DataFrame({"even": np.tile([-1.0, 1.0], 100), "spike": np.r_[np.zeros(197), 5.0, 5.0, 5.0]})
-    found = Explainer(lambda X: X["even"] + X["spike"], X, progress=False).decompose(
-        method="generalized", order=1
-    )
+    found = Explainer(lambda X: X["even"] + X["spike"], X, progress=False).decompose(method="generalized", order=1)
     assert found.top(2) == ["even", "spike"]
     for panel in found.plot(kind="components").spec["concat"]:
         (line,) = [layer for layer in panel["layer"] if layer["mark"]["type"] == "line"]
@@ -278,9 +266,7 @@ def test_outputs_are_drawn_one_at_a_time():
 @pytest.mark.parametrize("n", [1, 2, 12])
 def test_few_and_many_components(n):
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, n)), columns=[f"f{j}" for j in range(n)])
-    found = Explainer(lambda X: X.sum(axis=1) ** 2, X, progress=False).decompose(
-        method="generalized", order=min(n, 2)
-    )
+    found = Explainer(lambda X: X.sum(axis=1) ** 2, X, progress=False).decompose(method="generalized", order=min(n, 2))
     assert found.plot(max_display=12).spec["$schema"]
 
 

@@ -40,16 +40,12 @@ CASES = {
     "pdp": lambda: draw(effect(caveats=(caveat(),))),
     "rug": lambda: draw(effect(), distribution="rug"),
     "bare": lambda: draw(effect(), distribution=None),
-    "five classes at missing": lambda: draw(
-        effect(outputs=CLASSES, missing=at_missing(np.arange(5.0), np.ones(5)))
-    ),
+    "five classes at missing": lambda: draw(effect(outputs=CLASSES, missing=at_missing(np.arange(5.0), np.ones(5)))),
     "ale": lambda: draw(ale()),
     "date": lambda: draw(effect(DAYS, kind="date", rug=DAYS)),
     "infinite": lambda: draw(ale(curve=np.r_[-np.inf, np.arange(19.0), np.inf], scale="log-odds")),
     "infinite surface": lambda: draw(
-        surface(
-            method="ale", function=lambda a, b: np.where(a == 0, -np.inf, np.where(b == 1, np.inf, a - b))
-        )
+        surface(method="ale", function=lambda a, b: np.where(a == 0, -np.inf, np.where(b == 1, np.inf, a - b)))
     ),
     "tiny": lambda: draw(effect(curve=1e-7 * np.arange(50.0))),
     "huge": lambda: draw(effect(curve=-1e12 * np.arange(50.0))),
@@ -84,12 +80,8 @@ CASES = {
     "three features": lambda: draw(three()),
     "three features with levels": lambda: draw(three(SEASONS, kind="categorical"), width=90, height=80),
     "three features of classes": lambda: draw(three(SEASONS, kind="ordered", outputs=CLASSES[:2])),
-    "three nasty features": lambda: draw(
-        three([NASTY, "b"], kind="categorical", names=(NASTY, "b", NASTY))
-    ),
-    "three features, one constant": lambda: draw(
-        three([3.0], counts=np.ones((5, 4, 1)), rug=(np.zeros(3),) * 3)
-    ),
+    "three nasty features": lambda: draw(three([NASTY, "b"], kind="categorical", names=(NASTY, "b", NASTY))),
+    "three features, one constant": lambda: draw(three([3.0], counts=np.ones((5, 4, 1)), rug=(np.zeros(3),) * 3)),
     "three features without rows": lambda: draw(three(counts=np.zeros((5, 4, 9)))),
     "isometric": lambda: draw(surface(), kind="surface"),
     "isometric ale of classes": lambda: draw(surface(method="ale", outputs=CLASSES[:2]), kind="surface"),
@@ -111,9 +103,7 @@ CASES = {
     "waterfall of many": lambda: draw(attribution(names=[f"feature {j}" for j in range(30)])),
     "waterfall of classes": lambda: draw(attribution(outputs=CLASSES, size=0.1)),
     "waterfall of nothing": lambda: draw(attribution(size=0.0)),
-    "waterfall of nasty names": lambda: draw(
-        attribution(names=(NASTY, "prediction", "average prediction"))
-    ),
+    "waterfall of nasty names": lambda: draw(attribution(names=(NASTY, "prediction", "average prediction"))),
     "waterfall of some rows": lambda: draw(attribution(3), kind="waterfall"),
     "beeswarm": lambda: draw(attribution(200)),
     "beeswarm of nasty names": lambda: draw(attribution(9, (NASTY, "b"), outputs=(NASTY, "c"))),
@@ -125,9 +115,7 @@ CASES = {
     "panel of many levels": lambda: panel([effect(), levels(LONG)], columns=2),
     "panel of ice": lambda: panel([individual(9), individual(9, colouring="nominal")]),
     "overlay": lambda: panel([effect(), effect(method="mplot"), ale()], overlay=True),
-    "overlay of levels": lambda: panel(
-        [levels(), levels(method="ale")], overlay=True, labels=("one", "two")
-    ),
+    "overlay of levels": lambda: panel([levels(), levels(method="ale")], overlay=True, labels=("one", "two")),
     "overlay of classes": lambda: panel([effect(outputs=CLASSES), effect(outputs=CLASSES)], overlay=True),
     "densities": teaching.densities,
     "arrows": teaching.interval_arrows,
@@ -165,10 +153,7 @@ def test_the_same_result_gives_the_same_specification():
 
 
 def test_titles_say_what_and_on_which_scale():
-    assert (
-        value_title(effect(outputs=("Cancer",), scale="probability"))
-        == "average prediction (probability of Cancer)"
-    )
+    assert value_title(effect(outputs=("Cancer",), scale="probability")) == "average prediction (probability of Cancer)"
     assert value_title(effect()) == "average prediction"
     assert value_title(effect(outputs=CLASSES, scale="log-odds")) == "average prediction (log-odds)"
     assert value_title(ale()) == "effect on the prediction"
@@ -212,9 +197,7 @@ def test_joint_effects_diverge_round_zero():
 
 
 def test_side_by_side_effects_have_common_limits():
-    spec = panel(
-        [effect([0.0, 1.0], [1.0, 2.0], rug=[0.5]), effect([0.0, 1.0], [8.0, 9.0], rug=[0.5])]
-    ).spec
+    spec = panel([effect([0.0, 1.0], [1.0, 2.0], rug=[0.5]), effect([0.0, 1.0], [8.0, 9.0], rug=[0.5])]).spec
     domains = {tuple(d) for part in spec["concat"] for d in _y_domains(part["concat"][0])}
     assert len(domains) == 1
 
@@ -227,15 +210,9 @@ def _y_domains(view):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (
-            lambda: draw(effect(), hieght=3),
-            "'hieght' is not an option of this chart; did you mean 'height'?",
-        ),
+        (lambda: draw(effect(), hieght=3), "'hieght' is not an option of this chart; did you mean 'height'?"),
         (lambda: draw(effect(), max_display=3), "'max_display' is not an option of this chart"),
-        (
-            lambda: draw(effect(), distribution="histogramm"),
-            "did you mean 'histogram'.*None switches it off",
-        ),
+        (lambda: draw(effect(), distribution="histogramm"), "did you mean 'histogram'.*None switches it off"),
         (lambda: draw(effect(), width=-1), "width=-1 is no size"),
         (lambda: draw(effect(), title=3), "title=3 is no text"),
         (lambda: draw(effect(), max_lines=0), "max_lines=0: give a whole number"),

@@ -20,9 +20,7 @@ def many(n, strength=1.0, seed=0):
     triple = tuple(names[:3])
     parts = (*((name,) for name in names), *pairs, triple)
     costs = np.concatenate([np.linspace(0.9, 0.05, n), values / (2 * n), [0.02]])
-    return interactions(
-        values, sets=pairs, parts=parts, costs=costs, cost_se=costs / 10, additive=np.array([0.3])
-    )
+    return interactions(values, sets=pairs, parts=parts, costs=costs, cost_se=costs / 10, additive=np.array([0.3]))
 
 
 def test_bars_show_the_strongest_first_and_hide_what_does_not_interact():
@@ -67,9 +65,7 @@ def test_the_matrix_is_symmetric_and_without_a_diagonal():
         one.plot(kind="matrix")
 
 
-@pytest.mark.parametrize(
-    "option", [{"kind": "bar chart"}, {"max_display": 0}, {"max_display": True}, {"knid": "bars"}]
-)
+@pytest.mark.parametrize("option", [{"kind": "bar chart"}, {"max_display": 0}, {"max_display": True}, {"knid": "bars"}])
 def test_options_are_checked(option):
     with pytest.raises(InputError, match=r"known|whole number|did you mean"):
         measured().plot(**option)

@@ -54,9 +54,7 @@ def test_scale_makes_more_pixels(chart, tmp_path):
 
 def test_html_is_self_contained_and_inert(tmp_path):
     attack = "</script><script>window.hacked = 1</script>"
-    page = (
-        draw(levels(np.array([attack, "b"], dtype=object))).save(tmp_path / "chart.html").read_text("utf-8")
-    )
+    page = draw(levels(np.array([attack, "b"], dtype=object))).save(tmp_path / "chart.html").read_text("utf-8")
     tags = Tags()
     tags.feed(page)
     assert [name for name, _ in tags.found].count("script") == 2

@@ -65,15 +65,7 @@ def refused(result: Result, *words: str) -> None:
 def test_report(files: Path, tmp_path: Path) -> None:
     path = tmp_path / "r.html"
     result = run(
-        "report",
-        files / "model.skops",
-        files / "days.csv",
-        "--target",
-        "cnt",
-        "-o",
-        path,
-        "--title",
-        "<Rain>",
+        "report", files / "model.skops", files / "days.csv", "--target", "cnt", "-o", path, "--title", "<Rain>"
     )
     assert result.exit_code == 0, result.stderr
     assert "- The model explains 100% of the variance of the outcome." in result.stdout
@@ -107,15 +99,7 @@ def test_rows_to_explain(files: Path, tmp_path: Path) -> None:
 def test_one_class_of_a_classifier(files: Path, tmp_path: Path) -> None:
     path = tmp_path / "r.html"
     result = run(
-        "report",
-        files / "classes.skops",
-        files / "days.csv",
-        "--target",
-        "mild",
-        "--output",
-        "no",
-        "-o",
-        path,
+        "report", files / "classes.skops", files / "days.csv", "--target", "mild", "--output", "no", "-o", path
     )
     assert result.exit_code == 0, result.stderr
     assert "probability of no<" in path.read_text(encoding="utf-8")
@@ -123,9 +107,7 @@ def test_one_class_of_a_classifier(files: Path, tmp_path: Path) -> None:
 
 def test_joblib_with_trust(files: Path, tmp_path: Path) -> None:
     path = tmp_path / "r.html"
-    result = run(
-        "report", files / "model.joblib", files / "days.csv", "--target", "cnt", "-o", path, "--trust"
-    )
+    result = run("report", files / "model.joblib", files / "days.csv", "--target", "cnt", "-o", path, "--trust")
     assert result.exit_code == 0, result.stderr
     assert path.is_file()
 
@@ -151,9 +133,7 @@ def test_same_seed_same_file(files: Path, tmp_path: Path) -> None:
 
 
 @needs("pandas", "3.0")
-def test_a_folder_a_pattern_and_parquet_hold_the_same_table(
-    files: Path, tmp_path: Path, table: pd.DataFrame
-) -> None:
+def test_a_folder_a_pattern_and_parquet_hold_the_same_table(files: Path, tmp_path: Path, table: pd.DataFrame) -> None:
     pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     folder = tmp_path / "parts"
     folder.mkdir()
@@ -204,16 +184,10 @@ def test_version() -> None:
         ("model.skops", ["--row", "60"], "row 60 is out of range: X has 60 rows, 0 to 59."),
         ("model.skops", ["--row", "-1"], "row -1 is out of range"),
         ("model.skops", ["--row", "1", "--rows", "9"], "--row counts the rows of the whole table"),
-        (
-            "classes.skops",
-            ["--target", "mild", "--output", "maybe"],
-            "'maybe' is not an output of the model",
-        ),
+        ("classes.skops", ["--target", "mild", "--output", "maybe"], "'maybe' is not an output of the model"),
     ],
 )
-def test_bad_models_and_targets(
-    files: Path, tmp_path: Path, model: str, options: list[str], words: str
-) -> None:
+def test_bad_models_and_targets(files: Path, tmp_path: Path, model: str, options: list[str], words: str) -> None:
     path = tmp_path / "r.html"
     refused(run("report", files / model, files / "days.csv", "-o", path, *options), words)
     assert list(tmp_path.iterdir()) == []
@@ -235,17 +209,11 @@ def test_bad_models_and_targets(
 )
 def test_bad_tables(files: Path, tmp_path: Path, name: str, content: bytes, words: str) -> None:
     (tmp_path / name).write_bytes(content)
-    refused(
-        run("report", files / "model.skops", tmp_path / name, "--target", "cnt", "-o", tmp_path / "r.html"),
-        words,
-    )
+    refused(run("report", files / "model.skops", tmp_path / name, "--target", "cnt", "-o", tmp_path / "r.html"), words)
 
 
 def test_tables_that_are_not_there(files: Path, tmp_path: Path) -> None:
-    refused(
-        run("report", files / "model.skops", tmp_path, "-o", tmp_path / "r.html"),
-        "holds no CSV or Parquet file",
-    )
+    refused(run("report", files / "model.skops", tmp_path, "-o", tmp_path / "r.html"), "holds no CSV or Parquet file")
     refused(run("report", files / "model.skops", tmp_path / "no*.csv"), "there is no data file")
 
 
@@ -264,15 +232,10 @@ def test_parquet_without_pyarrow(files: Path, tmp_path: Path, monkeypatch: pytes
     (tmp_path / "a.parquet").write_bytes(b"PAR1")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     result = run("report", files / "model.skops", tmp_path / "a.parquet", "-o", tmp_path / "r.html")
-    refused(
-        result,
-        "reading Parquet needs the package 'pyarrow'; install it with: pip install \"pellucid[arrow]\"",
-    )
+    refused(result, "reading Parquet needs the package 'pyarrow'; install it with: pip install \"pellucid[arrow]\"")
 
 
-def test_errors_of_the_system_are_one_sentence(
-    files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_errors_of_the_system_are_one_sentence(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device", "r.html")
 

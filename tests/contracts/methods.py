@@ -40,9 +40,7 @@ METHODS = {
     "pdp centred": Method(Explainer.pdp, ("temp",), options={"grid": 6, "center": "mean"}),
     "ice": Method(Explainer.ice, ("temp",), weighable=False, options={"grid": 6}),
     "ice centred": Method(Explainer.ice, ("temp",), weighable=False, options={"grid": 6, "center": 10.0}),
-    "ice derivative": Method(
-        Explainer.ice, ("hum",), weighable=False, options={"grid": 6, "derivative": True}
-    ),
+    "ice derivative": Method(Explainer.ice, ("hum",), weighable=False, options={"grid": 6, "derivative": True}),
     "ale": Method(Explainer.ale, ("temp",), options={"bins": 8}),
     "ale category": Method(Explainer.ale, ("season",)),
     "ale boolean": Method(Explainer.ale, ("work",)),
@@ -52,12 +50,8 @@ METHODS = {
     "ale three total": Method(Explainer.ale, ("season", "day", "work"), options={"bins": 2, "total": True}),
     "mplot": Method(Explainer.mplot, ("temp",), options={"bins": 6}),
     "importance": Method(Explainer.importance, weighable=False, needs_y=True, options={"repeats": 3}),
-    "importance halves": Method(
-        Explainer.importance, weighable=False, needs_y=True, options={"scheme": "halves"}
-    ),
-    "importance pairs": Method(
-        Explainer.importance, needs_y=True, options={"scheme": "pairs", "loss": "mae"}
-    ),
+    "importance halves": Method(Explainer.importance, weighable=False, needs_y=True, options={"scheme": "halves"}),
+    "importance pairs": Method(Explainer.importance, needs_y=True, options={"scheme": "pairs", "loss": "mae"}),
     "importance without y": Method(Explainer.importance, options={"scheme": "pairs", "loss": "variance"}),
     "importance pdp": Method(Explainer.importance, options={"method": "pdp", "grid": 6}),
     "importance conditional": Method(
@@ -77,17 +71,10 @@ METHODS = {
     ),
     "shap": Method(Explainer.shap, options={"rows": 0}),
     "shap rows": Method(Explainer.shap, weighable=False, options={"rows": range(4)}),
-    "shap interactions": Method(
-        Explainer.shap, options={"rows": 0, "interactions": True, "method": "exact"}
-    ),
-    "shap kernel": Method(
-        Explainer.shap, weighable=False, options={"rows": 0, "method": "kernel", "budget": 20_000}
-    ),
+    "shap interactions": Method(Explainer.shap, options={"rows": 0, "interactions": True, "method": "exact"}),
+    "shap kernel": Method(Explainer.shap, weighable=False, options={"rows": 0, "method": "kernel", "budget": 20_000}),
     "shap permutation": Method(
-        Explainer.shap,
-        weighable=False,
-        sampled=True,
-        options={"rows": 0, "method": "permutation", "budget": 2_000},
+        Explainer.shap, weighable=False, sampled=True, options={"rows": 0, "method": "permutation", "budget": 2_000}
     ),
     "shap sparse": Method(Explainer.shap, weighable=False, options={"rows": 0, "sparse": 2}),
     "shap conditional": Method(Explainer.shap, weighable=False, options={"rows": 0, "game": "conditional"}),
@@ -116,23 +103,16 @@ METHODS = {
     ),
     "lime shap": Method(Explainer.lime, options={"row": 0, "kernel": "shap"}),
     "lime pick": Method(
-        Explainer.lime_pick,
-        weighable=False,
-        options={"budget": 3, "sample": 8, "samples": 400, "features": 2},
+        Explainer.lime_pick, weighable=False, options={"budget": 3, "sample": 8, "samples": 400, "features": 2}
     ),
     "interactions greenwell": Method(
         Explainer.interactions, ("temp", "season", "hum"), options={"method": "greenwell", "rows": 400}
     ),
     "interactions greenwell pair": Method(
-        Explainer.interactions,
-        ("hum", "work"),
-        options={"method": "greenwell", "normalize": False, "rows": 400},
+        Explainer.interactions, ("hum", "work"), options={"method": "greenwell", "normalize": False, "rows": 400}
     ),
     "interactions shap": Method(
-        Explainer.interactions,
-        ("temp", "season", "hum"),
-        weighable=False,
-        options={"method": "shap", "rows": 12},
+        Explainer.interactions, ("temp", "season", "hum"), weighable=False, options={"method": "shap", "rows": 12}
     ),
     "interactions shap all": Method(
         Explainer.interactions, weighable=False, options={"method": "shap", "against": "all", "rows": 12}
@@ -144,18 +124,12 @@ METHODS = {
     "decompose generalized": Method(Explainer.decompose, options={"method": "generalized"}),
     "decompose generalized grid": Method(Explainer.decompose, options={"method": "generalized", "grid": 3}),
     "decompose generalized uniform": Method(
-        Explainer.decompose,
-        weighable=False,
-        sampled=True,
-        options={"method": "generalized", "density": "uniform"},
+        Explainer.decompose, weighable=False, sampled=True, options={"method": "generalized", "density": "uniform"}
     ),
     "decompose ale": Method(Explainer.decompose, options={"method": "ale"}),
     "decompose ale three": Method(Explainer.decompose, options={"method": "ale", "order": 3}),
     "importance drop": Method(
-        Explainer.importance,
-        weighable=False,
-        needs_y=True,
-        options={"method": "drop", "loss": "mae", "refit": fit},
+        Explainer.importance, weighable=False, needs_y=True, options={"method": "drop", "loss": "mae", "refit": fit}
     ),
     "importance folds": Method(
         Explainer.importance,
@@ -170,35 +144,18 @@ METHODS = {
         options={"p_values": 5, "loss": "mae", "refit": fit, "repeats": 2},
     ),
     "interactions": Method(Explainer.interactions, ("temp", "hum")),
-    "interactions with a category": Method(
-        Explainer.interactions, ("season", "temp"), options={"normalize": False}
-    ),
+    "interactions with a category": Method(Explainer.interactions, ("season", "temp"), options={"normalize": False}),
     "interactions all": Method(Explainer.interactions, options={"against": "all"}),
-    "interactions triple": Method(
-        Explainer.interactions, ("temp", "hum", "work"), options={"against": "triples"}
-    ),
+    "interactions triple": Method(Explainer.interactions, ("temp", "hum", "work"), options={"against": "triples"}),
     "importance sage": Method(Explainer.importance, needs_y=True, options={"method": "sage"}),
     "importance sage sampled": Method(
-        Explainer.importance,
-        weighable=False,
-        needs_y=True,
-        sampled=True,
-        options={"method": "sage", "budget": 40_000},
+        Explainer.importance, weighable=False, needs_y=True, sampled=True, options={"method": "sage", "budget": 40_000}
     ),
-    "importance sage without y": Method(
-        Explainer.importance, options={"method": "sage", "loss": "variance"}
-    ),
-    "importance sobol": Method(
-        Explainer.importance, sampled=True, options={"method": "sobol", "budget": 4_000}
-    ),
-    "importance anova": Method(
-        Explainer.importance, sampled=True, options={"method": "anova", "budget": 4_000}
-    ),
+    "importance sage without y": Method(Explainer.importance, options={"method": "sage", "loss": "variance"}),
+    "importance sobol": Method(Explainer.importance, sampled=True, options={"method": "sobol", "budget": 4_000}),
+    "importance anova": Method(Explainer.importance, sampled=True, options={"method": "anova", "budget": 4_000}),
     "importance shapley effects": Method(
-        Explainer.importance,
-        weighable=False,
-        sampled=True,
-        options={"method": "shapley-effects", "budget": 2_000},
+        Explainer.importance, weighable=False, sampled=True, options={"method": "shapley-effects", "budget": 2_000}
     ),
     "anchor": Method(Explainer.anchor, weighable=False, sampled=True, options={"rows": 0, "within": 60.0}),
     "anchor rows": Method(
@@ -210,9 +167,6 @@ METHODS = {
         options={"rows": 0, "within": 60.0, "perturb": "conditional", "precision": 0.8},
     ),
     "anchor balanced": Method(
-        Explainer.anchor,
-        weighable=False,
-        sampled=True,
-        options={"rows": 0, "within": 60.0, "perturb": "balanced"},
+        Explainer.anchor, weighable=False, sampled=True, options={"rows": 0, "within": 60.0, "perturb": "balanced"}
     ),
 }

@@ -26,9 +26,7 @@ def columns(n: int = N, seed: int = 0) -> dict[str, np.ndarray]:
 def as_pandas(table: dict[str, np.ndarray]) -> Any:
     import pandas as pd
 
-    return pd.DataFrame(
-        {name: column.tolist() if column.dtype == object else column for name, column in table.items()}
-    )
+    return pd.DataFrame({name: column.tolist() if column.dtype == object else column for name, column in table.items()})
 
 
 def as_pandas_category(table: dict[str, np.ndarray]) -> Any:

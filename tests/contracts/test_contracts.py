@@ -20,9 +20,7 @@ every_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS.k
 
 def explainer(table, *, y=True, **options):
     names = NAMES if isinstance(table, np.ndarray) and table.dtype.names is None else None
-    return Explainer(
-        model, table, outcome(table) if y else None, feature_names=names, progress=False, **options
-    )
+    return Explainer(model, table, outcome(table) if y else None, feature_names=names, progress=False, **options)
 
 
 def content(result) -> str:
@@ -182,7 +180,6 @@ def test_a_model_that_fails_halfway_is_a_clear_error(method):
         assert method(ex).values.shape == (5, 5)
         return
     with pytest.raises(
-        pellucid.ModelError,
-        match=r"failed on a batch of .* rows: RuntimeError: out of memory on the device",
+        pellucid.ModelError, match=r"failed on a batch of .* rows: RuntimeError: out of memory on the device"
     ):
         method(ex)

@@ -30,9 +30,7 @@ def answer_or_clear_error(method, ex):
 @every_method
 def test_constant_features_have_no_effect_and_no_importance(method):
     table = as_pandas(columns()).assign(temp=10.0, hum=60.0, season="spring", work=True, day=3)
-    values = answer_or_clear_error(
-        method, Explainer(model, table, outcome(table) + np.arange(90), progress=False)
-    )
+    values = answer_or_clear_error(method, Explainer(model, table, outcome(table) + np.arange(90), progress=False))
     if values is not None and method.call not in (Explainer.associations, Explainer.clusters):
         flat = values.reshape(-1, values.shape[-1]) if method.features and values.ndim > 1 else values
         expected = flat.flat[0] if method.features else 0.0
@@ -68,9 +66,7 @@ def test_a_column_that_is_always_missing(method):
     def ignoring(frame):
         return model(frame.assign(hum=50.0)) + frame["hum"].isna()
 
-    values = answer_or_clear_error(
-        method, Explainer(ignoring, table, outcome(as_pandas(columns())), progress=False)
-    )
+    values = answer_or_clear_error(method, Explainer(ignoring, table, outcome(as_pandas(columns())), progress=False))
     if "hum" in method.features:
         assert values is None
     else:
@@ -86,9 +82,7 @@ def test_missing_values_everywhere(method):
 
     def tolerant(frame):
         filled = frame.assign(
-            temp=frame["temp"].fillna(-40.0),
-            hum=frame["hum"].fillna(50.0),
-            season=frame["season"].fillna("fall"),
+            temp=frame["temp"].fillna(-40.0), hum=frame["hum"].fillna(50.0), season=frame["season"].fillna("fall")
         )
         return model(filled)
 
@@ -97,19 +91,14 @@ def test_missing_values_everywhere(method):
     assert np.isfinite(values).all()
 
 
-@pytest.mark.parametrize(
-    "name", ["pdp", "ale", "importance", "importance pairs", "importance pdp", "associations"]
-)
+@pytest.mark.parametrize("name", ["pdp", "ale", "importance", "importance pairs", "importance pdp", "associations"])
 def test_three_hundred_features(name):
     rng = np.random.default_rng(0)
     table = as_pandas(columns())
     wide = pd.concat(
-        [table, pd.DataFrame(rng.normal(size=(90, 295)), columns=[f"noise {j}" for j in range(295)])],
-        axis=1,
+        [table, pd.DataFrame(rng.normal(size=(90, 295)), columns=[f"noise {j}" for j in range(295)])], axis=1
     )
-    result = METHODS[name](
-        Explainer(lambda frame: model(frame[list(NAMES)]), wide, outcome(table), progress=False)
-    )
+    result = METHODS[name](Explainer(lambda frame: model(frame[list(NAMES)]), wide, outcome(table), progress=False))
     assert np.isfinite(result.values).all()
     if not METHODS[name].features and name != "associations":
         assert result.values.shape == (300,)
@@ -118,20 +107,11 @@ def test_three_hundred_features(name):
 
 @every_method
 def test_names_in_any_script_and_names_that_look_alike(method):
-    new = {
-        "temp": "température °C",
-        "hum": "hum",
-        "season": "hum ",
-        "work": "数据.列[0]",
-        "day": 'quote"<b>',
-    }
+    new = {"temp": "température °C", "hum": "hum", "season": "hum ", "work": "数据.列[0]", "day": 'quote"<b>'}
     back = {value: key for key, value in new.items()}
     table = as_pandas(columns()).rename(columns=new)
     ex = Explainer(
-        lambda frame: model(frame.rename(columns=back)),
-        table,
-        outcome(as_pandas(columns())),
-        progress=False,
+        lambda frame: model(frame.rename(columns=back)), table, outcome(as_pandas(columns())), progress=False
     )
     expected = method(Explainer(model, as_pandas(columns()), outcome(as_pandas(columns())), progress=False))
     found = method(ex, by=new.get)
@@ -171,9 +151,7 @@ def test_dates(name):
 
 def test_a_boolean_column():
     table = as_pandas(columns())
-    ex = Explainer(
-        lambda frame: 3.0 * frame["work"].to_numpy() + frame["temp"].to_numpy(), table, progress=False
-    )
+    ex = Explainer(lambda frame: 3.0 * frame["work"].to_numpy() + frame["temp"].to_numpy(), table, progress=False)
     effect = ex.pdp("work")
     assert effect.grid.dtype == bool
     assert effect.values[1] - effect.values[0] == pytest.approx(3)

@@ -46,9 +46,7 @@ def pandas_table():
     columns["object decimals"] = pd.Series([Decimal("1.5"), None, *map(Decimal, "1234")], dtype=object)
     columns["object dates"] = pd.Series([dt.date(2024, 1, k + 1) for k in range(5)] + [None], dtype=object)
     columns["object times"] = pd.Series(_datetimes(tz=dt.UTC), dtype=object)
-    columns["object stamps"] = pd.Series(
-        [pd.NaT if t is None else pd.Timestamp(t) for t in TIMES], dtype=object
-    )
+    columns["object stamps"] = pd.Series([pd.NaT if t is None else pd.Timestamp(t) for t in TIMES], dtype=object)
     columns["str"] = pd.Series(WORDS, dtype="str")
     columns["string"] = pd.Series(WORDS, dtype="string")
     columns["string[python]"] = pd.Series(WORDS, dtype="string[python]")
@@ -57,17 +55,12 @@ def pandas_table():
     columns["category ints"] = pd.Series(pd.Categorical([3, 1, None, 3, 2, 1], categories=[2, 3, 1, 9]))
     columns["category floats"] = pd.Series(pd.Categorical([0.5, 1.5, None, 0.5, 0.5, 1.5]))
     columns["category bins"] = pd.Series(pd.cut([1, 2, NAN, 9, 4, 5], [0, 3, 6, 10]))
-    columns |= {
-        f"datetime64[{u}]": pd.Series(TIMES, dtype=f"datetime64[{u}]") for u in ("s", "ms", "us", "ns")
-    }
+    columns |= {f"datetime64[{u}]": pd.Series(TIMES, dtype=f"datetime64[{u}]") for u in ("s", "ms", "us", "ns")}
     columns["time zone"] = pd.Series(TIMES, dtype="datetime64[us, UTC]").dt.tz_convert("Europe/Berlin")
-    columns["time zone ns"] = pd.Series(TIMES, dtype="datetime64[ns, UTC]").dt.tz_convert(
-        "America/New_York"
-    )
+    columns["time zone ns"] = pd.Series(TIMES, dtype="datetime64[ns, UTC]").dt.tz_convert("America/New_York")
     columns["sparse"] = pd.Series(pd.arrays.SparseArray([0, 0, 1, 0, 2, 0], fill_value=0))
     columns |= {
-        f"{name} in pandas": pd.Series(column, dtype=pd.ArrowDtype(column.type))
-        for name, column in _arrow().items()
+        f"{name} in pandas": pd.Series(column, dtype=pd.ArrowDtype(column.type)) for name, column in _arrow().items()
     }
     table = pd.DataFrame(columns)
     table.index = [3, 3, 7, "a", "b", None]  # labels that nobody may rely on
@@ -83,9 +76,7 @@ def polars_table():
         pl.Series("Float32", [0.1, 2, None, 4, 5, 0.1], dtype=pl.Float32),
         pl.Series("Float64 null", [0.1, 2, None, 4, 5, 0.1]),
         pl.Series("Float64 NaN", [0.1, 2, NAN, 4, 5, 0.1]),
-        pl.Series(
-            "Decimal", [Decimal("0.1"), Decimal("2.25"), None, *[Decimal(4)] * 3], dtype=pl.Decimal(10, 2)
-        ),
+        pl.Series("Decimal", [Decimal("0.1"), Decimal("2.25"), None, *[Decimal(4)] * 3], dtype=pl.Decimal(10, 2)),
         pl.Series("Boolean", [True, None, False, True, False, False]),
         pl.Series("String", WORDS),
         pl.Series("^S.*$", WORDS),
@@ -136,23 +127,15 @@ def arrow_table():
 def chunked_table():
     """Every column in two chunks, the dictionaries of which differ."""
     first, second = arrow_table(), arrow_table()
-    chunks = [
-        pa.array(["a", "b", None]).dictionary_encode(),
-        pa.array(["c", None, "a"]).dictionary_encode(),
-    ]
+    chunks = [pa.array(["a", "b", None]).dictionary_encode(), pa.array(["c", None, "a"]).dictionary_encode()]
     table = pa.concat_tables([first.slice(0, 3), second.slice(3)])
     return table.append_column("two dictionaries", pa.chunked_array(chunks))
 
 
 def numpy_matrix(dtype):
     if dtype == "object":
-        return pandas_table()[
-            ["object words", "object mixed", "object ints", "object dates", "object bool"]
-        ].to_numpy()
-    source = {
-        "U": np.array(WORDS, dtype=str),
-        "M": np.array(DAYS, dtype=dtype) if dtype[0] == "M" else None,
-    }
+        return pandas_table()[["object words", "object mixed", "object ints", "object dates", "object bool"]].to_numpy()
+    source = {"U": np.array(WORDS, dtype=str), "M": np.array(DAYS, dtype=dtype) if dtype[0] == "M" else None}
     column = source.get(dtype[0])
     if column is None:
         column = np.array([1, 0, 1, 0, 1, 1] if dtype == "bool" else [1, 2, 0, 100, 2, 7])
@@ -189,18 +172,7 @@ def sparse_matrix(make, dtype):
 
 @cache
 def every_table():
-    dtypes = [
-        *sorted(INTS),
-        "float16",
-        "float32",
-        "float64",
-        "bool",
-        "U3",
-        "M8[s]",
-        "M8[us]",
-        "M8[ns]",
-        "object",
-    ]
+    dtypes = [*sorted(INTS), "float16", "float32", "float64", "bool", "U3", "M8[s]", "M8[us]", "M8[ns]", "object"]
     tables = {
         "pandas": pandas_table(),
         "pandas one dtype": pd.DataFrame(numpy_matrix("float32"), columns=[5, "a", ("t", 1)]),
@@ -213,10 +185,7 @@ def every_table():
     }
     tables |= {f"numpy {dtype}": numpy_matrix(dtype) for dtype in dtypes}
     makers = [sparse.csr_array, sparse.csr_matrix, sparse.csc_array, sparse.csc_matrix, sparse.coo_array]
-    tables |= {
-        f"{make.__name__} {dtype}": sparse_matrix(make, dtype) for make in makers for dtype in ("float64",)
-    }
+    tables |= {f"{make.__name__} {dtype}": sparse_matrix(make, dtype) for make in makers for dtype in ("float64",)}
     return tables | {
-        f"csr_array {dtype}": sparse_matrix(sparse.csr_array, dtype)
-        for dtype in ("float32", "int8", "bool")
+        f"csr_array {dtype}": sparse_matrix(sparse.csr_array, dtype) for dtype in ("float32", "int8", "bool")
     }

@@ -12,11 +12,7 @@ from data.every_dtype import KEYS
 def fingerprint(table):
     """Everything that can be told apart: container, names, dtypes and each cell, NaN from None from NA."""
     if isinstance(table, pd.DataFrame):
-        return (
-            type(table),
-            list(table.columns),
-            [pandas_column(table.iloc[:, j]) for j in range(table.shape[1])],
-        )
+        return (type(table), list(table.columns), [pandas_column(table.iloc[:, j]) for j in range(table.shape[1])])
     if isinstance(table, pl.DataFrame):
         return (type(table), table.columns, [(repr(s.dtype), repr(s.to_list())) for s in table])
     if isinstance(table, pa.Table):
@@ -68,11 +64,7 @@ def own_exchange(table, j, rows):
     """The table whose column ``j`` holds the cells that stand in the given rows."""
     if isinstance(table, pd.DataFrame):
         moved = own_take(table.iloc[:, [j]], rows)
-        parts = [
-            table.iloc[:, :j].reset_index(drop=True),
-            moved,
-            table.iloc[:, j + 1 :].reset_index(drop=True),
-        ]
+        parts = [table.iloc[:, :j].reset_index(drop=True), moved, table.iloc[:, j + 1 :].reset_index(drop=True)]
         return pd.concat(parts, axis=1)
     if isinstance(table, pl.DataFrame):
         return table.clone().replace_column(j, table.to_series(j)[rows])
@@ -81,9 +73,7 @@ def own_exchange(table, j, rows):
     if isinstance(table, list):
         key = KEYS[j]
         moved = [{key: table[row][key]} if key in table[row] else {} for row in rows]
-        return [
-            {k: v for k, v in row.items() if k != key} | new for row, new in zip(table, moved, strict=True)
-        ]
+        return [{k: v for k, v in row.items() if k != key} | new for row, new in zip(table, moved, strict=True)]
     if sparse.issparse(table):
         dense = table.toarray()
         dense[:, j] = dense[rows, j]

@@ -60,9 +60,7 @@ def test_integer_weights_are_duplicated_rows(table):
     weights = np.random.default_rng(1).integers(0, 4, len(table))
     repeated = table.loc[table.index.repeat(weights)]
     np.testing.assert_allclose(
-        association_matrix(Data.of(table, sample_weight=weights)),
-        association_matrix(Data.of(repeated)),
-        rtol=1e-6,
+        association_matrix(Data.of(table, sample_weight=weights)), association_matrix(Data.of(repeated)), rtol=1e-6
     )
 
 
@@ -116,9 +114,7 @@ def test_all_missing_and_single_rows_give_zero():
 
 
 def test_rows_without_weight_do_not_count():
-    table = pd.DataFrame(
-        {"a": [1.0, 1.0, 9.0], "b": [1.0, 2.0, 3.0], "v": ["p", "q", "r"], "w": ["x", "y", "z"]}
-    )
+    table = pd.DataFrame({"a": [1.0, 1.0, 9.0], "b": [1.0, 2.0, 3.0], "v": ["p", "q", "r"], "w": ["x", "y", "z"]})
     weights = [1, 1, 0]
     expected = association_matrix(Data.of(table.iloc[:2]))
     assert association_matrix(Data.of(table, sample_weight=weights)).tolist() == expected.tolist()
@@ -126,15 +122,11 @@ def test_rows_without_weight_do_not_count():
 
 def test_a_large_table_is_judged_by_evenly_spaced_rows(table):
     few = table.iloc[Data.of(table).spread(50)]
-    np.testing.assert_allclose(
-        association_matrix(Data.of(table), rows=50), association_matrix(Data.of(few))
-    )
+    np.testing.assert_allclose(association_matrix(Data.of(table), rows=50), association_matrix(Data.of(few)))
 
 
 @settings(deadline=None, max_examples=40)
-@given(
-    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(-5, 5)), min_size=2, max_size=30)
-)
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(-5, 5)), min_size=2, max_size=30))
 def test_measures_lie_between_zero_and_one_and_are_symmetric(rows):
     labels, others, x = np.array(rows, dtype=float).T
     a, b, ones = group_numbers(labels), group_numbers(others), np.ones(len(x))

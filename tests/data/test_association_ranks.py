@@ -95,9 +95,7 @@ def test_mid_ranks_share_ties():
 
 def test_slices_see_a_parabola_that_ranks_do_not():
     x = np.random.default_rng(6).normal(size=1000)
-    ranks = [
-        mid_ranks(column, np.ones(1000)) for column in (x, x**2, np.random.default_rng(7).normal(size=1000))
-    ]
+    ranks = [mid_ranks(column, np.ones(1000)) for column in (x, x**2, np.random.default_rng(7).normal(size=1000))]
     assert slice_association(ranks[1], ranks[0], np.ones(1000)) > 0.9
     assert slice_association(ranks[2], ranks[0], np.ones(1000)) < 0.15
     assert abs(ranked(np.column_stack([x, x**2]))[0, 1]) < 0.1

@@ -96,9 +96,7 @@ def slow_weights(rows, mass, nominal, row, known):
 
 @st.composite
 def tables(draw):
-    cell = st.one_of(
-        st.sampled_from([0.0, 1.0, 2.5, math.nan]), st.floats(-3, 3).map(lambda x: round(x, 2))
-    )
+    cell = st.one_of(st.sampled_from([0.0, 1.0, 2.5, math.nan]), st.floats(-3, 3).map(lambda x: round(x, 2)))
     level = st.sampled_from(["red", "green", "blue", None])
     rows = draw(st.lists(st.tuples(cell, cell, level), min_size=2, max_size=12))
     mass = draw(st.lists(st.sampled_from([0.5, 1.0, 2.0]), min_size=len(rows), max_size=len(rows)))
@@ -109,9 +107,7 @@ def tables(draw):
 @given(tables())
 def test_weights_are_those_of_the_definition(table):
     rows, mass = table
-    frame = pd.DataFrame(rows, columns=["a", "b", "level"]).astype(
-        {"a": float, "b": float, "level": object}
-    )
+    frame = pd.DataFrame(rows, columns=["a", "b", "level"]).astype({"a": float, "b": float, "level": object})
     data = Data.of(frame, sample_weight=mass, categorical=["level"])
     codes = codes_of(data)
     weights = Neighbours.of(data, least=0).weights(codes[0], ALL)
@@ -146,8 +142,7 @@ def test_duplicated_rows_are_weights_of_two_and_the_unit_does_not_matter():
     summed = np.add.reduceat(repeated, np.cumsum(mass) - mass, axis=1)
     np.testing.assert_allclose(summed, weighted, rtol=1e-9)
     less, more = (
-        Neighbours.of(Data.of(X, sample_weight=mass * unit), width=0.02).weights(X[1], ALL)
-        for unit in (0.01, 100.5)
+        Neighbours.of(Data.of(X, sample_weight=mass * unit), width=0.02).weights(X[1], ALL) for unit in (0.01, 100.5)
     )
     np.testing.assert_allclose(less, more, rtol=1e-9)
     assert effective_sizes(more).min() > 4
@@ -170,10 +165,7 @@ def test_neighbours_of_normal_variables_have_the_conditional_mean():
         slope = 1 / norm.pdf(row[these])
         curvature = np.abs(row[these]) * slope**2 * h**2 / 2
         drift = h * slope * 0.5 * (these.sum() > 1)  # the density of the others leans to one side
-        assert (
-            np.abs(centre - row[these])
-            <= Z * h * slope * np.sqrt(np.square(line).sum()) + curvature + drift
-        ).all()
+        assert (np.abs(centre - row[these]) <= Z * h * slope * np.sqrt(np.square(line).sum()) + curvature + drift).all()
 
 
 def test_the_width_shrinks_and_the_mean_is_met_with_more_rows():
@@ -232,9 +224,7 @@ def test_a_kernel_that_reaches_few_rows_is_flattened_until_enough_count():
         seen = before > 1e-200
         slope, _ = np.polyfit(np.log(before[seen]), np.log(after[seen]), 1)
         assert 0 < slope < 1
-        np.testing.assert_allclose(
-            np.log(after[seen]), np.polyval([slope, _], np.log(before[seen])), atol=1e-6
-        )
+        np.testing.assert_allclose(np.log(after[seen]), np.polyval([slope, _], np.log(before[seen])), atol=1e-6)
     small = Neighbours.of(Data.of(X[:50]), least=40).weights(X[60], known)
     assert 5 <= effective_sizes(small)[-1] <= 5.1  # a tenth of the rows
 
@@ -252,9 +242,7 @@ def test_a_given_width():
         Neighbours.of(Data.of(X), width=0.0)
 
 
-@pytest.mark.parametrize(
-    ("row", "known"), [(np.zeros(2), ALL), (np.zeros(3), ALL[0]), (np.zeros(3), ALL[:, :2])]
-)
+@pytest.mark.parametrize(("row", "known"), [(np.zeros(2), ALL), (np.zeros(3), ALL[0]), (np.zeros(3), ALL[:, :2])])
 def test_shapes_that_do_not_fit_are_refused(row, known):
     data = Data.of(normal(20))
     for ask in (
@@ -289,9 +277,7 @@ def test_draws_of_normal_variables_have_the_conditional_mean_and_spread():
 def test_correlations_of_the_scores_survive_any_monotone_change():
     X = normal(2000)
     bent = np.stack([np.exp(X[:, 0]), X[:, 1] ** 3, ndtr(X[:, 2])], axis=1)
-    np.testing.assert_allclose(
-        Copula.of(Data.of(bent)).correlation, Copula.of(Data.of(X)).correlation, atol=1e-12
-    )
+    np.testing.assert_allclose(Copula.of(Data.of(bent)).correlation, Copula.of(Data.of(X)).correlation, atol=1e-12)
 
 
 def test_independent_features_keep_their_distribution():
@@ -302,9 +288,7 @@ def test_independent_features_keep_their_distribution():
     levels = np.quantile(X[:, 0], [0.05, 0.25, 0.5, 0.75, 0.95])
     shares = (draws[:, None] <= levels).mean(axis=0)
     # The score known is 2, so that a correlation of 1/sqrt(rows) by chance moves the others by 2/sqrt(rows).
-    assert (
-        np.abs(shares - [0.05, 0.25, 0.5, 0.75, 0.95]) <= Z * (0.5 + 2 * norm.pdf(0)) / np.sqrt(3000)
-    ).all()
+    assert (np.abs(shares - [0.05, 0.25, 0.5, 0.75, 0.95]) <= Z * (0.5 + 2 * norm.pdf(0)) / np.sqrt(3000)).all()
 
 
 def test_a_monotone_copy_takes_the_partners_own_value():
@@ -313,9 +297,7 @@ def test_a_monotone_copy_takes_the_partners_own_value():
     left = math.sqrt(1 - c.correlation[0, 1] ** 2)
     assert left < 0.01
     for value in (-1.0, 0.0, 1.3):
-        draws = c.draw(np.array([value, 0.0]), np.array([[True, False]]), 500, np.random.default_rng(0))[
-            0, :, 1
-        ]
+        draws = c.draw(np.array([value, 0.0]), np.array([[True, False]]), 500, np.random.default_rng(0))[0, :, 1]
         spacing = 3 / (1000 * norm.pdf(value))
         assert (np.abs(np.log(draws) - value) <= 5 * left + spacing).all()
 
@@ -334,9 +316,7 @@ def test_a_copy_of_a_category_is_drawn_as_such():
 def coins(rho):
     """Three fair coins, heads where a score is above zero, with the given correlations of the scores."""
     fair = Margin(np.array([0.0, 1.0]), np.array([0.5, 1.0]), levels=True)
-    return Copula(
-        (fair,) * 3, (), np.array([[1, rho[0], rho[1]], [rho[0], 1, rho[2]], [rho[1], rho[2], 1]])
-    )
+    return Copula((fair,) * 3, (), np.array([[1, rho[0], rho[1]], [rho[0], 1, rho[2]], [rho[1], rho[2], 1]]))
 
 
 @pytest.mark.parametrize("rho", [(0.0, 0.0, 0.0), (0.6, 0.3, 0.5), (0.9, -0.4, -0.2), (0.8, 0.8, 0.7)])
@@ -362,9 +342,7 @@ def test_known_levels_leave_the_orthant_probabilities(rho):
 def test_correlations_behind_levels_are_found(rho, cut):
     n = 6000
     X = normal(n, np.array([[1, rho], [rho, 1]]), seed=3)
-    levels = Data.of(
-        pd.DataFrame({"a": X[:, 0] > 0, "b": X[:, 1] > cut, "c": np.digitize(X[:, 1], [-1, 0, 1])})
-    )
+    levels = Data.of(pd.DataFrame({"a": X[:, 0] > 0, "b": X[:, 1] > cut, "c": np.digitize(X[:, 1], [-1, 0, 1])}))
     found = Copula.of(levels).correlation
     # A score seen as two levels loses information: at fair cuts the error is pi/2 times that of a correlation, and more off them.
     tolerance = Z * (np.pi / 2) * (1.0 + cut) / np.sqrt(n)
@@ -383,9 +361,7 @@ def test_levels_given_levels_are_as_often_as_in_the_data(known):
     n = 4000
     draws = Copula.of(data).draw(row, these[None], n, np.random.default_rng(0))[0]
     tolerance = Z * 0.5 * (1 / np.sqrt(len(rows)) + 1 / np.sqrt(n) + np.pi / 2 / np.sqrt(12_000))
-    for j in np.flatnonzero(~these)[
-        1:
-    ]:  # numbers are left out: which of them are missing depends on the flag
+    for j in np.flatnonzero(~these)[1:]:  # numbers are left out: which of them are missing depends on the flag
         for value in np.unique(codes[:, j]):
             drawn, seen = (draws[:, j] <= value, rows[:, j] <= value)
             assert abs(drawn.mean() - seen.mean()) <= tolerance, (j, value)
@@ -437,8 +413,7 @@ def test_coalitions_share_their_random_numbers(monkeypatch):
     # Fixing one more feature at a value that tells nothing leaves the others as they are.
     free = replace(c, correlation=np.eye(len(c.margins)))
     less, more = (
-        free.draw(row, k, 40, np.random.default_rng(5))[0]
-        for k in (known[[0]], known[[0]] | (np.arange(5) == 3))
+        free.draw(row, k, 40, np.random.default_rng(5))[0] for k in (known[[0]], known[[0]] | (np.arange(5) == 3))
     )
     np.testing.assert_array_equal(np.delete(less, 3, axis=1), np.delete(more, 3, axis=1))
 
@@ -455,9 +430,7 @@ def test_weights_count_as_rows_for_the_copula():
 
 
 def test_columns_that_are_constant_or_empty():
-    frame = pd.DataFrame(
-        {"one": [1.0] * 30, "none": [np.nan] * 30, "x": np.arange(30.0), "level": ["a"] * 30}
-    )
+    frame = pd.DataFrame({"one": [1.0] * 30, "none": [np.nan] * 30, "x": np.arange(30.0), "level": ["a"] * 30})
     data = Data.of(frame)
     draws = Copula.of(data).draw(
         codes_of(data)[3], np.array([[False, False, True, False]]), 10, np.random.default_rng(0)

@@ -114,14 +114,7 @@ def test_series_in_a_list_are_read_by_their_labels_each():
 
 
 def test_a_row_of_plain_python_values():
-    row = {
-        "age": 3,
-        "rooms": 3.0,
-        "city": None,
-        "word": "y",
-        "day": dt.datetime(2024, 1, 2, tzinfo=dt.UTC),
-        "ok": 0,
-    }
+    row = {"age": 3, "rooms": 3.0, "city": None, "word": "y", "day": dt.datetime(2024, 1, 2, tzinfo=dt.UTC), "ok": 0}
     rows = Data.of(MIXED).rows(row).frame.native
     assert rows.dtypes.equals(MIXED.dtypes)
     assert rows.loc[0, "day"] == pd.Timestamp("2024-01-02", tz="UTC")
@@ -169,10 +162,7 @@ def test_an_integer_array_is_a_row_and_never_positions():
         (range(0), "the list of rows to explain is empty"),
         (pd.Index([]), "the list of rows to explain is empty"),
         (pd.Index([0, 7]), "row 7 is out of range"),
-        (
-            pd.Index(["a", "b"]),
-            r"are a pandas Index of labels; give row positions .* as in X.loc\[labels\]",
-        ),
+        (pd.Index(["a", "b"]), r"are a pandas Index of labels; give row positions .* as in X.loc\[labels\]"),
         (pd.Index([True, False]), "are a pandas Index of labels"),
         (pd.Index([0.0, 1.0]), "are a pandas Index of labels"),
         (pd.DatetimeIndex(["2024-01-01"]), "are a pandas DatetimeIndex of labels"),
@@ -189,10 +179,7 @@ def test_an_integer_array_is_a_row_and_never_positions():
         (np.arange(3), "the rows to explain have 3 values but X has 6 features"),
         (sparse.csr_array(np.zeros((1, 3))), "the rows to explain have 3 values but X has 6 features"),
         (MIXED.iloc[[0]].assign(city="z"), "'z' is not a category of feature 'city'"),
-        (
-            MIXED.iloc[[0]].assign(rooms=1.5),
-            r"column 'rooms' holds int32 and cannot take 1.5; give whole numbers",
-        ),
+        (MIXED.iloc[[0]].assign(rooms=1.5), r"column 'rooms' holds int32 and cannot take 1.5; give whole numbers"),
         (
             MIXED.iloc[[0]].assign(rooms=np.nan),
             "column 'rooms' holds int32 and cannot take nan; leave the missing value out",
@@ -282,13 +269,7 @@ def test_outcomes_that_make_no_sense(y, message):
 
 
 @pytest.mark.parametrize(
-    "y",
-    [
-        ["a", "b", "a"],
-        pd.Categorical(["a", "b", "a"]),
-        pl.Series(["a", "b", "a"]),
-        pa.array(["a", "b", "a"]),
-    ],
+    "y", [["a", "b", "a"], pd.Categorical(["a", "b", "a"]), pl.Series(["a", "b", "a"]), pa.array(["a", "b", "a"])]
 )
 def test_labels_as_outcomes(y):
     assert Data.of(MIXED, y).y.tolist() == ["a", "b", "a"]

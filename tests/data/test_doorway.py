@@ -11,14 +11,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from data.every_dtype import (
-    arrow_table,
-    every_table,
-    pandas_table,
-    polars_table,
-    record_list,
-    structured_array,
-)
+from data.every_dtype import arrow_table, every_table, pandas_table, polars_table, record_list, structured_array
 from pellucid.data import Data
 from pellucid.data.frames.doorway import as_frame, convert
 from pellucid.errors import InputError
@@ -85,9 +78,7 @@ def test_nothing_is_imported_that_the_caller_has_not_imported():
 # -- other containers ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "table", [polars_table().drop("Int128"), arrow_table(), record_list(), structured_array()]
-)
+@pytest.mark.parametrize("table", [polars_table().drop("Int128"), arrow_table(), record_list(), structured_array()])
 def test_as_pandas_every_feature_keeps_its_kind_and_values(table):
     """Except that numpy's integers and booleans cannot be missing: with gaps they may become floats."""
     data, converted = Data.of(table), Data.of(table, container="pandas")
@@ -147,12 +138,6 @@ def test_the_same_container_is_no_conversion():
 
 @pytest.mark.parametrize("kind", every_table())
 def test_the_caller_is_remembered(kind):
-    names = {
-        "pandas": "pandas",
-        "polars": "polars",
-        "arrow": "arrow",
-        "numpy": "numpy",
-        "structured": "records",
-    }
+    names = {"pandas": "pandas", "polars": "polars", "arrow": "arrow", "numpy": "numpy", "structured": "records"}
     caller = names.get(kind.split()[0], "records" if kind in ("records", "recarray") else "sparse")
     assert Data.of(every_table()[kind]).caller == caller

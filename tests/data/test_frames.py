@@ -81,9 +81,7 @@ def test_select(table):
 def test_replace_and_gather(table):
     frame = as_frame(table)
     for j in range(len(frame.names)):
-        assert_same(
-            frame.replace({j: frame.gather(frame.native_column(j), ORDER)}), own_exchange(table, j, ORDER)
-        )
+        assert_same(frame.replace({j: frame.gather(frame.native_column(j), ORDER)}), own_exchange(table, j, ORDER))
 
 
 def test_replace_nothing_is_a_copy_to_write_in(table):
@@ -150,20 +148,14 @@ def test_integers_beyond_the_exact_ones_are_close_and_do_not_overflow(make, dtyp
     column = {
         "numpy": lambda: np.array(cells, dtype=dtype)[:, None],
         "pandas": lambda: pd.DataFrame({"x": pd.Series(cells, dtype=dtype)}),
-        "nullable": lambda: pd.DataFrame(
-            {"x": pd.Series(cells, dtype=dtype.replace("i", "I").replace("u", "U"))}
-        ),
-        "polars": lambda: pl.DataFrame(
-            {"x": pl.Series(cells, dtype=pl.UInt64 if dtype[0] == "u" else pl.Int64)}
-        ),
+        "nullable": lambda: pd.DataFrame({"x": pd.Series(cells, dtype=dtype.replace("i", "I").replace("u", "U"))}),
+        "polars": lambda: pl.DataFrame({"x": pl.Series(cells, dtype=pl.UInt64 if dtype[0] == "u" else pl.Int64)}),
         "arrow": lambda: pa.table({"x": pa.array(cells, type=getattr(pa, dtype)())}),
     }[make]()
     frame = as_frame(column)
     found = frame.replace({0: frame.column(0, frame.values(0))})
     assert fingerprint(found.head(0).native) == fingerprint(frame.head(0).native)
-    assert [
-        abs(int(new) - old) <= 2048 for new, old in zip(found.values(0).tolist(), cells, strict=True)
-    ] == [True] * 3
+    assert [abs(int(new) - old) <= 2048 for new, old in zip(found.values(0).tolist(), cells, strict=True)] == [True] * 3
 
 
 @pytest.mark.parametrize("make", ["numpy", "pandas", "zoned", "polars", "arrow"])
@@ -188,26 +180,14 @@ def test_nanoseconds_are_cut_to_microseconds_and_far_dates_are_refused(make):
 @pytest.mark.parametrize(
     ("table", "values", "message"),
     [
-        (
-            np.array([["a"]]),
-            [None],
-            "column 'x0' holds <U1 and cannot take None; leave the missing value out",
-        ),
+        (np.array([["a"]]), [None], "column 'x0' holds <U1 and cannot take None; leave the missing value out"),
         (
             np.array([[1]], dtype="i1"),
             [200.0],
             r"column 'x0' holds int8 and cannot take 200.0; give whole numbers from -128 to 127",
         ),
-        (
-            np.array([[True]]),
-            [2.0],
-            "column 'x0' holds bool and cannot take 2.0; give whole numbers from 0 to 1",
-        ),
-        (
-            np.array([[1]]),
-            [np.nan],
-            "column 'x0' holds int64 and cannot take nan; leave the missing value out",
-        ),
+        (np.array([[True]]), [2.0], "column 'x0' holds bool and cannot take 2.0; give whole numbers from 0 to 1"),
+        (np.array([[1]]), [np.nan], "column 'x0' holds int64 and cannot take nan; leave the missing value out"),
         (np.array([[1]]), [np.inf], "column 'x0' holds int64 and cannot take inf"),
         ([{"x0": 1}], [1.5], "column 'x0' holds int and cannot take 1.5"),
         ([{"x0": True}], [2.0], "column 'x0' holds bool and cannot take 2.0"),
@@ -217,11 +197,7 @@ def test_nanoseconds_are_cut_to_microseconds_and_far_dates_are_refused(make):
             "cannot take -1.0; give whole numbers from 0 to 255",
         ),
         (pd.DataFrame({"x0": pd.Categorical(["a"])}), ["b"], "'b' is not a category of feature 'x0'"),
-        (
-            pl.DataFrame({"x0": pl.Series([1], dtype=pl.Int8)}),
-            [200.0],
-            "column 'x0' holds int8 and cannot take 200.0",
-        ),
+        (pl.DataFrame({"x0": pl.Series([1], dtype=pl.Int8)}), [200.0], "column 'x0' holds int8 and cannot take 200.0"),
         (
             pl.DataFrame({"x0": pl.Series(["a"], dtype=pl.Enum(["a"]))}),
             ["b"],
@@ -232,17 +208,9 @@ def test_nanoseconds_are_cut_to_microseconds_and_far_dates_are_refused(make):
             [5],
             "column 'x0' holds Categorical.* and cannot take 5",
         ),
-        (
-            pa.table({"x0": pa.array([1], type=pa.uint8())}),
-            [-1.0],
-            "column 'x0' holds uint8 and cannot take -1.0",
-        ),
+        (pa.table({"x0": pa.array([1], type=pa.uint8())}), [-1.0], "column 'x0' holds uint8 and cannot take -1.0"),
         (pa.table({"x0": pa.array(["a"])}), [5], "column 'x0' holds string and cannot take 5"),
-        (
-            pa.table({"x0": pa.array(["a"]).dictionary_encode()}),
-            ["b"],
-            "'b' is not a category of feature 'x0'",
-        ),
+        (pa.table({"x0": pa.array(["a"]).dictionary_encode()}), ["b"], "'b' is not a category of feature 'x0'"),
     ],
 )
 def test_values_that_a_column_cannot_hold_are_refused(table, values, message):

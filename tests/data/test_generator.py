@@ -57,10 +57,7 @@ def test_shares_of_levels_whole_numbers_and_gaps():
         for level, share in table[name].value_counts(normalize=True).items():
             if share * len(table) >= 30:
                 found = (drawn[name].dropna() == level).mean()
-                assert abs(found - share) <= Z * np.sqrt(share * (1 - share) / (0.8 * n)) + 0.005, (
-                    name,
-                    level,
-                )
+                assert abs(found - share) <= Z * np.sqrt(share * (1 - share) / (0.8 * n)) + 0.005, (name, level)
     for name in table:
         share = table[name].isna().mean()
         assert abs(drawn[name].isna().mean() - share) <= Z * np.sqrt(share * (1 - share) / n)
@@ -203,9 +200,7 @@ def tables():
         ),
         "arrow": pa.Table.from_pandas(frame, preserve_index=False),
         "numpy": np.random.default_rng(0).normal(size=(50, 2)).astype(np.float32),
-        "records": [
-            dict(row) for row in plain.drop(columns="born").astype({"grade": str}).to_dict("records")
-        ],
+        "records": [dict(row) for row in plain.drop(columns="born").astype({"grade": str}).to_dict("records")],
     }
 
 

@@ -176,14 +176,11 @@ def test_edges_are_those_of_numpy(cells, bins):
 @settings(deadline=None, max_examples=40)
 @given(NUMBERS, st.integers(1, 12), st.data())
 def test_integer_weights_are_duplicated_rows(cells, bins, data):
-    weights = np.array(
-        data.draw(st.lists(st.integers(0, 3), min_size=len(cells), max_size=len(cells)).filter(any))
-    )
+    weights = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(cells), max_size=len(cells)).filter(any)))
     codes = np.array(cells)
     repeated = np.repeat(codes, weights)
     np.testing.assert_array_equal(
-        quantile_edges(codes, bins, weights.astype(float)),
-        quantile_edges(repeated, bins, np.ones(len(repeated))),
+        quantile_edges(codes, bins, weights.astype(float)), quantile_edges(repeated, bins, np.ones(len(repeated)))
     )
 
 
@@ -191,9 +188,7 @@ def test_integer_weights_are_duplicated_rows(cells, bins, data):
 @given(NUMBERS, st.integers(1, 12), st.floats(0.01, 1000))
 def test_the_unit_of_the_weights_does_not_matter(cells, bins, unit):
     codes, ones = np.array(cells), np.ones(len(cells))
-    np.testing.assert_array_equal(
-        quantile_edges(codes, bins, ones), quantile_edges(codes, bins, ones * unit)
-    )
+    np.testing.assert_array_equal(quantile_edges(codes, bins, ones), quantile_edges(codes, bins, ones * unit))
 
 
 def test_edges_of_tied_skewed_and_missing_data():

@@ -19,10 +19,7 @@ def test_players_are_groups_and_the_columns_in_none():
     [
         ({"g": ["a", "d"]}, "there is no feature 'd'"),
         ({"g": ["a"], "h": ["b", "a"]}, "feature 'a' is in the groups 'g' and 'h'"),
-        (
-            {"g": ["a", "a"]},
-            "feature 'a' is in the groups 'g' and 'g'; a feature belongs to one group, once",
-        ),
+        ({"g": ["a", "a"]}, "feature 'a' is in the groups 'g' and 'g'; a feature belongs to one group, once"),
         ({"a": ["b", "c"]}, "the group 'a' has the name of a feature outside it"),
         ({"g": "ab"}, "the group 'g' must be a list of at least one feature, not 'ab'"),
         ({"g": []}, "the group 'g' must be a list of at least one feature"),

@@ -52,12 +52,7 @@ def test_kind(column, kind):
 
 def test_an_integer_column_with_gaps_that_pandas_made_float_stays_float():
     feature = learned([1, 2, None])
-    assert (feature.kind, feature.low, feature.high, feature.missing) == (
-        "numeric",
-        1.0,
-        2.0,
-        pytest.approx(1 / 3),
-    )
+    assert (feature.kind, feature.low, feature.high, feature.missing) == ("numeric", 1.0, 2.0, pytest.approx(1 / 3))
 
 
 @pytest.mark.parametrize("kind", every_table())
@@ -91,17 +86,14 @@ def test_names_differing_by_a_trailing_space_or_an_accent_are_different_features
 
 
 @pytest.mark.parametrize(
-    ("column", "categories"),
-    [([3, 1, 3], (1, 3)), ([True, False, True], (False, True)), ([1.5, NAN, 0.5], (0.5, 1.5))],
+    ("column", "categories"), [([3, 1, 3], (1, 3)), ([True, False, True], (False, True)), ([1.5, NAN, 0.5], (0.5, 1.5))]
 )
 def test_forced_categories_read_like_the_column(column, categories):
     data = Data.of(pd.DataFrame({"x": column}), categorical=["x"])
     feature = data.schema.features[0]
     assert feature.kind == "categorical"
     assert repr(feature.categories) == repr(categories)
-    assert data.frame.table.dtypes.equals(
-        data.frame.from_columns([data.pool(0, data.codes(0))]).table.dtypes
-    )
+    assert data.frame.table.dtypes.equals(data.frame.from_columns([data.pool(0, data.codes(0))]).table.dtypes)
 
 
 def test_forced_categories_restore_an_integer_column_exactly():
@@ -111,9 +103,7 @@ def test_forced_categories_restore_an_integer_column_exactly():
 
 
 def test_forcing_an_ordered_feature_keeps_its_order():
-    assert (
-        learned(pd.Categorical(["a", "b"], ["b", "a"], ordered=True), categorical=["x"]).kind == "ordered"
-    )
+    assert learned(pd.Categorical(["a", "b"], ["b", "a"], ordered=True), categorical=["x"]).kind == "ordered"
 
 
 def test_forced_dates_become_categories():
@@ -143,10 +133,7 @@ def test_a_constant_and_an_all_missing_column():
         (pd.Series([dt.timedelta(1), None], dtype=object), "column 'x' has type timedelta"),
         (pd.Series([1 + 2j, 2j]), "column 'x' has type complex128"),
         (pd.period_range("2024", periods=2, freq="M"), "column 'x' has type period"),
-        (
-            pd.Series([type("Odd", (), {"__hash__": None})()] * 2),
-            "column 'x' has type objects that cannot be compared",
-        ),
+        (pd.Series([type("Odd", (), {"__hash__": None})()] * 2), "column 'x' has type objects that cannot be compared"),
         ([1.0, np.inf], "feature 'x' is infinite in row 1"),
     ],
 )
@@ -201,9 +188,7 @@ def test_encode_and_decode_are_inverse_for_categories(cells):
 @settings(deadline=None, max_examples=50)
 @given(
     st.lists(
-        st.one_of(st.none(), st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2200, 1, 1))),
-        min_size=1,
-        max_size=10,
+        st.one_of(st.none(), st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2200, 1, 1))), min_size=1, max_size=10
     )
 )
 def test_encode_and_decode_are_inverse_for_dates(cells):
@@ -237,11 +222,7 @@ def test_decode_reads_like_the_column():
         ([1.5, 2.5], "high", "feature 'x' is numeric and cannot take 'high'; give numbers"),
         ([1.5, 2.5], dt.datetime(2024, 1, 1), "feature 'x' is numeric and cannot take datetime"),
         (pd.to_datetime(["2024-01-01"]), 5, "feature 'x' is date and cannot take 5; give dates such as"),
-        (
-            pd.to_datetime(["2024-01-01"]),
-            "May",
-            "feature 'x' is date and cannot take 'May'; give dates such as",
-        ),
+        (pd.to_datetime(["2024-01-01"]), "May", "feature 'x' is date and cannot take 'May'; give dates such as"),
         ([1.5, 2.5], np.inf, "feature 'x' is infinite in row 0"),
     ],
 )

@@ -66,9 +66,7 @@ def test_the_schema_is_that_of_the_dense_matrix(dtype, seed):
     dense[:, 5], dense[:, 6] = 0, 1
     learned = Data.of(sparse.csr_array(dense), categorical=[8])
     expected = Data.of(dense, categorical=[8])
-    for j, (feature, wanted) in enumerate(
-        zip(learned.schema.features, expected.schema.features, strict=True)
-    ):
+    for j, (feature, wanted) in enumerate(zip(learned.schema.features, expected.schema.features, strict=True)):
         assert repr(feature) == repr(wanted)
         np.testing.assert_array_equal(learned.codes(j), expected.codes(j))
 

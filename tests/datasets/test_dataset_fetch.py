@@ -136,9 +136,7 @@ def test_no_network(small_wine, monkeypatch):
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))  # bound and not listening: refused at once
         monkeypatch.setenv("PELLUCID_DATA_URL", f"http://127.0.0.1:{unused.getsockname()[1]}")
-        with pytest.raises(
-            InputError, match="check the network connection and try again, or put"
-        ) as failure:
+        with pytest.raises(InputError, match="check the network connection and try again, or put") as failure:
             datasets.wine()
     assert one_sentence(failure)
 

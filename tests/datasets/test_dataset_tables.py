@@ -49,13 +49,7 @@ CLASS_COUNTS = {
 
 MISSING = {
     "credit_full": {"savings": 183, "checking": 394},
-    "penguins_full": {
-        "bill_length_mm": 2,
-        "bill_depth_mm": 2,
-        "flipper_length_mm": 2,
-        "body_mass_g": 2,
-        "sex": 11,
-    },
+    "penguins_full": {"bill_length_mm": 2, "bill_depth_mm": 2, "flipper_length_mm": 2, "body_mass_g": 2, "sex": 11},
     "adult": {"workclass": 1836, "occupation": 1843, "native_country": 583},
     "heart": {"ca": 4, "thal": 2},
     "california": {"total_bedrooms": 207},
@@ -161,9 +155,7 @@ def test_unknown_part():
 @pytest.mark.parametrize("name", ["titanic", "california", "compas", "apartments", "apartments_test"])
 def test_unclear_licences_are_never_downloaded(name, tmp_path, monkeypatch):
     file = SHAPES[name][-1]
-    with pytest.raises(
-        InputError, match=f"{file} is not distributed.*unclear.*PELLUCID_DATA\\.$"
-    ) as failure:
+    with pytest.raises(InputError, match=f"{file} is not distributed.*unclear.*PELLUCID_DATA\\.$") as failure:
         load(name)
     assert "\n" not in str(failure.value)
     monkeypatch.setenv("PELLUCID_DATA", str(tmp_path))

@@ -169,9 +169,7 @@ def test_shuffling_keeps_the_values_and_types_of_each_column():
         assert not related[name].equals(shuffled[name])
 
 
-@pytest.mark.parametrize(
-    "name", ["temp", "humidity", "windspeed", "days_since_start", "workingday", "felt_temp"]
-)
+@pytest.mark.parametrize("name", ["temp", "humidity", "windspeed", "days_since_start", "workingday", "felt_temp"])
 def test_partial_dependence_of_independent_features_is_the_effect(name):
     days = simulate_bike(n=4000, seed=8, correlated=False)
     grid = np.unique(days.X[name].dropna().quantile([0, 0.2, 0.4, 0.6, 0.8, 1], interpolation="nearest"))

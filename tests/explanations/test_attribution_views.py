@@ -32,9 +32,7 @@ def check_adds_up(found):
     np.testing.assert_allclose(found.residual, 0, atol=1e-10)
     if found.interaction_values is not None:
         np.testing.assert_allclose(found.interaction_values.sum(axis=2), found.values, atol=1e-10)
-        np.testing.assert_allclose(
-            found.interaction_values, np.swapaxes(found.interaction_values, 1, 2), atol=1e-12
-        )
+        np.testing.assert_allclose(found.interaction_values, np.swapaxes(found.interaction_values, 1, 2), atol=1e-12)
     assert found.se.shape == found.values.shape
     assert len(found.data) == len(found.feature_names) == len(found.members)
     assert all(len(column) == len(found) for column in found.data)
@@ -72,9 +70,7 @@ def test_sparse_keeps_the_largest_and_says_what_is_hidden():
     assert found.feature_names == ("season", "2 others")
     np.testing.assert_allclose(found.values, [[-4.0, 1.5], [3.0, 1.5]])
     np.testing.assert_allclose(found.hidden, [1.5 / 5.5, 1.5 / 4.5])
-    assert (
-        "2 others: 30%, at most 33% of the absolute contributions are hidden in this sum." in found.text()
-    )
+    assert "2 others: 30%, at most 33% of the absolute contributions are hidden in this sum." in found.text()
     assert "2 others: 27% of the absolute" in found.row(0).text()
     assert found.row(0).labels(0) == ["season = fall", "2 others"]
     assert found.members[1] == ("temp", "day")
@@ -118,9 +114,7 @@ def test_how_sparse(k):
         attribution().sparse(k)
 
 
-@pytest.mark.parametrize(
-    "then", [lambda a: a.sparse(1), lambda a: a.group({"g": ["b"]}), lambda a: a.contrast(0)]
-)
+@pytest.mark.parametrize("then", [lambda a: a.sparse(1), lambda a: a.group({"g": ["b"]}), lambda a: a.contrast(0)])
 def test_sparse_is_the_last_step(then):
     with pytest.raises(pellucid.InputError, match=r"make sparse\(\) the last step"):
         then(rich().sparse(2))
@@ -208,11 +202,7 @@ def test_contrast_in_words():
 
 def test_equal_values_are_not_contrasted():
     data = (np.array([1.0, 1.0]), np.array(["a", "b"], dtype=object), np.array([3, 4]))
-    assert attribution(data=data).contrast(1).labels(0) == [
-        "temp = 1",
-        "season = a (not b)",
-        "day = 3 (not 4)",
-    ]
+    assert attribution(data=data).contrast(1).labels(0) == ["temp = 1", "season = a (not b)", "day = 3 (not 4)"]
 
 
 @given(st.integers(0, 5), st.integers(0, 5))

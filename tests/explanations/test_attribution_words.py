@@ -16,11 +16,7 @@ def letters(values, **more):
     """One row of features a, b, c, ... all of value 0."""
     values = np.array([values], dtype=float)
     names = tuple("abcdefghijklmnopqrstuvwxyz"[: values.shape[1]])
-    fields = {
-        "feature_names": names,
-        "data": (np.zeros(1),) * len(names),
-        "members": tuple((c,) for c in names),
-    }
+    fields = {"feature_names": names, "data": (np.zeros(1),) * len(names), "members": tuple((c,) for c in names)}
     return attribution(values, **{**fields, **more})
 
 
@@ -84,9 +80,7 @@ def test_the_conditional_game_warns_of_unused_features():
 
 
 def test_short_is_contrastive_and_names_unusual_values():
-    found = attribution(
-        [[3.0, 2.0, -0.5]], data=(np.array([34.0]), np.array(["fall"], dtype=object), np.array([3]))
-    )
+    found = attribution([[3.0, 2.0, -0.5]], data=(np.array([34.0]), np.array(["fall"], dtype=object), np.array([3])))
     found = replace(found, rarity=np.array([[0.04, 0.03, 0.5]]), side=np.array([[1.0, 0.0, -1.0]]))
     assert found.text(mode="short") == (
         "The prediction is 14.5 rather than 10, the average prediction, mainly because temp = 34 (higher than 98% of the "
@@ -111,9 +105,7 @@ def test_contributions_that_cancel():
     assert text == (
         "The prediction is 10, equal to the average prediction, although a = 0 contributed +2 and b = 0 contributed -2."
     )
-    assert (
-        letters([0, 0]).text("short").endswith("equal to the average prediction: no feature contributed.")
-    )
+    assert letters([0, 0]).text("short").endswith("equal to the average prediction: no feature contributed.")
 
 
 def test_short_of_classes_is_about_the_highest():
@@ -189,9 +181,7 @@ def test_the_sum_of_others_is_no_cause():
     assert letters([3, 2, 2, 2]).sparse(1).causes(5) == ["a"]
 
 
-@given(
-    st.lists(st.floats(-5, 5), min_size=1, max_size=7), st.lists(st.floats(0, 1), min_size=7, max_size=7)
-)
+@given(st.lists(st.floats(-5, 5), min_size=1, max_size=7), st.lists(st.floats(0, 1), min_size=7, max_size=7))
 def test_each_cause_is_nearly_the_largest_that_is_left(values, shares):
     found = letters(values)
     found = replace(found, rarity=np.array([shares[: len(values)]]), side=np.zeros((1, len(values))))
@@ -221,7 +211,5 @@ def test_main_causes_make_up_half_of_the_difference():
         "; the largest contributions in this direction were those of a = 0 (+1) and b = 0 (+1), "
         "less than half of the difference."
     )
-    assert "mainly because a = 0 contributed +1 and b = 0 contributed +1." in letters([1, 1, 1, 1]).text(
-        "short"
-    )
+    assert "mainly because a = 0 contributed +1 and b = 0 contributed +1." in letters([1, 1, 1, 1]).text("short")
     assert letters([5, -4]).text("short").endswith("a = 0 contributed +5; others partly cancel this.")

@@ -17,9 +17,7 @@ def axis(kind, points, **options):
 
 def component(*axes, table):
     names = tuple(f"x{k}" for k in range(len(axes)))
-    return Component(
-        features=names, axes=axes, table=np.array(table, dtype=float)[..., None], variance=np.zeros(1)
-    )
+    return Component(features=names, axes=axes, table=np.array(table, dtype=float)[..., None], variance=np.zeros(1))
 
 
 def at(part, *columns):
@@ -127,8 +125,7 @@ def test_components_are_found_in_any_order():
     with pytest.raises(InputError, match="there is no feature 'tmep'; did you mean 'temp'"):
         result.component("tmep")
     with pytest.raises(
-        InputError,
-        match="no component of temp and season and day: the decomposition has order 2; ask for order=3",
+        InputError, match="no component of temp and season and day: the decomposition has order 2; ask for order=3"
     ):
         result.component("temp", "season", "day")
 
@@ -185,7 +182,4 @@ def test_words_name_the_largest_parts_and_what_overlaps():
     assert "The shares add up to 50% with the residual, because components overlap" in overlapping.text()
     assert overlapping.covariance.sum() == pytest.approx(1)
     uniform = Explainer(lambda X: X[:, 0] + X[:, 1], X, progress=False).decompose(method="anova").text()
-    assert (
-        "These are shares over all combinations of values, equally likely; there 0% is left over."
-        in uniform
-    )
+    assert "These are shares over all combinations of values, equally likely; there 0% is left over." in uniform

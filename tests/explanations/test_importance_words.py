@@ -27,12 +27,7 @@ def result(values, *, method="permutation", measure="mse", compare="difference",
         ("permutation", "ratio", {}, "permutation (mse after / before)"),
         ("permutation", "difference", {"folds": 4}, "permutation in 4 folds (increase of mse)"),
         ("conditional", "difference", {}, "permutation given the other features (increase of mse)"),
-        (
-            "drop",
-            "difference",
-            {"folds": 5},
-            "fitting again without each feature in 5 folds (increase of mse)",
-        ),
+        ("drop", "difference", {"folds": 5}, "fitting again without each feature in 5 folds (increase of mse)"),
         ("sage", "difference", {}, "SAGE (reduction of mse)"),
         ("shap", "difference", {}, "mse"),
     ],
@@ -56,9 +51,7 @@ def test_only_what_is_above_nothing_is_called_important():
 
 def test_features_the_model_is_better_without_are_named():
     said = result([2.0, 0.0, -1.0], method="drop").text()
-    assert (
-        "Without c the loss is smaller: what the model learns from it does not hold on these rows." in said
-    )
+    assert "Without c the loss is smaller: what the model learns from it does not hold on these rows." in said
     assert "b is not distinguishable" in said
     assert "smaller" not in result([2.0, 0.0], method="drop").text()
 
@@ -76,10 +69,7 @@ def test_features_that_go_together_have_a_sum_below_the_whole():
     common, own = np.random.default_rng(0).normal(size=(2, 300))
     X = np.column_stack([common, common + 0.5 * own])
     y = X.sum(axis=1)
-    assert (
-        "others that go together with it"
-        in Explainer(LinearRegression().fit(X, y), X, y).importance().text()
-    )
+    assert "others that go together with it" in Explainer(LinearRegression().fit(X, y), X, y).importance().text()
 
 
 def test_too_few_refits_are_not_called_chance():

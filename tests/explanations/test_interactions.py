@@ -93,10 +93,7 @@ def test_words():
     assert "as a share," not in text
     other = interactions(strength=np.array([5.0, 1.0, 0.0])).text()
     assert "Strongest: temp × hum (" in other
-    assert (
-        "strongest in the units of the prediction; as a share, temp × wind has the largest value (0.5)"
-        in other
-    )
+    assert "strongest in the units of the prediction; as a share, temp × wind has the largest value (0.5)" in other
     assert "In the units" not in interactions(strength=np.array([5.0, 1.0, 0.0]), normalized=False).text()
     tested = interactions(p_values=np.ones(3), adjusted=np.array([0.2, 0.04, 1])).text()
     assert "Confirmed by the outcome (p at most 5%, adjusted for 3 pairs): temp × wind." in tested

@@ -208,10 +208,7 @@ def test_saved_and_loaded(rule, rules, table, tmp_path):
 
 def test_the_chart_has_a_piece_for_each_condition(rule):
     rows = rule_data([rule])
-    assert [row["condition"] for row in rows] == [
-        "base",
-        *(condition.words for condition in rule.conditions),
-    ]
+    assert [row["condition"] for row in rows] == ["base", *(condition.words for condition in rule.conditions)]
     assert rows[0]["x"] == 0
     assert rows[0]["x2"] == rule.base
     assert rows[-1]["x2"] == rule.precision

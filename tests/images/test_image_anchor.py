@@ -126,6 +126,4 @@ def test_the_picture_keeps_the_pixels_of_the_rule():
     assert drawn.shape == (80, 120, 3)
     assert tuple(drawn[0, 0]) == tuple(image[0, 0])
     assert (drawn[75, 5] > 190).all()
-    assert "These 2 segments fix the prediction yes" in json.dumps(
-        masked_rule.body(rule, PartRuleOptions()).to_dict()
-    )
+    assert "These 2 segments fix the prediction yes" in json.dumps(masked_rule.body(rule, PartRuleOptions()).to_dict())

@@ -76,9 +76,7 @@ def test_tooltips_cover_the_image_and_name_the_segments():
 
 
 def test_numbers_stand_on_the_segments_that_matter():
-    assert number_data(found(absent=0), "prediction", 5, (120.0, 80.0)) == [
-        {"x": 100.0, "y": 20.0, "number": "3"}
-    ]
+    assert number_data(found(absent=0), "prediction", 5, (120.0, 80.0)) == [{"x": 100.0, "y": 20.0, "number": "3"}]
     assert number_data(found(absent=0), "prediction", 0, (120.0, 80.0)) == []
 
 

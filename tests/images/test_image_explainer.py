@@ -79,9 +79,7 @@ def test_contributions_lead_from_the_base_to_the_prediction(image, absent):
 def test_a_linear_model_of_pixels_gives_weight_times_change():
     rng = np.random.default_rng(0)
     image, weights = rng.random((6, 6)), rng.normal(size=(6, 6))
-    found = ImageExplainer(
-        lambda images: (images * weights).sum(axis=(1, 2)), segmenter="grid", segments=9, absent=0.2
-    )
+    found = ImageExplainer(lambda images: (images * weights).sum(axis=(1, 2)), segmenter="grid", segments=9, absent=0.2)
     result = found.shap(image)
     expected = [((image - 0.2) * weights)[result.segments == k].sum() for k in range(9)]
     np.testing.assert_allclose(result.values[0], expected, atol=1e-12)
@@ -108,9 +106,7 @@ def test_interactions_are_those_of_the_segments():
     def both(images):
         return images[:, 0, 0] * images[:, 0, 1]
 
-    found = ImageExplainer(both, segmenter="grid", segments=(1, 2), absent=0).shap(
-        np.ones((1, 2)), interactions=True
-    )
+    found = ImageExplainer(both, segmenter="grid", segments=(1, 2), absent=0).shap(np.ones((1, 2)), interactions=True)
     np.testing.assert_allclose(found.interaction_values[0], [[0, 0.5], [0.5, 0]])
 
 
@@ -140,9 +136,7 @@ def test_the_model_gets_images_as_they_were_given(dtype, shape):
 
 @pytest.mark.parametrize("method", ["auto", "kernel", "permutation"])
 def test_one_segment_has_it_all(method):
-    found = ImageExplainer(brightness, segmenter="grid", segments=1, absent=0).shap(
-        np.full((3, 3), 2.0), method=method
-    )
+    found = ImageExplainer(brightness, segmenter="grid", segments=1, absent=0).shap(np.full((3, 3), 2.0), method=method)
     assert found.values.tolist() == [[2.0]]
 
 
@@ -174,14 +168,8 @@ def test_estimators_of_flat_pixels_are_asked_with_flat_pixels():
         (lambda: ImageExplainer(brightness, **GRID).shap(np.full((4, 4), np.nan)), "row 0, column 0"),
         (lambda: ImageExplainer(brightness, segments=0), "segments=0"),
         (lambda: ImageExplainer(brightness, batch=0), "batch=0"),
-        (
-            lambda: ImageExplainer(brightness, segmenter="grid").shap(np.eye(20), method="exact"),
-            "segments=",
-        ),
-        (
-            lambda: ImageExplainer(brightness, segmenter="grid").shap(np.eye(20), budget=5),
-            "budget=5 is too small",
-        ),
+        (lambda: ImageExplainer(brightness, segmenter="grid").shap(np.eye(20), method="exact"), "segments="),
+        (lambda: ImageExplainer(brightness, segmenter="grid").shap(np.eye(20), budget=5), "budget=5 is too small"),
         (lambda: ImageExplainer(brightness, segmenter="grid").shap(np.eye(20), tolerance=0), "tolerance=0"),
     ],
 )

@@ -33,9 +33,7 @@ def digits():
 @settings(max_examples=20, deadline=None)
 @given(
     st.one_of(
-        arrays(np.uint8, (4, 6)),
-        arrays(np.uint8, (4, 6, 3)),
-        arrays(np.float64, (4, 6, 1), elements=st.floats(-3, 3)),
+        arrays(np.uint8, (4, 6)), arrays(np.uint8, (4, 6, 3)), arrays(np.float64, (4, 6, 1), elements=st.floats(-3, 3))
     )
 )
 def test_brightness_is_shared_out_by_pixels(image):
@@ -51,9 +49,7 @@ def test_brightness_is_shared_out_by_pixels(image):
 def test_distances_of_pixels_are_root_mean_square_changes():
     rng = np.random.default_rng(0)
     image = rng.random((4, 6))
-    found = ImageExplainer(brightness, absent=0, **GRID).lime(
-        image, kernel="exponential", distance="pixels", width=0.5
-    )
+    found = ImageExplainer(brightness, absent=0, **GRID).lime(image, kernel="exponential", distance="pixels", width=0.5)
     for there, weight in zip(found.there, found.counts, strict=True):
         shown = np.where(there[found.segments], image, 0.0)
         far = np.sqrt(np.square(shown - image).sum() / np.square(image).sum())

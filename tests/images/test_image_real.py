@@ -23,10 +23,7 @@ def test_scores_of_a_linear_classifier_of_digits_are_weights_times_pixels(digits
     X, images, y = digits
     model = LogisticRegression(max_iter=3000).fit(X / 16, y == 3)
     found = ImageExplainer(
-        lambda some: model.decision_function(some.reshape(len(some), -1)),
-        segmenter="grid",
-        segments=16,
-        absent=0,
+        lambda some: model.decision_function(some.reshape(len(some), -1)), segmenter="grid", segments=16, absent=0
     ).shap(images[3] / 16)
     products = (model.coef_[0] * X[3] / 16).reshape(8, 8)
     expected = [products[found.segments == k].sum() for k in range(16)]
@@ -36,9 +33,7 @@ def test_scores_of_a_linear_classifier_of_digits_are_weights_times_pixels(digits
 
 def test_all_classes_of_a_network_of_digits(digits):
     X, images, y = digits
-    network = make_pipeline(
-        StandardScaler(), MLPClassifier((16,), max_iter=300, random_state=0, tol=1e-3)
-    ).fit(X, y)
+    network = make_pipeline(StandardScaler(), MLPClassifier((16,), max_iter=300, random_state=0, tol=1e-3)).fit(X, y)
     found = ImageExplainer(network, segmenter="grid", segments=16, absent=0.0).shap(images[0])
     assert found.output_names == tuple("0123456789")
     assert found.values.shape == (1, 16, 10)
@@ -82,15 +77,10 @@ def test_a_photograph_of_a_flower(segmenter):
     def share(images):
         return expit(patches(images) @ model.coef_[0] + model.intercept_[0]).mean(axis=(1, 2))
 
-    found = ImageExplainer(share, segmenter=segmenter, segments=8, absent="neighbours", checks=False).shap(
-        photograph
-    )
+    found = ImageExplainer(share, segmenter=segmenter, segments=8, absent="neighbours", checks=False).shap(photograph)
     assert found.image.dtype == np.uint8
     assert abs(float(found.residual[0])) < 1e-9
-    everywhere, middle = (
-        found.map() / np.bincount(found.segments.ravel())[found.segments],
-        np.s_[32:72, 64:96],
-    )
+    everywhere, middle = (found.map() / np.bincount(found.segments.ravel())[found.segments], np.s_[32:72, 64:96])
     assert everywhere[middle].mean() > everywhere[:, :30].mean()
 
 

@@ -215,9 +215,7 @@ def three_features_that_plainly_act_together():
 @silent("noise")
 def no_joint_effect_at_all():
     # What is left is rounding, which is smaller than its own error.
-    return Explainer(lambda X: np.sin(X[:, 0]) + X[:, 1] * X[:, 2] / 7 + 1e4 * X[:, 3], three(300)).ale(
-        (0, 1, 2)
-    )
+    return Explainer(lambda X: np.sin(X[:, 0]) + X[:, 1] * X[:, 2] / 7 + 1e4 * X[:, 3], three(300)).ale((0, 1, 2))
 
 
 @silent("few-data")
@@ -231,11 +229,7 @@ def zigzag():
     rng = np.random.default_rng(3)
     level = rng.integers(0, 4, 300)
     X = pd.DataFrame(
-        {
-            "k": np.array(list("abcd"))[level],
-            "x": level + rng.normal(0, 0.3, 300),
-            "z": rng.normal(size=300),
-        }
+        {"k": np.array(list("abcd"))[level], "x": level + rng.normal(0, 0.3, 300), "z": rng.normal(size=300)}
     )
     X["z"] += np.array([0.0, 3.0, 3.0, 0.0])[level]
     return X
@@ -376,17 +370,13 @@ def the_same_answer_twice():
 @fires("logit-clipped")
 def predictions_of_one():
     X = sample()
-    return Explainer(lambda X: np.where(X[:, 0] > 1, 1.0, 0.5), X, link="logit").pdp(1), (
-        X[:, 0] > 1
-    ).mean()
+    return Explainer(lambda X: np.where(X[:, 0] > 1, 1.0, 0.5), X, link="logit").pdp(1), (X[:, 0] > 1).mean()
 
 
 @fires("logit-clipped")
 def predictions_of_zero():
     X = sample()
-    return Explainer(lambda X: np.where(X[:, 0] > 0, 0.0, 0.5), X, link="logit").ale(1), (
-        X[:, 0] > 0
-    ).mean()
+    return Explainer(lambda X: np.where(X[:, 0] > 0, 0.0, 0.5), X, link="logit").ale(1), (X[:, 0] > 0).mean()
 
 
 @silent("logit-clipped")
@@ -474,10 +464,7 @@ def contributions_of_huge_numbers_in_single_precision():
 @fires("path-game")
 def a_path_through_features_that_go_together():
     X = together(noise=0.3)
-    return Explainer(DecisionTreeRegressor(max_depth=5).fit(X, plus(X)), X).shap(range(30), game="path"), (
-        0.2,
-        1.0,
-    )
+    return Explainer(DecisionTreeRegressor(max_depth=5).fit(X, plus(X)), X).shap(range(30), game="path"), (0.2, 1.0)
 
 
 @silent("path-game")
@@ -631,10 +618,7 @@ def an_interaction_in_all_rows():
 @fires("turned-effects")
 def exclusive_or_by_sizes_of_effects():
     X = np.random.default_rng(0).integers(0, 2, (200, 2))
-    return Explainer(lambda X: (X.sum(axis=1) % 2).astype(float), X).interactions(method="greenwell"), (
-        0.8,
-        1.0,
-    )
+    return Explainer(lambda X: (X.sum(axis=1) % 2).astype(float), X).interactions(method="greenwell"), (0.8, 1.0)
 
 
 @silent("turned-effects")
@@ -678,9 +662,7 @@ def a_constant_given_the_others():
 @fires("draws-off-data")
 def drawing_from_a_circle():
     angle = np.random.default_rng(0).uniform(0, 2 * np.pi, 800)
-    return Explainer(plus, np.column_stack([np.cos(angle), np.sin(angle)])).importance(
-        method="conditional"
-    ), (0.5, 1.0)
+    return Explainer(plus, np.column_stack([np.cos(angle), np.sin(angle)])).importance(method="conditional"), (0.5, 1.0)
 
 
 @silent("draws-off-data")
@@ -806,9 +788,10 @@ def parts_from_four_hundred_rows():
 @fires("noisy-shares")
 def steps_between_few_points_of_quadrature():
     """Steps are no polynomials: half as many points give other shares."""
-    return Explainer(lambda X: (X[:, 0] > 1.3) * (X[:, 1] > 1.3) * 1.0, sample()).decompose(
-        method="anova", grid=4
-    ), (0.021, 1.0)
+    return Explainer(lambda X: (X[:, 0] > 1.3) * (X[:, 1] > 1.3) * 1.0, sample()).decompose(method="anova", grid=4), (
+        0.021,
+        1.0,
+    )
 
 
 @silent("noisy-shares")
@@ -835,10 +818,7 @@ def independent_columns_taken_apart():
 @fires("too-many-coefficients")
 def many_pairs_fitted_to_few_rows():
     X = np.random.default_rng(0).normal(size=(60, 6))
-    return Explainer(lambda X: X[:, 0] * X[:, 1] * X[:, 2] * X[:, 3], X).decompose(method="generalized"), (
-        0.02,
-        50.0,
-    )
+    return Explainer(lambda X: X[:, 0] * X[:, 1] * X[:, 2] * X[:, 3], X).decompose(method="generalized"), (0.02, 50.0)
 
 
 @silent("too-many-coefficients")
@@ -1223,18 +1203,13 @@ def a_feature_of_wrong_sign():
 @silent("not-borne-out")
 def features_that_the_outcome_bears_out():
     X = sample(1000)
-    return Explainer(plus, X, plus(X) + np.random.default_rng(5).normal(size=1000)).importance(
-        method="sobol"
-    )
+    return Explainer(plus, X, plus(X) + np.random.default_rng(5).normal(size=1000)).importance(method="sobol")
 
 
 @fires("borrowed-share")
 def an_unused_feature_that_goes_along():
     # The share of an unused feature is r^2 / 2.
-    return Explainer(lambda X: X[:, 0], correlated_by(0.9)).importance(method="shapley-effects"), (
-        0.36,
-        0.45,
-    )
+    return Explainer(lambda X: X[:, 0], correlated_by(0.9)).importance(method="shapley-effects"), (0.36, 0.45)
 
 
 @silent("borrowed-share")
@@ -1393,9 +1368,7 @@ def a_local_model_of_a_few_variants_of_noise():
 
 @silent("unstable")
 def a_local_model_of_words_that_stay():
-    return TextExplainer(lambda texts: [text.count("e") for text in texts]).lime(
-        " ".join("abcdefghijklmnop")
-    )
+    return TextExplainer(lambda texts: [text.count("e") for text in texts]).lime(" ".join("abcdefghijklmnop"))
 
 
 @fires("anchor-unreached")
@@ -1439,9 +1412,7 @@ def an_anchor_that_a_mask_breaks():
 
 def switches(p, copies=5):
     """Every combination of p switches, equally often."""
-    return np.array(
-        [[(i >> j) & 1 for j in range(p)] for i in range(2**p) for _ in range(copies)], dtype=float
-    )
+    return np.array([[(i >> j) & 1 for j in range(p)] for i in range(2**p) for _ in range(copies)], dtype=float)
 
 
 def all_on(X):
@@ -1514,9 +1485,7 @@ def a_hole_beside_the_row():
 
 @fires("anchor-bins")
 def bins_narrower_than_needed():
-    return Explainer(lambda X: (X[:, 0] > 0.5) * 1.0, ladder()).anchor(
-        np.array([0.9, 0.0]), within=0.1
-    ), 1.0
+    return Explainer(lambda X: (X[:, 0] > 0.5) * 1.0, ladder()).anchor(np.array([0.9, 0.0]), within=0.1), 1.0
 
 
 @silent("anchor-bins")
@@ -1527,10 +1496,7 @@ def bins_cut_at_the_boundary():
 @fires("off-data")
 def a_rule_on_one_of_two_features_that_go_together():
     X = together()
-    return Explainer(lambda X: (X[:, 0] > 0.7) * 1.0, X).anchor(np.array([2.0, 2.0]), within=0.1), (
-        0.6,
-        1.0,
-    )
+    return Explainer(lambda X: (X[:, 0] > 0.7) * 1.0, X).anchor(np.array([2.0, 2.0]), within=0.1), (0.6, 1.0)
 
 
 @silent("off-data")

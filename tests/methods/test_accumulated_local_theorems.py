@@ -145,9 +145,7 @@ def test_total_effect_of_a_category_and_a_number_is_the_model_of_the_two():
     def model(X):
         return X["k"].map(slopes).astype(float) * X["x"] + 2.0 * (X["k"] == "b")
 
-    effect = Explainer(model, X).ale(
-        ("k", "x"), bins=[[0.0, 1.0, 2.0, 3.0]] * 2, order=list("cab"), total=True
-    )
+    effect = Explainer(model, X).ale(("k", "x"), bins=[[0.0, 1.0, 2.0, 3.0]] * 2, order=list("cab"), total=True)
     expected = [[slopes[k] * x + 2.0 * (k == "b") for x in (0.0, 1.0, 2.0, 3.0)] for k in "cab"]
     assert_close(effect.values, expected)
 
@@ -240,9 +238,7 @@ def test_gradient_ale_of_a_curve_converges_to_the_curve():
 
     X = np.random.default_rng(2).uniform(-1, 1, size=(20_000, 2))
     effect = Explainer(Cubic(), X, checks=False).ale(0, bins=60, gradient=True)
-    np.testing.assert_allclose(
-        effect.values - effect.values[30], effect.grid**3 - effect.grid[30] ** 3, atol=5e-3
-    )
+    np.testing.assert_allclose(effect.values - effect.values[30], effect.grid**3 - effect.grid[30] ** 3, atol=5e-3)
     assert_close(Explainer(Cubic(), X, checks=False).ale(1, gradient=True).values, np.zeros(41))
 
 

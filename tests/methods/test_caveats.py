@@ -46,17 +46,13 @@ def test_stays_silent(code, scene):
 def test_every_caveat_in_the_source_has_both_tests():
     source = Path(pellucid.__file__).parent
     files = [*(source / "diagnostics").rglob("*.py"), *(source / "methods").rglob("*.py")]
-    codes = {
-        code for path in files for code in re.findall(r'code="([^"]+)"', path.read_text(encoding="utf-8"))
-    }
+    codes = {code for path in files for code in re.findall(r'code="([^"]+)"', path.read_text(encoding="utf-8"))}
     assert len(codes) >= 17
     assert codes == set(FIRES)
     assert codes == set(SILENT)
 
 
-@pytest.mark.parametrize(
-    "scene", [scene for of in FIRES.values() for scene in of], ids=lambda scene: scene.__name__
-)
+@pytest.mark.parametrize("scene", [scene for of in FIRES.values() for scene in of], ids=lambda scene: scene.__name__)
 def test_no_checks_no_caveats(scene, monkeypatch):
     for kind in (Explainer, TextExplainer, ImageExplainer):
         monkeypatch.setattr(kind, "__init__", partialmethod(kind.__init__, checks=False))
@@ -88,9 +84,7 @@ def test_the_rows_asked_at_first_judge_as_those_of_a_call_of_their_own(link):
     assert alone
     assert explainer.pdp(0, at=[0.5]).caveats[: len(alone)] == alone
     some = data.take(data.spread(500))
-    np.testing.assert_array_equal(
-        explainer.predictor.sample, Run().predict(explainer.predictor, some, full=True)
-    )
+    np.testing.assert_array_equal(explainer.predictor.sample, Run().predict(explainer.predictor, some, full=True))
 
 
 def test_a_model_that_reads_a_row_by_its_neighbours_is_unsteady():
@@ -100,8 +94,7 @@ def test_a_model_that_reads_a_row_by_its_neighbours_is_unsteady():
 
 
 @pytest.mark.parametrize(
-    ("correlation", "looked_at", "fires"),
-    [(0.9, [600], True), (0.6, [600, 3000], True), (0.5, [600, 3000], False)],
+    ("correlation", "looked_at", "fires"), [(0.9, [600], True), (0.6, [600, 3000], True), (0.5, [600, 3000], False)]
 )
 def test_a_share_off_the_data_that_is_not_plain_is_looked_at_again_with_more_rows(
     correlation, looked_at, fires, monkeypatch

@@ -51,20 +51,13 @@ def test_against_a_slow_twin_and_scipy(seed, p, threshold):
     if p > 1:
         tree = linkage(squareform(1 - association, checks=False), "average")
         other = fcluster(tree, 1 - threshold, "distance")
-        assert (
-            len(set(zip(labels.tolist(), other.tolist(), strict=True)))
-            == len(set(other.tolist()))
-            == len(found)
-        )
+        assert len(set(zip(labels.tolist(), other.tolist(), strict=True))) == len(set(other.tolist())) == len(found)
 
 
 def test_clusters_groups_and_a_subset():
     found = Explainer(first, scene()).clusters()
     assert found.members == [["temp", "felt", "cold", "season"], ["wind", "gust"], ["day"]]
-    assert found.groups == {
-        "temp + 3 more": ["temp", "felt", "cold", "season"],
-        "wind + gust": ["wind", "gust"],
-    }
+    assert found.groups == {"temp + 3 more": ["temp", "felt", "cold", "season"], "wind + gust": ["wind", "gust"]}
     assert found.subset[0] in ("temp", "felt")
     assert found.subset[2] == "day"
     assert found.labels.tolist() == [0, 0, 0, 1, 1, 2, 0]
@@ -75,9 +68,7 @@ def test_clusters_groups_and_a_subset():
 def test_groups_go_into_an_explainer():
     table = scene()
     found = Explainer(first, table).clusters(threshold=0.7)
-    grouped = Explainer(first, table, table["temp"], groups=found.groups, checks=False).importance(
-        scheme="pairs"
-    )
+    grouped = Explainer(first, table, table["temp"], groups=found.groups, checks=False).importance(scheme="pairs")
     assert set(found.groups) < set(grouped.feature_names)
     single = Explainer(first, table, table["temp"], checks=False).importance(scheme="pairs")
     assert grouped.values[0] == pytest.approx(single.values[0])
@@ -101,11 +92,7 @@ def test_copies_are_one_component_and_the_medoid_is_in_the_middle():
     share = np.square(found.values[1]).mean()
     assert found.kept[0] == pytest.approx(share)
     copies = Explainer(first, np.column_stack([x, 2 * x, -x])).clusters()
-    assert (copies.kept[0], copies.component[0], copies.components[0]) == (
-        pytest.approx(1),
-        pytest.approx(1),
-        1,
-    )
+    assert (copies.kept[0], copies.component[0], copies.components[0]) == (pytest.approx(1), pytest.approx(1), 1)
 
 
 def test_principal_components_of_two_features_have_a_closed_form():
@@ -178,9 +165,9 @@ def test_representatives_that_still_go_together():
 
 def test_few_rows():
     X = np.random.default_rng(6).normal(size=(12, 3))
-    assert codes(Explainer(first, X).clusters(threshold=0.4))[
-        "few-rows-for-clusters"
-    ].value == pytest.approx(1.96 / np.sqrt(11))
+    assert codes(Explainer(first, X).clusters(threshold=0.4))["few-rows-for-clusters"].value == pytest.approx(
+        1.96 / np.sqrt(11)
+    )
     assert "few-rows-for-clusters" not in codes(Explainer(first, X).clusters(threshold=0.6))
 
 

@@ -8,9 +8,7 @@ import pellucid
 from pellucid import Explainer
 
 rng = np.random.default_rng(0)
-X = pd.DataFrame(
-    {"a": rng.normal(size=60), "b": rng.normal(size=60), "c": ["x", "y", "z"] * 20, "d": ["p", "q"] * 30}
-)
+X = pd.DataFrame({"a": rng.normal(size=60), "b": rng.normal(size=60), "c": ["x", "y", "z"] * 20, "d": ["p", "q"] * 30})
 
 
 def model(table):
@@ -47,9 +45,7 @@ def test_importance_of_partial_dependence_refuses_groups():
 
 
 def test_pairs_with_a_loss_over_all_rows_refuse_unequal_weights():
-    ex = Explainer(
-        model, X, model(X) + rng.normal(size=60), sample_weight=1 + np.arange(60), progress=False
-    )
+    ex = Explainer(model, X, model(X) + rng.normal(size=60), sample_weight=1 + np.arange(60), progress=False)
     with pytest.raises(pellucid.InputError, match="cannot weigh rows"):
         ex.importance(scheme="pairs", loss="rmse")
 
@@ -62,18 +58,14 @@ def test_the_effect_at_missing_weighs_rows():
         return np.square(frame["a"].fillna(4.0).to_numpy())
 
     weighted = Explainer(tolerant, table, sample_weight=weights, progress=False)
-    repeated = Explainer(
-        tolerant, table.loc[table.index.repeat(weights)].reset_index(drop=True), progress=False
-    )
+    repeated = Explainer(tolerant, table.loc[table.index.repeat(weights)].reset_index(drop=True), progress=False)
     assert weighted.ale("a").missing.values == pytest.approx(float(repeated.ale("a").missing.values))
     assert weighted.pdp("a").missing.values == pytest.approx(16.0)
     assert weighted.pdp("a").missing.share == pytest.approx(weights[::5].sum() / weights.sum())
 
 
 def test_centring_a_pair_that_never_occurs_together_is_refused():
-    table = X.assign(
-        a=np.where(np.arange(60) < 30, X["a"], np.nan), b=np.where(np.arange(60) < 30, np.nan, X["b"])
-    )
+    table = X.assign(a=np.where(np.arange(60) < 30, X["a"], np.nan), b=np.where(np.arange(60) < 30, np.nan, X["b"]))
     ex = Explainer(lambda frame: frame["a"].fillna(0) + frame["b"].fillna(0), table, progress=False)
     with pytest.raises(pellucid.InputError, match="both features are present"):
         ex.pdp(("a", "b"), center="mean")
@@ -92,8 +84,6 @@ def test_scores_instead_of_probabilities():
 
 
 def test_several_outputs_need_several_outcomes():
-    ex = Explainer(
-        lambda table: np.column_stack([table["a"], table["b"] + 5]), X, X["a"], progress=False, checks=False
-    )
+    ex = Explainer(lambda table: np.column_stack([table["a"], table["b"] + 5]), X, X["a"], progress=False, checks=False)
     with pytest.raises(pellucid.InputError, match="y has 1 columns but the model predicts 2"):
         ex.importance(loss="mse")

@@ -18,9 +18,7 @@ def correlated():
     """Three features, the first two with correlation 0.9."""
     rng = np.random.default_rng(0)
     shared = rng.normal(size=400)
-    return np.column_stack(
-        [shared, 0.9 * shared + math.sqrt(0.19) * rng.normal(size=400), rng.normal(size=400)]
-    )
+    return np.column_stack([shared, 0.9 * shared + math.sqrt(0.19) * rng.normal(size=400), rng.normal(size=400)])
 
 
 def test_pdp_of_a_linear_model_is_a_line_with_its_coefficient(correlated):
@@ -72,8 +70,7 @@ def test_with_interaction_derivatives_differ_by_the_interacting_feature():
 def test_pure_effect_of_an_additive_model_is_zero_and_of_a_pair_its_own_mean(table):
     explainer = table.explainer(additive)
     assert_close(
-        explainer.pdp(("a", "b"), grid=4, pure=True).values,
-        np.zeros((4, 4))[: _size(table, 0), : _size(table, 1)],
+        explainer.pdp(("a", "b"), grid=4, pure=True).values, np.zeros((4, 4))[: _size(table, 0), : _size(table, 1)]
     )
     both = explainer.pdp(("a", "b"), grid=4)
     one, other = explainer.pdp("a", grid=4), explainer.pdp("b", grid=4)
@@ -92,8 +89,7 @@ def test_effects_follow_a_scaled_and_shifted_model(table, scale, shift):
     assert_close(scaled.pdp("b").values, scale * plain.pdp("b").values + shift)
     assert_close(scaled.pdp("b").se, abs(scale) * plain.pdp("b").se, 1e-8)
     assert_close(
-        scaled.ice("b", derivative=len(plain.pdp("b").grid) > 1).values.shape,
-        (len(table.rows), _distinct(table)),
+        scaled.ice("b", derivative=len(plain.pdp("b").grid) > 1).values.shape, (len(table.rows), _distinct(table))
     )
     assert_close(scaled.pdp("b", center="min").values, scale * plain.pdp("b", center="min").values)
     assert_close(scaled.mplot("a").values, scale * plain.mplot("a").values + shift)

@@ -120,17 +120,13 @@ def sklearn_donors(random_state, n, repeats):
     return np.stack(donors)
 
 
-@pytest.mark.parametrize(
-    ("loss", "scoring"), [("mse", "neg_mean_squared_error"), ("mae", "neg_mean_absolute_error")]
-)
+@pytest.mark.parametrize(("loss", "scoring"), [("mse", "neg_mean_squared_error"), ("mae", "neg_mean_absolute_error")])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_permutation_importance(monkeypatch, regression, forest, loss, scoring, weighted):
     X, y = regression
     X = X.copy()
     mass = np.random.default_rng(1).uniform(0.5, 2, len(X)) if weighted else None
-    theirs = permutation_importance(
-        forest, X, y, n_repeats=6, random_state=7, scoring=scoring, sample_weight=mass
-    )
+    theirs = permutation_importance(forest, X, y, n_repeats=6, random_state=7, scoring=scoring, sample_weight=mass)
     monkeypatch.setattr(permutation, "donor_rows", lambda *_: sklearn_donors(7, len(X), 6))
     ours = Explainer(forest, X, y, sample_weight=mass, checks=False).importance(loss=loss, repeats=6)
     assert_same(ours.repeats, theirs.importances)

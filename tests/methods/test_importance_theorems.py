@@ -65,12 +65,7 @@ def test_an_unused_feature_has_no_importance(sample, scheme):
     assert spread[1:].max() <= 1e-12
 
 
-@given(
-    tables(category=True, most=10, weighted=False),
-    st.integers(1, 5),
-    st.integers(-9, 9),
-    st.sampled_from(SCHEMES),
-)
+@given(tables(category=True, most=10, weighted=False), st.integers(1, 5), st.integers(-9, 9), st.sampled_from(SCHEMES))
 @QUICK
 def test_importance_follows_the_scale_of_model_and_outcome(table, scale, shift, scheme):
     y = np.array([bent(row) + (-1) ** i for i, row in enumerate(table.rows)])
@@ -79,9 +74,7 @@ def test_importance_follows_the_scale_of_model_and_outcome(table, scale, shift, 
     for loss, power in (("mse", 2), ("mae", 1), ("rmse", 1)):
         one, other = (ex.importance(scheme=scheme, loss=loss, repeats=2) for ex in (plain, scaled))
         assert_close(other.values, scale**power * one.values, 1e-9)
-        one, other = (
-            ex.importance(scheme=scheme, loss=loss, repeats=2, compare="ratio") for ex in (plain, scaled)
-        )
+        one, other = (ex.importance(scheme=scheme, loss=loss, repeats=2, compare="ratio") for ex in (plain, scaled))
         assert_close(other.values, one.values, 1e-9)
     spreads = [ex.importance(method="pdp") for ex in (plain, scaled)]
     assert_close(spreads[1].values, scale * spreads[0].values, 1e-9)

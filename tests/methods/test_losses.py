@@ -43,9 +43,7 @@ def test_regression_losses(name, theirs, mass):
 def test_regression_losses_of_several_outputs_are_averaged(name, mass):
     y, p = np.random.default_rng(1).normal(size=(2, N, 3))
     theirs = {"mse": metrics.mean_squared_error, "mae": metrics.mean_absolute_error}[name]
-    assert find_loss(name, "regression")(y, p, mass) == pytest.approx(
-        theirs(y, p, sample_weight=mass), rel=1e-12
-    )
+    assert find_loss(name, "regression")(y, p, mass) == pytest.approx(theirs(y, p, sample_weight=mass), rel=1e-12)
 
 
 @needs("scikit-learn", "1.7")
@@ -57,11 +55,7 @@ def test_log_loss_brier_and_error(classes, mass):
     expected = {
         "log_loss": metrics.log_loss(y, p, labels=labels, sample_weight=mass),
         "brier": metrics.brier_score_loss(
-            y,
-            p if classes > 2 else p[:, 1],
-            labels=labels,
-            pos_label=1 if classes == 2 else None,
-            sample_weight=mass,
+            y, p if classes > 2 else p[:, 1], labels=labels, pos_label=1 if classes == 2 else None, sample_weight=mass
         ),
         "error": 1 - metrics.accuracy_score(y, p.argmax(axis=1), sample_weight=mass),
     }
@@ -78,18 +72,14 @@ def test_auc_with_ties_and_weights(mass):
     )
     p = np.column_stack([1 - score, score])
     loss = find_loss("auc", "classification")
-    assert loss(y.astype(float), p, mass) == pytest.approx(
-        1 - metrics.roc_auc_score(y, score, sample_weight=mass)
-    )
+    assert loss(y.astype(float), p, mass) == pytest.approx(1 - metrics.roc_auc_score(y, score, sample_weight=mass))
 
 
 def test_auc_of_several_classes_is_one_against_the_rest(mass):
     p = probabilities(3)
     y = np.random.default_rng(5).integers(0, 3, N)
     theirs = metrics.roc_auc_score(y, p, multi_class="ovr", average="macro", sample_weight=mass)
-    assert find_loss("1-auc", "classification")(y.astype(float), p, mass) == pytest.approx(
-        1 - theirs, rel=1e-12
-    )
+    assert find_loss("1-auc", "classification")(y.astype(float), p, mass) == pytest.approx(1 - theirs, rel=1e-12)
 
 
 def test_auc_is_the_share_of_pairs_in_order():
@@ -116,9 +106,7 @@ def test_own_losses_get_weights_only_if_they_ask():
         return metrics.mean_absolute_error(y, p, sample_weight=sample_weight)
 
     assert find_loss(largest, "regression")(y, p, np.ones(N)) == np.abs(y - p).max()
-    assert find_loss(weighted, "regression")(y, p, mass) == pytest.approx(
-        np.average(np.abs(y - p)[:, 0], weights=mass)
-    )
+    assert find_loss(weighted, "regression")(y, p, mass) == pytest.approx(np.average(np.abs(y - p)[:, 0], weights=mass))
     with pytest.raises(InputError, match="ignores sample_weight"):
         find_loss(largest, "regression")(y, p, mass)
 

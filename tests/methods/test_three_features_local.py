@@ -115,9 +115,7 @@ def test_total_effect_adds_every_lower_order(table, bins):
         [thrice(row) for row in table.rows], weights=table.mass
     )
     for j, name in enumerate(ALL):
-        expected += np.expand_dims(
-            explainer.ale(name, bins=bins).values, tuple(d for d in range(3) if d != j)
-        )
+        expected += np.expand_dims(explainer.ale(name, bins=bins).values, tuple(d for d in range(3) if d != j))
     for j, k in itertools.combinations(range(3), 2):
         expected += np.expand_dims(explainer.ale((ALL[j], ALL[k]), bins=bins).values, 3 - j - k)
     total = explainer.ale(ALL, bins=bins, total=True)

@@ -37,9 +37,7 @@ def bikes(n=400, seed=0):
 
 
 def boosted(X, y):
-    return HistGradientBoostingRegressor(
-        max_iter=30, categorical_features="from_dtype", random_state=0
-    ).fit(X, y)
+    return HistGradientBoostingRegressor(max_iter=30, categorical_features="from_dtype", random_state=0).fit(X, y)
 
 
 NUMBERS = ["temperature", "wind", "hour"]

@@ -153,9 +153,7 @@ def test_error_of_a_total_effect_bounds_the_spread_over_repeated_samples():
     rng = np.random.default_rng(4)
     values, errors = [], []
     for _ in range(200):
-        effect = Explainer(wavy, draw(rng, 150), checks=False).ale(
-            1, bins=[-4.0, -1.0, 0.0, 1.0, 4.0], total=True
-        )
+        effect = Explainer(wavy, draw(rng, 150), checks=False).ale(1, bins=[-4.0, -1.0, 0.0, 1.0, 4.0], total=True)
         values.append(effect.values)
         errors.append(effect.se)
     assert (np.mean(errors, axis=0) > 0.95 * np.std(values, axis=0, ddof=1)).all()

@@ -229,9 +229,7 @@ def test_an_adapter_of_ones_own():
 
 @pytest.mark.parametrize("model", [LinearRegression, Thermometer], ids=["sklearn", "own"])
 def test_a_class_is_no_model(X, model):
-    with pytest.raises(
-        InputError, match=rf"model is the class {model.__name__}, .* create it and call fit"
-    ):
+    with pytest.raises(InputError, match=rf"model is the class {model.__name__}, .* create it and call fit"):
         Predictor(model, X)
 
 

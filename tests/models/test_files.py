@@ -129,18 +129,9 @@ def test_what_is_on_the_list_cannot_call_what_a_file_chooses():
     """Classes of known libraries, and one function that only reads; never a function of the system."""
     for name in sorted(TRUSTED):
         module, _, attribute = name.rpartition(".")
-        assert module.split(".")[0] in {
-            "collections",
-            "functools",
-            "numpy",
-            "sklearn",
-            "lightgbm",
-            "xgboost",
-        }
+        assert module.split(".")[0] in {"collections", "functools", "numpy", "sklearn", "lightgbm", "xgboost"}
         found = getattr(pytest.importorskip(module), attribute, None)  # None: of another version
-        assert found is None or isinstance(found, type) or name == "sklearn.utils.validation.check_array", (
-            name
-        )
+        assert found is None or isinstance(found, type) or name == "sklearn.utils.validation.check_array", name
 
 
 # -- the libraries' own formats -------------------------------------------------------------------
@@ -208,9 +199,7 @@ class Bomb:
 def test_pickles_are_refused_unopened(ending, tmp_path):
     path, trace = tmp_path / f"model.{ending}", tmp_path / "trace"
     joblib.dump(Bomb(trace), path)
-    with pytest.raises(
-        InputError, match=r"runs code when it is opened; pass --trust \(trust=True\) if you trust"
-    ):
+    with pytest.raises(InputError, match=r"runs code when it is opened; pass --trust \(trust=True\) if you trust"):
         load_model(path)
     with pytest.raises(InputError, match="runs code when it is opened"):
         Predictor(path, np.ones((3, 2)))
@@ -235,9 +224,7 @@ def test_no_pickle_is_imported_anywhere():
 # -- files that are no models ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "name", ["model.skops", "model.onnx", "model.json", "model.txt", "model.cbm", "model.pkl"]
-)
+@pytest.mark.parametrize("name", ["model.skops", "model.onnx", "model.json", "model.txt", "model.cbm", "model.pkl"])
 def test_no_such_file(name, tmp_path):
     with pytest.raises(InputError, match=rf"there is no model file '.*{name}'; check the path"):
         load_model(tmp_path / name, trust=True)
@@ -281,11 +268,7 @@ def test_a_zip_that_is_no_skops_file(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "remedy"),
-    [
-        ("model.jsn", "did you mean '.json'"),
-        ("model.h5", "known are '.skops'"),
-        ("model", r"\.skops, \.onnx"),
-    ],
+    [("model.jsn", "did you mean '.json'"), ("model.h5", "known are '.skops'"), ("model", r"\.skops, \.onnx")],
 )
 def test_unknown_endings(name, remedy, tmp_path):
     (tmp_path / name).touch()
@@ -293,9 +276,7 @@ def test_unknown_endings(name, remedy, tmp_path):
         load_model(tmp_path / name)
 
 
-@pytest.mark.parametrize(
-    ("ending", "extra"), [("skops", "skops"), ("json", "xgboost"), ("cbm", "catboost")]
-)
+@pytest.mark.parametrize(("ending", "extra"), [("skops", "skops"), ("json", "xgboost"), ("cbm", "catboost")])
 def test_a_missing_library_is_named_with_its_install_line(ending, extra, tmp_path, monkeypatch):
     def absent(module: str):
         raise ModuleNotFoundError(f"No module named {module!r}", name=module.partition(".")[0])

@@ -120,9 +120,7 @@ def test_columns_that_were_categories_in_training(X, amount, native, levels):
 def test_matrix_of_codes_stays_codes(X, amount):
     booster = train(X, amount, "regression")
     numbers = X.assign(sky=X["sky"].cat.codes).to_numpy(dtype=float)
-    np.testing.assert_array_equal(
-        predictions(Predictor(booster, numbers), numbers)[:, 0], booster.predict(X)
-    )
+    np.testing.assert_array_equal(predictions(Predictor(booster, numbers), numbers)[:, 0], booster.predict(X))
 
 
 @needs("lightgbm", "4.6")
@@ -154,9 +152,7 @@ def test_text_category_that_never_mattered(X, amount):
     trained = X.assign(land=pd.Categorical(["CH"] * len(X)))
     booster = train(trained, amount, "regression")
     read = X.assign(sky=X["sky"].astype(str), land="CH")
-    np.testing.assert_array_equal(
-        predictions(Predictor(booster, read), read)[:, 0], booster.predict(trained)
-    )
+    np.testing.assert_array_equal(predictions(Predictor(booster, read), read)[:, 0], booster.predict(trained))
 
 
 def test_trained_on_numpy_asked_with_pandas(X, amount):

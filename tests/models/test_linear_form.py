@@ -145,16 +145,12 @@ def test_regressors(model):
     np.testing.assert_array_equal(form.weights[:, 0], np.ravel(inner.coef_))
 
 
-@pytest.mark.parametrize(
-    "model", [PoissonRegressor(), GammaRegressor(), TweedieRegressor(power=1.5, link="log")]
-)
+@pytest.mark.parametrize("model", [PoissonRegressor(), GammaRegressor(), TweedieRegressor(power=1.5, link="log")])
 def test_log_links(model):
     X, y = numbers()
     model.fit(X, np.exp(y / 4))
     form = assert_reads(model, X, "log")
-    np.testing.assert_allclose(
-        np.exp(X @ form.weights + form.intercept)[:, 0], model.predict(X), rtol=1e-12
-    )
+    np.testing.assert_allclose(np.exp(X @ form.weights + form.intercept)[:, 0], model.predict(X), rtol=1e-12)
 
 
 @pytest.mark.parametrize("model", [LinearRegression(), MultiTaskLasso(alpha=0.01), PLSRegression(2)])
@@ -178,9 +174,7 @@ CLASSIFIERS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("model", "of_two", "of_three"), CLASSIFIERS, ids=lambda value: type(value).__name__
-)
+@pytest.mark.parametrize(("model", "of_two", "of_three"), CLASSIFIERS, ids=lambda value: type(value).__name__)
 @pytest.mark.parametrize("count", [2, 3])
 def test_classifiers(model, of_two, of_three, count):
     X, y = classes(count)
@@ -295,9 +289,7 @@ def test_columns_in_another_order_and_more_of_them():
     form, sums, full = read(model, turned)
     assert agreeing_link(form, sums, full) == "identity"
     columns = Predictor(model, turned).columns
-    assert [turned.columns[columns[k]] for k in form.source] == ["age"] * 7 + ["colour"] * 2 + [
-        "size"
-    ] * 2 + ["grade"]
+    assert [turned.columns[columns[k]] for k in form.source] == ["age"] * 7 + ["colour"] * 2 + ["size"] * 2 + ["grade"]
 
 
 def test_sparse_tables_and_single_precision():
@@ -342,9 +334,7 @@ def test_the_exponential_is_a_link_and_other_inverses_are_refused():
         refused = linear_form(Predictor(model.fit(X, y), X))
         assert isinstance(refused, Unlike)
         assert "inverse" in refused.reason
-    twice = TransformedTargetRegressor(GammaRegressor(), transformer=StandardScaler(with_mean=False)).fit(
-        X, y
-    )
+    twice = TransformedTargetRegressor(GammaRegressor(), transformer=StandardScaler(with_mean=False)).fit(X, y)
     refused = linear_form(Predictor(twice, X))
     assert isinstance(refused, Unlike)
     assert "two links" in refused.reason

@@ -42,11 +42,7 @@ def test_regressor(X, amount):
     model = RandomForestRegressor(5, max_depth=4, random_state=0).fit(X, amount)
     graph = skl2onnx.to_onnx(model, X[:1])
     predictor = Predictor(graph, X)
-    assert (predictor.library, predictor.task, predictor.output_names) == (
-        "onnx",
-        "regression",
-        ("prediction",),
-    )
+    assert (predictor.library, predictor.task, predictor.output_names) == ("onnx", "regression", ("prediction",))
     np.testing.assert_array_equal(predictions(predictor, X), own(graph, X, 0))
 
 
@@ -148,9 +144,7 @@ def test_one_input_per_column(columns):
 
 def test_text_and_integers_cannot_be_missing_in_onnx(columns):
     X, graph = columns
-    with pytest.raises(
-        InputError, match=r"column 'town' is missing in row 0 .* fill the missing values first"
-    ):
+    with pytest.raises(InputError, match=r"column 'town' is missing in row 0 .* fill the missing values first"):
         Predictor(graph, X.assign(town=None))
     with pytest.raises(InputError, match=r"column 'day' is missing in row 0 .*'day'"):
         Predictor(graph, X.assign(day=np.nan))

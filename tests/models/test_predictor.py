@@ -30,32 +30,17 @@ def two(X, verdict):
 @pytest.mark.parametrize(
     ("returned", "message"),
     [
-        (
-            lambda X: np.zeros(len(X) - 1),
-            r"returned 15 predictions for 16 rows; it must return one per row",
-        ),
+        (lambda X: np.zeros(len(X) - 1), r"returned 15 predictions for 16 rows; it must return one per row"),
         (lambda X: np.zeros((1, len(X))), r"returned 1 predictions for 16 rows"),
-        (
-            lambda X: np.zeros((len(X), 2, 2)),
-            r"array with 3 dimensions for 16 rows; it must return \(rows,\)",
-        ),
+        (lambda X: np.zeros((len(X), 2, 2)), r"array with 3 dimensions for 16 rows; it must return \(rows,\)"),
         (lambda X: 1.0, r"array with 0 dimensions for 16 rows"),
         (lambda X: None, r"returned None, which is no array of numbers"),
         (lambda X: np.array(["yes"] * len(X)), r"returned \['yes'\], .* explain its probabilities"),
-        (
-            lambda X: np.array(["1"] * len(X), dtype=object),
-            r"returned \['1'\], which is no array of numbers",
-        ),
+        (lambda X: np.array(["1"] * len(X), dtype=object), r"returned \['1'\], which is no array of numbers"),
         (lambda X: [[1.0]] * (len(X) - 1) + [[1.0, 2.0]], r"which is no array of numbers"),
         (lambda X: np.full(len(X), 1j), r"which is no array of numbers"),
-        (
-            lambda X: np.where(np.arange(len(X)) == 3, np.nan, 1.0),
-            r"predicted nan for row 3 .*impute missing",
-        ),
-        (
-            lambda X: np.where(np.arange(len(X)) == 5, np.inf, 1.0),
-            r"predicted inf for row 5 .*bound the output",
-        ),
+        (lambda X: np.where(np.arange(len(X)) == 3, np.nan, 1.0), r"predicted nan for row 3 .*impute missing"),
+        (lambda X: np.where(np.arange(len(X)) == 5, np.inf, 1.0), r"predicted inf for row 5 .*bound the output"),
     ],
     ids=["short", "row", "cube", "scalar", "none", "text", "digits", "ragged", "complex", "nan", "inf"],
 )
@@ -86,9 +71,7 @@ def test_a_failing_model_is_quoted(X):
     def f(table):
         raise KeyError("humidity\nis not there")
 
-    with pytest.raises(
-        ModelError, match=r"the model f failed on a batch of 16 rows: KeyError: .*humidity"
-    ) as caught:
+    with pytest.raises(ModelError, match=r"the model f failed on a batch of 16 rows: KeyError: .*humidity") as caught:
         Predictor(f, X)
     assert "\n" not in str(caught.value)
     assert isinstance(caught.value.__cause__, KeyError)
@@ -150,11 +133,7 @@ def test_a_model_that_writes_into_its_input_gets_copies(X, kind):
 
 @pytest.mark.parametrize(
     "change",
-    [
-        lambda t: t.pop("temp"),
-        lambda t: t.loc.__setitem__(len(t), t.iloc[0]),
-        lambda t: t.isetitem(0, t["temp"] + 1),
-    ],
+    [lambda t: t.pop("temp"), lambda t: t.loc.__setitem__(len(t), t.iloc[0]), lambda t: t.isetitem(0, t["temp"] + 1)],
     ids=["drops a column", "adds a row", "replaces a column"],
 )
 def test_structural_changes_are_seen(X, change):

@@ -59,9 +59,7 @@ def test_output_is_found_by_value_or_by_name(X, verdict, labels):
 
 
 def test_unknown_outputs_are_answered_with_known_ones(X, three):
-    with pytest.raises(
-        InputError, match=r"output='Midd' is not an output of the model; did you mean 'mid'\?"
-    ):
+    with pytest.raises(InputError, match=r"output='Midd' is not an output of the model; did you mean 'mid'\?"):
         Predictor(three, X, output="Midd")
     with pytest.raises(InputError, match=r"output=3 is not an output .* known are 'low', 'mid', 'top'"):
         Predictor(three, X, output=3)
@@ -93,16 +91,12 @@ def test_logit_of_certainty_is_finite(X, verdict):
     certain = second(model.predict_proba(X)) * 2 - 1
     got = predictions(Predictor(model, X, link="logit"), X)[:, 0]
     assert set(np.unique(certain)) >= {-1.0, 1.0}
-    np.testing.assert_allclose(
-        got[np.abs(certain) == 1], (limit * certain)[np.abs(certain) == 1], rtol=1e-9
-    )
+    np.testing.assert_allclose(got[np.abs(certain) == 1], (limit * certain)[np.abs(certain) == 1], rtol=1e-9)
 
 
 def test_logit_needs_probabilities(X, amount, verdict, two):
     for model in (
-        LinearRegression().fit(
-            X, (amount - amount.min()) / np.ptp(amount)
-        ),  # numbers in [0, 1], but measured
+        LinearRegression().fit(X, (amount - amount.min()) / np.ptp(amount)),  # numbers in [0, 1], but measured
         make_pipeline(StandardScaler(), LinearSVC()).fit(X, verdict),
         lambda t: t["temp"] * 100,
     ):
@@ -116,9 +110,7 @@ def test_logit_needs_probabilities(X, amount, verdict, two):
 
 def test_logit_of_a_function_that_leaves_the_unit_interval(X):
     predictor = Predictor(lambda t: t["day"] / 6, X, link="logit")
-    with pytest.raises(
-        InputError, match=r"needs probabilities between 0 and 1, but the model returned .* to 2"
-    ):
+    with pytest.raises(InputError, match=r"needs probabilities between 0 and 1, but the model returned .* to 2"):
         predictor(X.assign(day=12), len(X))
 
 

@@ -116,17 +116,14 @@ def test_a_column_transformer_keeps_a_constant_column(mixed, amount):
     assert again.constant
     without = make_column_transformer((OneHotEncoder(), ["town"]), remainder="passthrough")
     by_hand = make_pipeline(without, Ridge()).fit(X.drop(columns="sky").iloc[ROWS], amount[ROWS])
-    np.testing.assert_allclose(
-        full(again.predictor, data)[:, 0], by_hand.predict(X.drop(columns="sky")), rtol=1e-9
-    )
+    np.testing.assert_allclose(full(again.predictor, data)[:, 0], by_hand.predict(X.drop(columns="sky")), rtol=1e-9)
 
 
 @needs("pandas", "3.0")
 def test_a_column_transformer_that_selects_by_type_does_without(mixed, amount):
     X = mixed.assign(temp=mixed["temp"].fillna(0.0))
     encode = make_column_transformer(
-        (OneHotEncoder(), make_column_selector(dtype_include=["category", "object", "str"])),
-        remainder="passthrough",
+        (OneHotEncoder(), make_column_selector(dtype_include=["category", "object", "str"])), remainder="passthrough"
     )
     predictor, data = bind(make_pipeline(encode, Ridge()).fit(X, amount), X, amount)
     assert not refitter(predictor, data)(ROWS, without=(3,)).constant
@@ -135,9 +132,7 @@ def test_a_column_transformer_that_selects_by_type_does_without(mixed, amount):
 def test_positions_do_not_shift(mixed, amount):
     # Position 1 is a category to the model; without column 0 it would be another column.
     X = np.column_stack([mixed["day"], mixed["sky"].cat.codes, mixed["open"]]).astype(float)
-    model = HistGradientBoostingRegressor(
-        categorical_features=[1], max_iter=5, min_samples_leaf=2, random_state=0
-    )
+    model = HistGradientBoostingRegressor(categorical_features=[1], max_iter=5, min_samples_leaf=2, random_state=0)
     predictor, data = bind(clone(model).fit(X, amount), X, amount)
     again = refitter(predictor, data)(ROWS, without=(0,))
     assert again.constant
@@ -312,9 +307,7 @@ def test_torch_by_a_function(mixed, amount):
         return layer
 
     predictor, data = bind(fit(X, amount), X, amount)
-    with pytest.raises(
-        InputError, match=r"Linear \(.*torch\) cannot be fitted again by itself; give refit="
-    ):
+    with pytest.raises(InputError, match=r"Linear \(.*torch\) cannot be fitted again by itself; give refit="):
         refitter(predictor, data)
     again = refitter(predictor, data, fit)(ROWS, without=(0,))
     slope = np.linalg.lstsq(X[ROWS][:, 1:], amount[ROWS], rcond=None)[0]
@@ -369,9 +362,7 @@ def test_a_search_searches_again(mixed, amount):
     search = GridSearchCV(DecisionTreeRegressor(random_state=0), {"max_depth": [1, 2, 5]}, cv=3)
     predictor, data = bind(clone(search).fit(X, amount), X, amount)
     by_hand = clone(search).fit(X.iloc[ROWS], amount[ROWS])
-    np.testing.assert_array_equal(
-        full(refitter(predictor, data)(ROWS).predictor, data)[:, 0], by_hand.predict(X)
-    )
+    np.testing.assert_array_equal(full(refitter(predictor, data)(ROWS).predictor, data)[:, 0], by_hand.predict(X))
 
 
 def test_the_given_model_the_table_and_the_outcome_are_left_alone(mixed, amount):

@@ -96,15 +96,13 @@ def test_hist_gradient_boosting_keeps_categories_and_missing_values(mixed, amoun
 
 
 def test_search_and_transformed_target(mixed, amount, verdict):
-    search = GridSearchCV(
-        make_pipeline(encoder(), LogisticRegression()), {"logisticregression__C": [1.0, 2.0]}
-    )
+    search = GridSearchCV(make_pipeline(encoder(), LogisticRegression()), {"logisticregression__C": [1.0, 2.0]})
     search.fit(mixed, verdict)
     assert Predictor(search, mixed).name == "LogisticRegression"
     assert_faithful(Predictor(search, mixed), mixed, lambda X: second(search.predict_proba(X)))
-    skewed = TransformedTargetRegressor(
-        make_pipeline(encoder(), Ridge()), func=np.arcsinh, inverse_func=np.sinh
-    ).fit(mixed, amount)
+    skewed = TransformedTargetRegressor(make_pipeline(encoder(), Ridge()), func=np.arcsinh, inverse_func=np.sinh).fit(
+        mixed, amount
+    )
     assert_faithful(Predictor(skewed, mixed), mixed, skewed.predict)
 
 
@@ -164,9 +162,7 @@ def test_named_matrix_is_matched_by_its_names(mixed, amount):
     X = mixed[["day", "temp"]].to_numpy()
     predictor = Predictor(model, X, feature_names=["day", "temp"])
     data = Data.of(X, container=predictor.container, feature_names=["day", "temp"])
-    np.testing.assert_array_equal(
-        Run().predict(predictor, data)[:, 0], model.predict(mixed[["temp", "day"]])
-    )
+    np.testing.assert_array_equal(Run().predict(predictor, data)[:, 0], model.predict(mixed[["temp", "day"]]))
 
 
 def test_polars_that_a_transformer_cannot_read_becomes_pandas(mixed, amount):

@@ -86,11 +86,7 @@ def test_two_labels_that_may_both_hold_are_two_outputs(X, amount, model):
 def test_classifier_without_probabilities_is_explained_by_its_score(X, verdict, level, model):
     binary = make_pipeline(StandardScaler(), model).fit(X, verdict)
     predictor = Predictor(binary, X)
-    assert (predictor.task, predictor.scale, predictor.output_names) == (
-        "classification",
-        "score",
-        ("yes",),
-    )
+    assert (predictor.task, predictor.scale, predictor.output_names) == ("classification", "score", ("yes",))
     np.testing.assert_array_equal(predictions(predictor, X), as_columns(binary.decision_function(X)))
     other = Predictor(binary, X, output="no")
     np.testing.assert_array_equal(predictions(other, X), -as_columns(binary.decision_function(X)))
@@ -161,11 +157,7 @@ def test_isolation_forest_score(X):
 
 @pytest.mark.parametrize(
     "model",
-    [
-        LogisticRegression(),
-        make_pipeline(StandardScaler(), KMeans()),
-        GridSearchCV(LinearSVC(), {"C": [1.0]}),
-    ],
+    [LogisticRegression(), make_pipeline(StandardScaler(), KMeans()), GridSearchCV(LinearSVC(), {"C": [1.0]})],
     ids=["estimator", "pipeline", "search"],
 )
 def test_unfitted_model(X, model):
@@ -191,9 +183,7 @@ def test_an_estimator_of_ones_own_needs_no_trailing_underscores(X, amount):
 
 def test_wrong_columns_are_named(X, amount):
     model = LinearRegression().fit(X, amount)
-    with pytest.raises(
-        InputError, match=r"trained with the column 'open', which X lacks; did you mean 'opne'"
-    ):
+    with pytest.raises(InputError, match=r"trained with the column 'open', which X lacks; did you mean 'opne'"):
         Predictor(model, X.rename(columns={"open": "opne"}))
     with pytest.raises(InputError, match=r"trained on 3 features but X has 2 columns"):
         Predictor(model, X.to_numpy()[:, :2])

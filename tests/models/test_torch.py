@@ -37,11 +37,7 @@ def network(outputs: int = 1, *tail):
 def test_predictions_and_interventions(X):
     module = network()
     predictor = Predictor(module, X)
-    assert (predictor.library, predictor.output_names, predictor.instability) == (
-        "torch",
-        ("prediction",),
-        0.0,
-    )
+    assert (predictor.library, predictor.output_names, predictor.instability) == ("torch", ("prediction",), 0.0)
     np.testing.assert_array_equal(predictions(predictor, X), own(module, X))
     np.testing.assert_array_equal(swept(predictor, X, "day", 2), own(module, X.assign(day=2)))
     np.testing.assert_array_equal(swept(predictor, X, "open", True), own(module, X.assign(open=True)))
@@ -110,9 +106,7 @@ def test_sigmoid_is_the_probability_of_the_second_class():
     p = 1 / (1 + np.exp(-(table @ [1.0, -2.0])))
     predictor = Predictor(Half(), table, labels=labels)
     assert (predictor.output_names, predictor.scale) == (("yes",), "probability")
-    np.testing.assert_allclose(
-        predictor(table, 30)[:, 0], p, rtol=1e-14
-    )  # float64 weights: float64 answers
+    np.testing.assert_allclose(predictor(table, 30)[:, 0], p, rtol=1e-14)  # float64 weights: float64 answers
     other = Predictor(Half(), table, labels=labels, output="no")
     np.testing.assert_allclose(other(table, 30)[:, 0], 1 - p, rtol=1e-12)
     slope = (p * (1 - p))[:, None] * np.array([1.0, -2.0])

@@ -145,9 +145,7 @@ def test_other_frames(X, amount, library):
     np.testing.assert_array_equal(predictions(Predictor(model, table), table)[:, 0], model.predict(X))
 
 
-@pytest.mark.parametrize(
-    "model", [xgboost.XGBClassifier(), xgboost.Booster()], ids=["estimator", "booster"]
-)
+@pytest.mark.parametrize("model", [xgboost.XGBClassifier(), xgboost.Booster()], ids=["estimator", "booster"])
 def test_unfitted(X, model):
     with pytest.raises(InputError, match="is not fitted; call fit"):
         Predictor(model, X)

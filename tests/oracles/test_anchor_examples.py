@@ -23,9 +23,7 @@ def forest(X, y, trees=60, **options):
 
 @pytest.fixture(scope="module")
 def titanic():
-    table = read("titanic.csv").dropna(
-        subset=["gender", "age", "class", "embarked", "fare", "sibsp", "parch"]
-    )
+    table = read("titanic.csv").dropna(subset=["gender", "age", "class", "embarked", "fare", "sibsp", "parch"])
     X = table[["gender", "age", "class", "embarked", "fare", "sibsp", "parch"]].reset_index(drop=True)
     y = np.where(table["survived"].isin(["yes", 1, True]), "survived", "died")
     return Explainer(forest(X, y, min_samples_leaf=5), X, y), X
@@ -50,9 +48,7 @@ def test_ex_22_women_in_first_class_survived(titanic, perturb):
     assert {condition.words for condition in rule.conditions} == {"gender = female", "class = 1st"}
     assert rule.precision >= 0.95
     assert rule.coverage == pytest.approx(((X["gender"] == "female") & (X["class"] == "1st")).mean())
-    assert rule.sentence.startswith(
-        "IF gender = female AND class = 1st THEN PREDICT survived WITH PRECISION"
-    )
+    assert rule.sentence.startswith("IF gender = female AND class = 1st THEN PREDICT survived WITH PRECISION")
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +104,5 @@ def test_ex_24_few_women_with_cancer(women):
     assert "anchor-imbalance" in {caveat.code for caveat in usual.caveats}
     assert min(len(rule.conditions) for rule in even) >= 1
     assert all(rule.base == pytest.approx(0.5) for rule in even)
-    assert np.mean([rule.coverage for rule in even.rules[:2]]) >= np.mean(
-        [rule.coverage for rule in usual.rules[:2]]
-    )
+    assert np.mean([rule.coverage for rule in even.rules[:2]]) >= np.mean([rule.coverage for rule in usual.rules[:2]])
     assert "anchor-imbalance" not in {caveat.code for caveat in even.caveats}

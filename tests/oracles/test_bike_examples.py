@@ -30,9 +30,7 @@ def machine(bike):
 @pytest.fixture(scope="module")
 def forest(bike):
     X, y = bike[0][BOOK], bike[1]
-    encode = make_column_transformer(
-        (OneHotEncoder(sparse_output=False), BOOK[:4]), remainder="passthrough"
-    )
+    encode = make_column_transformer((OneHotEncoder(sparse_output=False), BOOK[:4]), remainder="passthrough")
     model = make_pipeline(encode, RandomForestRegressor(40, min_samples_leaf=3, random_state=0)).fit(X, y)
     return Explainer(model, X, y)
 
@@ -91,11 +89,7 @@ def test_ex_36_months_by_similarity(bike, machine):
 
 def test_ex_36_thirty_degrees_and_eighty_percent(bike, machine):
     total = machine.ale(("temp", "hum"), total=True)
-    parts = (
-        machine.ale("temp").value(30),
-        machine.ale("hum").value(80),
-        machine.ale(("temp", "hum")).value(30, 80),
-    )
+    parts = (machine.ale("temp").value(30), machine.ale("hum").value(80), machine.ale(("temp", "hum")).value(30, 80))
     mean = machine.predictor(bike[0], len(bike[0])).mean()
     assert total.value(30, 80) == pytest.approx(mean + sum(parts))
     assert parts[0] > 300  # warm

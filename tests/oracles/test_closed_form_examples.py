@@ -35,11 +35,7 @@ def test_ex_01_height_and_weight_leave_the_data():
     assert (weight[height > 190] > 60).all()
     assert (weight < 60).mean() > 0.2
     explainer = Explainer(walking_speed, people)
-    for result in (
-        explainer.pdp("height"),
-        explainer.ice("weight"),
-        explainer.pdp(("height", "weight"), grid=5),
-    ):
+    for result in (explainer.pdp("height"), explainer.ice("weight"), explainer.pdp(("height", "weight"), grid=5)):
         flag = next(caveat for caveat in result.caveats if caveat.code == "off-data")
         assert flag.value > 0.2
         assert flag.feature in ("height", "weight")
@@ -98,12 +94,7 @@ def test_ex_04_pdp_jumps_where_ale_stays_on_the_data(jump):
 
 
 def test_ex_06_pd_importance_of_the_houses():
-    prices = {
-        ("good", "big"): 400e3,
-        ("good", "small"): 200e3,
-        ("bad", "big"): 250e3,
-        ("bad", "small"): 150e3,
-    }
+    prices = {("good", "big"): 400e3, ("good", "small"): 200e3, ("bad", "big"): 250e3, ("bad", "small"): 150e3}
     X = pd.DataFrame(list(prices), columns=["location", "size"])
 
     def price(X):
@@ -167,9 +158,7 @@ def test_ex_38_a_duplicate_splits_the_importance():
     assert shared.value == pytest.approx(single.values[0], rel=1e-4)  # permuted together: all of it
     assert "shared-importance" not in codes(single)
     grouped = Explainer(Ridge(1e-6).fit(twice, rain), twice, rain, groups={"temperature": ["8am", "9am"]})
-    assert grouped.importance(scheme="pairs", loss="mse").values[0] == pytest.approx(
-        single.values[0], rel=1e-4
-    )
+    assert grouped.importance(scheme="pairs", loss="mse").values[0] == pytest.approx(single.values[0], rel=1e-4)
 
 
 def test_ex_39_cost_of_ale_and_pdp():

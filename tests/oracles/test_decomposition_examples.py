@@ -9,9 +9,7 @@ import pytest
 
 from pellucid import Explainer, InputError
 
-HOUSES = pd.DataFrame(
-    list(itertools.product(["good", "bad"], ["big", "small"])), columns=["location", "size"]
-)
+HOUSES = pd.DataFrame(list(itertools.product(["good", "bad"], ["big", "small"])), columns=["location", "size"])
 
 
 def prices(interaction):

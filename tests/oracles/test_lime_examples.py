@@ -25,9 +25,7 @@ def bent(x):
     return np.where(x > 1, -x + 10 - 0.05 * x**2, (x + 2) ** 2)
 
 
-@pytest.mark.parametrize(
-    ("width", "slope", "size"), [(0.1, -1.1604, 4.8), (0.75, -0.0082, 43), (2, 1.0176, 106)]
-)
+@pytest.mark.parametrize(("width", "slope", "size"), [(0.1, -1.1604, 4.8), (0.75, -0.0082, 43), (2, 1.0176, 106)])
 def test_ex_14_the_width_decides_the_sign(width, slope, size):
     """set.seed(42); 200 numbers N(0, 3), not below -5; the line around 1.6."""
     x = np.maximum(RRandom(42).rnorm(200, 0, 3), -5)
@@ -72,9 +70,7 @@ def test_ex_16_the_local_boundary_runs_along_the_models_own():
 def test_ex_37_warm_and_good_weather_are_positive(bike):
     """A forest of 100 trees; rows 295 and 8, counted from one; two features."""
     X, y = bike[0][BOOK], bike[1]
-    encode = make_column_transformer(
-        (OneHotEncoder(sparse_output=False), BOOK[:4]), remainder="passthrough"
-    )
+    encode = make_column_transformer((OneHotEncoder(sparse_output=False), BOOK[:4]), remainder="passthrough")
     ex = Explainer(make_pipeline(encode, RandomForestRegressor(100, random_state=0)).fit(X, y), X, y)
     found = asked(ex, [294, 7], features=2)
     assert [len(names) for names in found.selected] == [2, 2]

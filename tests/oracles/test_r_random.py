@@ -7,16 +7,14 @@ from reference.r_random import RRandom
 
 
 @pytest.mark.parametrize(
-    ("seed", "expected"),
-    [(1, [0.2655087, 0.3721239, 0.5728534]), (42, [0.914806, 0.9370754, 0.2861395])],
+    ("seed", "expected"), [(1, [0.2655087, 0.3721239, 0.5728534]), (42, [0.914806, 0.9370754, 0.2861395])]
 )
 def test_runif(seed, expected):
     np.testing.assert_allclose(RRandom(seed).runif(3), expected, atol=5e-8)
 
 
 @pytest.mark.parametrize(
-    ("seed", "expected"),
-    [(1, [-0.6264538, 0.1836433, -0.8356286]), (42, [1.37095845, -0.56469817, 0.36312841])],
+    ("seed", "expected"), [(1, [-0.6264538, 0.1836433, -0.8356286]), (42, [1.37095845, -0.56469817, 0.36312841])]
 )
 def test_rnorm(seed, expected):
     np.testing.assert_allclose(RRandom(seed).rnorm(3), expected, atol=5e-8)

@@ -72,14 +72,10 @@ def test_ex_17_there_are_eight_coalitions_without_the_cat_ban():
 
 def test_ex_17_as_a_model_with_the_floor_unused():
     """The same numbers from a table of apartments whose average is the average price."""
-    X = np.array(
-        [[0.0, 45.0, 1.0, 0.0], [1.0, 55.0, 2.0, 1.0], [0.0, 35.0, 3.0, 1.0], [1.0, 45.0, 2.0, 0.0]]
-    )
+    X = np.array([[0.0, 45.0, 1.0, 0.0], [1.0, 55.0, 2.0, 1.0], [0.0, 35.0, 3.0, 1.0], [1.0, 45.0, 2.0, 0.0]])
 
     def model(Z):
-        return (
-            285_000 + 60_000 * Z[:, 0] + 2_000 * (Z[:, 1] - 45) + 0 * Z[:, 2] - 100_000 * (Z[:, 3] - 0.45)
-        )
+        return 285_000 + 60_000 * Z[:, 0] + 2_000 * (Z[:, 1] - 45) + 0 * Z[:, 2] - 100_000 * (Z[:, 3] - 0.45)
 
     ex = Explainer(model, X, feature_names=["park", "area", "floor", "cat banned"], progress=False)
     assert model(X).mean() == pytest.approx(310_000)
@@ -95,10 +91,7 @@ def test_ex_17_as_a_model_with_the_floor_unused():
 
 @pytest.mark.parametrize(
     ("p", "expected"),
-    [
-        (4, [0.25, 0.125, 0.25]),
-        (10, [0.1, 0.0125, 0.003571, 0.001786, 0.001429, 0.001786, 0.003571, 0.0125, 0.1]),
-    ],
+    [(4, [0.25, 0.125, 0.25]), (10, [0.1, 0.0125, 0.003571, 0.001786, 0.001429, 0.001786, 0.003571, 0.0125, 0.1])],
 )
 def test_ex_26_the_kernel_in_both_forms(p, expected):
     sizes = range(1, p)
@@ -148,8 +141,4 @@ def test_ex_28_contributions_lead_from_the_mean_to_the_prediction():
     found = shapley(lambda S: 100.0 + S @ np.array([10.0, -15.0, -5.0]), 3)
     np.testing.assert_allclose(found.values, [[10.0, -15.0, -5.0]], atol=1e-9)
     assert found.values.sum() == pytest.approx(-10)
-    assert (
-        float(found.base + found.values.sum())
-        == pytest.approx(90)
-        == pytest.approx(float(found.prediction[0]))
-    )
+    assert float(found.base + found.values.sum()) == pytest.approx(90) == pytest.approx(float(found.prediction[0]))

@@ -23,9 +23,7 @@ OTHER_NAME = {"xgboost": "xgboost-cpu"}  # the same library, built for the CPU a
 
 
 def required(*extras):
-    return [
-        Requirement(text) for text in (*PROJECT["dependencies"], *(t for e in extras for t in EXTRAS[e]))
-    ]
+    return [Requirement(text) for text in (*PROJECT["dependencies"], *(t for e in extras for t in EXTRAS[e]))]
 
 
 def constraints(path, python):

@@ -38,15 +38,10 @@ def test_datasets_load_no_dataframe_library_until_asked():
 
 
 def test_command_line_help_loads_no_dataframe_library():
-    assert (
-        _loaded_after("import pellucid.cli") & {"pandas", "polars", "sklearn", "altair", "scipy"} == set()
-    )
+    assert _loaded_after("import pellucid.cli") & {"pandas", "polars", "sklearn", "altair", "scipy"} == set()
 
 
 def test_explainer_loads_no_plotting_library():
     loaded = _loaded_after("from pellucid import Explainer")
-    assert (
-        loaded & {"altair", "vl_convert", "matplotlib", "rich", "typer", "polars", "pyarrow", "torch"}
-        == set()
-    )
+    assert loaded & {"altair", "vl_convert", "matplotlib", "rich", "typer", "polars", "pyarrow", "torch"} == set()
     assert "numpy" in loaded

@@ -46,11 +46,7 @@ def imports() -> list[tuple[Path, str, str]]:
                 assert node.level == 0, f"{relative}: relative import; write the whole name"
                 found.append((relative, part, node.module or ""))
             elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "import_module":
-                found += [
-                    (relative, part, str(name.value))
-                    for name in node.args[:1]
-                    if isinstance(name, ast.Constant)
-                ]
+                found += [(relative, part, str(name.value)) for name in node.args[:1] if isinstance(name, ast.Constant)]
     return found
 
 
@@ -85,9 +81,7 @@ def test_only_the_model_doorway_knows_model_libraries():
 
 def test_nothing_is_pickled():
     assert [
-        str(path)
-        for path, _, module in imports()
-        if module.split(".")[0] in {"pickle", "dill", "cloudpickle"}
+        str(path) for path, _, module in imports() if module.split(".")[0] in {"pickle", "dill", "cloudpickle"}
     ] == []
 
 

@@ -15,9 +15,7 @@ def vacuous(source: str) -> list[tuple[int, str]]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Expr):
             value = node.value
-            name = getattr(
-                getattr(value, "func", None), "attr", getattr(getattr(value, "func", None), "id", "")
-            )
+            name = getattr(getattr(value, "func", None), "attr", getattr(getattr(value, "func", None), "id", ""))
             if isinstance(value, ast.Compare) or (isinstance(value, ast.Call) and name in CHECKS):
                 found.append((node.lineno, "its result is thrown away"))
         elif isinstance(node, ast.Assert):
@@ -43,12 +41,7 @@ def functions(source: str) -> list[ast.FunctionDef]:
 def checkers() -> set[str]:
     """Names of helper functions in the tests that check something."""
     sources = [path.read_text(encoding="utf-8") for path in TESTS.rglob("*.py")]
-    return {
-        f.name
-        for source in sources
-        for f in functions(source)
-        if not f.name.startswith("test_") and checks(f)
-    }
+    return {f.name for source in sources for f in functions(source) if not f.name.startswith("test_") and checks(f)}
 
 
 def silent_tests(source: str, helpers: set[str]) -> list[tuple[int, str]]:
@@ -76,22 +69,13 @@ def test_no_assertion_that_cannot_fail(path):
 
 @pytest.mark.parametrize(
     "line",
-    [
-        "np.allclose(a, b)",
-        "a == b",
-        "assert (a == b, 'message')",
-        "assert True",
-        "all(x)",
-        "np.testing.x; a < b",
-    ],
+    ["np.allclose(a, b)", "a == b", "assert (a == b, 'message')", "assert True", "all(x)", "np.testing.x; a < b"],
 )
 def test_the_check_itself_finds_vacuous_lines(line):
     assert vacuous(line)
 
 
 def test_the_check_itself_passes_real_assertions():
-    assert not vacuous(
-        "assert np.allclose(a, b)\nassert a == b, 'message'\nnp.testing.assert_allclose(a, b)"
-    )
+    assert not vacuous("assert np.allclose(a, b)\nassert a == b, 'message'\nnp.testing.assert_allclose(a, b)")
     assert silent_tests("def test_x():\n    f()", {"g"}) == [(1, "test_x asserts nothing")]
     assert silent_tests("def test_x():\n    g()", {"g"}) == []

@@ -61,13 +61,9 @@ def two_targets(y: np.ndarray) -> np.ndarray:
 
 def of(library: str) -> Iterator[Case]:
     """Everything that is read of a library."""
-    return {
-        "xgboost": _xgboost,
-        "lightgbm": _lightgbm,
-        "catboost": _catboost,
-        "scikit-learn": _sklearn,
-        "onnx": _onnx,
-    }[library]()
+    return {"xgboost": _xgboost, "lightgbm": _lightgbm, "catboost": _catboost, "scikit-learn": _sklearn, "onnx": _onnx}[
+        library
+    ]()
 
 
 # -- XGBoost -----------------------------------------------------------------------------------------
@@ -76,9 +72,7 @@ def of(library: str) -> Iterator[Case]:
 def _xgboost() -> Iterator[Case]:
     import xgboost as xgb
 
-    def trained(
-        label: Callable[[np.ndarray], np.ndarray] = np.asarray, group: bool = False, **params: Any
-    ) -> Any:
+    def trained(label: Callable[[np.ndarray], np.ndarray] = np.asarray, group: bool = False, **params: Any) -> Any:
         def fit(X: Any, y: np.ndarray) -> Any:
             data = xgb.DMatrix(X, label(y), enable_categorical=True)
             if group:
@@ -123,19 +117,12 @@ def _xgboost() -> Iterator[Case]:
     yield Case("rank:ndcg", "gaps", trained(classes, group=True, objective="rank:ndcg"))
     yield Case("rank:pairwise", "gaps", trained(classes, group=True, objective="rank:pairwise"))
     yield Case("multi:softprob", "gaps", trained(classes, objective="multi:softprob", num_class=3))
-    yield Case(
-        "several quantiles", "gaps", trained(objective="reg:quantileerror", quantile_alpha=[0.1, 0.5, 0.9])
-    )
+    yield Case("several quantiles", "gaps", trained(objective="reg:quantileerror", quantile_alpha=[0.1, 0.5, 0.9]))
     yield Case("several targets", "gaps", estimator("XGBRegressor", two_targets))
     yield Case(
         "several targets in one leaf",
         "gaps",
-        estimator(
-            "XGBRegressor",
-            two_targets,
-            multi_strategy="multi_output_tree",
-            tree_method="hist",
-        ),
+        estimator("XGBRegressor", two_targets, multi_strategy="multi_output_tree", tree_method="hist"),
     )
 
 
@@ -145,9 +132,7 @@ def _xgboost() -> Iterator[Case]:
 def _lightgbm() -> Iterator[Case]:
     import lightgbm as lgb
 
-    def trained(
-        label: Callable[[np.ndarray], np.ndarray] = np.asarray, group: bool = False, **params: Any
-    ) -> Any:
+    def trained(label: Callable[[np.ndarray], np.ndarray] = np.asarray, group: bool = False, **params: Any) -> Any:
         def fit(X: Any, y: np.ndarray) -> Any:
             data = lgb.Dataset(X, label(y), group=[30] * (ROWS // 30) if group else None)
             usual = {"num_leaves": 10, "min_data_in_leaf": 5, "num_threads": 1, "verbose": -1, "seed": 1}
@@ -164,23 +149,10 @@ def _lightgbm() -> Iterator[Case]:
     yield Case(
         "forest of classes",
         "gaps",
-        trained(
-            classes,
-            boosting="rf",
-            bagging_freq=1,
-            bagging_fraction=0.6,
-            objective="multiclass",
-            num_class=3,
-        ),
+        trained(classes, boosting="rf", bagging_freq=1, bagging_fraction=0.6, objective="multiclass", num_class=3),
     )
-    yield Case(
-        "categories, one against the rest",
-        "categories",
-        trained(max_cat_to_onehot=100, min_data_per_group=5),
-    )
-    yield Case(
-        "categories in sets", "categories", trained(max_cat_to_onehot=1, min_data_per_group=5, cat_smooth=1)
-    )
+    yield Case("categories, one against the rest", "categories", trained(max_cat_to_onehot=100, min_data_per_group=5))
+    yield Case("categories in sets", "categories", trained(max_cat_to_onehot=1, min_data_per_group=5, cat_smooth=1))
     for objective in ("l1", "huber", "quantile"):
         yield Case(objective, "gaps", trained(objective=objective))
     for objective in ("binary", "cross_entropy", "poisson", "tweedie"):
@@ -198,9 +170,7 @@ def _lightgbm() -> Iterator[Case]:
 def _catboost() -> Iterator[Case]:
     import catboost as cat
 
-    def trained(
-        label: Callable[[np.ndarray], np.ndarray] = np.asarray, group: bool = False, **params: Any
-    ) -> Any:
+    def trained(label: Callable[[np.ndarray], np.ndarray] = np.asarray, group: bool = False, **params: Any) -> Any:
         def fit(X: Any, y: np.ndarray) -> Any:
             named = [X.columns.get_loc("d")] if isinstance(X, pd.DataFrame) else None
             groups = np.repeat(np.arange(ROWS // 30), 30) if group else None
@@ -239,36 +209,24 @@ def _catboost() -> Iterator[Case]:
 def _sklearn() -> Iterator[Case]:
     from sklearn import ensemble, tree
 
-    def estimator(
-        module: Any, make: str, label: Callable[[np.ndarray], Any] = np.asarray, **params: Any
-    ) -> Any:
+    def estimator(module: Any, make: str, label: Callable[[np.ndarray], Any] = np.asarray, **params: Any) -> Any:
         return lambda X, y: getattr(module, make)(random_state=1, **params).fit(X, label(y))
 
     few = {"n_estimators": 8}
     for kind, label in (("Regressor", np.asarray), ("Classifier", classes)):
-        yield Case(
-            f"DecisionTree{kind}", "gaps", estimator(tree, f"DecisionTree{kind}", label, max_depth=5)
-        )
+        yield Case(f"DecisionTree{kind}", "gaps", estimator(tree, f"DecisionTree{kind}", label, max_depth=5))
         yield Case(f"ExtraTree{kind}", "numbers", estimator(tree, f"ExtraTree{kind}", label, max_depth=5))
         yield Case(f"RandomForest{kind}", "gaps", estimator(ensemble, f"RandomForest{kind}", label, **few))
         yield Case(f"ExtraTrees{kind}", "gaps", estimator(ensemble, f"ExtraTrees{kind}", label, **few))
-        yield Case(
-            f"GradientBoosting{kind}",
-            "numbers",
-            estimator(ensemble, f"GradientBoosting{kind}", label, **few),
-        )
+        yield Case(f"GradientBoosting{kind}", "numbers", estimator(ensemble, f"GradientBoosting{kind}", label, **few))
         hist = {"max_iter": 8, "early_stopping": False}
         yield Case(
-            f"HistGradientBoosting{kind}",
-            "gaps",
-            estimator(ensemble, f"HistGradientBoosting{kind}", label, **hist),
+            f"HistGradientBoosting{kind}", "gaps", estimator(ensemble, f"HistGradientBoosting{kind}", label, **hist)
         )
         yield Case(
             f"HistGradientBoosting{kind}, categories",
             "categories",
-            estimator(
-                ensemble, f"HistGradientBoosting{kind}", label, categorical_features="from_dtype", **hist
-            ),
+            estimator(ensemble, f"HistGradientBoosting{kind}", label, categorical_features="from_dtype", **hist),
         )
     for loss in ("poisson", "gamma", "quantile", "absolute_error"):
         more = {"quantile": 0.3} if loss == "quantile" else {}
@@ -291,7 +249,7 @@ def _onnx() -> Iterator[Case]:
         yield Case(
             make,
             "numbers",
-            lambda X, y, make=make, label=label: getattr(ensemble, make)(
-                n_estimators=8, random_state=1
-            ).fit(X, label(y)),
+            lambda X, y, make=make, label=label: getattr(ensemble, make)(n_estimators=8, random_state=1).fit(
+                X, label(y)
+            ),
         )

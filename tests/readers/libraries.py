@@ -48,9 +48,7 @@ def raw(library: str, model: Any, X: Any) -> np.ndarray:
     elif library == "onnx":
         return _of_onnx(model, X)
     else:
-        own = next(
-            verb for verb in ("decision_function", "predict_proba", "predict") if hasattr(model, verb)
-        )
+        own = next(verb for verb in ("decision_function", "predict_proba", "predict") if hasattr(model, verb))
         found = getattr(model, own)(X)
     return np.asarray(found, dtype=np.float64).reshape(len(X), -1)
 

@@ -34,9 +34,7 @@ def compared(library: str, path: Path, sort: str) -> dict[str, object]:
         own = libraries.raw(library, model, table)
     except Exception as error:
         opened = library == "scikit-learn" and libraries.opens(path)
-        return {
-            "refused" if opened else "library": " ".join(f"{type(error).__name__}: {error}".split())[:160]
-        }
+        return {"refused" if opened else "library": " ".join(f"{type(error).__name__}: {error}".split())[:160]}
     try:
         read = convert(model)
     except Unsupported as reason:

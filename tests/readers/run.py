@@ -28,9 +28,7 @@ RELEASES = {
     "scikit-learn": ("1.6", "1.7", "1.8", LATEST),
     "onnx": ("1.16", LATEST),
 }
-FITS = {
-    ("catboost", "1.2.7")
-}  # wants numpy 1, with which pellucid does not work: its models are read by the others
+FITS = {("catboost", "1.2.7")}  # wants numpy 1, with which pellucid does not work: its models are read by the others
 BESIDES = {"scikit-learn": ("skops",), "onnx": ("skl2onnx", "onnxruntime")}
 # ONNX is read through ONNX Runtime: the earliest that pyproject.toml allows.
 TOGETHER = {("onnx", "1.16"): ("onnxruntime==1.19.*", "skl2onnx==1.17.*")}
@@ -62,8 +60,7 @@ class Environment(NamedTuple):
         """Early releases with the lowest Python and early libraries, the latest with the highest and the latest."""
         if not (self.folder / "ready").exists():
             subprocess.run(
-                [highest if self.release == LATEST else lowest, "-m", "venv", "--clear", str(self.folder)],
-                check=True,
+                [highest if self.release == LATEST else lowest, "-m", "venv", "--clear", str(self.folder)], check=True
             )
             if (self.library, self.release) in FITS:
                 self._install(f"{self.library}=={self.release}", "pandas<3")
@@ -75,9 +72,7 @@ class Environment(NamedTuple):
     def _wanted(self) -> Iterator[str]:
         name = "xgboost-cpu" if self.library == "xgboost" and self.release != "2.0" else self.library
         yield (
-            name
-            if self.release == LATEST
-            else f"{name}=={self.release}{'' if self.release.count('.') > 1 else '.*'}"
+            name if self.release == LATEST else f"{name}=={self.release}{'' if self.release.count('.') > 1 else '.*'}"
         )
         yield from (other for other in NEEDED if other != name)
         yield from TOGETHER.get((self.library, self.release), BESIDES.get(self.library, ()))
@@ -118,9 +113,7 @@ class Environment(NamedTuple):
 
     def _start(self, *command: str) -> "subprocess.CompletedProcess[str]":
         quiet = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
-        return subprocess.run(
-            [self.python, *command], check=False, stdout=subprocess.PIPE, text=True, env=quiet
-        )
+        return subprocess.run([self.python, *command], check=False, stdout=subprocess.PIPE, text=True, env=quiet)
 
 
 def judged(installed: Environment, found: dict[str, object]) -> tuple[str, bool]:
@@ -156,13 +149,8 @@ def table(library: str, pythons: tuple[str, str]) -> tuple[str, list[str]]:
                     wrong.append(f"{library} {name}, model of {by}: {found}")
         for case, by_release in outcomes.items():
             cells.setdefault(case, []).append(_summary(by_release))
-    head = [
-        f"| {library} | " + " | ".join(name for _, name in readers) + " |",
-        "|---|" + "---|" * len(readers),
-    ]
-    return "\n".join(
-        [*head, *(f"| {case} | " + " | ".join(row) + " |" for case, row in cells.items())]
-    ), wrong
+    head = [f"| {library} | " + " | ".join(name for _, name in readers) + " |", "|---|" + "---|" * len(readers)]
+    return "\n".join([*head, *(f"| {case} | " + " | ".join(row) + " |" for case, row in cells.items())]), wrong
 
 
 def _summary(by_release: dict[str, str]) -> str:

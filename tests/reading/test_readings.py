@@ -72,9 +72,7 @@ def test_a_target_that_is_cut_off_between_the_rows(end):
     first = rng.uniform(-50, 50, 80)
     X = np.column_stack([first, -first])
     cut = (lambda v: np.maximum(v, -60.0), lambda v: np.minimum(v, 60.0))[end]
-    model = TransformedTargetRegressor(
-        LinearRegression(), func=lambda v: v, inverse_func=cut, check_inverse=False
-    )
+    model = TransformedTargetRegressor(LinearRegression(), func=lambda v: v, inverse_func=cut, check_inverse=False)
     model.fit(X, first)
     model.regressor_.coef_ = np.array([1.0, 0.5])
     assert_asked(model, X)

@@ -10,13 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.compose import TransformedTargetRegressor, make_column_transformer
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import (
-    LinearRegression,
-    LogisticRegression,
-    PoissonRegressor,
-    Ridge,
-    RidgeClassifier,
-)
+from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor, Ridge, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, SplineTransformer, StandardScaler
 
@@ -56,9 +50,7 @@ def encoded(last):
     """Imputed and scaled numbers, splines, one-hot categories."""
     numbers = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler())
     steps = make_column_transformer(
-        (numbers, ["temperature", "wind"]),
-        (SplineTransformer(n_knots=4), ["hour"]),
-        (OneHotEncoder(), ["weather"]),
+        (numbers, ["temperature", "wind"]), (SplineTransformer(n_knots=4), ["hour"]), (OneHotEncoder(), ["weather"])
     )
     return make_pipeline(steps, last)
 
@@ -131,9 +123,7 @@ MODELS = {
     "additive, three classes": lambda: piped(LogisticRegression(max_iter=500), three),
     "polars": lambda: in_polars(Ridge(), same),
     "logarithm of the target": lambda: plain(
-        TransformedTargetRegressor(
-            make_pipeline(StandardScaler(), Ridge()), func=np.log, inverse_func=np.exp
-        ),
+        TransformedTargetRegressor(make_pipeline(StandardScaler(), Ridge()), func=np.log, inverse_func=np.exp),
         lambda y: np.exp(y / 100),
     ),
 }
@@ -179,9 +169,7 @@ def test_means_spread_and_curves(explained):
     for (moments, curves), (want, wanted) in zip(found.averaged(kept), asked.averaged(kept), strict=True):
         for name in ("mean", "sd", "se", "effective"):
             size = np.abs(wanted).max()
-            np.testing.assert_allclose(
-                getattr(moments, name), getattr(want, name), rtol=1e-9, atol=1e-12 * size
-            )
+            np.testing.assert_allclose(getattr(moments, name), getattr(want, name), rtol=1e-9, atol=1e-12 * size)
         np.testing.assert_allclose(curves, wanted, rtol=1e-11, atol=1e-12 * np.abs(wanted).max())
 
 
@@ -193,9 +181,7 @@ def test_another_value_in_each_row_and_some_of_the_rows(explained, seed):
     interventions = []
     for _ in range(3):
         some = tuple(rng.permutation(len(data.schema.features))[: rng.integers(0, 4)].tolist())
-        pools = tuple(
-            data.pool(j, data.codes(j)[rng.integers(0, len(data), rng.integers(1, 9))]) for j in some
-        )
+        pools = tuple(data.pool(j, data.codes(j)[rng.integers(0, len(data), rng.integers(1, 9))]) for j in some)
         rows = None if rng.random() < 0.5 else rng.integers(0, len(data), rng.integers(1, 99))
         shape = (2, len(data) if rows is None else len(rows))
         if rng.random() < 0.3:
@@ -203,9 +189,7 @@ def test_another_value_in_each_row_and_some_of_the_rows(explained, seed):
             continue
         index = [rng.integers(0, len(pool), shape) for pool in pools]
         interventions.append(
-            Intervention(
-                some, pools, np.stack(index, axis=-1) if some else np.empty((*shape, 0), int), rows
-            )
+            Intervention(some, pools, np.stack(index, axis=-1) if some else np.empty((*shape, 0), int), rows)
         )
     compare(explained, *interventions, full=bool(rng.random() < 0.5))
 
@@ -263,9 +247,7 @@ def test_methods(monkeypatch, what, link):
     y = y if link == "identity" else counts(y)
     model = encoded(Ridge() if link == "identity" else PoissonRegressor()).fit(X, y)
     found, asked = both(monkeypatch, Explainer(model, X, y), ASKED[what])
-    names = (
-        ("values", "se", "average", "spread") if hasattr(asked, "average") else ("values", "se", "repeats")
-    )
+    names = ("values", "se", "average", "spread") if hasattr(asked, "average") else ("values", "se", "repeats")
     for name in names:
         want = getattr(asked, name)
         size = max(1.0, float(np.nanmax(np.abs(want), initial=0.0)))
@@ -389,9 +371,7 @@ def test_steps_that_mix_columns_are_noticed(monkeypatch):
     def wrong(predictor):
         form = read(predictor)
         return sums.replace(
-            form,
-            encode=lambda table: form.encode(table) @ mixing,
-            weights=np.linalg.solve(mixing, form.weights),
+            form, encode=lambda table: form.encode(table) @ mixing, weights=np.linalg.solve(mixing, form.weights)
         )
 
     monkeypatch.setattr(sums, "linear_form", wrong)

@@ -118,9 +118,7 @@ def _places(edges):
 def _accumulate(delta):
     """Sums over all steps below and to the left, with a first row and column of zeros."""
     n, m = len(delta), len(delta[0])
-    return [
-        [sum(delta[p][q] for p in range(a) for q in range(b)) for b in range(m + 1)] for a in range(n + 1)
-    ]
+    return [[sum(delta[p][q] for p in range(a) for q in range(b)) for b in range(m + 1)] for a in range(n + 1)]
 
 
 def ale_pair(f, rows, features, edges, weights):
@@ -131,23 +129,19 @@ def ale_pair(f, rows, features, edges, weights):
     for row, w in zip(rows, weights, strict=True):
         a, b = bin_of(row[j], e), bin_of(row[k], g)
         if a is not None and b is not None:
-            cells[a][b].append(
-                (_double_difference(f, row, features, (e[a], g[b]), (e[a + 1], g[b + 1])), w)
-            )
+            cells[a][b].append((_double_difference(f, row, features, (e[a], g[b]), (e[a + 1], g[b + 1])), w))
     mass = [[sum(w for _, w in cell) for cell in line] for line in cells]
     means = [[_mean(cell) for cell in line] for line in cells]
     surface = _accumulate(fill_from_nearest(means, _places(e), _places(g)))
     main = [[0.0] * (n + 1), [0.0] * (m + 1)]
     for a in range(n):
         changes = [
-            (surface[a + 1][b] - surface[a][b] + surface[a + 1][b + 1] - surface[a][b + 1]) / 2
-            for b in range(m)
+            (surface[a + 1][b] - surface[a][b] + surface[a + 1][b + 1] - surface[a][b + 1]) / 2 for b in range(m)
         ]
         main[0][a + 1] = main[0][a] + (_mean(list(zip(changes, mass[a], strict=True))) or 0.0)
     for b in range(m):
         changes = [
-            (surface[a][b + 1] - surface[a][b] + surface[a + 1][b + 1] - surface[a + 1][b]) / 2
-            for a in range(n)
+            (surface[a][b + 1] - surface[a][b] + surface[a + 1][b + 1] - surface[a + 1][b]) / 2 for a in range(n)
         ]
         main[1][b + 1] = main[1][b] + (_mean([(changes[a], mass[a][b]) for a in range(n)]) or 0.0)
     surface = [[surface[a][b] - main[0][a] - main[1][b] for b in range(m + 1)] for a in range(n + 1)]
@@ -185,12 +179,9 @@ def ale_categorical_numeric(f, rows, features, levels, edges, weights):
     for a in range(n - 1):
         both = [(mass[a][b] + mass[a + 1][b]) / 2 for b in range(m)]
         changes = [
-            (surface[a + 1][b] - surface[a][b] + surface[a + 1][b + 1] - surface[a][b + 1]) / 2
-            for b in range(m)
+            (surface[a + 1][b] - surface[a][b] + surface[a + 1][b + 1] - surface[a][b + 1]) / 2 for b in range(m)
         ]
         main[0][a + 1] = main[0][a] + (_mean(list(zip(changes, both, strict=True))) or 0.0)
     surface = [[surface[a][b] - main[0][a] - main[1][b] for b in range(m + 1)] for a in range(n)]
-    shift = _mean(
-        [((surface[a][b] + surface[a][b + 1]) / 2, mass[a][b]) for a in range(n) for b in range(m)]
-    )
+    shift = _mean([((surface[a][b] + surface[a][b + 1]) / 2, mass[a][b]) for a in range(n) for b in range(m)])
     return [[v - shift for v in line] for line in surface]

@@ -27,9 +27,7 @@ def interval_precision(predict, rows, weights, x, cells):
             if low < row[j] <= high:
                 choices.append([(row[j], 1.0)])
                 continue
-            inside = [
-                (other[j], w) for other, w in zip(rows, weights, strict=True) if low < other[j] <= high
-            ]
+            inside = [(other[j], w) for other, w in zip(rows, weights, strict=True) if low < other[j] <= high]
             mass = sum(w for _, w in inside)
             choices.append([(value, w / mass) for value, w in inside])
         for drawn in product(*choices):
@@ -43,9 +41,7 @@ def interval_precision(predict, rows, weights, x, cells):
 
 def coverage(rows, weights, x, rule):
     """Share of the rows, by weight, that agree with x in the features of the rule."""
-    met = sum(
-        weight for row, weight in zip(rows, weights, strict=True) if all(row[j] == x[j] for j in rule)
-    )
+    met = sum(weight for row, weight in zip(rows, weights, strict=True) if all(row[j] == x[j] for j in rule))
     return met / sum(weights)
 
 

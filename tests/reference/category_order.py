@@ -30,19 +30,12 @@ def total_variation(k, rows, other, weights, other_weights):
 
 def level_distances(rows, j, levels, nominal, weights):
     """For every pair of levels of feature j the distances summed over the other features."""
-    by_level = [
-        [(row, w) for row, w in zip(rows, weights, strict=True) if row[j] == level] for level in levels
-    ]
+    by_level = [[(row, w) for row, w in zip(rows, weights, strict=True) if row[j] == level] for level in levels]
 
     def distance(a, b):
-        (rows_a, weights_a), (rows_b, weights_b) = (
-            zip(*by_level[a], strict=True),
-            zip(*by_level[b], strict=True),
-        )
+        (rows_a, weights_a), (rows_b, weights_b) = (zip(*by_level[a], strict=True), zip(*by_level[b], strict=True))
         measures = [total_variation if is_nominal else kolmogorov_smirnov for is_nominal in nominal]
-        return sum(
-            measures[k](k, rows_a, rows_b, weights_a, weights_b) for k in range(len(nominal)) if k != j
-        )
+        return sum(measures[k](k, rows_a, rows_b, weights_a, weights_b) for k in range(len(nominal)) if k != j)
 
     return [[distance(a, b) for b in range(len(levels))] for a in range(len(levels))]
 

@@ -39,9 +39,7 @@ def product_rows(axes):
 def anova_component(f, axes, subset, point):
     """f_S = E[f | x_S] less all f_T of proper subsets, recursively, under the product of the weighted points."""
     rows, weights = product_rows(axes)
-    lower = sum(
-        anova_component(f, axes, smaller, point) for smaller in subsets_of(subset) if smaller != subset
-    )
+    lower = sum(anova_component(f, axes, smaller, point) for smaller in subsets_of(subset) if smaller != subset)
     return partial_dependence(f, rows, weights, subset, point) - lower
 
 

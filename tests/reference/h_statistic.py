@@ -12,9 +12,7 @@ from .partial_dependence import weighted_mean, with_values
 def partial_dependences(f, points, background, weights, columns):
     """PD at each point: the mean over the background with the columns set to those of the point."""
     return [
-        weighted_mean(
-            [f(with_values(row, columns, [point[j] for j in columns])) for row in background], weights
-        )
+        weighted_mean([f(with_values(row, columns, [point[j] for j in columns])) for row in background], weights)
         for point in points
     ]
 
@@ -50,9 +48,7 @@ def h_of_set(f, rows, weights, players, members):
     numerator = [0.0] * len(rows)
     for size in range(1, len(members) + 1):
         for part in combinations(members, size):
-            numerator = [
-                a + (-1) ** (len(members) - size) * b for a, b in zip(numerator, effect(part), strict=True)
-            ]
+            numerator = [a + (-1) ** (len(members) - size) * b for a, b in zip(numerator, effect(part), strict=True)]
     return _both(numerator, joint, weights)
 
 

@@ -71,18 +71,14 @@ def _fill(means, axes):
 def _add_up(steps, axes):
     """At every point the sum over all steps before it."""
     return {
-        point: sum(
-            value for step, value in steps.items() if all(s < p for s, p in zip(step, point, strict=True))
-        )
+        point: sum(value for step, value in steps.items() if all(s < p for s, p in zip(step, point, strict=True)))
         for point in _positions([len(axis) for axis in axes])
     }
 
 
 def _in_cell(surface, axes, cell):
     """Mean of a function of points over the corners of a cell; a level is its own corner."""
-    corners = itertools.product(
-        *((c,) if _is_levels(axis) else (c, c + 1) for c, axis in zip(cell, axes, strict=True))
-    )
+    corners = itertools.product(*((c,) if _is_levels(axis) else (c, c + 1) for c, axis in zip(cell, axes, strict=True)))
     values = [surface[corner] for corner in corners]
     return sum(values) / len(values)
 
@@ -112,10 +108,7 @@ def _lower_order(surface, mass, axes, subset):
                 # The mean over the corners of the cell along the rest, at a point along the subset.
                 at = fixed | dict(zip(subset, point, strict=True))
                 corners = itertools.product(
-                    *(
-                        (at[d],) if d in subset or _is_levels(axes[d]) else (at[d], at[d] + 1)
-                        for d in range(len(axes))
-                    )
+                    *((at[d],) if d in subset or _is_levels(axes[d]) else (at[d], at[d] + 1) for d in range(len(axes)))
                 )
                 values = [surface[corner] for corner in corners]
                 return sum(values) / len(values)

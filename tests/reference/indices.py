@@ -77,9 +77,7 @@ def shapley_taylor(v, order=2):
         return order / p / comb(p - 1, s)
 
     sets = sets_up_to(p, order)[1:]
-    return {
-        T: weighted_derivatives(v, T, weight) if len(T) == order else derivative(v, T, ()) for T in sets
-    }
+    return {T: weighted_derivatives(v, T, weight) if len(T) == order else derivative(v, T, ()) for T in sets}
 
 
 def banzhaf(v):
@@ -90,9 +88,7 @@ def banzhaf(v):
 def banzhaf_interaction(v, order=2):
     """Banzhaf interaction index of all sets of exactly `order` players: the plain mean of derivatives."""
     p = n_players(v)
-    return {
-        T: weighted_derivatives(v, T, lambda s: 1 / 2 ** (p - order)) for T in combinations(range(p), order)
-    }
+    return {T: weighted_derivatives(v, T, lambda s: 1 / 2 ** (p - order)) for T in combinations(range(p), order)}
 
 
 def membership(p, sets):

@@ -43,9 +43,7 @@ def pure_pair(f, rows, features, grids, weights):
     first = pdp(f, rows, features[0], grids[0], weights)
     second = pdp(f, rows, features[1], grids[1], weights)
     mean = weighted_mean([f(row) for row in rows], weights)
-    return [
-        [both[a][b] - first[a] - second[b] + mean for b in range(len(second))] for a in range(len(first))
-    ]
+    return [[both[a][b] - first[a] - second[b] + mean for b in range(len(second))] for a in range(len(first))]
 
 
 def centred_ice(f, rows, j, grid, anchor):

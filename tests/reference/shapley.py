@@ -61,10 +61,7 @@ def model_table(f, rows, background, players=None):
     p = int(players.max()) + 1
     known = (np.arange(2**p)[:, None] >> players & 1) == 1
     return np.array(
-        [
-            [np.asarray(f(np.where(known, row, donor))).reshape(2**p, -1) for donor in background]
-            for row in rows
-        ]
+        [[np.asarray(f(np.where(known, row, donor))).reshape(2**p, -1) for donor in background] for row in rows]
     )
 
 

@@ -71,9 +71,7 @@ def path_expectation(nodes, i, row, known):
     if column in known:
         return path_expectation(nodes, left if goes_left(nodes, i, row[column]) else right, row, known)
     share = left_share(nodes, i)
-    return share * path_expectation(nodes, left, row, known) + (1 - share) * path_expectation(
-        nodes, right, row, known
-    )
+    return share * path_expectation(nodes, left, row, known) + (1 - share) * path_expectation(nodes, right, row, known)
 
 
 def own_players(n_columns):

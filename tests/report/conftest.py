@@ -37,9 +37,7 @@ class HostileModel:
         a, b = X[HOSTILE[0]].to_numpy(), X[HOSTILE[2]].fillna(-3).to_numpy()
         here = (X["town"].astype(str) == "Zürich").to_numpy().astype(float)
         days = (X["date"] - pd.Timestamp("2024-01-01")).dt.days.to_numpy()
-        z = np.stack(
-            [a + 2 * np.sin(days / 130), b * here + here, -0.5 * a * X[HOSTILE[1]].to_numpy()], axis=1
-        )
+        z = np.stack([a + 2 * np.sin(days / 130), b * here + here, -0.5 * a * X[HOSTILE[1]].to_numpy()], axis=1)
         e = np.exp(z - z.max(axis=1, keepdims=True))
         return e / e.sum(axis=1, keepdims=True)
 

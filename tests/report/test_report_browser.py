@@ -15,8 +15,7 @@ from pellucid.report import write
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 
 CHROMIUM = next(
-    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))),
-    None,
+    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
 )
 DRIVER = shutil.which("chromedriver")
 FLAGS = (
@@ -37,9 +36,7 @@ SIZES = """return Array.from(document.querySelectorAll("[data-chart]")).map(box 
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(
-        CHROMIUM is None or DRIVER is None, reason="needs chromium and chromedriver on the path"
-    ),
+    pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason="needs chromium and chromedriver on the path"),
 ]
 
 
@@ -57,9 +54,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def pages(
-    tmp_path_factory: pytest.TempPathFactory,
-    demo_document: dict[str, Any],
-    hostile_document: dict[str, Any],
+    tmp_path_factory: pytest.TempPathFactory, demo_document: dict[str, Any], hostile_document: dict[str, Any]
 ) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
     documents = {"demo": demo_document, "hostile": hostile_document}
@@ -89,15 +84,11 @@ def fetched(browser: Any) -> list[str]:
 
 @pytest.mark.parametrize("width", [1280, 360])
 @pytest.mark.parametrize("name", ["demo", "hostile"])
-def test_charts_are_drawn_offline_and_fit(
-    browser: Any, pages: dict[str, Path], name: str, width: int
-) -> None:
+def test_charts_are_drawn_offline_and_fit(browser: Any, pages: dict[str, Path], name: str, width: int) -> None:
     show(browser, pages[name], width)
     assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
     outside = [
-        url
-        for url in fetched(browser)
-        if not url.startswith(("data:", "blob:")) and url != pages[name].as_uri()
+        url for url in fetched(browser) if not url.startswith(("data:", "blob:")) and url != pages[name].as_uri()
     ]
     assert outside == []
     charts = browser.execute_script(SIZES)
@@ -116,10 +107,11 @@ def test_charts_are_drawn_again_when_the_window_changes(browser: Any, pages: dic
     show(browser, pages["demo"], 1280)
     before = browser.execute_script(SIZES)
     browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": 420, "height": 900, "deviceScaleFactor": 1, "mobile": True},
+        "Emulation.setDeviceMetricsOverride", {"width": 420, "height": 900, "deviceScaleFactor": 1, "mobile": True}
     )
-    drawn_for = "return Array.from(document.querySelectorAll('[data-chart]')).every(box => box.room === box.clientWidth)"
+    drawn_for = (
+        "return Array.from(document.querySelectorAll('[data-chart]')).every(box => box.room === box.clientWidth)"
+    )
     WebDriverWait(browser, 30).until(lambda driver: driver.execute_script(drawn_for))
     after = browser.execute_script(SIZES)
     assert all(new[0] < old[0] for new, old in zip(after, before, strict=True))
@@ -132,17 +124,13 @@ def test_hostile_names_are_shown_as_text(browser: Any, pages: dict[str, Path]) -
     with pytest.raises(NoAlertPresentException):
         _ = browser.switch_to.alert
     assert browser.title == "<script>alert('title')</script>"
-    headings = browser.execute_script(
-        "return Array.from(document.querySelectorAll('h3')).map(h => h.textContent)"
-    )
+    headings = browser.execute_script("return Array.from(document.querySelectorAll('h3')).map(h => h.textContent)")
     assert "<script>alert(1)</script>" in headings
     labels = browser.execute_script(
         "return Array.from(document.querySelectorAll('#importance svg text')).map(t => t.textContent)"
     )
     assert "<script>alert(1)</script>" in labels
-    assert (
-        browser.execute_script("return document.querySelectorAll('img, main script, main i').length") == 0
-    )
+    assert browser.execute_script("return document.querySelectorAll('img, main script, main i').length") == 0
 
 
 def test_tooltips_are_text(browser: Any, pages: dict[str, Path]) -> None:
@@ -157,9 +145,7 @@ def test_tooltips_are_text(browser: Any, pages: dict[str, Path]) -> None:
     text = "return (document.querySelector('#vg-tooltip-element') || {}).textContent || ''"
     WebDriverWait(browser, 10).until(lambda driver: "importance" in driver.execute_script(text))
     assert "<script>alert(1)</script>" in browser.execute_script(text)
-    assert (
-        browser.execute_script("return document.querySelectorAll('#vg-tooltip-element script').length") == 0
-    )
+    assert browser.execute_script("return document.querySelectorAll('#vg-tooltip-element script').length") == 0
 
 
 def test_a_curve_over_dates_spans_its_axis(

@@ -39,10 +39,7 @@ def views(spec: dict[str, Any]) -> list[dict[str, Any]]:
 
 def values(spec: dict[str, Any], field: str) -> set[Any]:
     """All values of a field in the data of a chart."""
-    tables = [
-        *spec.get("datasets", {}).values(),
-        *(view.get("data", {}).get("values", []) for view in views(spec)),
-    ]
+    tables = [*spec.get("datasets", {}).values(), *(view.get("data", {}).get("values", []) for view in views(spec))]
     return {row[field] for table in tables for row in table if field in row}
 
 
@@ -63,9 +60,7 @@ def test_summary_names_score_features_and_effect(demo_document: dict[str, Any]) 
     assert score.endswith("% of the variance of the outcome.")
     assert matters.startswith("What matters most: days_since_start, temp and ")
     assert effect.startswith("days_since_start: The effect on the prediction rises")
-    assert acting.startswith(
-        "season and days_since_start act together most: without that the model loses 1."
-    )
+    assert acting.startswith("season and days_since_start act together most: without that the model loses 1.")
     assert parts.startswith("Parts of one and two features reproduce 97.")
     assert "beside the charts" in care
 
@@ -80,9 +75,7 @@ def test_the_data_table_has_a_line_per_feature(demo_document: dict[str, Any], bi
     assert lines["windspeed"][2] == f"{100 * np.isnan(bike.data.codes(6)).mean():.1f}%"
 
 
-def test_top_features_are_shown_most_important_first(
-    demo_document: dict[str, Any], bike: Explainer
-) -> None:
+def test_top_features_are_shown_most_important_first(demo_document: dict[str, Any], bike: Explainer) -> None:
     shown = [card["title"] for card in part(demo_document, "responds")["cards"]]
     assert shown == bike.importance().top(6)
 
@@ -95,9 +88,7 @@ def test_features_that_go_together_get_accumulated_local_effects(demo_document: 
     assert cards["workingday"]["why"] == ""
 
 
-def test_caveats_stand_beside_the_chart_they_are_about(
-    demo_document: dict[str, Any], bike: Explainer
-) -> None:
+def test_caveats_stand_beside_the_chart_they_are_about(demo_document: dict[str, Any], bike: Explainer) -> None:
     card = part(demo_document, "matters")["cards"][0]
     codes = [item["code"] for item in card["caveats"]]
     assert set(codes) == {item.code for item in bike.importance().caveats}
@@ -168,11 +159,7 @@ def test_every_class_has_its_colour(hostile_document: dict[str, Any]) -> None:
     for card in cards:
         assert values(card["chart"], "output") == {"<i>one</i>", "</script>two", "drei"}
     assert {"label": "Task", "value": "classification, 3 classes"} in hostile_document["facts"]
-    assert [row[0] for row in part(hostile_document, "model")["table"]["rows"]] == [
-        "Wrong classes",
-        "AUC",
-        "Log loss",
-    ]
+    assert [row[0] for row in part(hostile_document, "model")["table"]["rows"]] == ["Wrong classes", "AUC", "Log loss"]
 
 
 def test_one_feature(linear: Any) -> None:

@@ -30,9 +30,7 @@ def test_every_individual_row_is_explained_in_three_ways(demo_document: dict[str
         assert any(line.startswith("IF ") for line in card["sentences"])
 
 
-def test_the_table_is_that_of_the_methods_themselves(
-    bike: Explainer, demo_document: dict[str, Any]
-) -> None:
+def test_the_table_is_that_of_the_methods_themselves(bike: Explainer, demo_document: dict[str, Any]) -> None:
     line = part(demo_document, "ways")["table"]["rows"][0]
     places = [int(line[0]) for line in part(demo_document, "ways")["table"]["rows"]]
     rules = bike.anchor(places, budget=20_000 * len(places))
@@ -45,11 +43,7 @@ def test_the_table_is_that_of_the_methods_themselves(
 def test_the_ways_agree_about_the_extremes_of_a_weighted_sum(linear: Callable[..., Explainer]) -> None:
     document = build(linear([3.0, -2.0, 0.5]))
     why = {card["id"].split("-")[1]: card["title"] for card in part(document, "rows")["cards"]}
-    likeness = [
-        float(line[3])
-        for line in part(document, "ways")["table"]["rows"]
-        if "est prediction" in why[line[0]]
-    ]
+    likeness = [float(line[3]) for line in part(document, "ways")["table"]["rows"] if "est prediction" in why[line[0]]]
     assert len(likeness) == 2
     assert min(likeness) > 0.99
 
@@ -78,9 +72,7 @@ def test_without_rules_the_reason_is_said(linear: Callable[..., Explainer], monk
     assert {line[4] for line in found["table"]["rows"]} == {"none"}
 
 
-def test_without_local_models_the_reason_is_said(
-    linear: Callable[..., Explainer], monkeypatch: Any
-) -> None:
+def test_without_local_models_the_reason_is_said(linear: Callable[..., Explainer], monkeypatch: Any) -> None:
     def refuse(*_: Any, **__: Any) -> Any:
         raise InputError("no local models today.")
 

@@ -76,8 +76,7 @@ def test_chart_data_come_back_as_they_went_in(hostile_page: str, hostile_documen
     charts = charts_of(Page(hostile_page))
     cards = [card for part in hostile_document["sections"] for card in part["cards"]]
     assert charts == {
-        card["id"]: {"spec": card["chart"], "fits": card["fits"], "stacks": card["stacks"]}
-        for card in cards
+        card["id"]: {"spec": card["chart"], "fits": card["fits"], "stacks": card["stacks"]} for card in cards
     }
     raw = hostile_page.split('id="charts">')[1].split("</script>")[0]
     assert not set("<>\u2028\u2029") & set(raw)

@@ -25,9 +25,7 @@ def test_the_typical_row_has_a_central_prediction_and_then_central_contributions
         + [[-k, 0.0] for k in range(1, 9)]
         + [[k, 0.0] for k in range(2, 9)]
     )
-    prediction = np.array(
-        [99.0] * 3 + [1.0, 1.0] + [-float(k) for k in range(1, 9)] + [float(k) for k in range(2, 9)]
-    )
+    prediction = np.array([99.0] * 3 + [1.0, 1.0] + [-float(k) for k in range(1, 9)] + [float(k) for k in range(2, 9)])
     assert typical(values, prediction, np.ones(20)) == 4
 
 

@@ -106,9 +106,7 @@ def test_a_row_shows_its_contributions_values_and_outcome(sums: Any) -> None:
         f"(higher than 96% of the rows) contributed {number(80 - mean, sign=True)}."
     ]
     assert card["table"]["head"] == ["Feature", "Value in this row", "Usual value", "Contribution"]
-    assert card["table"]["rows"] == [
-        ["x", "40 (higher than 96% of the rows)", "0", number(80 - mean, sign=True)]
-    ]
+    assert card["table"]["rows"] == [["x", "40 (higher than 96% of the rows)", "0", number(80 - mean, sign=True)]]
     assert any("idle = 0 contributed nothing" in line for line in card["more"])
 
 
@@ -203,17 +201,10 @@ def test_boosted_trees_are_told_in_log_odds_and_the_page_says_so() -> None:
 # -- the whole ---------------------------------------------------------------------------------------
 
 
-def test_the_bars_are_the_mean_absolute_contributions(
-    demo_document: dict[str, Any], bike: Explainer
-) -> None:
+def test_the_bars_are_the_mean_absolute_contributions(demo_document: dict[str, Any], bike: Explainer) -> None:
     found = bike.shap(bike.data.spread(200).tolist())
     size, rows, along = part(demo_document, "contributions")["cards"]
-    drawn = {
-        row["full"]: row["size"]
-        for data in size["chart"]["datasets"].values()
-        for row in data
-        if "size" in row
-    }
+    drawn = {row["full"]: row["size"] for data in size["chart"]["datasets"].values() for row in data if "size" in row}
     assert list(drawn) == found.top(len(found.feature_names))
     for name, value in zip(found.feature_names, found.mean_abs, strict=True):
         assert drawn[name] == pytest.approx(float(value), rel=1e-6)
@@ -244,9 +235,7 @@ def test_a_row_in_which_a_feature_does_nothing_has_no_caveat_about_it() -> None:
 
 def test_a_group_is_shown_with_the_values_of_its_members() -> None:
     X = np.random.default_rng(0).normal(size=(60, 3))
-    explainer = Explainer(
-        lambda rows: 5 * rows[:, 0] * rows[:, 1], X, groups={"both": [0, 1]}, progress=False
-    )
+    explainer = Explainer(lambda rows: 5 * rows[:, 0] * rows[:, 1], X, groups={"both": [0, 1]}, progress=False)
     document = chapters(explainer, rows=[7])
     assert len(part(document, "contributions")["cards"]) == 2  # a group has no axis to stand on
     name, value, usual, _ = part(document, "rows")["cards"][0]["table"]["rows"][0]
@@ -315,9 +304,7 @@ def test_what_costs_too_much_is_not_done_and_the_report_says_why(options: dict[s
     for name in ("contributions", "rows"):
         section = part(document, name)
         assert section["cards"] == []
-        assert section["intro"][0].startswith(
-            "Contributions are not shown: the model (Counted) has to be asked"
-        )
+        assert section["intro"][0].startswith("Contributions are not shown: the model (Counted) has to be asked")
         assert "explainer.shap(0, budget=1_000_000)" in section["intro"][1]
 
 
@@ -327,10 +314,7 @@ def test_few_rows_may_be_explained_where_many_cost_too_much() -> None:
     document = chapters(explainer, progress=model.step)
     assert model.spent <= MODEL_ROWS
     assert "5 rows take at least 90,000 model rows" in part(document, "contributions")["intro"][0]
-    assert [title.split(": ")[1] for title in titles(document)] == [
-        "highest prediction",
-        "lowest prediction",
-    ]
+    assert [title.split(": ")[1] for title in titles(document)] == ["highest prediction", "lowest prediction"]
 
 
 def test_many_rows_that_cost_too_much_leave_the_rest_standing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,27 +27,18 @@ def test_regression() -> None:
     weights = RNG.uniform(0.5, 2, size=120)
     y = X @ [1.0, 2.0, 0.0] + RNG.normal(size=120)
     prediction = X @ [1.0, 2.0, 0.0]
-    found = by_name(
-        Explainer(lambda rows: rows @ [1.0, 2.0, 0.0], X, y, sample_weight=weights, progress=False)
-    )
+    found = by_name(Explainer(lambda rows: rows @ [1.0, 2.0, 0.0], X, y, sample_weight=weights, progress=False))
     r2 = r2_score(y, prediction, sample_weight=weights)
-    assert found["R²"] == Score(
-        "R²", number(r2), "0", f"explains {percent(r2)} of the variance of the outcome"
-    )
+    assert found["R²"] == Score("R²", number(r2), "0", f"explains {percent(r2)} of the variance of the outcome")
     mae = mean_absolute_error(y, prediction, sample_weight=weights)
     assert found["Mean absolute error"].model == number(mae)
     mean = np.full(120, np.average(y, weights=weights))
-    assert found["Mean absolute error"].constant == number(
-        mean_absolute_error(y, mean, sample_weight=weights)
-    )
+    assert found["Mean absolute error"].constant == number(mean_absolute_error(y, mean, sample_weight=weights))
 
 
 def test_a_model_worse_than_the_mean_explains_nothing() -> None:
     found = by_name(Explainer(lambda rows: -5 * rows[:, 0], X, X[:, 0], progress=False))
-    assert (
-        found["R²"].words
-        == "explains none of the variance of the outcome: the mean of all rows predicts it better"
-    )
+    assert found["R²"].words == "explains none of the variance of the outcome: the mean of all rows predicts it better"
 
 
 def test_a_constant_outcome_has_no_variance_to_explain() -> None:
@@ -73,9 +64,7 @@ def test_three_classes() -> None:
     data = load_iris()
     model = LogisticRegression(C=0.01, max_iter=500).fit(data.data, data.target)
     found = by_name(Explainer(model, data.data, data.target, progress=False))
-    assert found["AUC"].model == number(
-        roc_auc_score(data.target, model.predict_proba(data.data), multi_class="ovr")
-    )
+    assert found["AUC"].model == number(roc_auc_score(data.target, model.predict_proba(data.data), multi_class="ovr"))
     assert found["Log loss"].constant == number(float(np.log(3)))
 
 

@@ -23,11 +23,7 @@ from pellucid.report.cards import section
 from pellucid.report.parts import checks_in_words, reproduced
 from pellucid.report.work import Work
 
-NEW = (
-    "comparing measures of importance",
-    "looking for features that act together",
-    "taking the model apart",
-)
+NEW = ("comparing measures of importance", "looking for features that act together", "taking the model apart")
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 4))
 
@@ -66,9 +62,7 @@ def _without_other_chapters(demo_document: dict[str, Any]) -> Iterator[None]:
     """The rows in other ways take their time, and have tests of their own; the demo, which all tests share, is made whole before."""
     del demo_document
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            other_explanations, "way_section", lambda *_: section("ways", other_explanations.TITLE, [])
-        )
+        patch.setattr(other_explanations, "way_section", lambda *_: section("ways", other_explanations.TITLE, []))
         yield
 
 
@@ -88,8 +82,7 @@ def copies() -> dict[str, Any]:
     base = RNG.normal(size=(400, 1))
     table = np.hstack([base + 0.02 * RNG.normal(size=(400, 3)), RNG.normal(size=(400, 2))])
     return build(
-        Explainer(lambda rows: rows[:, 0] * rows[:, 3] + rows[:, 1] + rows[:, 4], table, progress=False),
-        top=1,
+        Explainer(lambda rows: rows[:, 0] * rows[:, 3] + rows[:, 1] + rows[:, 4], table, progress=False), top=1
     )
 
 
@@ -103,10 +96,7 @@ def test_the_pair_that_acts_together_is_named_with_what_it_is_worth(asked_docume
     variance = np.var(X[:, 0]) * np.var(X[:, 1])
     assert pair == all_of_them == pytest.approx(variance / (variance + np.var(X[:, 2])), abs=0.08)
     needed = card(asked_document, "network")["sentences"]
-    assert (
-        needed[0]
-        == "Lines join features that have to be read together, above all x0 with x1. x2 can be read alone."
-    )
+    assert needed[0] == "Lines join features that have to be read together, above all x0 with x1. x2 can be read alone."
     assert needed[1].startswith("1 of 6 pairs is needed")
 
 
@@ -122,18 +112,12 @@ def test_the_strongest_pair_is_drawn_without_what_each_does_alone(asked_document
     assert made["subtitle"].startswith("Partial dependence of x0 and x1")
     steep = Explainer(lambda rows: product(rows) + 9 * rows[:, 0], X, progress=False)
     effect, why = interplay._effect(steep, ("x0", "x1"), Work(1, None))
-    corners = np.outer(
-        *([column.min() - column.mean(), column.max() - column.mean()] for column in X.T[:2])
-    )
-    assert [effect.values.min(), effect.values.max()] == pytest.approx(
-        [corners.min(), corners.max()], rel=0.1
-    )
+    corners = np.outer(*([column.min() - column.mean(), column.max() - column.mean()] for column in X.T[:2]))
+    assert [effect.values.min(), effect.values.max()] == pytest.approx([corners.min(), corners.max()], rel=0.1)
     assert why == ""
 
 
-def test_the_table_has_what_interactions_say_of_trees(
-    demo_document: dict[str, Any], bike: Explainer
-) -> None:
+def test_the_table_has_what_interactions_say_of_trees(demo_document: dict[str, Any], bike: Explainer) -> None:
     found, lines = bike.interactions(), card(demo_document, "pairs")["table"]["rows"]
     order = np.argsort(-found.strength, kind="stable")
     assert [line[0] for line in lines] == [" × ".join(found.sets[s]) for s in order[: len(lines)]]
@@ -156,10 +140,7 @@ def test_pairs_of_features_that_go_together_are_drawn_near_the_data(demo_documen
 
 def test_an_additive_model_is_said_to_be_one() -> None:
     document = build(Explainer(lambda rows: np.sin(rows[:, 0]) + rows[:, 1] ** 2, X, progress=False), top=1)
-    assert (
-        "No features act together: the model adds up what each feature does on its own."
-        in document["findings"]
-    )
+    assert "No features act together: the model adds up what each feature does on its own." in document["findings"]
     assert ids(document, "interactions") == ["network"]
     assert card(document, "network")["sentences"][0].startswith("The model is additive, or nearly so")
 
@@ -179,10 +160,7 @@ def test_a_group_acts_as_one_and_has_no_picture() -> None:
     document = build(explainer, top=1)
     assert "both with x1" in card(document, "network")["sentences"][0]
     assert ids(document, "interactions") == ["network", "pairs"]
-    assert (
-        "Groups play no part here: their features are shown one by one."
-        in part(document, "parts")["intro"][1]
-    )
+    assert "Groups play no part here: their features are shown one by one." in part(document, "parts")["intro"][1]
 
 
 def test_one_feature_has_nothing_to_act_with(linear: Any) -> None:
@@ -202,9 +180,7 @@ def test_a_constant_model_has_neither_pairs_nor_parts() -> None:
 
 
 def test_a_table_without_varying_features() -> None:
-    document = build(
-        Explainer(lambda rows: rows["a"].to_numpy(), pd.DataFrame({"a": np.ones(9), "b": 1.0}))
-    )
+    document = build(Explainer(lambda rows: rows["a"].to_numpy(), pd.DataFrame({"a": np.ones(9), "b": 1.0})))
     assert part(document, "interactions")["intro"] == ["No feature varies."]
     assert part(document, "parts")["intro"] == ["No feature varies, so there are no parts."]
 
@@ -249,8 +225,7 @@ def test_one_output_of_fewer_rows_remembers_nothing_of_the_others() -> None:
     assert len(explainer.data) == 150
     assert explainer.predictor.output_names == ("0", "1", "2")
     assert np.allclose(
-        one.pdp(0, at=[5.0]).values,
-        Explainer(model, one.data.frame.native, output=1).pdp(0, at=[5.0]).values,
+        one.pdp(0, at=[5.0]).values, Explainer(model, one.data.frame.native, output=1).pdp(0, at=[5.0]).values
     )
     assert focused(explainer, 150) is explainer
 
@@ -265,9 +240,7 @@ def test_parts_of_trees_are_those_of_partial_dependence() -> None:
     made = card(document, "part-shares")
     assert made["why"].endswith("the parts are those of partial dependence, read from the trees.")
     sizes = {
-        row["component"]: row["value"]
-        for row in drawn(made, "component")
-        if row["component"] in found.feature_names
+        row["component"]: row["value"] for row in drawn(made, "component") if row["component"] in found.feature_names
     }
     assert len(sizes) > 4
     for name, size in sizes.items():
@@ -296,18 +269,14 @@ def test_an_interaction_of_three_is_not_in_the_parts() -> None:
 def test_features_that_go_together_are_taken_apart_on_the_data() -> None:
     base = RNG.normal(size=400)
     table = np.column_stack([base, base + 0.6 * RNG.normal(size=400), RNG.normal(size=400)])
-    document = build(
-        Explainer(lambda rows: rows[:, 0] + rows[:, 1] + rows[:, 2], table, progress=False), top=1
-    )
+    document = build(Explainer(lambda rows: rows[:, 0] + rows[:, 1] + rows[:, 2], table, progress=False), top=1)
     why = card(document, "part-shares")["why"]
     assert why.startswith("x0 and x1 go together with other features. Generalised functional ANOVA")
 
 
 def test_features_that_cannot_be_told_apart_get_accumulated_local_effects(copies: dict[str, Any]) -> None:
     made = card(copies, "part-shares")
-    assert (
-        "the data cannot tell which of them an effect belongs to. Accumulated local effects" in made["why"]
-    )
+    assert "the data cannot tell which of them an effect belongs to. Accumulated local effects" in made["why"]
     assert "accumulated local effects" in made["more"][1]
 
 
@@ -336,9 +305,7 @@ def test_measures_stand_beside_each_other(asked_document: dict[str, Any], asked:
     assert [ours[name] for name in found.feature_names] == pytest.approx(expected.tolist(), rel=1e-6)
 
 
-def test_an_index_of_independent_features_is_left_out_where_they_are_not(
-    demo_document: dict[str, Any],
-) -> None:
+def test_an_index_of_independent_features_is_left_out_where_they_are_not(demo_document: dict[str, Any]) -> None:
     methods = {row["method"] for row in drawn(card(demo_document, "measures"), "share")}
     assert methods == {"permutation", "conditional", "shap"}
 
@@ -402,11 +369,7 @@ def test_every_step_keeps_its_price(features: int) -> None:
     model = Counted()
     table = np.random.default_rng(1).normal(size=(150, features))
     build(Explainer(model, table, progress=False), top=1, progress=model.step)
-    limits = [
-        measures._ROWS + measures._SOBOL,
-        interplay._ASKED + interplay._READ,
-        parts._ASKED + parts._MOVED,
-    ]
+    limits = [measures._ROWS + measures._SOBOL, interplay._ASKED + interplay._READ, parts._ASKED + parts._MOVED]
     for step, limit in zip(NEW, limits, strict=True):
         assert 0 < model.rows[step] <= 1.05 * limit + 20_000
 
@@ -431,8 +394,7 @@ def test_a_slow_model_is_asked_for_less(monkeypatch: pytest.MonkeyPatch) -> None
     assert "explainer.interactions(features=" in interactions[2]
     assert "asks it about the rows of the data and about no others" in card(document, "part-shares")["why"]
     assert any(
-        "explainer.importance(method='conditional') has it" in line
-        for line in part(document, "matters")["intro"]
+        "explainer.importance(method='conditional') has it" in line for line in part(document, "matters")["intro"]
     )
 
 
@@ -464,16 +426,11 @@ def test_a_model_that_fails_in_a_chapter_does_not_fail_the_report(step: str) -> 
         return product(rows)
 
     document = build(
-        Explainer(model, X, progress=False),
-        top=1,
-        progress=lambda what, *_: failing.__setitem__(0, what == step),
+        Explainer(model, X, progress=False), top=1, progress=lambda what, *_: failing.__setitem__(0, what == step)
     )
     named = dict(zip(NEW, ("matters", "interactions", "parts"), strict=True))[step]
     words = " ".join(
-        [
-            *part(document, named)["intro"],
-            *(line for made in part(document, named)["cards"] for line in made["more"]),
-        ]
+        [*part(document, named)["intro"], *(line for made in part(document, named)["cards"] for line in made["more"])]
     )
     assert "out of service" in words
     assert len(part(document, "rows")["cards"]) > 2

@@ -31,9 +31,7 @@ def rows_of(table):
 
 
 def _cells(column):
-    if isinstance(
-        column.dtype, pd.CategoricalDtype
-    ):  # pandas reads an interval as floats if any is missing
+    if isinstance(column.dtype, pd.CategoricalDtype):  # pandas reads an interval as floats if any is missing
         return [None if code < 0 else column.cat.categories[code] for code in column.cat.codes]
     return list(column.array)
 

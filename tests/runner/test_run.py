@@ -76,16 +76,11 @@ def test_several_interventions_in_one_stream(asked):
     """Features after one another, with and without rows of their own: untouched columns are restored."""
     table, data, predictor = asked
     rng = np.random.default_rng(0)
-    wanted = [
-        ((j,), rng.integers(0, N, size=(variants, N, 1)), None) for j, variants in enumerate((2, 5, 1))
-    ]
+    wanted = [((j,), rng.integers(0, N, size=(variants, N, 1)), None) for j, variants in enumerate((2, 5, 1))]
     wanted.append(((1,), rng.integers(0, N, size=(2, 2, 1)), np.array([5, 1])))
     interventions = [intervention_of(data, *one) for one in wanted]
     for memory in (1, 300, 2**26):
-        out = [
-            np.full((intervention.variants, intervention.n_rows(data), 2), np.nan)
-            for intervention in interventions
-        ]
+        out = [np.full((intervention.variants, intervention.n_rows(data), 2), np.nan) for intervention in interventions]
         for batch in Run(memory=memory).stream(predictor, data, interventions):
             out[batch.intervention][batch.variants, batch.rows] = batch.predictions
         for found, (features, index, rows) in zip(out, wanted, strict=True):
@@ -97,9 +92,7 @@ def test_a_grid_of_two_features_varies_the_last_one_fastest():
     intervention = constant_intervention(data, (2, 0), (np.array([0.0, 1.0]), np.array([5.0, 6.0, 7.0])))
     found = Run().collect(predictor, data, intervention)[:, :, 0]
     expected = [
-        multiply(np.stack([np.full(40, b), X[:, 1], np.full(40, a)], axis=1))
-        for a in (0, 1)
-        for b in (5, 6, 7)
+        multiply(np.stack([np.full(40, b), X[:, 1], np.full(40, a)], axis=1)) for a in (0, 1) for b in (5, 6, 7)
     ]
     np.testing.assert_array_equal(found, expected)
 
@@ -111,9 +104,7 @@ def test_two_threads_give_the_numbers_of_one(asked):
     _, data, predictor = asked
     index = np.random.default_rng(0).integers(0, N, size=(9, N, 1))
     interventions = [intervention_of(data, (j,), index) for j in (0, 1)]
-    streams = [
-        list(Run(n_jobs=n_jobs, memory=500).stream(predictor, data, interventions)) for n_jobs in (1, 2)
-    ]
+    streams = [list(Run(n_jobs=n_jobs, memory=500).stream(predictor, data, interventions)) for n_jobs in (1, 2)]
     assert len(streams[0]) == len(streams[1]) > 2
     for one, two in zip(*streams, strict=True):
         assert (one.intervention, one.variants, one.rows) == (two.intervention, two.variants, two.rows)
@@ -199,9 +190,7 @@ def test_a_model_that_writes_into_its_input_spoils_nothing(kind, n_jobs):
         )
         rows = np.array([2, 2, 5])
         some = intervention_of(data, (1,), index[:, :3], rows)
-        np.testing.assert_array_equal(
-            run.collect(predictor, data, some), naive(table, (1,), index[:, :3], rows)
-        )
+        np.testing.assert_array_equal(run.collect(predictor, data, some), naive(table, (1,), index[:, :3], rows))
     assert fingerprint(table) == before
 
 

@@ -130,11 +130,7 @@ def test_an_interruption_before_anything_is_known_is_raised():
     X, data, _ = numbers()
     run = Run(memory=40 * ROW)
     with pytest.raises(KeyboardInterrupt):
-        list(
-            run.stream(
-                Predictor(Stops(KeyboardInterrupt(), 1), X), data, [five_variants(data)], partial=True
-            )
-        )
+        list(run.stream(Predictor(Stops(KeyboardInterrupt(), 1), X), data, [five_variants(data)], partial=True))
     assert not run.interrupted
 
 

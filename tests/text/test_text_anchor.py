@@ -108,9 +108,7 @@ def test_of_few_words_all_texts_are_gone_through(salt):
         return f(texts).argmax(axis=1)
 
     rule = TextExplainer(f, classes=("no", "yes"), checks=False).anchor(text, precision=0.8)
-    every = {
-        some: true_precision(label, text, set(some)) for k in range(6) for some in combinations(range(5), k)
-    }
+    every = {some: true_precision(label, text, set(some)) for k in range(6) for some in combinations(range(5), k)}
     assert rule.precision == rule.interval[0] == rule.interval[1] == every[tuple(sorted(rule.kept))] >= 0.8
     assert len(rule.kept) == min(len(some) for some, precision in every.items() if precision >= 0.8)
     running = [every[tuple(sorted(rule.kept[:k]))] for k in range(len(rule.kept) + 1)]
@@ -314,9 +312,7 @@ def test_same_seed_same_bytes_whatever_the_batches_and_threads():
     corpus = ["click on it", "a free phone"]
     for options in ({}, {"corpus": corpus, "perturb": "corpus"}):
         first = content(TextExplainer(either, random_state=3).anchor(TEXT, **options))
-        assert first == content(
-            TextExplainer(either, random_state=3, batch=5, n_jobs=2).anchor(TEXT, **options)
-        )
+        assert first == content(TextExplainer(either, random_state=3, batch=5, n_jobs=2).anchor(TEXT, **options))
         assert first != content(TextExplainer(either, random_state=4).anchor(TEXT, **options))
 
 
@@ -358,9 +354,7 @@ def test_the_picture_marks_the_words_of_the_rule():
     boxes = masked_rule.box_data(rule, fragments)
     assert {box["word"] for box in boxes} == {"click", "free"}
     assert {box["precision"] for box in boxes} >= {"100%"}
-    assert "These 2 words fix the prediction" in json.dumps(
-        masked_rule.body(rule, PartRuleOptions()).to_dict()
-    )
+    assert "These 2 words fix the prediction" in json.dumps(masked_rule.body(rule, PartRuleOptions()).to_dict())
 
 
 @pytest.mark.parametrize(

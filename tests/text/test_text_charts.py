@@ -43,9 +43,7 @@ def test_lines_hold_every_character_once_and_fit(text, width):
         assert each.left > -1e-9 or alone
         assert each.left + each.width < width + 1e-9 or alone
     for line in {each.line for each in fragments}:
-        row = sorted(
-            (each for each in fragments if each.line == line), key=lambda each: (each.left, each.width)
-        )
+        row = sorted((each for each in fragments if each.line == line), key=lambda each: (each.left, each.width))
         for one, other in pairwise(row):
             assert one.left + one.width <= other.left + 1e-9
 
@@ -101,9 +99,7 @@ def test_the_legend_reaches_as_far_as_the_contributions_on_both_sides():
     scale = spec["layer"][0]["encoding"]["color"]["scale"]
     assert scale["domain"] == [-3, -1.5, 0, 1.5, 3]
     assert scale["range"] == list(RANGE)
-    np.testing.assert_array_equal(
-        painted(np.array([-3.0, 0.0, 3.0]), 3.0), [[74, 151, 201], [255] * 3, [238, 133, 51]]
-    )
+    np.testing.assert_array_equal(painted(np.array([-3.0, 0.0, 3.0]), 3.0), [[74, 151, 201], [255] * 3, [238, 133, 51]])
     assert "prediction for an empty text: 0, prediction: 3, difference: +3" in json.dumps(
         spec["title"], ensure_ascii=False
     )
@@ -118,11 +114,7 @@ def test_every_text_has_a_valid_picture(text, tmp_path):
 
 
 def test_pages_need_no_network(tmp_path):
-    page = (
-        chart(TextExplainer(letters, checks=False).shap("banana"))
-        .save(tmp_path / "text.html")
-        .read_text("utf-8")
-    )
+    page = chart(TextExplainer(letters, checks=False).shap("banana")).save(tmp_path / "text.html").read_text("utf-8")
     assert "banana" in page
     assert 'src="http' not in page
 
@@ -143,9 +135,7 @@ def test_long_texts_say_what_is_not_drawn():
 
 
 def test_grouped_words_share_a_colour():
-    found = (
-        TextExplainer(letters, checks=False).shap("banana boat, no!").group({"fruit": ["banana", "no!"]})
-    )
+    found = TextExplainer(letters, checks=False).shap("banana boat, no!").group({"fruit": ["banana", "no!"]})
     boxes = box_data(found, "prediction", set_lines(found.source, found.spans.tolist(), 40))
     assert boxes[0]["value"] == boxes[2]["value"] == found.values[0, 0]
 
@@ -180,9 +170,7 @@ def test_a_group_says_that_its_words_share_a_colour():
     assert all("in one colour" in box["word"] for box in boxes)
 
 
-@pytest.mark.parametrize(
-    "kind", ["waterfall", "force", "bar", "beeswarm", "stacked", "dependence", "decision"]
-)
+@pytest.mark.parametrize("kind", ["waterfall", "force", "bar", "beeswarm", "stacked", "dependence", "decision"])
 def test_an_empty_text_has_nothing_to_draw(kind):
     found = TextExplainer(letters, checks=False).shap("")
     with pytest.raises(InputError, match="there is nothing to draw: no part contributed"):

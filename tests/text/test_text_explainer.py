@@ -118,10 +118,7 @@ def test_texts_of_no_or_one_word(text, players, method):
 
 def test_a_list_of_texts_gives_a_list_of_results():
     ex = TextExplainer(mixed)
-    assert [content(one) for one in ex.shap(["a b!", "b"])] == [
-        content(ex.shap("a b!")),
-        content(ex.shap("b")),
-    ]
+    assert [content(one) for one in ex.shap(["a b!", "b"])] == [content(ex.shap("a b!")), content(ex.shap("b"))]
 
 
 def test_long_texts_are_joined_to_phrases_and_say_so():
@@ -154,9 +151,7 @@ def test_the_number_of_phrases_and_the_unit_are_the_callers_choice():
 
 def test_many_words_are_asked_about_more_often():
     text = " ".join(f"w{k}" for k in range(120))
-    found = TextExplainer(lambda texts: [text.count("1") for text in texts], checks=False).shap(
-        text, by="word"
-    )
+    found = TextExplainer(lambda texts: [text.count("1") for text in texts], checks=False).shap(text, by="word")
     assert found.cost.model_rows == pytest.approx(20 * 120, abs=4)
     np.testing.assert_allclose(found.values[0], [token.count("1") for token in found.tokens], atol=1e-3)
 
@@ -327,10 +322,7 @@ def test_words_that_only_act_together_are_reported():
     assert caveat.code == "cut-dependence"
     assert caveat.value == pytest.approx(1 / 3)
     assert 'from "a" to "b" contribute +0.667 one by one, but +0.5 as one piece' in caveat.message
-    assert (
-        codes(TextExplainer(lambda texts: [text.count("a") for text in texts]).shap("a b a d e f g h"))
-        == []
-    )
+    assert codes(TextExplainer(lambda texts: [text.count("a") for text in texts]).shap("a b a d e f g h")) == []
 
 
 def test_an_unsteady_model_is_reported():

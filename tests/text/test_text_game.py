@@ -57,9 +57,7 @@ def test_a_mask_stands_in_every_place(case):
     text, known = case
     left = game(text, mask="\x00").text(known)
     assert left.count("\x00") == known.count(False) + text.count("\x00") - sum(
-        piece.count("\x00")
-        for piece, there in zip(pieces(text, words(text)), known, strict=True)
-        if not there
+        piece.count("\x00") for piece, there in zip(pieces(text, words(text)), known, strict=True) if not there
     )
     if all(known):
         assert left == text

@@ -46,9 +46,7 @@ def content(found):
 @pytest.mark.parametrize("select", ["auto", "forward", "backward", "lasso"])
 def test_a_model_that_adds_up_gives_its_effects(text, sampler, select):
     found = TextExplainer(additive).lime(text, sampler=sampler, select=select)
-    np.testing.assert_allclose(
-        found.values[0], [EFFECTS.get(word, 0.0) for word in text.split()], atol=1e-8
-    )
+    np.testing.assert_allclose(found.values[0], [EFFECTS.get(word, 0.0) for word in text.split()], atol=1e-8)
     assert float(found.base) == pytest.approx(0.2)
     assert found.fidelity[0] == pytest.approx(1.0)
     assert found.local_prediction[0] == pytest.approx(found.prediction[0])
@@ -56,8 +54,7 @@ def test_a_model_that_adds_up_gives_its_effects(text, sampler, select):
 
 @settings(max_examples=20, deadline=None)
 @given(
-    st.lists(st.sampled_from(["buy", "cheap", "now!", "it", "a", "phone"]), min_size=2, max_size=6),
-    st.integers(0, 99),
+    st.lists(st.sampled_from(["buy", "cheap", "now!", "it", "a", "phone"]), min_size=2, max_size=6), st.integers(0, 99)
 )
 def test_weights_are_those_of_weighted_least_squares_on_all_variants(tokens, salt):
     """A twin that asks for every variant and solves the weighted normal equations of all words."""
@@ -113,9 +110,7 @@ def test_other_kernels_weigh_by_their_distance():
     np.testing.assert_allclose(found.counts, np.exp(-(1 - share) / 0.25))
     found = ex.lime("buy cheap phone now!", width=0.5)
     np.testing.assert_allclose(found.counts, share**2)
-    found = ex.lime(
-        "buy cheap phone now!", kernel=lambda distance, width: 1.0 - 0.5 * distance / width, width=1.0
-    )
+    found = ex.lime("buy cheap phone now!", kernel=lambda distance, width: 1.0 - 0.5 * distance / width, width=1.0)
     np.testing.assert_allclose(found.counts, 1 - 0.5 * (1 - np.sqrt(share)))
 
 
@@ -140,9 +135,7 @@ def test_all_variants_leave_nothing_to_chance():
 def test_errors_of_drawn_variants_are_honest():
     """Over seeds the spread of a weight is what its standard error says."""
     bent = lambda texts: np.array([np.tanh(additive([text])[0] * 3) for text in texts])  # noqa: E731
-    runs = [
-        TextExplainer(bent, random_state=seed, checks=False).lime(LONG, features=4) for seed in range(25)
-    ]
+    runs = [TextExplainer(bent, random_state=seed, checks=False).lime(LONG, features=4) for seed in range(25)]
     values, errors = (np.array([getattr(one, name)[0, 0] for one in runs]) for name in ("values", "se"))
     assert 0.5 < values.std(ddof=1) / errors.mean() < 2
 
@@ -157,10 +150,7 @@ def test_draws_have_their_distribution(sampler):
 
 def test_a_logistic_model_of_probabilities_is_on_log_odds():
     def odds(texts):
-        p = 1 / (
-            1
-            + np.exp(-(np.array([2.0 * ("buy" in text) - 1.0 * ("now!" in text) for text in texts]) - 0.5))
-        )
+        p = 1 / (1 + np.exp(-(np.array([2.0 * ("buy" in text) - 1.0 * ("now!" in text) for text in texts]) - 0.5)))
         return np.stack([1 - p, p], axis=1)
 
     found = TextExplainer(odds, classes=("ham", "spam")).lime("buy it now!", model="logistic")
@@ -199,9 +189,7 @@ def test_texts_of_any_kind(text):
     found = TextExplainer(additive).lime(text)
     assert found.values.shape == (1, len(found.players))
     np.testing.assert_allclose(found.local_prediction, found.prediction, atol=1e-9)
-    np.testing.assert_allclose(
-        found.values[0], [EFFECTS.get(token, 0.0) for token in found.tokens], atol=1e-8
-    )
+    np.testing.assert_allclose(found.values[0], [EFFECTS.get(token, 0.0) for token in found.tokens], atol=1e-8)
     assert found.text()
 
 
@@ -357,7 +345,5 @@ def test_a_picture_that_adds_up_names_what_the_local_model_misses():
 
 def test_options_of_pictures_are_checked():
     for options in ({"kind": "variant"}, {"max_rows": 0}, {"panels": 0}, {"kind": "sweep", "width": -1}):
-        with pytest.raises(
-            InputError, match=re.escape(next(iter(options)) if len(options) == 1 else "width")
-        ):
+        with pytest.raises(InputError, match=re.escape(next(iter(options)) if len(options) == 1 else "width")):
             LocalTextOptions(**options)

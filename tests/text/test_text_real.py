@@ -23,19 +23,13 @@ def test_shares_of_present_words_have_a_closed_form(spam, presence):
     A piece may bring several words ("out-of-date") or none (":)"); the base is the intercept.
     """
     texts, _ = spam
-    analyse, vocabulary, coefficients = (
-        presence[0].build_analyzer(),
-        presence[0].vocabulary_,
-        presence[1].coef_[0],
-    )
+    analyse, vocabulary, coefficients = (presence[0].build_analyzer(), presence[0].vocabulary_, presence[1].coef_[0])
     ex = TextExplainer(presence, link="logit")
     short = [text for text in texts if 3 <= len(ex.pieces(text)[0]) <= 8][:100]
     several = 0
     for text in short:
         found = ex.shap(text)
-        bring = [
-            {vocabulary[word] for word in analyse(token) if word in vocabulary} for token in found.tokens
-        ]
+        bring = [{vocabulary[word] for word in analyse(token) if word in vocabulary} for token in found.tokens]
         times = np.bincount([j for words in bring for j in words], minlength=len(coefficients))
         several += int((times > 1).any())
         expected = [sum(coefficients[j] / times[j] for j in words) for words in bring]
@@ -48,11 +42,7 @@ def test_estimates_of_long_comments_cover_the_closed_form(spam, presence):
     texts, _ = spam
     ex = TextExplainer(presence, link="logit", checks=False)
     text = next(text for text in texts if 30 <= len(ex.pieces(text)[0]) <= 60)
-    analyse, vocabulary, coefficients = (
-        presence[0].build_analyzer(),
-        presence[0].vocabulary_,
-        presence[1].coef_[0],
-    )
+    analyse, vocabulary, coefficients = (presence[0].build_analyzer(), presence[0].vocabulary_, presence[1].coef_[0])
     found = ex.shap(text)
     assert found.method == "kernel"
     bring = [{vocabulary[word] for word in analyse(token) if word in vocabulary} for token in found.tokens]
@@ -78,9 +68,7 @@ def test_a_forest_of_words(spam):
     texts, labels = spam
     forest = RandomForestClassifier(20, random_state=0, n_jobs=1)
     model = make_pipeline(CountVectorizer(max_features=200), forest).fit(texts, labels)
-    found = TextExplainer(model, classes=["comment", "spam"]).shap(
-        "please subscribe to my channel, i love this song"
-    )
+    found = TextExplainer(model, classes=["comment", "spam"]).shap("please subscribe to my channel, i love this song")
     assert found.output_names == ("spam",)
     assert abs(float(found.residual[0])) < 1e-12
     by_name = dict(zip(found.feature_names, found.values[0], strict=True))
@@ -92,9 +80,7 @@ def test_a_forest_of_words(spam):
 
 @pytest.fixture(scope="module")
 def identify():
-    langid = pytest.importorskip(
-        "py3langid.langid", reason="py3langid, a language identifier, is not installed"
-    )
+    langid = pytest.importorskip("py3langid.langid", reason="py3langid, a language identifier, is not installed")
     identifier = langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE, norm_probs=True)
     names = sorted(str(name) for name in identifier.labels)
 
@@ -119,11 +105,7 @@ def test_a_language_identifier_of_97_languages(identify):
 
 @pytest.mark.parametrize(
     ("text", "language"),
-    [
-        ("오늘 날씨가 정말 좋네요", "ko"),
-        ("私は東京でラーメンを食べました", "ja"),
-        ("Привет, как дела сегодня?", "ru"),
-    ],
+    [("오늘 날씨가 정말 좋네요", "ko"), ("私は東京でラーメンを食べました", "ja"), ("Привет, как дела сегодня?", "ru")],
 )
 def test_scripts_reach_the_model_as_they_are(identify, text, language):
     f, names = identify

@@ -75,10 +75,7 @@ def test_a_tokenizer_sees_the_text_as_people_do():
     ("text", "found"),
     [
         ("오늘 날씨가 정말 좋네요!", ["오늘", "날씨가", "정말", "좋네요!"]),
-        (
-            "私は東京でラーメンを食べました。",
-            ["私", "は", "東", "京", "で", "ラーメン", "を", "食", "べました。"],
-        ),
+        ("私は東京でラーメンを食べました。", ["私", "は", "東", "京", "で", "ラーメン", "を", "食", "べました。"]),
         ("我爱北京。", ["我", "爱", "北", "京。"]),
         ("ไทยง่าย", ["ไท", "ย", "ง่า", "ย"]),
         ("👨‍👩‍👧 🇰🇷🇯🇵 ❤️❤️👍🏽", ["👨‍👩‍👧", "🇰🇷", "🇯🇵", "❤️❤️", "👍🏽"]),
@@ -123,12 +120,7 @@ def test_phrases_are_about_equally_long():
 
 
 def test_tokens_are_located_in_order_whatever_their_case():
-    assert own_tokens("The cat, THE CAT", lambda _: ["the", "cat", "the", "cat"]) == [
-        (0, 3),
-        (4, 7),
-        (9, 12),
-        (13, 16),
-    ]
+    assert own_tokens("The cat, THE CAT", lambda _: ["the", "cat", "the", "cat"]) == [(0, 3), (4, 7), (9, 12), (13, 16)]
     assert own_tokens("a b", lambda _: [(0, 0), (0, 1), (2, 3), (0, 0)]) == [(0, 1), (2, 3)]
     assert own_tokens("ab, cd", r"\w+") == [(0, 2), (4, 6)]
 

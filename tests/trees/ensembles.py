@@ -138,9 +138,7 @@ def random_ensemble(
     early: chance that a branch ends before its depth; breadth_first: the order of nodes.
     """
     maker = Maker(rng, n_features, outputs if vector else 1, categorical, zero_cover, early)
-    trees = [
-        in_order(maker.chain(depth) if chain else maker.tree(depth), breadth_first) for _ in range(n_trees)
-    ]
+    trees = [in_order(maker.chain(depth) if chain else maker.tree(depth), breadth_first) for _ in range(n_trees)]
     return TreeEnsemble(
         nodes=flat(trees),
         roots=np.cumsum([0, *[len(tree) for tree in trees]])[:-1],
@@ -177,10 +175,7 @@ def _aim(rng, ensemble, pools, row):
     """Change the row so that it reaches a random leaf, in the columns where that can be."""
     nodes = ensemble.nodes
     parent = {
-        int(child): i
-        for i in range(len(nodes.feature))
-        for child in (nodes.left[i], nodes.right[i])
-        if child >= 0
+        int(child): i for i in range(len(nodes.feature)) for child in (nodes.left[i], nodes.right[i]) if child >= 0
     }
     at = int(rng.choice(np.flatnonzero(nodes.feature < 0)))
     fitting = [list(pool) for pool in pools]
@@ -233,6 +228,4 @@ def scenes(*, n_rows=20, n_features=6, n_trees=4, depth=6, outputs=3, chain=Fals
 
 def chains(*, n_rows=20, n_features=4, n_trees=2, depth=200, outputs=2):
     """Strategy: like `scenes`, with trees that are deep paths on which features come again."""
-    return scenes(
-        n_rows=n_rows, n_features=n_features, n_trees=n_trees, depth=depth, outputs=outputs, chain=True
-    )
+    return scenes(n_rows=n_rows, n_features=n_features, n_trees=n_trees, depth=depth, outputs=outputs, chain=True)

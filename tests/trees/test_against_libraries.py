@@ -109,9 +109,7 @@ class TestXGBoost:
         )
         got = ours(model, table, interactions=True)
         assert_close(got.values, values[:, :-1], SINGLE)
-        assert_close(
-            np.broadcast_to(got.base, values[:, -1].shape), values[:, -1], SINGLE, np.abs(values).max()
-        )
+        assert_close(np.broadcast_to(got.base, values[:, -1].shape), values[:, -1], SINGLE, np.abs(values).max())
         assert_close(got.interactions, pairs[:, :-1, :-1], SINGLE)
         return got
 
@@ -177,9 +175,7 @@ class TestLightGBM:
         got = ours(model, table)
         theirs = self.contributions(model, table, len(got.base))
         assert_close(got.values, theirs[:, :-1], 1e-12)
-        assert_close(
-            np.broadcast_to(got.base, theirs[:, -1].shape), theirs[:, -1], 1e-12, np.abs(theirs).max()
-        )
+        assert_close(np.broadcast_to(got.base, theirs[:, -1].shape), theirs[:, -1], 1e-12, np.abs(theirs).max())
 
     @pytest.mark.parametrize("gaps", [0.0, 0.15])
     @pytest.mark.parametrize(
@@ -230,9 +226,7 @@ class TestLightGBM:
         lgb = pytest.importorskip("lightgbm")
         X, y = one_hot(70)
         options = {"num_leaves": 71, "min_child_samples": 1, "min_data_in_bin": 1, "enable_bundle": False}
-        model = lgb.LGBMRegressor(n_estimators=1, learning_rate=1.0, n_jobs=1, verbose=-1, **options).fit(
-            X, y
-        )
+        model = lgb.LGBMRegressor(n_estimators=1, learning_rate=1.0, n_jobs=1, verbose=-1, **options).fit(X, y)
         ensemble, x = convert(model).ensemble, X[::70]
         got = ours(model, x)
         assert_close(got.values[..., 0], [rational_path_values(ensemble, row) for row in x])
@@ -264,9 +258,7 @@ class TestCatBoost:
     def assert_agree(self, got, theirs):
         theirs = theirs.reshape(len(theirs), len(got.base), -1).transpose(0, 2, 1)
         assert_close(got.values, theirs[:, :-1], DOUBLE)
-        assert_close(
-            np.broadcast_to(got.base, theirs[:, -1].shape), theirs[:, -1], DOUBLE, np.abs(theirs).max()
-        )
+        assert_close(np.broadcast_to(got.base, theirs[:, -1].shape), theirs[:, -1], DOUBLE, np.abs(theirs).max())
 
     def fitted(self, catboost, kind, y, gaps, **options):
         X = rows(gaps=gaps)
@@ -278,9 +270,7 @@ class TestCatBoost:
         model, X, _ = self.fitted(catboost, kind, y, gaps)
         pool = catboost.Pool(X[:40])
         got = ours(model, X[:40], interactions=True)
-        self.assert_agree(
-            got, model.get_feature_importance(pool, type="ShapValues", shap_calc_type="Regular")
-        )
+        self.assert_agree(got, model.get_feature_importance(pool, type="ShapValues", shap_calc_type="Regular"))
         pairs = model.get_feature_importance(pool, type="ShapInteractionValues")
         pairs = pairs[..., None] if pairs.ndim == 3 else np.moveaxis(pairs, 1, -1)
         assert_close(got.interactions, pairs[:, :-1, :-1], DOUBLE)
@@ -289,9 +279,7 @@ class TestCatBoost:
     def test_exact_is_the_marginal_game_over_the_training_rows(self, kind, y, gaps):
         catboost = pytest.importorskip("catboost")
         model, X, _ = self.fitted(catboost, kind, y, gaps)
-        theirs = model.get_feature_importance(
-            catboost.Pool(X[:40]), type="ShapValues", shap_calc_type="Exact"
-        )
+        theirs = model.get_feature_importance(catboost.Pool(X[:40]), type="ShapValues", shap_calc_type="Exact")
         self.assert_agree(ours(model, X[:40], "marginal", X), theirs)
         path = ours(model, X[:40])
         assert_differ(theirs.reshape(40, len(path.base), -1).transpose(0, 2, 1)[:, :-1], path.values, 1e-3)
@@ -369,15 +357,9 @@ SKLEARN = {
     "extra": (ExtraTreesRegressor(8, max_depth=6, random_state=0, n_jobs=1), target),
     "extra of classes": (ExtraTreesClassifier(8, max_depth=6, random_state=0, n_jobs=1), classes),
     "boosting": (GradientBoostingRegressor(n_estimators=10, random_state=0), target),
-    "binary boosting": (
-        GradientBoostingClassifier(n_estimators=10, random_state=0),
-        lambda X: target(X) > 0,
-    ),
+    "binary boosting": (GradientBoostingClassifier(n_estimators=10, random_state=0), lambda X: target(X) > 0),
     "hist": (HistGradientBoostingRegressor(max_iter=8, max_leaf_nodes=10, random_state=0), target),
-    "hist of classes": (
-        HistGradientBoostingClassifier(max_iter=5, max_leaf_nodes=10, random_state=0),
-        classes,
-    ),
+    "hist of classes": (HistGradientBoostingClassifier(max_iter=5, max_leaf_nodes=10, random_state=0), classes),
     "isolation": (IsolationForest(n_estimators=8, max_samples=64, random_state=0, n_jobs=1), target),
 }
 BOOSTERS = {
@@ -388,9 +370,7 @@ BOOSTERS = {
     "lightgbm classes": ("LGBMClassifier", LGB, classes),
 }
 GAPS_TOO = {"tree", "forest", "hist", "xgboost", "lightgbm"}
-SCENES = [
-    (name, gaps) for name in (*SKLEARN, *BOOSTERS) for gaps in (0.0, 0.15) if not gaps or name in GAPS_TOO
-]
+SCENES = [(name, gaps) for name in (*SKLEARN, *BOOSTERS) for gaps in (0.0, 0.15) if not gaps or name in GAPS_TOO]
 
 
 def scene(name, gaps):
@@ -441,9 +421,7 @@ class TestShap:
         model, X = scene(name, gaps)
         explainer = self.marginal(shap, model, X[100:180])
         got = ours(model, X[:30], "marginal", X[100:180])
-        assert_close(
-            got.values, self.values(explainer, X[:30]), SINGLE
-        )  # it keeps leaf values in single precision
+        assert_close(got.values, self.values(explainer, X[:30]), SINGLE)  # it keeps leaf values in single precision
         assert_close(got.base, np.ravel(explainer.expected_value), SINGLE, np.abs(got.base).max() + 1)
 
     # ---------------------------------------------------------------------- where it is wrong: enumeration decides
@@ -518,9 +496,7 @@ class TestShap:
             explainer = self.path(shap, model)
             assert_differ(self.values(explainer, x), path.values, 1e-2)
             assert_differ(
-                explainer.expected_value + self.values(explainer, x).sum(axis=1)[:, 0],
-                model.predict(x),
-                1e-2,
+                explainer.expected_value + self.values(explainer, x).sum(axis=1)[:, 0], model.predict(x), 1e-2
             )
             assert_differ(self.values(self.marginal(shap, model, background), x), marginal.values, 1e-2)
 
@@ -541,9 +517,7 @@ class TestShap:
         model = DecisionTreeRegressor(random_state=0).fit(X, y)
         assert model.get_depth() == 70
         ensemble, x = convert(model).ensemble, X[::70]
-        assert_close(
-            ours(model, x).values[..., 0], [rational_path_values(ensemble, row) for row in x], 1e-12
-        )
+        assert_close(ours(model, x).values[..., 0], [rational_path_values(ensemble, row) for row in x], 1e-12)
         got, theirs = ours(model, X), self.values(self.path(shap, model), X)
         assert_close(added_up(got)[:, 0], y, 1e-12)
         if still(shap, "0.51"):

@@ -131,9 +131,7 @@ def test_numba_tells_us_what_it_compiles(monkeypatch):
     from numba.core import event
 
     heard = []
-    monkeypatch.setattr(
-        compiled.Notice, "on_start", lambda self, event: heard.append(compiled._is_ours(event))
-    )
+    monkeypatch.setattr(compiled.Notice, "on_start", lambda self, event: heard.append(compiled._is_ours(event)))
     monkeypatch.setattr(compiled.Notice, "on_end", lambda self, event: None)
 
     def double(x):
@@ -173,9 +171,7 @@ def called(package, cache):
     kept = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
     home = dict.fromkeys(("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "USERPROFILE"), str(cache))
     environment = {**kept, **home, "PYTHONPATH": str(package.parent)}
-    ran = subprocess.run(
-        [sys.executable, "-c", CALL], env=environment, capture_output=True, text=True, check=True
-    )
+    ran = subprocess.run([sys.executable, "-c", CALL], env=environment, capture_output=True, text=True, check=True)
     return ran.stdout.split()
 
 
@@ -212,9 +208,7 @@ def test_importing_the_engine_loads_no_compiler():
     import pellucid, pellucid.trees, pellucid.trees.engine, pellucid.trees.plain
     assert "numba" not in sys.modules
     """
-    ran = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False
-    )
+    ran = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
 
 

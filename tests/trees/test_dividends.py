@@ -66,9 +66,7 @@ def check(scene, seed):
     np.testing.assert_allclose(got, want, rtol=0, atol=size)
     count = int(players.max()) + 1
     rest = worth_without(ensemble, X, range(count), background=background, weights=weights, players=players)
-    np.testing.assert_allclose(
-        rest, twin_without(ensemble, X, background, weights, players), rtol=0, atol=size
-    )
+    np.testing.assert_allclose(rest, twin_without(ensemble, X, background, weights, players), rtol=0, atol=size)
 
 
 @settings(max_examples=60, deadline=None)

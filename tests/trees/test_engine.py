@@ -22,11 +22,7 @@ def test_interactions_are_half_the_index_and_rows_add_up_to_the_values(scene, ga
     background = random_rows(np.random.default_rng(1), ensemble, 5)
     found = attribute(ensemble, X, game=game, background=background, interactions=True)
     for r, row in enumerate(X):
-        v = (
-            path_game(ensemble, row)
-            if game == "path"
-            else marginal_game(model_of(ensemble), row, background)
-        )
+        v = path_game(ensemble, row) if game == "path" else marginal_game(model_of(ensemble), row, background)
         near = {"rtol": 0, "atol": 1e-9 * (1 + np.abs(v).max())}
         np.testing.assert_allclose(found.values[r], shapley(v), **near)
         np.testing.assert_allclose(found.interactions[r], interaction_matrix(v), **near)

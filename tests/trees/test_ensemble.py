@@ -119,11 +119,7 @@ def test_scaled(scene, factor):
 def test_concatenate(seed, n_parts, outputs, vector, categorical):
     parts = [
         seeded_ensemble(
-            seed + k,
-            n_trees=1 + k % 3,
-            outputs=outputs,
-            vector=vector,
-            categorical=categorical if k else 0.3,
+            seed + k, n_trees=1 + k % 3, outputs=outputs, vector=vector, categorical=categorical if k else 0.3
         )
         for k in range(n_parts)
     ]

@@ -239,9 +239,7 @@ class TestA3DeepAndLargeTrees:
         rows, background = X[[0, len(X) // 2, -1]], X[1 :: depth // 2]
         options = {"players": players, "interactions": True}
         if game == "path":
-            assert_is(
-                attribute(ensemble, rows, game="path", **options), path_games(ensemble, rows, players)
-            )
+            assert_is(attribute(ensemble, rows, game="path", **options), path_games(ensemble, rows, players))
         else:
             got = attribute(ensemble, rows, game="marginal", background=background, **options)
             assert_is(got, marginal_games(model.predict, rows, background, players=players))
@@ -282,11 +280,7 @@ class TestA3DeepAndLargeTrees:
         np.testing.assert_allclose(added_up(got)[:, 0], model.predict(X[:200]), rtol=0, atol=1e-9)
         few = X[[0, 7]]  # and their last leaves lie beyond the count
         got = ours(model, few, game, background, interactions=True)
-        twins = (
-            path_games(ensemble, few)
-            if background is None
-            else marginal_games(model.predict, few, background)
-        )
+        twins = path_games(ensemble, few) if background is None else marginal_games(model.predict, few, background)
         assert_is(got, twins)
 
     def test_a_forest_of_more_nodes_than_sixteen_bits_count(self):
@@ -344,12 +338,8 @@ class TestA7WeightsOfTheBackground:
 
     def test_a_whole_weight_is_that_many_rows(self):
         for model, rows, background in self.scenes():
-            weighted = ours(
-                model, rows, "marginal", background, weights=self.WEIGHTS.astype(float), interactions=True
-            )
-            repeated = ours(
-                model, rows, "marginal", np.repeat(background, self.WEIGHTS, axis=0), interactions=True
-            )
+            weighted = ours(model, rows, "marginal", background, weights=self.WEIGHTS.astype(float), interactions=True)
+            repeated = ours(model, rows, "marginal", np.repeat(background, self.WEIGHTS, axis=0), interactions=True)
             plain = ours(model, rows, "marginal", background)
             assert_close(weighted.values, repeated.values, 1e-12)
             assert_close(weighted.interactions, repeated.interactions, 1e-12)

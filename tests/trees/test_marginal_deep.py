@@ -78,9 +78,7 @@ def test_columns_of_one_player_come_together(scene, seed):
 
 
 @settings(max_examples=20, deadline=None)
-@given(
-    scene=scenes(n_rows=12, n_features=4), weights=st.lists(st.sampled_from([0.0, 0.5, 3.0]), max_size=6)
-)
+@given(scene=scenes(n_rows=12, n_features=4), weights=st.lists(st.sampled_from([0.0, 0.5, 3.0]), max_size=6))
 def test_weights_of_background_rows(scene, weights):
     ensemble, rows = scene
     assert_equal_to_enumeration(ensemble, rows, np.arange(ensemble.n_features), weights=[1.5, *weights])
@@ -96,22 +94,16 @@ class Scene:
     players: np.ndarray
 
     def values(self, weights=None, **options):
-        return deep_marginal_values(
-            self.ensemble, self.X, self.background, weights, self.players, **options
-        )
+        return deep_marginal_values(self.ensemble, self.X, self.background, weights, self.players, **options)
 
     def pairs(self, weights=None, **options):
-        return deep_marginal_interactions(
-            self.ensemble, self.X, self.background, weights, self.players, **options
-        )
+        return deep_marginal_interactions(self.ensemble, self.X, self.background, weights, self.players, **options)
 
 
 @pytest.fixture(params=[False, True], ids=["one number per leaf", "all outputs per leaf"])
 def scene(request):
     rng = np.random.default_rng(3)
-    ensemble = random_ensemble(
-        rng, n_features=12, n_trees=6, depth=9, early=0.02, outputs=3, vector=request.param
-    )
+    ensemble = random_ensemble(rng, n_features=12, n_trees=6, depth=9, early=0.02, outputs=3, vector=request.param)
     rows = random_rows(rng, ensemble, 71)
     return Scene(ensemble, rows[:21], rows[21:], np.arange(12))
 

@@ -82,9 +82,7 @@ def test_a_weight_of_two_is_a_row_twice():
     weights = 1.0 + (np.arange(150) % 3 == 0)
     twice = np.concatenate([background, background[::3]])
     weighted = marginal_values(ensemble, X, background, weights, np.arange(8))
-    np.testing.assert_allclose(
-        weighted, marginal_values(ensemble, X, twice, None, np.arange(8)), atol=1e-12
-    )
+    np.testing.assert_allclose(weighted, marginal_values(ensemble, X, twice, None, np.arange(8)), atol=1e-12)
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -97,9 +95,7 @@ def test_threads_and_memory_change_no_bit(monkeypatch, order):
     again = marginal_values(ensemble, X, background, None, np.arange(8), order=order, watch=watch)
     assert once.tobytes() == again.tobytes()
     assert watch.planned == watch.done > 0
-    monkeypatch.setattr(
-        game_module, "_TABLE_BYTES", 50_000
-    )  # the trees in several batches: sums in another order
+    monkeypatch.setattr(game_module, "_TABLE_BYTES", 50_000)  # the trees in several batches: sums in another order
     parts = marginal_values(ensemble, X, background, None, np.arange(8), order=order)
     np.testing.assert_allclose(parts, once, atol=1e-12)
 
@@ -157,9 +153,7 @@ def test_a_background_without_weight_is_refused():
 
 
 def test_large_tables_are_not_made_for_a_handful_of_rows():
-    wide = random_ensemble(
-        np.random.default_rng(0), n_features=9, n_trees=2, depth=9, early=0.0, categorical=0.0
-    )
+    wide = random_ensemble(np.random.default_rng(0), n_features=9, n_trees=2, depth=9, early=0.0, categorical=0.0)
     assert not fits(wide, np.arange(9), rows=1, background=1).any()
     assert fits(wide, np.arange(9), rows=10_000, background=10_000).all()
 

@@ -102,12 +102,9 @@ def test_trees_as_deep_as_two_hundred_splits(scene, seed):
     columns = some_columns(rng, ensemble)
     points = random_rows(rng, ensemble, 3)
     at = points[:, columns]
+    assert_close(partial_dependence(ensemble, columns, at, background), brute(ensemble, columns, at, background))
     assert_close(
-        partial_dependence(ensemble, columns, at, background), brute(ensemble, columns, at, background)
-    )
-    assert_close(
-        individual_curves(ensemble, columns, at, background).mean(axis=0),
-        brute(ensemble, columns, at, background),
+        individual_curves(ensemble, columns, at, background).mean(axis=0), brute(ensemble, columns, at, background)
     )
 
 
@@ -166,9 +163,7 @@ def test_a_row_given_twice_counts_twice():
     for columns in (1, [0, 3]):
         points = X[:9, np.atleast_1d(columns)]
         got = partial_dependence(ensemble, columns, points, X[:900], weights)
-        np.testing.assert_allclose(
-            got, partial_dependence(ensemble, columns, points, twice), rtol=0, atol=1e-12
-        )
+        np.testing.assert_allclose(got, partial_dependence(ensemble, columns, points, twice), rtol=0, atol=1e-12)
 
 
 def test_trees_add_up():
@@ -188,9 +183,7 @@ def test_a_selection_of_outputs():
         some = partial_dependence(ensemble.select(np.array([2, 0])), columns, points, X)
         np.testing.assert_array_equal(some, whole[:, [2, 0]])
         curves = individual_curves(ensemble.select(np.array([1])), columns, points, X[:99])
-        np.testing.assert_array_equal(
-            curves, individual_curves(ensemble, columns, points, X[:99])[..., [1]]
-        )
+        np.testing.assert_array_equal(curves, individual_curves(ensemble, columns, points, X[:99])[..., [1]])
 
 
 class Watched:

@@ -18,12 +18,8 @@ def assert_equal_to_enumeration(ensemble, X, players, index="shapley"):
     got = path_values(ensemble, X, players, index=index)
     for row, values in zip(X, got, strict=True):
         game = path_game(ensemble, row, players)
-        np.testing.assert_allclose(
-            values, enumerated(game, index, 1), rtol=0, atol=1e-9 * (1 + np.abs(game).max())
-        )
-        np.testing.assert_allclose(
-            path_base(ensemble), game[0], rtol=0, atol=1e-9 * (1 + np.abs(game).max())
-        )
+        np.testing.assert_allclose(values, enumerated(game, index, 1), rtol=0, atol=1e-9 * (1 + np.abs(game).max()))
+        np.testing.assert_allclose(path_base(ensemble), game[0], rtol=0, atol=1e-9 * (1 + np.abs(game).max()))
 
 
 @settings(max_examples=40, deadline=None)

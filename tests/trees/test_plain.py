@@ -118,9 +118,7 @@ def test_the_compiled_kernels_say_the_same(index, order, vector):
     how = {"index": index, "order": order}
     near = {"rtol": 0, "atol": 1e-12}
     np.testing.assert_allclose(
-        path_values(ensemble, X, players, **how),
-        compiled_path.path_values(ensemble, X, players, **how),
-        **near,
+        path_values(ensemble, X, players, **how), compiled_path.path_values(ensemble, X, players, **how), **near
     )
     np.testing.assert_allclose(
         marginal_values(ensemble, X, background, weights, players, **how),
@@ -141,9 +139,7 @@ def test_leaves_with_more_players_than_tables_have_room_for():
     X, background, players = random_rows(rng, ensemble, 5), random_rows(rng, ensemble, 9), np.arange(40)
     compiled = compiled_deep.deep_marginal_values(ensemble, X, background, None, players)
     assert np.abs(compiled).max() > 0.1
-    np.testing.assert_allclose(
-        marginal_values(ensemble, X, background, None, players), compiled, rtol=0, atol=1e-12
-    )
+    np.testing.assert_allclose(marginal_values(ensemble, X, background, None, players), compiled, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
@@ -229,9 +225,7 @@ def test_a_bigger_job_is_never_less_worth_compiling(rows, more, background, orde
         assert worth_compiling(SMALL, rows + more, m, order) >= small
         assert worth_compiling(SMALL, rows, m, order + 1) >= small
         assert worth_compiling(FEWER, rows, m, order) <= small
-    assert worth_compiling(SMALL, rows, background + more, order) >= worth_compiling(
-        SMALL, rows, background, order
-    )
+    assert worth_compiling(SMALL, rows, background + more, order) >= worth_compiling(SMALL, rows, background, order)
 
 
 def test_one_row_is_not_worth_compiling_and_a_million_are():
@@ -273,7 +267,5 @@ def test_the_plain_games_need_no_numba():
     assert marginal_values(trees, X, B, None, players).tolist() == [[[3.0]]]
     assert not worth_compiling(trees, 10**9)
     """
-    ran = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False
-    )
+    ran = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr

@@ -91,8 +91,7 @@ def test_a_grid_and_single_points_give_the_same(monkeypatch):
     monkeypatch.setattr(product_measure, "_CELLS", 1)
     scattered = partial_dependence_product(ensemble, [2, 0, 1], np.c_[grid, grid[:, 0]], shares)
     np.testing.assert_allclose(
-        scattered[5],
-        partial_dependence_product(ensemble, [2, 0, 1], np.r_[grid[5], grid[5, 0]][None], shares)[0],
+        scattered[5], partial_dependence_product(ensemble, [2, 0, 1], np.r_[grid[5], grid[5, 0]][None], shares)[0]
     )
 
 
@@ -101,9 +100,7 @@ def test_a_uniform_column_is_the_limit_of_a_fine_grid():
     ensemble = random_ensemble(rng, n_features=3, n_trees=6, depth=4, categorical=0.0)
     low, high = np.array([-2.5, -1.0, 0.25]), np.array([2.0, 3.5, 0.25])
     middles = (np.arange(20_000) + 0.5) / 20_000
-    grid = [
-        Distribution.of_points((c,), (low[c] + middles * (high[c] - low[c]))[:, None]) for c in range(3)
-    ]
+    grid = [Distribution.of_points((c,), (low[c] + middles * (high[c] - low[c]))[:, None]) for c in range(3)]
     exact, fine = (variance_parts(Shares.of(ensemble, d)) for d in (
         Shares.uniform(ensemble, low, high).distributions, grid
     ))  # fmt: skip

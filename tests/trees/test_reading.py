@@ -25,9 +25,7 @@ def test_only_the_columns_that_are_compared_are_kept():
     whole = convert(DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, y))
     narrow = reading.narrowed(whole)
     assert narrow.ensemble.n_features < 10 < whole.ensemble.n_features
-    np.testing.assert_array_equal(
-        narrow.ensemble.predict(narrow.encode(X)), whole.ensemble.predict(whole.encode(X))
-    )
+    np.testing.assert_array_equal(narrow.ensemble.predict(narrow.encode(X)), whole.ensemble.predict(whole.encode(X)))
     np.testing.assert_array_equal(narrow.source, np.unique(whole.ensemble.nodes.feature)[1:])
 
 

@@ -19,9 +19,7 @@ SEEDS = st.integers(0, 10**6)
 
 def game(p, value):
     """The table of a function of sets of players."""
-    return np.array(
-        [[float(value({i for i in range(p) if mask >> i & 1}))] for mask in range(2**p)], dtype=float
-    )
+    return np.array([[float(value({i for i in range(p) if mask >> i & 1}))] for mask in range(2**p)], dtype=float)
 
 
 def random_game(seed, p, outputs=2):
@@ -175,9 +173,7 @@ def test_pairs_by_recursion_on_merged_players(seed, p):
     ):
         for (i, j), got in pairs.items():
             both = value(merged(v, i, j))[i]
-            assert_close(
-                got, both - value(restricted(v, j, False))[i] - value(restricted(v, i, False))[j - 1]
-            )
+            assert_close(got, both - value(restricted(v, j, False))[i] - value(restricted(v, i, False))[j - 1])
 
 
 @given(SEEDS, st.integers(3, 5))
@@ -216,9 +212,7 @@ def test_faithful_indices_give_back_a_game_of_pairs(seed, p):
     rng = np.random.default_rng(seed)
     sets = indices.sets_up_to(p, 2)
     parts = {T: rng.normal(size=2) for T in sets}
-    v = np.array(
-        [sum(parts[T] for T in sets if m & indices.mask_of(T) == indices.mask_of(T)) for m in range(2**p)]
-    )
+    v = np.array([sum(parts[T] for T in sets if m & indices.mask_of(T) == indices.mask_of(T)) for m in range(2**p)])
     assert_all_close(indices.faithful_shapley(v), parts)
     assert_all_close(indices.faithful_banzhaf(v), parts)
 
@@ -234,10 +228,7 @@ def test_no_other_fit_is_more_faithful(seed, p):
 
     def error(values):
         off = (v - inside @ values) ** 2
-        return sum(
-            off[m] / (comb(p, m.bit_count()) * m.bit_count() * (p - m.bit_count()))
-            for m in range(1, 2**p - 1)
-        )
+        return sum(off[m] / (comb(p, m.bit_count()) * m.bit_count() * (p - m.bit_count())) for m in range(1, 2**p - 1))
 
     best = np.array([fit[T] for T in sets])
     for _ in range(10):
@@ -258,12 +249,7 @@ def tree(feature, threshold, left, right, cover, value, n_features=2):
 def small_tree():
     """x0 <= 0: 10 (3 of 8); else x1 <= 1: 20 (1 of 5), else 40 (4 of 5); base 0.5."""
     return tree(
-        [0, -1, 1, -1, -1],
-        [0, 0, 1, 0, 0],
-        [1, -1, 3, -1, -1],
-        [2, -1, 4, -1, -1],
-        [8, 3, 5, 1, 4],
-        [0, 10, 0, 20, 40],
+        [0, -1, 1, -1, -1], [0, 0, 1, 0, 0], [1, -1, 3, -1, -1], [2, -1, 4, -1, -1], [8, 3, 5, 1, 4], [0, 10, 0, 20, 40]
     )
 
 
@@ -275,9 +261,7 @@ def test_path_game_by_hand():
 def test_marginal_game_by_hand():
     background = [[0.0, 0.0], [5.0, 2.0], [5.0, 2.0], [-1.0, 2.0]]
     v = trees.marginal_game(trees.model_of(small_tree()), [1.0, 1.0], background)[:, 0]
-    assert_close(
-        v, [0.5 + (10 + 40 + 40 + 10) / 4, 0.5 + (20 + 3 * 40) / 4, 0.5 + (10 + 20 + 20 + 10) / 4, 20.5]
-    )
+    assert_close(v, [0.5 + (10 + 40 + 40 + 10) / 4, 0.5 + (20 + 3 * 40) / 4, 0.5 + (10 + 20 + 20 + 10) / 4, 20.5])
 
 
 def test_branches_without_cover():
@@ -301,10 +285,7 @@ def test_ends_of_the_games(scene):
             share[int(nodes.left[i])] = share[i] * trees.left_share(nodes, i)
             share[int(nodes.right[i])] = share[i] * (1 - trees.left_share(nodes, i))
     ends = [*ensemble.roots[1:], len(nodes.feature)]
-    means = [
-        sum(share[i] * nodes.value[i] for i in range(a, b))
-        for a, b in zip(ensemble.roots, ends, strict=True)
-    ]
+    means = [sum(share[i] * nodes.value[i] for i in range(a, b)) for a, b in zip(ensemble.roots, ends, strict=True)]
     path, marginal = trees.path_game(ensemble, rows[0]), trees.marginal_game(f, rows[0], rows)
     assert_close(path[-1], f(rows[0]))
     assert_close(marginal[-1], f(rows[0]))
@@ -323,8 +304,7 @@ def test_weights_are_repeated_rows(scene):
     assert_close(weighted, trees.marginal_game(f, rows[0], repeated))
     points = rows[:, :1]
     assert_close(
-        trees.partial_dependence(f, [0], points, rows, weights),
-        trees.partial_dependence(f, [0], points, repeated),
+        trees.partial_dependence(f, [0], points, rows, weights), trees.partial_dependence(f, [0], points, repeated)
     )
 
 

@@ -41,14 +41,10 @@ def unread(result):
 
 class TestReader:
     def test_an_unknown_form_is_named_and_never_a_key_error(self, model, stumbles):
-        with pytest.raises(
-            Unsupported, match=r"sklearn \d.* HistGradientBoostingRegressor .* 'weight_drop'"
-        ):
+        with pytest.raises(Unsupported, match=r"sklearn \d.* HistGradientBoostingRegressor .* 'weight_drop'"):
             convert(model)
 
-    @pytest.mark.parametrize(
-        "error", [IndexError("list"), ValueError("bad\nshape"), AttributeError("nodes")]
-    )
+    @pytest.mark.parametrize("error", [IndexError("list"), ValueError("bad\nshape"), AttributeError("nodes")])
     def test_any_stumble(self, model, monkeypatch, error):
         class Reader:
             @staticmethod

@@ -23,12 +23,7 @@ def ours(model, table, game="path", background=None, **options):
     if background is not None:
         background = known.encode(background)
     return attribute(
-        known.ensemble,
-        known.encode(table),
-        game=game,
-        background=background,
-        players=known.source,
-        **options,
+        known.ensemble, known.encode(table), game=game, background=background, players=known.source, **options
     )
 
 
@@ -119,9 +114,7 @@ def rational_path_values(ensemble, row):
         product = [1]  # of (numerator + denominator o t): whole numbers, which need no common divisors
         for c, o in known.items():
             product = _times(product, share[c], o)
-        whole = Fraction(nodes.value[leaf, 0]) / (
-            factorial(m) * prod(z.denominator for z in share.values())
-        )
+        whole = Fraction(nodes.value[leaf, 0]) / (factorial(m) * prod(z.denominator for z in share.values()))
         for c, o in known.items():
             rest = _without(product, share[c], o)
             worth = sum(w * r for w, r in zip(weights, rest, strict=True))

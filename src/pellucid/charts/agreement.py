@@ -31,11 +31,14 @@ def bar_data(one: Attribution, order: list[int], names: list[str]) -> list[Row]:
         value, half = float(one.values[0, j]), float(halves[j])
         rows.append(
             {
-                "feature": name, "value": value, "sort": UP if value >= 0 else DOWN,
-                "low": value - half if half > 0 else None, "high": value + half if half > 0 else None,
+                "feature": name,
+                "value": value,
+                "sort": UP if value >= 0 else DOWN,
+                "low": value - half if half > 0 else None,
+                "high": value + half if half > 0 else None,
                 "label": change(value, one.scale, half),
             }
-        )  # fmt: skip
+        )
     return rows
 
 
@@ -45,16 +48,18 @@ def rule_data(result: Agreement, order: list[int], names: list[str]) -> list[Row
     if rule is None:
         return []
     said = {
-        player: " AND ".join(item.words for item in rule.conditions if item.player == player)
-        for player in rule.players
+        player: " AND ".join(item.words for item in rule.conditions if item.player == player) for player in rule.players
     }
     return [
         {
-            "feature": name, "value": float(rule.values[j]), "condition": said[result.feature_names[j]],
+            "feature": name,
+            "value": float(rule.values[j]),
+            "condition": said[result.feature_names[j]],
             "label": f"{number(100 * float(rule.values[j]), sign=True)} percentage points",
         }
-        for name, j in zip(names, order, strict=True) if result.feature_names[j] in said
-    ]  # fmt: skip
+        for name, j in zip(names, order, strict=True)
+        if result.feature_names[j] in said
+    ]
 
 
 def body(result: Agreement, options: AgreementOptions) -> ChartType:
@@ -69,16 +74,7 @@ def body(result: Agreement, options: AgreementOptions) -> ChartType:
         (result.local, "local model (LIME)", "effect"),
     ]
     views = [
-        _bars(
-            one,
-            heading,
-            what,
-            bar_data(one, order, names),
-            names,
-            width,
-            height,
-            named=k == 0 or options.every_name,
-        )
+        _bars(one, heading, what, bar_data(one, order, names), names, width, height, named=k == 0 or options.every_name)
         for k, (one, heading, what) in enumerate(ways)
     ]
     if result.rule is not None:
@@ -87,9 +83,11 @@ def body(result: Agreement, options: AgreementOptions) -> ChartType:
     notes = [
         f"likeness {number(result.likeness)}: they {verdict(result.likeness)}",
         f"local R2 {number(float(result.local.fidelity[0]))}",
-        ""
-        if result.rule is None
-        else f"rule: precision {percent(result.rule.precision)}, coverage {percent(result.rule.coverage)}",
+        (
+            ""
+            if result.rule is None
+            else f"rule: precision {percent(result.rule.precision)}, coverage {percent(result.rule.coverage)}"
+        ),
         f"{more} more feature{'s' if more > 1 else ''} not shown" if more > 0 else "",
         caveat_note(result),
     ]
@@ -98,8 +96,16 @@ def body(result: Agreement, options: AgreementOptions) -> ChartType:
 
 
 def _bars(
-    one: Attribution, heading: str, what: str, rows: list[Row], names: list[str], width: float, height: float, *, named: bool
-) -> ChartType:  # fmt: skip
+    one: Attribution,
+    heading: str,
+    what: str,
+    rows: list[Row],
+    names: list[str],
+    width: float,
+    height: float,
+    *,
+    named: bool,
+) -> ChartType:
     ends = [row[end] for row in rows for end in ("value", "low", "high") if row[end] is not None]
     limits = limits_of(ends, zero=True)
     x = value_axis(f"{what}{one.scale_of(one.output_names[0])}", limits, width, tickCount=4)
@@ -114,10 +120,7 @@ def _rule(rows: list[Row], names: list[str], width: float, height: float, *, nam
     y = alt.Y("feature", **level_axis(None, names, height, labels=named, ticks=named))
     bars = alt.Chart(data(rows)).mark_bar(color=theme.CATEGORIES[2], opacity=0.85)
     tips = tooltips(("", "condition"), ("adds", "label"))
-    layers = [
-        bars.encode(x=alt.X("value", **x), x2=alt.datum(0), y=y, tooltip=tips),
-        *zero_line(limits, True, "x"),
-    ]
+    layers = [bars.encode(x=alt.X("value", **x), x2=alt.datum(0), y=y, tooltip=tips), *zero_line(limits, True, "x")]
     return _headed(alt.layer(*layers), "rule (anchor)", width, height)
 
 

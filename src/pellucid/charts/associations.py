@@ -73,6 +73,4 @@ def body(associations: Associations, options: AssociationsOptions) -> ChartType:
     if printed:
         layers += text_layers(rows, {"x": x, "y": y, "tooltip": tips})
     chart = alt.layer(*layers).properties(width=width, height=height)
-    return titled(
-        chart, options.title or "Associations between features", [caveat_note(associations)], width
-    )
+    return titled(chart, options.title or "Associations between features", [caveat_note(associations)], width)

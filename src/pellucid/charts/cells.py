@@ -78,9 +78,7 @@ def cell_places(effect: Effect, axis: int) -> list[Row]:
     else:
         edges = between(positions(points))
         texts = [value_name(point) for point in points]
-    return [
-        {"from": float(edges[i]), "to": float(edges[i + 1]), "text": text} for i, text in enumerate(texts)
-    ]
+    return [{"from": float(edges[i]), "to": float(edges[i + 1]), "text": text} for i, text in enumerate(texts)]
 
 
 def between(points: FloatArray) -> FloatArray:
@@ -113,9 +111,7 @@ def point_data(effect: Effect) -> list[Row]:
     columns: dict[str, list[Any]] = {}
     for axis, letter in enumerate("xy"):
         if effect.nominal[axis]:
-            names = dict(
-                zip((str(v) for v in effect.grids[axis]), level_names(effect.grids[axis]), strict=True)
-            )
+            names = dict(zip((str(v) for v in effect.grids[axis]), level_names(effect.grids[axis]), strict=True))
             columns[f"{letter}_level"] = [names.get(str(value)) for value in effect.rug[axis]]
         else:
             low, high = extent(effect, axis)

@@ -77,10 +77,7 @@ class Chart:
         """Vega-Lite for front ends that draw it, a picture for the others."""
         spec = self.spec
         major = vegalite_version().partition(".")[0]
-        bundle: dict[str, Any] = {
-            "text/plain": repr(self),
-            f"application/vnd.vegalite.v{major}+json": spec,
-        }
+        bundle: dict[str, Any] = {"text/plain": repr(self), f"application/vnd.vegalite.v{major}+json": spec}
         with contextlib.suppress(MissingExtra):  # the front end may still draw the specification itself
             bundle["image/png"] = base64.b64encode(_picture(spec, ".png", 1.0)).decode("ascii")
         return bundle
@@ -99,9 +96,7 @@ class Chart:
         target = Path(path)
         ending = target.suffix.lower()
         if ending not in ENDINGS:
-            raise InputError(
-                f"cannot save a chart as {str(path)!r}; the path must end in {', '.join(ENDINGS)}."
-            )
+            raise InputError(f"cannot save a chart as {str(path)!r}; the path must end in {', '.join(ENDINGS)}.")
         if not scale > 0:
             raise InputError(f"scale={scale} gives no picture; use a positive number.")
         if ending == ".html":

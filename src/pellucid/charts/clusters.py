@@ -24,7 +24,9 @@ _LEAF = 1.0  # a feature goes together with itself completely
 
 
 def shown_features(result: Clusters, most: int) -> list[int]:
-    """Features drawn, from top to bottom: in the order of the tree, those of the largest clusters if there are too many."""
+    """Features drawn, from top to bottom: in the order of the tree, those of the largest clusters if there are too
+    many.
+    """
     sizes = np.bincount(result.labels)[result.labels]
     kept = set(np.argsort(-sizes, kind="stable")[:most].tolist())
     return [j for j in _leaves(result) if j in kept]
@@ -124,9 +126,7 @@ def body(result: Clusters, options: ClusterOptions) -> ChartType:
         "x",
         type="quantitative",
         scale=alt.Scale(domain=[0, 1.03], reverse=True, nice=False),
-        axis=alt.Axis(
-            title="mean association of the features joined", values=[0, 0.2, 0.4, 0.6, 0.8, 1], format=".1f"
-        ),
+        axis=alt.Axis(title="mean association of the features joined", values=[0, 0.2, 0.4, 0.6, 0.8, 1], format=".1f"),
     )
     leaves = leaf_data(result, shown, labels)
     tips = tooltips(("feature", "feature"), ("cluster", "cluster_text"), ("variance kept", "kept_text"))
@@ -136,9 +136,7 @@ def body(result: Clusters, options: ClusterOptions) -> ChartType:
         x=x, y=alt.Y("y", **y), tooltip=tips
     )
     tree = alt.layer(*_branches(branch_data(result, shown), x, y), _threshold(result), dots)
-    chart: ChartType = (
-        alt.layer(tree, named).resolve_scale(y="independent").properties(width=width, height=height)
-    )
+    chart: ChartType = alt.layer(tree, named).resolve_scale(y="independent").properties(width=width, height=height)
     if result.importance is not None:
         beside = _importances(joint_data(result, shown), result.importance, y, height)
         chart = alt.hconcat(chart, beside, spacing=14).resolve_scale(color="independent")
@@ -168,9 +166,7 @@ def _branches(rows: list[Row], x: alt.X, y: Mapping[str, Any]) -> list[alt.Chart
 
 def _importances(rows: list[Row], found: Importance, y: Mapping[str, Any], height: float) -> ChartType:
     """A bar for every cluster, in the middle of its features."""
-    tips = tooltips(
-        ("cluster", "cluster_text"), ("importance", "value_text"), ("95% interval", "interval_text")
-    )
+    tips = tooltips(("cluster", "cluster_text"), ("importance", "value_text"), ("95% interval", "interval_text"))
     limits = limits_of(found.values, found.low, found.high, [found.neutral])
     x = value_axis(f"importance as a whole: {found.measured}", limits, _BARS)
     known = alt.Chart(data([row for row in rows if row["value"] is not None]))

@@ -29,8 +29,7 @@ def row_colours(effect: Effect, options: EffectOptions) -> list[Row]:
         kept = categories(colouring)
         names = [None if is_missing(value) else _name(value) for value in colouring.values]
         return [
-            {} if name is None else {"colour": name if name in kept else OTHER, "colour_text": name}
-            for name in names
+            {} if name is None else {"colour": name if name in kept else OTHER, "colour_text": name} for name in names
         ]
     numbers = positions(colouring.values)
     return [
@@ -67,9 +66,7 @@ def colour_encoding(colouring: Colouring) -> alt.Color:
     scale = alt.Scale(scheme=theme.SEQUENTIAL_LINES, domain=[low, high], clamp=True)
     # A date as a number: as a date the scale would be that of its calendar.
     words: dict[str, Any] = (
-        {"labelExpr": "utcFormat(datum.value, '%Y-%m-%d')"}
-        if date
-        else {"format": number_format((low, high))}
+        {"labelExpr": "utcFormat(datum.value, '%Y-%m-%d')"} if date else {"format": number_format((low, high))}
     )
     return alt.Color("colour", type="quantitative", scale=scale, legend=alt.Legend(title=title, **words))
 

@@ -10,7 +10,9 @@ from pellucid.errors import InputError
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonOptions(SizeOptions):
-    """Options of compared importances: features shown (``max_display``), and whether the agreement of the methods is drawn."""
+    """Options of compared importances: features shown (``max_display``), and whether the agreement of the methods is
+    drawn.
+    """
 
     max_display: int = 15
     agreement: bool = True

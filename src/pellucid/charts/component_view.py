@@ -91,9 +91,7 @@ def _level_axis(component: Component, d: int, k: int, pixels: float, **more: Any
     names = entry_names(axis)
     some = f" ({len(drawn)} of {len(names):,} levels)" if len(drawn) < len(names) else ""
     crowded = len(drawn) * _LABEL > pixels
-    return level_axis(
-        axis.name + some, [names[i] for i in drawn], pixels, labelLimit=90, labelOverlap=crowded, **more
-    )
+    return level_axis(axis.name + some, [names[i] for i in drawn], pixels, labelLimit=90, labelOverlap=crowded, **more)
 
 
 def entry_names(axis: Axis) -> list[str]:
@@ -139,9 +137,7 @@ def curve_limits(components: list[Component], k: int) -> Limits:
 def colour_limit(components: list[Component], k: int) -> float:
     """How far colours reach on both sides of zero: to the values of all components but the outermost few of each."""
     sizes = [
-        np.quantile(np.abs(component.table[..., k]), 1 - _USUAL)
-        for component in components
-        if component.table.size
+        np.quantile(np.abs(component.table[..., k]), 1 - _USUAL) for component in components if component.table.size
     ]
     return float(max(sizes, default=0.0)) or 1.0
 
@@ -175,9 +171,7 @@ def _cells(component: Component, d: int, k: int) -> tuple[FloatArray, list[Row]]
     x = _places(axis, edges)
     middles = (edges[1:] + edges[:-1]) / 2
     texts = [value_name(value) for value in axis.feature.decode(_whole(axis, middles))]
-    return middles, [
-        {"from": float(x[i]), "to": float(x[i + 1]), "text": text} for i, text in enumerate(texts)
-    ]
+    return middles, [{"from": float(x[i]), "to": float(x[i + 1]), "text": text} for i, text in enumerate(texts)]
 
 
 def _whole(axis: Axis, codes: FloatArray) -> FloatArray:
@@ -193,9 +187,7 @@ def _places(axis: Axis, codes: FloatArray) -> FloatArray:
 # -- views -------------------------------------------------------------------------------------------
 
 
-def main_view(
-    component: Component, k: int, scale: str, size: Size, limits: Limits, title: str | None
-) -> ChartType:
+def main_view(component: Component, k: int, scale: str, size: Size, limits: Limits, title: str | None) -> ChartType:
     """The component of one feature, between given value limits."""
     axis, (width, height) = component.axes[0], size
     y = value_axis(title, limits, height)
@@ -208,14 +200,12 @@ def main_view(
     base = alt.Chart(data(rows)).encode(x=alt.X("x", **x), y=alt.Y("value", **y), order="order:Q")
     layers: list[Any] = [*zero_line(limits, True), base.mark_line(color=theme.MAIN, strokeWidth=2)]
     layers.append(
-        base.mark_point(
-            filled=True, size=60 if len(rows) > 1 else 36, opacity=0 if len(rows) > 1 else 1
-        ).encode(tooltip=tips)
+        base.mark_point(filled=True, size=60 if len(rows) > 1 else 36, opacity=0 if len(rows) > 1 else 1).encode(
+            tooltip=tips
+        )
     )
     if axis.kind == "knots":
-        ticks = alt.Chart(data(rows)).mark_tick(
-            orient="vertical", color=theme.MUTED, thickness=1, size=5, yOffset=-3
-        )
+        ticks = alt.Chart(data(rows)).mark_tick(orient="vertical", color=theme.MUTED, thickness=1, size=5, yOffset=-3)
         layers.append(ticks.encode(x=alt.X("x", **x), y=alt.value(height)))
     return alt.layer(*layers, *_missing(component, k, scale, y)).properties(width=width, height=height)
 
@@ -227,9 +217,7 @@ def _missing(component: Component, k: int, scale: str, y: Any) -> list[alt.Chart
         return []
     value = float(component.table[-1, k])
     rows = [{"value": value, "value_text": shown(value, scale, change=True), "label": "missing"}]
-    base = alt.Chart(data(rows)).encode(
-        y=alt.Y("value", **y), tooltip=tooltips((f"{axis.name} missing", "value_text"))
-    )
+    base = alt.Chart(data(rows)).encode(y=alt.Y("value", **y), tooltip=tooltips((f"{axis.name} missing", "value_text")))
     return [
         base.mark_rule(color=theme.SECOND, strokeDash=[4, 3]),
         base.mark_text(color=theme.SECOND, align="right", dy=-6, fontSize=10).encode(
@@ -248,13 +236,7 @@ def _bars(component: Component, k: int, scale: str, size: Size, y: Any, limits: 
 
 
 def pair_view(
-    component: Component,
-    k: int,
-    scale: str,
-    size: Size,
-    far: float,
-    title: str,
-    fixed: FloatArray | None = None,
+    component: Component, k: int, scale: str, size: Size, far: float, title: str, fixed: FloatArray | None = None
 ) -> ChartType:
     """The component of two features (of three, the last at a fixed code), coloured from ``-far`` to ``far``."""
     axes = component.axes[:2]
@@ -264,27 +246,22 @@ def pair_view(
     domain = alt.Scale(scheme=theme.DIVERGING, domain=[-far, far], domainMid=0, nice=False, clamp=True)
     tips = tooltips((axes[0].name, "x_text"), (axes[1].name, "y_text"), ("effect", "value_text"))
     # Cells reach a little under their neighbours: without it, seams of the background show between them.
-    cells = alt.Chart(data(heat_rows(component, k, scale, fixed))).mark_rect(
-        x2Offset=1, yOffset=1, clip=True
-    )
+    cells = alt.Chart(data(heat_rows(component, k, scale, fixed))).mark_rect(x2Offset=1, yOffset=1, clip=True)
     layers: list[Any] = [
-        cells.encode(
-            **place,
-            color=alt.Color("value", type="quantitative", scale=domain, legend=legend),
-            tooltip=tips,
-        )
+        cells.encode(**place, color=alt.Color("value", type="quantitative", scale=domain, legend=legend), tooltip=tips)
     ]
     lines = [] if fixed is not None else contour_rows(component, k, nice_levels(-far, far))
     if lines:
-        contours = alt.Chart(data(lines)).mark_line(
-            color=theme.MUTED, strokeWidth=1, strokeOpacity=0.7, clip=True
-        )
+        contours = alt.Chart(data(lines)).mark_line(color=theme.MUTED, strokeWidth=1, strokeOpacity=0.7, clip=True)
         layers.append(
             contours.encode(
-                x=alt.X("x", **x), y=alt.Y("y", **y), detail="line:N", order="order:Q",
+                x=alt.X("x", **x),
+                y=alt.Y("y", **y),
+                detail="line:N",
+                order="order:Q",
                 tooltip=tooltips(("contour at", "level_text")),
             )
-        )  # fmt: skip
+        )
     return alt.layer(*layers).properties(width=size[0], height=size[1])
 
 

@@ -19,17 +19,7 @@ from pellucid.charts.layout import assemble
 from pellucid.charts.lower import lower_views
 from pellucid.charts.marks import dash, output_colour, output_tip, zero_line
 from pellucid.charts.options import EffectOptions
-from pellucid.charts.scales import (
-    Limits,
-    Row,
-    data,
-    feature_axis,
-    limits_of,
-    positions,
-    span,
-    tooltips,
-    value_axis,
-)
+from pellucid.charts.scales import Limits, Row, data, feature_axis, limits_of, positions, span, tooltips, value_axis
 from pellucid.charts.text import is_change, rows_text, shown, value_title
 from pellucid.explanations import Effect
 from pellucid.explanations.words import percent, value_name
@@ -70,9 +60,7 @@ def interval_row(value: float, error: float, scale: str, change: bool) -> Row:
         "high": high if known else None,
         "value_text": shown(value, scale, change=change),
         "interval_text": (
-            f"{shown(low, scale, change=change)} to {shown(high, scale, change=change)}"
-            if known
-            else "unknown"
+            f"{shown(low, scale, change=change)} to {shown(high, scale, change=change)}" if known else "unknown"
         ),
     }
 
@@ -129,9 +117,7 @@ def band_data(rows: list[Row]) -> list[Row]:
         if row["low"] is None:
             run += 1
         else:
-            pieces.append(
-                {"output": row["output"], "x": row["x"], "low": row["low"], "high": row["high"], "run": run}
-            )
+            pieces.append({"output": row["output"], "x": row["x"], "low": row["low"], "high": row["high"], "run": run})
     return pieces
 
 
@@ -163,29 +149,24 @@ def draw_curve(effect: Effect, options: EffectOptions, limits: Limits | None = N
     below, rug = lower_views(effect, options, x_limits, effect.output_names)
     x = feature_axis(effect.feature_names[0], effect.kinds[0], x_limits, width, labels=not below)
     y = value_axis(value_title(effect), limits, height)
-    layers = [
-        *zero_line(limits, is_change(effect)),
-        *curve_layers(curve_data(effect), effect, x, y, options),
-        *rug,
-    ]
+    layers = [*zero_line(limits, is_change(effect)), *curve_layers(curve_data(effect), effect, x, y, options), *rug]
     main = alt.layer(*layers).properties(width=width, height=height)
     return assemble(
-        main,
-        missing_view(missing_data(effect), effect, limits, options, output_colour(effect, options)),
-        below,
+        main, missing_view(missing_data(effect), effect, limits, options, output_colour(effect, options)), below
     )
 
 
-def curve_layers(
-    rows: list[Row], effect: Effect, x: Any, y: Any, options: EffectOptions
-) -> list[alt.Chart]:
+def curve_layers(rows: list[Row], effect: Effect, x: Any, y: Any, options: EffectOptions) -> list[alt.Chart]:
     """Band, line and points of curves, coloured by output if there are several."""
     colour = output_colour(effect, options)
     across, up = alt.X("x", **x), alt.Y("value", **y)
     tips = tooltips(
-        (effect.feature_names[0], "x_text"), *output_tip(effect), ("effect", "value_text"),
-        ("95% interval", "interval_text"), ("data nearby", "rows_text"),
-    )  # fmt: skip
+        (effect.feature_names[0], "x_text"),
+        *output_tip(effect),
+        ("effect", "value_text"),
+        ("95% interval", "interval_text"),
+        ("data nearby", "rows_text"),
+    )
     alone = isolated(rows)
     seen = rows if len(rows) <= 12 * len(effect.output_names) else alone
     band = alt.Chart(data(band_data(rows))).mark_area(opacity=1, fillOpacity=0.2)
@@ -224,13 +205,9 @@ def missing_view(
         return None
     height = options.height or theme.HEIGHT
     title = ["missing", rows[0]["label"].removeprefix("missing ")]
-    x = alt.X(
-        "label", type="nominal", axis=alt.Axis(title=title, labels=False, ticks=False, titlePadding=6)
-    )
+    x = alt.X("label", type="nominal", axis=alt.Axis(title=title, labels=False, ticks=False, titlePadding=6))
     y = value_axis(None, limits, height, labels=False, ticks=False, domain=False)
-    tips = tooltips(
-        *output_tip(effect), ("effect at missing", "value_text"), ("95% interval", "interval_text")
-    )
+    tips = tooltips(*output_tip(effect), ("effect at missing", "value_text"), ("95% interval", "interval_text"))
     base = alt.Chart(data(rows)).encode(x=x, color=colour, tooltip=tips)
     return alt.layer(
         *zero_line(limits, is_change(effect)),

@@ -42,9 +42,7 @@ def body(found: Decomposition, options: DecompositionOptions) -> ChartType:
         return _single(found, k, options)
     if options.kind == "shares":
         size = (options.width or theme.WIDTH - 60.0, options.height)
-        return titled(
-            _shares(found, k, options.max_display, size), title, _notes(found, k, options), size[0] + 150
-        )
+        return titled(_shares(found, k, options.max_display, size), title, _notes(found, k, options), size[0] + 150)
     panels = _panels(found, k, options)
     columns = min(_COLUMNS, max(len(panels), 1))
     wide = columns * (_PANEL[0] + 60)
@@ -64,10 +62,7 @@ def share_rows(found: Decomposition, output: int, most: int) -> list[Row]:
     sizes = np.maximum(shares, np.abs(covariances))
     order = np.argsort(-sizes, kind="stable")
     most = min(most, max(int((sizes > _SMALL).sum()), _FEWEST))
-    rows = [
-        _share(found.feature_names[j], "component", shares[j], covariances[j], errors[j])
-        for j in order[:most]
-    ]
+    rows = [_share(found.feature_names[j], "component", shares[j], covariances[j], errors[j]) for j in order[:most]]
     rest = order[most:]
     if len(rest):
         name = f"{len(rest)} other{'s' if len(rest) > 1 else ''}"
@@ -82,10 +77,17 @@ def share_rows(found: Decomposition, output: int, most: int) -> list[Row]:
 def _share(name: str, kind: str, share: float, covariance: float, error: float) -> Row:
     share, covariance, error = float(share), float(covariance), float(error)
     return {
-        "component": name, "kind": kind, "value": share, "zero": 0.0, "covariance": covariance,
-        "low": share - 1.96 * error, "high": share + 1.96 * error, "share_text": percent(share),
-        "covariance_text": percent(covariance), "label": percent(share),
-    }  # fmt: skip
+        "component": name,
+        "kind": kind,
+        "value": share,
+        "zero": 0.0,
+        "covariance": covariance,
+        "low": share - 1.96 * error,
+        "high": share + 1.96 * error,
+        "share_text": percent(share),
+        "covariance_text": percent(covariance),
+        "label": percent(share),
+    }
 
 
 def overlapping(found: Decomposition, output: int) -> bool:
@@ -104,9 +106,11 @@ def _shares(found: Decomposition, k: int, most: int, size: tuple[float, float | 
     x = value_axis("share of the variance", limits, width)
     x["axis"].format = "%"
     colour = alt.Color(
-        "kind", type="nominal", legend=None,
+        "kind",
+        type="nominal",
+        legend=None,
         scale=alt.Scale(domain=["component", "others", RESIDUAL], range=[theme.MAIN, theme.CATEGORIES[5], theme.FAINT]),
-    )  # fmt: skip
+    )
     pairs = [
         ("component", "component"),
         ("its variance", "share_text"),
@@ -118,9 +122,7 @@ def _shares(found: Decomposition, k: int, most: int, size: tuple[float, float | 
         alt.Chart(data([{}])).mark_rule(color=theme.MUTED).encode(x=alt.datum(0)),
     ]
     if overlap:
-        layers.append(
-            base.mark_tick(color=theme.INK, thickness=2, size=14).encode(x=alt.X("covariance", **x))
-        )
+        layers.append(base.mark_tick(color=theme.INK, thickness=2, size=14).encode(x=alt.X("covariance", **x)))
     sure = [row for row in rows if row["high"] > row["low"]]
     if sure:
         rule = alt.Chart(data(sure)).mark_rule(color=theme.INK, strokeWidth=1.5)
@@ -139,12 +141,9 @@ def _panels(found: Decomposition, k: int, options: DecompositionOptions) -> list
     views: list[ChartType] = []
     for i, component in enumerate(mains):
         value_title = f"effect{scale_words(found)}" if i % _COLUMNS == 0 else None
-        views.append(
-            _named(main_view(component, k, found.scale, size, limits, value_title), component, shares)
-        )
+        views.append(_named(main_view(component, k, found.scale, size, limits, value_title), component, shares))
     views += [
-        _named(pair_view(component, k, found.scale, size, far, "effect"), component, shares)
-        for component in pairs
+        _named(pair_view(component, k, found.scale, size, far, "effect"), component, shares) for component in pairs
     ]
     return views
 
@@ -171,9 +170,7 @@ def _single(found: Decomposition, k: int, options: DecompositionOptions) -> Char
     value_title = f"effect{scale_words(found)}"
     size = (options.width or _SINGLE[0], options.height or _SINGLE[1])
     if len(component.axes) == 1:
-        chart: ChartType = main_view(
-            component, k, found.scale, size, curve_limits([component], k), value_title
-        )
+        chart: ChartType = main_view(component, k, found.scale, size, curve_limits([component], k), value_title)
     elif len(component.axes) == 2:
         chart = pair_view(component, k, found.scale, size, colour_limit([component], k), value_title)
     else:
@@ -181,9 +178,7 @@ def _single(found: Decomposition, k: int, options: DecompositionOptions) -> Char
         far = colour_limit([component], k)
         views = [
             pair_view(component, k, found.scale, size, far, value_title, np.array([code])).properties(
-                title=alt.TitleParams(
-                    wrapped(f"{component.axes[2].name}: {text}", size[0], 12), fontSize=12, offset=6
-                )
+                title=alt.TitleParams(wrapped(f"{component.axes[2].name}: {text}", size[0], 12), fontSize=12, offset=6)
             )
             for code, text in _slices(component.axes[2])
         ]
@@ -200,10 +195,7 @@ def _slices(axis: Axis) -> list[tuple[float, str]]:
         n = axis.present
         codes = axis.points[np.unique(np.linspace(0, n - 1, min(n, _SLICES + 2)).round().astype(int))]
         codes = codes[1:-1] if len(codes) == _SLICES + 2 and axis.kind == "knots" else codes[:_SLICES]
-    return [
-        (float(code), value_name(value))
-        for code, value in zip(codes, axis.feature.decode(codes), strict=True)
-    ]
+    return [(float(code), value_name(value)) for code, value in zip(codes, axis.feature.decode(codes), strict=True)]
 
 
 def _output(found: Decomposition, options: DecompositionOptions) -> int:
@@ -217,20 +209,14 @@ def _output(found: Decomposition, options: DecompositionOptions) -> int:
 
 def _output_note(found: Decomposition, k: int) -> str:
     several = len(found.output_names) > 1
-    return (
-        f"output {found.output_names[k]!s} of {len(found.output_names)} (output= chooses)"
-        if several
-        else ""
-    )
+    return f"output {found.output_names[k]!s} of {len(found.output_names)} (output= chooses)" if several else ""
 
 
 def _notes(found: Decomposition, k: int, options: DecompositionOptions) -> list[str]:
     r2 = float(found.stacked("r2")[k])
     notes = [_output_note(found, k), f"R² {number(100 * r2)}%" if np.isfinite(r2) else ""]
     if options.kind != "components" and overlapping(found, k):
-        notes.append(
-            "bars: variance of a component; marks: its covariance with the prediction, which adds up"
-        )
+        notes.append("bars: variance of a component; marks: its covariance with the prediction, which adds up")
     drawn = len(shown_components(found, k, options.max_display))
     if options.kind != "shares" and len(found.components) > drawn:
         notes.append(f"{drawn} of {len(found.components)} components drawn")

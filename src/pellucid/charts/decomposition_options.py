@@ -15,9 +15,10 @@ DECOMPOSITION_KINDS = ("auto", "shares", "components")
 class DecompositionOptions(SizeOptions):
     """Options of decompositions.
 
-    ``kind``: "auto" (shares of the variance beside the largest components), "shares" or "components". ``component`` draws one
-    only, such as ``"temp"`` or ``("temp", "hum")``. ``max_display`` limits the components shown. ``output`` names the output where there
-    are several. ``width`` and ``height`` are those of one panel (of the bars for "shares").
+    ``kind``: "auto" (shares of the variance beside the largest components), "shares" or "components". ``component``
+    draws one only, such as ``"temp"`` or ``("temp", "hum")``. ``max_display`` limits the components shown. ``output``
+    names the output where there are several. ``width`` and ``height`` are those of one panel (of the bars for
+    "shares").
     """
 
     kind: str = "auto"

@@ -41,9 +41,7 @@ def rug_data(effect: Effect, limits: Limits) -> list[Row]:
 
 def rug_layer(effect: Effect, limits: Limits, width: float, height: float) -> alt.Chart:
     """Short rules at the bottom of the main view."""
-    mark = alt.Chart(data(rug_data(effect, limits))).mark_rule(
-        color=theme.INK, strokeOpacity=0.35, strokeWidth=1
-    )
+    mark = alt.Chart(data(rug_data(effect, limits))).mark_rule(color=theme.INK, strokeOpacity=0.35, strokeWidth=1)
     x = feature_axis(effect.feature_names[0], effect.kinds[0], limits, width)
     return mark.encode(x=alt.X("x", **x), y=alt.value(height - 7), y2=alt.value(height))
 
@@ -52,9 +50,7 @@ def histogram_view(rows: list[Row], effect: Effect, limits: Limits, width: float
     """The strip below the main view; it carries the feature axis."""
     top = float(np.ceil(100 * max(row["share"] for row in rows)) / 100)
     x = feature_axis(effect.feature_names[0], effect.kinds[0], limits, width)
-    y_axis = alt.Axis(
-        title=["share", "of rows"], titleFontSize=11, values=[0, top], format=".0%", grid=False
-    )
+    y_axis = alt.Axis(title=["share", "of rows"], titleFontSize=11, values=[0, top], format=".0%", grid=False)
     y = alt.Y("share", type="quantitative", axis=y_axis, scale=alt.Scale(domain=[0, top], nice=False))
     tips = tooltips((effect.feature_names[0], "range_text"), ("data", "share_text"))
     bars = alt.Chart(data(rows)).mark_rect(color=theme.FAINT, stroke="white", strokeWidth=0.5)

@@ -80,11 +80,12 @@ def draw(explanation: Explanation, **options: Any) -> Chart:
     All take ``width``, ``height`` and ``title``. Effects: ``colour``, ``max_lines``, ``distribution``,
     ``show_data``, ``kind``. Importance: ``max_display``, ``against``, ``labels``. Associations: ``order``.
     Interactions: ``kind`` ("bars", "matrix"), ``max_display``. Networks: ``max_display``. Compared importances:
-    ``max_display``, ``agreement``. Clusters: ``max_display``. Explanations side by side: ``max_display``, ``every_name``.
-    Contributions: ``kind`` ("waterfall", "force", "bar", "beeswarm", "stacked", "dependence", "interactions",
-    "decision"), ``max_display``; ``aggregate`` (bar), ``order`` and ``clusters`` (stacked), ``feature`` and
-    ``colour`` (dependence).
-    Local models: ``kind`` ("effects", "sweep", "boundary", or a kind of contributions; of texts and images also "variants"),
+    ``max_display``, ``agreement``. Clusters: ``max_display``. Explanations side by side: ``max_display``,
+    ``every_name``. Contributions: ``kind`` ("waterfall", "force", "bar", "beeswarm", "stacked", "dependence",
+    "interactions", "decision"), ``max_display``; ``aggregate`` (bar), ``order`` and ``clusters`` (stacked), ``feature``
+    and
+    ``colour`` (dependence). Local models: ``kind`` ("effects", "sweep", "boundary", or a kind of contributions; of
+    texts and images also "variants"),
     ``max_display``, ``max_rows``. Picked rows: ``max_display``. Rules of texts: ``max_lines``.
     Decompositions: ``kind`` ("shares", "components"), ``component`` (one of them), ``max_display``, ``output``.
     """
@@ -103,9 +104,7 @@ def panel(effects: Sequence[Effect], *, columns: int = 3, overlay: bool = False,
     """
     known = read_options(PanelOptions, options)
     if not effects or not all(isinstance(effect, Effect) for effect in effects):
-        raise InputError(
-            "panel() takes a list of effects, such as [explainer.pdp('a'), explainer.pdp('b')]."
-        )
+        raise InputError("panel() takes a list of effects, such as [explainer.pdp('a'), explainer.pdp('b')].")
     if isinstance(columns, bool) or not isinstance(columns, int) or columns < 1:
         raise InputError(f"columns={columns!r}: give a whole number, at least 1.")
     module = "pellucid.charts.overlay" if overlay else "pellucid.charts.side_by_side"

@@ -102,16 +102,16 @@ def _sampling(n: int, pixels: float) -> IntArray:
 
 
 def overlay(attribution: ImageAttribution, output: str, size: tuple[float, float]) -> AnyArray:
-    """The picture in grey under the colours of its segments, with the borders between them; grey for a sum of others."""
+    """The picture in grey under the colours of its segments, with the borders between them; grey for a sum of
+    others.
+    """
     segments = enlarged(attribution.segments[..., None], size)[..., 0]
     entry = attribution.entry_of[segments]
     values = attribution.for_output(output).values[0][entry]
     tint = painted(values, largest(attribution, output)).astype(np.float64)
     if attribution.others is not None:
         tint[entry == attribution.others] = _FOLDED
-    brightness = (
-        enlarged(as_bytes(attribution.image)[..., :3], size).astype(np.float64).mean(axis=2, keepdims=True)
-    )
+    brightness = enlarged(as_bytes(attribution.image)[..., :3], size).astype(np.float64).mean(axis=2, keepdims=True)
     mixed = tint * (1 - _FAINT + _FAINT * brightness / 255)
     mixed[borders(segments)] = 90
     return np.rint(mixed).astype(np.uint8)
@@ -171,9 +171,7 @@ def strip_data(attribution: ImageAttribution, output: str, size: tuple[float, fl
     return rows
 
 
-def number_data(
-    attribution: ImageAttribution, output: str, most: int, size: tuple[float, float]
-) -> list[Row]:
+def number_data(attribution: ImageAttribution, output: str, most: int, size: tuple[float, float]) -> list[Row]:
     """The numbers of the segments with the largest contributions, at their middles; none inside a sum of others."""
     entry = attribution.entry_of
     values: FloatArray = attribution.for_output(output).values[0][entry]
@@ -200,7 +198,11 @@ def _view(attribution: ImageAttribution, output: str, numbers: int, size: tuple[
     ]
     strips = alt.Chart(data(strip_data(attribution, output, size))).mark_rect(opacity=0)
     pointed = strips.encode(
-        x=alt.X("x", **x), x2="x2", y=alt.Y("y", **y), y2="y2",
-        color=signed_colour(attribution, output, size[0]), tooltip=tooltips(("", "segment"), ("contribution", "label")),
-    )  # fmt: skip
+        x=alt.X("x", **x),
+        x2="x2",
+        y=alt.Y("y", **y),
+        y2="y2",
+        color=signed_colour(attribution, output, size[0]),
+        tooltip=tooltips(("", "segment"), ("contribution", "label")),
+    )
     return alt.layer(drawn, *marks, pointed).properties(width=size[0], height=size[1])

@@ -31,16 +31,12 @@ def importance_data(
     names = importance.top(max_display) if names is None else names
     wanted = dict(zip(names, level_names(names), strict=True))
     rows: list[Row] = []
-    for k, output in enumerate(
-        importance.output_names if importance.values.ndim == 2 else importance.output_names[:1]
-    ):
+    for k, output in enumerate(importance.output_names if importance.values.ndim == 2 else importance.output_names[:1]):
         for name, shown in wanted.items():
             if name not in importance.feature_names:
                 continue
             j = importance.feature_names.index(name)
-            value, low, high = plain(
-                [_of(part, k)[j] for part in (importance.values, importance.low, importance.high)]
-            )
+            value, low, high = plain([_of(part, k)[j] for part in (importance.values, importance.low, importance.high)])
             known = low is not None and high is not None
             rows.append(
                 {
@@ -67,18 +63,10 @@ def _more(importance: Importance, j: int, k: int) -> Row:
         (alone,) = plain([_of(importance.first, k)[j]])
         row |= {"first": alone, "first_text": number(np.nan if alone is None else alone)}
     if importance.p_values is not None:
-        p = float(
-            _of(importance.p_values, k)[j] if importance.p_values.ndim == 2 else importance.p_values[j]
-        )
+        p = float(_of(importance.p_values, k)[j] if importance.p_values.ndim == 2 else importance.p_values[j])
         dots = _of_repeats(importance, k)[j] if importance.folds else []
-        end = np.nanmax(
-            [_of(importance.high, k)[j], _of(importance.values, k)[j], importance.neutral, *dots]
-        )
-        row |= {
-            "p_text": f"p = {number(p)}",
-            "chance": bool(not p < _SIGNIFICANT),
-            "end": float(end),
-        }
+        end = np.nanmax([_of(importance.high, k)[j], _of(importance.values, k)[j], importance.neutral, *dots])
+        row |= {"p_text": f"p = {number(p)}", "chance": bool(not p < _SIGNIFICANT), "end": float(end)}
     return row
 
 
@@ -126,7 +114,8 @@ def _sets(importance: Importance, options: ImportanceOptions) -> Sets:
     for field in ("measure", "compare", "output_names"):
         if getattr(other, field) != getattr(importance, field):
             raise InputError(
-                f"against= has {field} {getattr(other, field)!r}, this result {getattr(importance, field)!r}; compare like with like."
+                f"against= has {field} {getattr(other, field)!r}, this result {getattr(importance, field)!r}; compare"
+                " like with like."
             )
     return [(options.labels[0], importance), (options.labels[1], other)]
 
@@ -138,13 +127,7 @@ def _names(sets: Sets, most: int) -> list[str]:
 
 
 def _view(
-    sets: Sets,
-    names: list[str],
-    output: str,
-    limits: Limits,
-    size: tuple[float, float | None],
-    *,
-    labels: bool,
+    sets: Sets, names: list[str], output: str, limits: Limits, size: tuple[float, float | None], *, labels: bool
 ) -> ChartType:
     step = 22.0 if len(sets) == 1 else 38.0
     width, height = size[0], size[1] or max(40.0, step * len(names))
@@ -179,9 +162,7 @@ def _bars(rows: list[Row], importance: Importance, x: Any, y: alt.Y, dots: list[
     sure = alt.Chart(data([row for row in rows if row["low"] is not None])).encode(y=y, tooltip=tips)
     pale = 0.75 if importance.first is None else 0.35
     layers = [
-        known.mark_bar(color=theme.MAIN).encode(
-            x=alt.X("value", **x), x2="neutral", opacity=_opacity(importance, pale)
-        )
+        known.mark_bar(color=theme.MAIN).encode(x=alt.X("value", **x), x2="neutral", opacity=_opacity(importance, pale))
     ]
     if importance.first is not None:
         alone = alt.Chart(data([row for row in rows if row["first"] is not None])).encode(y=y, tooltip=tips)
@@ -193,14 +174,10 @@ def _bars(rows: list[Row], importance: Importance, x: Any, y: alt.Y, dots: list[
     layers.append(sure.mark_rule(color=theme.INK, strokeWidth=1.5).encode(x=alt.X("low", **x), x2="high"))
     if dots:
         single = alt.Chart(data(dots)).mark_point(filled=True, size=16, color=theme.INK, opacity=0.55)
-        layers.append(
-            single.encode(y=y, x=alt.X("value", **x), tooltip=tooltips(("one fold", "value_text")))
-        )
+        layers.append(single.encode(y=y, x=alt.X("value", **x), tooltip=tooltips(("one fold", "value_text"))))
     if importance.p_values is not None:
         tested = alt.Chart(data(rows)).mark_text(align="left", dx=5, fontSize=11, color=theme.MUTED)
-        layers.append(
-            tested.encode(y=y, x=alt.X("end", **x), text=alt.Text("p_text", type="nominal"), tooltip=tips)
-        )
+        layers.append(tested.encode(y=y, x=alt.X("end", **x), text=alt.Text("p_text", type="nominal"), tooltip=tips))
     return layers
 
 
@@ -213,9 +190,7 @@ def _opacity(importance: Importance, usual: float) -> Any:
     )
 
 
-def _points(
-    sets: Sets, rows: list[Row], names: list[str], output: str, x: Any, y: alt.Y
-) -> list[alt.Chart]:
+def _points(sets: Sets, rows: list[Row], names: list[str], output: str, x: Any, y: alt.Y) -> list[alt.Chart]:
     labels = [label for label, _ in sets]
     colour = alt.Color(
         "set",
@@ -225,12 +200,7 @@ def _points(
     )
     beside = alt.YOffset("set", type="nominal", sort=labels)
     tips = _tips(sets[0][1], [("data", "set")])
-    repeats = [
-        row
-        for label, result in sets
-        for row in repeat_data(result, label, names)
-        if row["output"] == output
-    ]
+    repeats = [row for label, result in sets for row in repeat_data(result, label, names) if row["output"] == output]
     place: dict[str, Any] = {"y": y, "yOffset": beside, "color": colour}
     sure = alt.Chart(data([row for row in rows if row["low"] is not None])).encode(**place, tooltip=tips)
     known = alt.Chart(data([row for row in rows if row["value"] is not None])).encode(**place, tooltip=tips)
@@ -255,11 +225,7 @@ def _value_title(importance: Importance) -> str:
     how = {"ratio": "loss after / loss before", "difference": "increase of loss"}.get(
         importance.compare, importance.compare
     )
-    return (
-        f"importance: {importance.measure}"
-        if not importance.compares_losses
-        else f"{how} ({importance.measure})"
-    )
+    return f"importance: {importance.measure}" if not importance.compares_losses else f"{how} ({importance.measure})"
 
 
 def _notes(importance: Importance, sets: Sets, names: list[str]) -> list[str]:

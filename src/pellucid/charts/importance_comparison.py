@@ -96,9 +96,7 @@ def _dots(result: ImportanceComparison, rows: list[Row], width: float, height: f
     names = list(dict.fromkeys(row["feature"] for row in rows))
     methods = list(result.methods)
     tall = height or max(60.0, (_STEP * len(methods) + 10.0) * len(names))
-    limits = limits_of(
-        [row[k] for row in rows for k in ("share", "low", "high") if row[k] is not None], zero=True
-    )
+    limits = limits_of([row[k] for row in rows for k in ("share", "low", "high") if row[k] is not None], zero=True)
     limits = (min(limits[0], 0.0), min(limits[1], 1.02) if limits[1] > 0 else 1.0)
     x = value_axis("share of all importance by the measure", limits, width, format="%")
     colour = alt.Color(
@@ -112,9 +110,13 @@ def _dots(result: ImportanceComparison, rows: list[Row], width: float, height: f
         "yOffset": alt.YOffset("method", type="nominal", sort=methods),
         "color": colour,
         "tooltip": tooltips(
-            ("feature", "feature"), ("method", "method"), ("share", "share_text"), ("value", "value_text"), ("rank", "rank_text")
+            ("feature", "feature"),
+            ("method", "method"),
+            ("share", "share_text"),
+            ("value", "value_text"),
+            ("rank", "rank_text"),
         ),
-    }  # fmt: skip
+    }
     sure = alt.Chart(data([row for row in rows if row["low"] is not None])).encode(**place)
     known = alt.Chart(data([row for row in rows if row["share"] is not None])).encode(**place)
     return alt.layer(
@@ -129,12 +131,12 @@ def _heat_map(result: ImportanceComparison) -> ChartType:
     x = alt.X("other", **level_axis(None, methods, size, cells=True, labelAngle=-45))
     y = alt.Y("method", **level_axis(None, methods, size, cells=True))
     scale = alt.Scale(scheme=theme.DIVERGING, domain=[-1, 1], domainMid=0, reverse=True)
-    tips = tooltips(("method", "method"), ("with", "other"), ("Kendall's tau", "value_text"), ("in common", "overlap_text"))  # fmt: skip
+    tips = tooltips(
+        ("method", "method"), ("with", "other"), ("Kendall's tau", "value_text"), ("in common", "overlap_text")
+    )
     cells = alt.Chart(data([row for row in rows if row["value"] is not None])).mark_rect()
     colour = alt.Color("value", type="quantitative", scale=scale, legend=None)
     layers = [cells.encode(x=x, y=y, tooltip=tips, color=colour)]
     layers += text_layers(rows, {"x": x, "y": y, "tooltip": tips})
-    title = alt.TitleParams(
-        ["agreement of the orders", "(Kendall's tau)"], fontSize=12, fontWeight="normal"
-    )
+    title = alt.TitleParams(["agreement of the orders", "(Kendall's tau)"], fontSize=12, fontWeight="normal")
     return alt.layer(*layers).properties(width=size, height=size, title=title)

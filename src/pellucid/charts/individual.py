@@ -46,9 +46,7 @@ def individual_data(effect: Effect, output: str, options: EffectOptions) -> list
     k = effect.output_names.index(output)
     nominal = effect.nominal[0]
     places = level_labels(effect) if nominal else positions(effect.grids[0])
-    order = (
-        range(len(effect.grids[0])) if nominal else np.argsort(positions(effect.grids[0]), kind="stable")
-    )
+    order = range(len(effect.grids[0])) if nominal else np.argsort(positions(effect.grids[0]), kind="stable")
     names = effect.rows if effect.rows is not None else np.arange(len(effect.values))
     colours = row_colours(effect, options)
     rows: list[Row] = []
@@ -56,11 +54,7 @@ def individual_data(effect: Effect, output: str, options: EffectOptions) -> list
         values = plain(effect.stacked()[i, :, k])
         fixed = {"row": f"row {names[i]}", **colours[i]}
         rows += [
-            {
-                **fixed,
-                ("level" if nominal else "x"): places[g] if nominal else float(places[g]),
-                "value": values[g],
-            }
+            {**fixed, ("level" if nominal else "x"): places[g] if nominal else float(places[g]), "value": values[g]}
             for g in order
         ]
     return rows
@@ -97,9 +91,7 @@ def _curves_view(effect: Effect, output: str, options: EffectOptions, limits: Li
     width, height = options.width or theme.WIDTH, options.height or theme.HEIGHT
     x_limits = span(positions(effect.grids[0]), positions(effect.rug[0]), effect.kinds[0])
     below, rug = lower_views(effect, options, x_limits, [output])
-    x = alt.X(
-        "x", **feature_axis(effect.feature_names[0], effect.kinds[0], x_limits, width, labels=not below)
-    )
+    x = alt.X("x", **feature_axis(effect.feature_names[0], effect.kinds[0], x_limits, width, labels=not below))
     y = alt.Y("value", **value_axis(value_title(effect, output), limits, height))
     one_point = len(effect.grids[0]) == 1
     faint = line_opacity(effect, options)
@@ -109,18 +101,16 @@ def _curves_view(effect: Effect, output: str, options: EffectOptions, limits: Li
     lines = _coloured_layers(effect, output, options, mark, {"x": x, "y": y})
     average = [row for row in curve_data(effect) if row["output"] == output]
     stroke = alt.Chart(data(line_data(average))).encode(x=x, y=y, detail="run:N")
-    tips = tooltips(
-        (effect.feature_names[0], "x_text"), ("average", "value_text"), ("data nearby", "rows_text")
-    )
-    dots = alt.Chart(data(average)).mark_point(
-        filled=True, color=theme.INK, opacity=1.0 if one_point else 0.0, size=70
-    )
+    tips = tooltips((effect.feature_names[0], "x_text"), ("average", "value_text"), ("data nearby", "rows_text"))
+    dots = alt.Chart(data(average)).mark_point(filled=True, color=theme.INK, opacity=1.0 if one_point else 0.0, size=70)
     main = alt.layer(
-        *zero_line(limits, is_change(effect)), *lines,
+        *zero_line(limits, is_change(effect)),
+        *lines,
         stroke.mark_line(strokeWidth=5, color="white", strokeOpacity=0.8),
         stroke.mark_line(strokeWidth=3, color=theme.INK).encode(strokeDash=dash()),
-        dots.encode(x=x, y=y, tooltip=tips), *rug,
-    ).properties(width=width, height=height)  # fmt: skip
+        dots.encode(x=x, y=y, tooltip=tips),
+        *rug,
+    ).properties(width=width, height=height)
     ink = alt.value(theme.INK)
     at_missing = [row for row in missing_data(effect) if row["output"] == output]
     return assemble(main, missing_view(at_missing, effect, limits, options, ink), below)

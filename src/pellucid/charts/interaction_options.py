@@ -12,7 +12,9 @@ KINDS = ("auto", "bars", "matrix")
 
 @dataclass(frozen=True, kw_only=True)
 class InteractionOptions(SizeOptions):
-    """Options of interactions: ``kind`` "bars" (also "auto") or, for pairs, "matrix"; ``max_display``, the sets (features) shown."""
+    """Options of interactions: ``kind`` "bars" (also "auto") or, for pairs, "matrix"; ``max_display``, the sets
+    (features) shown.
+    """
 
     kind: str = "auto"
     max_display: int = 20

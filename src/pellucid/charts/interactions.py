@@ -13,16 +13,7 @@ from pellucid.charts import theme
 from pellucid.charts.interaction_options import InteractionOptions
 from pellucid.charts.layout import by_output, grid, titled
 from pellucid.charts.marks import text_layers
-from pellucid.charts.scales import (
-    Row,
-    data,
-    level_axis,
-    limits_of,
-    number_format,
-    plain,
-    tooltips,
-    value_axis,
-)
+from pellucid.charts.scales import Row, data, level_axis, limits_of, number_format, plain, tooltips, value_axis
 from pellucid.charts.text import caveat_note, level_names, scale_words, wrapped
 from pellucid.errors import InputError
 from pellucid.explanations import Interactions
@@ -130,12 +121,7 @@ def body(interactions: Interactions, options: InteractionOptions) -> ChartType:
             _bars(interactions, _of(rows, output), rows, (wide, options.height), labels=k % _COLUMNS == 0)
             for k, output in enumerate(outputs)
         ]
-    notes = [
-        _hidden(interactions, options),
-        _confirmed(interactions),
-        _lost(interactions),
-        caveat_note(interactions),
-    ]
+    notes = [_hidden(interactions, options), _confirmed(interactions), _lost(interactions), caveat_note(interactions)]
     chart = by_output(views, outputs, columns=_COLUMNS, column=16)
     return titled(chart, options.title or _title(interactions), notes, (options.width or 260.0) + 250)
 
@@ -151,9 +137,7 @@ def _beside(interactions: Interactions, rows: list[Row], options: InteractionOpt
     if not both:
         return first
     title = f"in units of the prediction{scale_words(interactions)}"
-    second = _bars(
-        interactions, rows, rows, (wide / 2, options.height), labels=False, field="strength", title=title
-    )
+    second = _bars(interactions, rows, rows, (wide / 2, options.height), labels=False, field="strength", title=title)
     return grid([first, second], columns=2, column=14, bounds="flush")
 
 
@@ -202,20 +186,14 @@ def _tips(interactions: Interactions) -> list[alt.Tooltip]:
     pairs += [("p, adjusted", "p_text")] if interactions.adjusted is not None else []
     return tooltips(
         *pairs,
-        *(
-            [("cost of leaving it out", "cost_text")]
-            if interactions.parts and interactions.against != "all"
-            else []
-        ),
+        *([("cost of leaving it out", "cost_text")] if interactions.parts and interactions.against != "all" else []),
     )
 
 
 # -- matrix --------------------------------------------------------------------------------------------
 
 
-def _matrix(
-    interactions: Interactions, rows: list[Row], every: list[Row], options: InteractionOptions
-) -> ChartType:
+def _matrix(interactions: Interactions, rows: list[Row], every: list[Row], options: InteractionOptions) -> ChartType:
     names = list(dict.fromkeys(row["feature"] for row in every))
     printed = len(names) <= _PRINTED
     size = max(80.0, (44.0 if printed else 18.0) * len(names))
@@ -225,11 +203,13 @@ def _matrix(
     top = _largest(interactions) or 1.0
     legend = alt.Legend(
         title=wrapped(_axis(interactions), 160, 12), format=number_format((0.0, top)), gradientLength=min(tall, 160.0)
-    )  # fmt: skip
+    )
     tips = tooltips(
-        ("feature", "feature"), ("with", "other"), (_axis(interactions), "value_text"),
+        ("feature", "feature"),
+        ("with", "other"),
+        (_axis(interactions), "value_text"),
         ("in units of the prediction", "strength_text"),
-    )  # fmt: skip
+    )
     scale = alt.Scale(scheme=theme.STRENGTH, domain=[0, top], nice=False)
     colour = alt.Color("value", type="quantitative", scale=scale, legend=legend)
     layers = [alt.Chart(data(rows)).mark_rect().encode(x=x, y=y, tooltip=tips, color=colour)]
@@ -242,11 +222,7 @@ def _matrix(
 
 
 def _title(interactions: Interactions) -> str:
-    what = {
-        "pairs": "pairs of features",
-        "triples": "three features",
-        "all": "each feature with all others",
-    }
+    what = {"pairs": "pairs of features", "triples": "three features", "all": "each feature with all others"}
     return f"Interaction of {what[interactions.against]}"
 
 
@@ -267,9 +243,7 @@ def _hidden(interactions: Interactions, options: InteractionOptions) -> str:
 
 
 def _confirmed(interactions: Interactions) -> str:
-    return (
-        "" if interactions.adjusted is None else "pale: not confirmed by the outcome (adjusted p above 5%)"
-    )
+    return "" if interactions.adjusted is None else "pale: not confirmed by the outcome (adjusted p above 5%)"
 
 
 def _lost(interactions: Interactions) -> str:
@@ -291,9 +265,7 @@ def _costs(interactions: Interactions) -> dict[int, str]:
 
 
 def _outputs(interactions: Interactions) -> list[str]:
-    return list(
-        interactions.output_names if interactions.values.ndim == 2 else interactions.output_names[:1]
-    )
+    return list(interactions.output_names if interactions.values.ndim == 2 else interactions.output_names[:1])
 
 
 def _of(rows: list[Row], output: str) -> list[Row]:

@@ -31,9 +31,7 @@ def draw_isometric(effect: Effect, options: EffectOptions) -> ChartType:
     """The chart without its title; several outputs get a view each, with one colour scale."""
     if len(effect.grids) != 2 or any(effect.nominal) or min(len(grid) for grid in effect.grids) < 2:
         raise InputError("kind='surface' needs an effect of two numeric features; leave it out.")
-    return by_output(
-        [_view(effect, output, options) for output in effect.output_names], effect.output_names
-    )
+    return by_output([_view(effect, output, options) for output in effect.output_names], effect.output_names)
 
 
 def isometric_notes(effect: Effect) -> list[str]:
@@ -48,9 +46,7 @@ def tile_data(effect: Effect, output: str) -> list[Row]:
     values = _values(effect)[..., effect.output_names.index(output)]
     low, high = _height_limits(effect)
     rows: list[Row] = []
-    for i, j in sorted(
-        np.ndindex(len(first) - 1, len(second) - 1), key=lambda ij: _nearness(first, second, *ij)
-    ):
+    for i, j in sorted(np.ndindex(len(first) - 1, len(second) - 1), key=lambda ij: _nearness(first, second, *ij)):
         corners = ((i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1))
         value = float(values[i : i + 2, j : j + 2].mean())
         if not np.isfinite(value):
@@ -117,12 +113,8 @@ def _height_limits(effect: Effect) -> Limits:
 
 
 def _view(effect: Effect, output: str, options: EffectOptions) -> ChartType:
-    x = alt.X(
-        "h", type="quantitative", axis=None, scale=alt.Scale(domain=[-1.1, 1.1], nice=False, zero=False)
-    )
-    y = alt.Y(
-        "v", type="quantitative", axis=None, scale=alt.Scale(domain=[-0.98, 0.76], nice=False, zero=False)
-    )
+    x = alt.X("h", type="quantitative", axis=None, scale=alt.Scale(domain=[-1.1, 1.1], nice=False, zero=False))
+    y = alt.Y("v", type="quantitative", axis=None, scale=alt.Scale(domain=[-0.98, 0.76], nice=False, zero=False))
     limits = value_range(effect)
     legend = alt.Legend(title=wrapped(value_title(effect), 190, 12), format=number_format(limits))
     colour = alt.Fill("value", type="quantitative", scale=colour_scale(effect, limits), legend=legend)
@@ -130,19 +122,10 @@ def _view(effect: Effect, output: str, options: EffectOptions) -> ChartType:
     floor = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 0), (0, 1, 0), (0, 1, 1)]
     frame = [{**_on_page(*corner), "order": n} for n, corner in enumerate(floor)]
     layers = [
-        alt.Chart(data(frame))
-        .mark_line(color=theme.FAINT, strokeWidth=1)
-        .encode(x=x, y=y, order="order:Q"),
+        alt.Chart(data(frame)).mark_line(color=theme.FAINT, strokeWidth=1).encode(x=x, y=y, order="order:Q"),
         alt.Chart(data(tile_data(effect, output)))
         .mark_line(interpolate="linear-closed", stroke="white", strokeWidth=0.5, strokeJoin="round")
-        .encode(
-            x=x,
-            y=y,
-            detail="tile:N",
-            order="order:Q",
-            fill=fill,
-            tooltip=tooltips(("effect", "value_text")),
-        ),
+        .encode(x=x, y=y, detail="tile:N", order="order:Q", fill=fill, tooltip=tooltips(("effect", "value_text"))),
     ]
     for side in ("left", "right"):
         words = alt.Chart(data([row for row in edge_data(effect) if row["side"] == side]))

@@ -35,16 +35,12 @@ def grid(
     bounds: Literal["full", "flush"] = "full",
 ) -> ChartType:
     """Views in rows of ``columns``; every row and column is as large as its largest view."""
-    body = alt.concat(
-        *parts, columns=columns, spacing={"row": row, "column": column}, align="each", bounds=bounds
-    )
+    body = alt.concat(*parts, columns=columns, spacing={"row": row, "column": column}, align="each", bounds=bounds)
     colours: Literal["shared", "independent"] = "shared" if one_legend else "independent"
     return body.resolve_scale(color=colours, x="independent", y="independent")
 
 
-def by_output(
-    views: Sequence[ChartType], outputs: Sequence[str], *, columns: int = 2, column: int = 24
-) -> ChartType:
+def by_output(views: Sequence[ChartType], outputs: Sequence[str], *, columns: int = 2, column: int = 24) -> ChartType:
     """The only view, or one view per output with the output's name above it."""
     if len(views) == 1:
         return views[0]

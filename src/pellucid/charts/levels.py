@@ -40,11 +40,7 @@ def level_data(effect: Effect) -> list[Row]:
     for k, output in enumerate(effect.output_names):
         for i, label in enumerate(labels[: len(effect.grids[0])]):
             value, error = effect.stacked("average")[i, k], average_error(effect, i, k)
-            counted = (
-                rows_text(float(effect.counts[i]))
-                if len(effect.counts) == len(effect.grids[0])
-                else "unknown"
-            )
+            counted = rows_text(float(effect.counts[i])) if len(effect.counts) == len(effect.grids[0]) else "unknown"
             row = {"output": output, "level": label, "zero": 0.0, "rows_text": counted}
             rows.append(row | interval_row(value, error, effect.scale, is_change(effect)))
     for at_missing in missing_data(effect):
@@ -87,12 +83,8 @@ def draw_levels(
 def extents(n_levels: int, n_outputs: int, options: EffectOptions, upright: bool) -> tuple[float, float]:
     """Pixels along the levels and along the values."""
     step = max(20.0, 9.0 * n_outputs + 6.0)
-    along_levels, along_values = (
-        (options.width, options.height) if upright else (options.height, options.width)
-    )
-    return along_levels or max(60.0, step * n_levels), along_values or (
-        theme.HEIGHT if upright else theme.WIDTH - 80
-    )
+    along_levels, along_values = (options.width, options.height) if upright else (options.height, options.width)
+    return along_levels or max(60.0, step * n_levels), along_values or (theme.HEIGHT if upright else theme.WIDTH - 80)
 
 
 def _layers(
@@ -101,14 +93,15 @@ def _layers(
     at, along = channels
     rows = level_data(effect)
     tips = tooltips(
-        (effect.feature_names[0], "level"), *output_tip(effect), ("effect", "value_text"),
-        ("95% interval", "interval_text"), ("data", "rows_text"),
-    )  # fmt: skip
+        (effect.feature_names[0], "level"),
+        *output_tip(effect),
+        ("effect", "value_text"),
+        ("95% interval", "interval_text"),
+        ("data", "rows_text"),
+    )
     place: dict[str, Any] = {at: channel(at, "level", levels)}
     if len(effect.output_names) > 1:
-        place[f"{at}Offset"] = channel(
-            f"{at}Offset", "output", {"type": "nominal", "sort": list(effect.output_names)}
-        )
+        place[f"{at}Offset"] = channel(f"{at}Offset", "output", {"type": "nominal", "sort": list(effect.output_names)})
     end = {along: channel(along, "value", values)}
     interval = {along: channel(along, "low", values), f"{along}2": "high"}
     colour = output_colour(effect, options)
@@ -116,26 +109,18 @@ def _layers(
     sure = alt.Chart(data([row for row in rows if row["low"] is not None]))
     zero = zero_line(limits, is_change(effect), along)
     if is_change(effect):
-        bars = known.mark_bar(opacity=0.75).encode(
-            **place, **end, **{f"{along}2": "zero"}, color=colour, tooltip=tips
-        )
+        bars = known.mark_bar(opacity=0.75).encode(**place, **end, **{f"{along}2": "zero"}, color=colour, tooltip=tips)
         rules = sure.mark_rule(strokeWidth=1.5, color=theme.INK).encode(**place, **interval, tooltip=tips)
         return [bars, rules, *zero]
     rules = sure.mark_rule(strokeWidth=2).encode(**place, **interval, color=colour, tooltip=tips)
-    dots = known.mark_point(filled=True, size=60, opacity=1).encode(
-        **place, **end, color=colour, tooltip=tips
-    )
+    dots = known.mark_point(filled=True, size=60, opacity=1).encode(**place, **end, color=colour, tooltip=tips)
     return [rules, dots]
 
 
-def _levels_axis(
-    effect: Effect, labels: list[str], pixels: float, upright: bool, *, shown: bool
-) -> dict[str, Any]:
+def _levels_axis(effect: Effect, labels: list[str], pixels: float, upright: bool, *, shown: bool) -> dict[str, Any]:
     if not shown:
         return level_axis(None, labels, pixels, labels=False, ticks=False)
-    slant: dict[str, Any] = (
-        {"labelAngle": -40, "labelAlign": "right"} if upright and _crowded(labels, pixels) else {}
-    )
+    slant: dict[str, Any] = {"labelAngle": -40, "labelAlign": "right"} if upright and _crowded(labels, pixels) else {}
     if upright and not slant:
         slant = {"labelAngle": 0}
     return level_axis(effect.feature_names[0], labels, pixels, **slant)
@@ -158,9 +143,7 @@ def _share_view(effect: Effect, labels: list[str], levels: Any, channels: Channe
     size = {"type": "quantitative", "axis": axis, "scale": alt.Scale(domain=[0, top], nice=False)}
     tips = tooltips((effect.feature_names[0], "level"), ("data", "share_text"))
     bars = alt.Chart(data(rows)).mark_bar(color=theme.FAINT)
-    return bars.encode(
-        **{at: channel(at, "level", levels), along: channel(along, "share", size)}, tooltip=tips
-    )
+    return bars.encode(**{at: channel(at, "level", levels), along: channel(along, "share", size)}, tooltip=tips)
 
 
 def _size(along_levels: float, along_values: float, upright: bool) -> dict[str, float]:

@@ -12,9 +12,9 @@ LOCAL_KINDS = ("effects", "sweep", "boundary")
 
 @dataclass(frozen=True, kw_only=True)
 class LocalOptions(AttributionOptions):
-    """Options of local models: ``kind`` is "effects" (the default: bars, for several rows with common limits), "sweep" (the
-    weights over the widths that were tried), "boundary" (model, samples, weights and local model in two features), or a
-    kind of contributions. ``max_display`` features are shown, ``max_rows`` rows.
+    """Options of local models: ``kind`` is "effects" (the default: bars, for several rows with common limits), "sweep"
+    (the weights over the widths that were tried), "boundary" (model, samples, weights and local model in two features),
+    or a kind of contributions. ``max_display`` features are shown, ``max_rows`` rows.
     """
 
     max_rows: int = 6

@@ -1,4 +1,6 @@
-"""Local models of texts and images: the text or image itself, the variants behind it, and the other pictures of local models."""
+"""Local models of texts and images: the text or image itself, the variants behind it, and the other pictures of local
+models.
+"""
 
 from __future__ import annotations
 
@@ -46,24 +48,32 @@ def body(result: LocalParts, options: LocalTextOptions | LocalImageOptions) -> C
 
 
 def adding_up(result: LocalParts) -> LocalParts:
-    """The weights as contributions that add up to the model's prediction: what the local model misses is one of them."""
+    """The weights as contributions that add up to the model's prediction: what the local model misses is one of
+    them.
+    """
     rest = np.asarray(result.residual)[:, None]
     if np.abs(rest).max(initial=0.0) <= 1e-9 * np.abs(result.prediction).max(initial=0.0):
         return result
     members = result.members or tuple((name,) for name in result.feature_names)
     return dataclasses.replace(
-        result, values=np.concatenate([result.values, rest], axis=1), se=np.concatenate([result.se, np.zeros_like(rest)], axis=1),
-        feature_names=(*result.feature_names, _REST), members=(*members, ()), data=(*result.data, np.array([""], dtype=object)),
-    )  # fmt: skip
+        result,
+        values=np.concatenate([result.values, rest], axis=1),
+        se=np.concatenate([result.se, np.zeros_like(rest)], axis=1),
+        feature_names=(*result.feature_names, _REST),
+        members=(*members, ()),
+        data=(*result.data, np.array([""], dtype=object)),
+    )
 
 
 # -- variants ----------------------------------------------------------------------------------------
 
 
 def variant_data(result: LocalParts, max_rows: int, max_words: int) -> tuple[list[Row], list[Row]]:
-    """Cells (variant, part, there or not) and lines (answer, weight) of some variants, from those that count most to least.
+    """Cells (variant, part, there or not) and lines (answer, weight) of some variants, from those that count most to
+    least.
 
-    Of many parts those with the largest weights are shown, in their own order; variants that are alike there are shown once.
+    Of many parts those with the largest weights are shown, in their own order; variants that are alike there are shown
+    once.
     """
     sizes = np.abs(result.stacked("weights")[0]).max(axis=1)
     some = np.sort(np.argsort(-sizes, kind="stable")[:max_words])
@@ -72,9 +82,7 @@ def variant_data(result: LocalParts, max_rows: int, max_words: int) -> tuple[lis
     order = order[result.counts[order] > 0]
     _, first = np.unique(result.there[order][:, some], axis=0, return_index=True)
     order = order[np.sort(first)]
-    order = order[
-        np.unique(np.linspace(0, len(order) - 1, min(max_rows, len(order))).round().astype(np.intp))
-    ]
+    order = order[np.unique(np.linspace(0, len(order) - 1, min(max_rows, len(order))).round().astype(np.intp))]
     names = level_names(result.players[j] for j in some)
     answers = result.answers.reshape(len(result.counts), -1)
     cells: list[Row] = []
@@ -112,13 +120,15 @@ def variants(result: LocalParts, options: LocalTextOptions | LocalImageOptions) 
             x=alt.X("part", type="nominal", sort=names, axis=head),
             y=alt.Y("line", **y),
             color=alt.Color(
-                "there", type="nominal", scale=alt.Scale(domain=["there", "absent"], range=[theme.MAIN, "#EEEEEE"]),
+                "there",
+                type="nominal",
+                scale=alt.Scale(domain=["there", "absent"], range=[theme.MAIN, "#EEEEEE"]),
                 legend=alt.Legend(title=None, orient="bottom"),
             ),
             tooltip=tooltips((result.part, "part"), ("", "there")),
         )
         .properties(width=width, height=height)
-    )  # fmt: skip
+    )
     columns = [
         *((name, "prediction" if len(result.output_names) == 1 else name) for name in outputs),
         ("weight", "weight"),
@@ -126,11 +136,7 @@ def variants(result: LocalParts, options: LocalTextOptions | LocalImageOptions) 
     sides = [
         alt.Chart(data([{"line": row["line"], "said": row[field], "head": title} for row in lines]))
         .mark_text(color=theme.INK)
-        .encode(
-            x=alt.X("head", type="nominal", axis=head),
-            y=alt.Y("line", **y),
-            text=alt.Text("said", type="nominal"),
-        )
+        .encode(x=alt.X("head", type="nominal", axis=head), y=alt.Y("line", **y), text=alt.Text("said", type="nominal"))
         .properties(width=64, height=height)
         for field, title in columns
     ]

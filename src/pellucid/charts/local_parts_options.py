@@ -15,8 +15,8 @@ OWN_KINDS = ("variants", "effects", "sweep")
 
 @dataclass(frozen=True, kw_only=True)
 class LocalTextOptions(TextOptions):
-    """As for contributions of words, and ``kind`` "variants" (the table of variants, ``max_rows`` of them and ``max_display`` words), "effects"
-    (bars) or "sweep" (the weights over the widths that were tried).
+    """As for contributions of words, and ``kind`` "variants" (the table of variants, ``max_rows`` of them and
+    ``max_display`` words), "effects" (bars) or "sweep" (the weights over the widths that were tried).
     """
 
     max_rows: int = 12
@@ -56,9 +56,7 @@ def _check(kind: str, rows: object) -> None:
         raise InputError(f"max_rows={rows!r}: give a whole number, at least 1.")
 
 
-def _plain(
-    options: TextOptions | ImageOptions, kind: type[TextOptions] | type[ImageOptions]
-) -> dict[str, Any]:
+def _plain(options: TextOptions | ImageOptions, kind: type[TextOptions] | type[ImageOptions]) -> dict[str, Any]:
     """The fields of the plain options; kinds of our own count as "auto" there."""
     fields = {field.name: getattr(options, field.name) for field in dataclasses.fields(kind)}
     return {**fields, "kind": "auto"} if options.kind in OWN_KINDS else fields

@@ -51,8 +51,6 @@ def text_layers(rows: list[Row], place: dict[str, Any]) -> list[alt.Chart]:
     """The ``label`` of each row in its ``ink``, one layer per ink: text has no part in the colour scale."""
     layers: list[alt.Chart] = []
     for ink in sorted({row["ink"] for row in rows}):
-        chart = alt.Chart(data([row for row in rows if row["ink"] == ink])).mark_text(
-            fontSize=11, color=ink
-        )
+        chart = alt.Chart(data([row for row in rows if row["ink"] == ink])).mark_text(fontSize=11, color=ink)
         layers.append(chart.encode(**place, text=alt.Text("label", type="nominal")))
     return layers

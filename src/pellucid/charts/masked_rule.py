@@ -45,9 +45,7 @@ def _notes(rule: MaskedRule) -> list[str]:
     return [
         f"precision {percent(rule.precision)} ({known}), without the rule {percent(rule.base)}",
         coverage_note(rule) if rule.kept else "",
-        ""
-        if rule.reached
-        else f"the precision of {percent(float(rule.settings['precision']))} was not reached",
+        "" if rule.reached else f"the precision of {percent(float(rule.settings['precision']))} was not reached",
         caveat_note(rule),
     ]
 
@@ -89,16 +87,10 @@ def _text(rule: TextRule, options: PartRuleOptions) -> ChartType:
     ]
     letters = letter_data(fragments)
     for inside, ink in ((True, theme.INK), (False, theme.MUTED)):
-        some = [
-            row
-            for row, piece in zip(letters, fragments, strict=True)
-            if (piece.word in rule.kept) == inside
-        ]
+        some = [row for row, piece in zip(letters, fragments, strict=True) if (piece.word in rule.kept) == inside]
         drawn = alt.Chart(data(some)).mark_text(fontSize=FONT, color=ink)
         layers.append(
-            drawn.encode(
-                x=alt.X("middle", **x), y=alt.Y("baseline", **y), text=alt.Text("text", type="nominal")
-            )
+            drawn.encode(x=alt.X("middle", **x), y=alt.Y("baseline", **y), text=alt.Text("text", type="nominal"))
         )
     tips = tooltips((rule.unit, "word"), ("step", "step"), ("precision with it", "precision"))
     layers.append(boxes.mark_rect(opacity=0).encode(**place, tooltip=tips))

@@ -24,12 +24,15 @@ def ends_note(attribution: MaskedAttribution) -> str:
     if isinstance(attribution, LocalParts):
         local = float(attribution.local_prediction[0])
         return (
-            f"{start}: {shown(base, attribution.scale, change=False)}, its prediction: {shown(local, attribution.scale, change=False)}, "
-            f"the model's: {shown(prediction, attribution.scale, change=False)}; R2 of the local model {percent(float(attribution.fidelity[0]))}"
+            f"{start}: {shown(base, attribution.scale, change=False)}, its prediction:"
+            f" {shown(local, attribution.scale, change=False)}, the model's:"
+            f" {shown(prediction, attribution.scale, change=False)}; R2 of the local model"
+            f" {percent(float(attribution.fidelity[0]))}"
         )
     return (
-        f"{start}: {shown(base, attribution.scale, change=False)}, prediction: "
-        f"{shown(prediction, attribution.scale, change=False)}, difference: {change(prediction - base, attribution.scale)}"
+        f"{start}: {shown(base, attribution.scale, change=False)}, prediction:"
+        f" {shown(prediction, attribution.scale, change=False)}, difference:"
+        f" {change(prediction - base, attribution.scale)}"
     )
 
 

@@ -47,9 +47,7 @@ def node_data(network: Network) -> list[Row]:
                 "cost": float(network.sizes[k]),
                 "cost_text": percent(float(network.sizes[k])),
                 "side": _side(x, y) if n <= _UPRIGHT else "left" if left else "right",
-                "turn": 0.0
-                if n <= _UPRIGHT
-                else float(-np.degrees(angle) - (180.0 if left else 0.0)) % 360.0,
+                "turn": 0.0 if n <= _UPRIGHT else float(-np.degrees(angle) - (180.0 if left else 0.0)) % 360.0,
             }
         )
     return rows
@@ -132,8 +130,7 @@ def _label_data(nodes: list[Row], wide: float, tall: float) -> list[Row]:
 def _reach(names: list[Row], wide: float) -> float:
     """How far the names at the right stand out of the picture: the legend keeps clear of them."""
     ends = [
-        row["x"] * wide / (2 * _SPACE)
-        + _LETTER * len(row["feature"]) * abs(np.cos(np.radians(row["turn"])))
+        row["x"] * wide / (2 * _SPACE) + _LETTER * len(row["feature"]) * abs(np.cos(np.radians(row["turn"])))
         for row in names
         if row["side"] == "right"
     ]
@@ -141,15 +138,11 @@ def _reach(names: list[Row], wide: float) -> float:
 
 
 def _x(field: str = "x") -> alt.X:
-    return alt.X(
-        field, type="quantitative", axis=None, scale=alt.Scale(domain=[-_SPACE, _SPACE], nice=False)
-    )
+    return alt.X(field, type="quantitative", axis=None, scale=alt.Scale(domain=[-_SPACE, _SPACE], nice=False))
 
 
 def _y(field: str = "y") -> alt.Y:
-    return alt.Y(
-        field, type="quantitative", axis=None, scale=alt.Scale(domain=[-_SPACE, _SPACE], nice=False)
-    )
+    return alt.Y(field, type="quantitative", axis=None, scale=alt.Scale(domain=[-_SPACE, _SPACE], nice=False))
 
 
 def _shades(rows: list[Row]) -> alt.Chart:
@@ -158,17 +151,25 @@ def _shades(rows: list[Row]) -> alt.Chart:
         interpolate="linear-closed", filled=True, fill=theme.SECOND, fillOpacity=0.16, stroke=None
     )
     order = alt.Order("corner", type="quantitative")
-    return marks.encode(
-        x=_x(), y=_y(), order=order, detail=alt.Detail("triple", type="nominal"), tooltip=tips
-    )
+    return marks.encode(x=_x(), y=_y(), order=order, detail=alt.Detail("triple", type="nominal"), tooltip=tips)
 
 
 def _edges(rows: list[Row], offset: float) -> alt.Chart:
     most = max((row["cost"] for row in rows), default=1.0) or 1.0
     width = alt.StrokeWidth(
-        "cost", type="quantitative", scale=alt.Scale(type="sqrt", domain=[0, most], range=[0.5, 10], nice=False),
-        legend=alt.Legend(title="cost of a pair", format=".1~%", values=_marks(most), symbolStrokeColor=theme.MAIN, symbolType="stroke", symbolSize=300, offset=offset),
-    )  # fmt: skip
+        "cost",
+        type="quantitative",
+        scale=alt.Scale(type="sqrt", domain=[0, most], range=[0.5, 10], nice=False),
+        legend=alt.Legend(
+            title="cost of a pair",
+            format=".1~%",
+            values=_marks(most),
+            symbolStrokeColor=theme.MAIN,
+            symbolType="stroke",
+            symbolSize=300,
+            offset=offset,
+        ),
+    )
     tips = tooltips(("pair", "pair"), ("cost of leaving it out", "cost_text"))
     marks = alt.Chart(data(rows)).mark_rule(color=theme.MAIN, opacity=0.6, strokeCap="round")
     return marks.encode(x=_x(), y=_y(), x2="x2", y2="y2", strokeWidth=width, tooltip=tips)
@@ -177,9 +178,18 @@ def _edges(rows: list[Row], offset: float) -> alt.Chart:
 def _nodes(rows: list[Row], offset: float) -> alt.Chart:
     most = max((row["cost"] for row in rows), default=1.0) or 1.0
     size = alt.Size(
-        "cost", type="quantitative", scale=alt.Scale(domain=[0, most], range=list(_SIZES), nice=False),
-        legend=alt.Legend(title="cost of a feature", format=".1~%", values=_marks(most), symbolFillColor=theme.INK, symbolStrokeWidth=0, offset=offset),
-    )  # fmt: skip
+        "cost",
+        type="quantitative",
+        scale=alt.Scale(domain=[0, most], range=list(_SIZES), nice=False),
+        legend=alt.Legend(
+            title="cost of a feature",
+            format=".1~%",
+            values=_marks(most),
+            symbolFillColor=theme.INK,
+            symbolStrokeWidth=0,
+            offset=offset,
+        ),
+    )
     tips = tooltips(("feature", "feature"), ("cost of leaving it out", "cost_text"))
     marks = alt.Chart(data(rows)).mark_circle(color=theme.INK, opacity=1)
     return marks.encode(x=_x(), y=_y(), size=size, tooltip=tips)
@@ -205,17 +215,17 @@ def _marks(most: float) -> list[float]:
 
 def _notes(network: Network, options: NetworkOptions) -> list[str]:
     pairs = f"{len(network.edges)} of {network.examined} pairs"
-    lost = (
-        f"an additive model loses about {percent(network.additive)}"
-        if np.isfinite(network.additive)
-        else ""
-    )
+    lost = f"an additive model loses about {percent(network.additive)}" if np.isfinite(network.additive) else ""
     more = len(network.edges) - options.max_display
     shaded = f"shaded: {_count(network)} act together beyond their pairs" if network.triples else ""
     return [
-        pairs, lost, shaded, f"{more} edges not shown" if more > 0 else "",
-        f"not needed: {listed(network.left_out)}" if network.left_out else "", caveat_note(network),
-    ]  # fmt: skip
+        pairs,
+        lost,
+        shaded,
+        f"{more} edges not shown" if more > 0 else "",
+        f"not needed: {listed(network.left_out)}" if network.left_out else "",
+        caveat_note(network),
+    ]
 
 
 def _count(network: Network) -> str:

@@ -68,9 +68,7 @@ class EffectOptions(SizeOptions):
         _one_of("kind", self.kind, KINDS)
         _whole("max_lines", self.max_lines)
         if self.colour is not None and not isinstance(self.colour, str):
-            raise InputError(
-                f"colour={self.colour!r} is no colour; give 'auto', None or a name such as 'teal'."
-            )
+            raise InputError(f"colour={self.colour!r} is no colour; give 'auto', None or a name such as 'teal'.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,9 +92,7 @@ class ImportanceOptions(SizeOptions):
         if self.against is not None and not isinstance(self.against, Importance):
             raise InputError("against= takes the result of another importance().")
         if isinstance(self.labels, str) or len(self.labels) != 2 or self.labels[0] == self.labels[1]:
-            raise InputError(
-                f"labels={self.labels!r}: give two different names, such as ('train', 'test')."
-            )
+            raise InputError(f"labels={self.labels!r}: give two different names, such as ('train', 'test').")
 
 
 @dataclass(frozen=True, kw_only=True)

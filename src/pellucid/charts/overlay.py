@@ -59,13 +59,7 @@ def overlay_data(effects: list[Effect], labels: list[str]) -> list[Row]:
                 )
                 text = shown(curve[i, k], effect.scale, change=True)
                 rows.append(
-                    {
-                        "curve": label,
-                        "output": output,
-                        **place,
-                        "value": float(curve[i, k]),
-                        "value_text": text,
-                    }
+                    {"curve": label, "output": output, **place, "value": float(curve[i, k]), "value_text": text}
                 )
     return rows
 
@@ -85,9 +79,7 @@ def body(effects: list[Effect], columns: int, options: PanelOptions) -> ChartTyp
     ]
     chart = by_output(views, first.output_names, columns=columns)
     title = options.title or f"Effects of {first.feature_names[0]} compared"
-    return titled(
-        chart, title, ["every curve is centred at its mean over the data"], options.width or theme.WIDTH
-    )
+    return titled(chart, title, ["every curve is centred at its mean over the data"], options.width or theme.WIDTH)
 
 
 def curve_labels(effects: list[Effect], given: Sequence[str] | None) -> list[str]:
@@ -102,15 +94,10 @@ def curve_labels(effects: list[Effect], given: Sequence[str] | None) -> list[str
 def _mean_over_data(effect: Effect, curve: FloatArray) -> FloatArray:
     """Per output the mean of the curve at the values of the data; over the grid if they are not known."""
     if effect.nominal[0]:
-        weights = (
-            effect.counts
-            if len(effect.counts) == len(curve) and effect.counts.sum() > 0
-            else np.ones(len(curve))
-        )
+        weights = effect.counts if len(effect.counts) == len(curve) and effect.counts.sum() > 0 else np.ones(len(curve))
         known = np.where(np.isfinite(curve), weights[:, None], 0.0)
         return np.asarray(
-            np.nansum(np.where(known > 0, curve, 0.0) * known, axis=0)
-            / np.maximum(known.sum(axis=0), 1e-300)
+            np.nansum(np.where(known > 0, curve, 0.0) * known, axis=0) / np.maximum(known.sum(axis=0), 1e-300)
         )
     x = positions(effect.grids[0])
     at = positions(effect.rug[0])
@@ -129,8 +116,8 @@ def _check_same_feature(effects: list[Effect]) -> None:
     for effect in effects:
         if effect.feature_names != first.feature_names or effect.nominal != first.nominal:
             raise InputError(
-                f"an overlay compares effects of one feature, not of {first.feature_names[0]!r} and {effect.feature_names[0]!r}; "
-                "use overlay=False."
+                f"an overlay compares effects of one feature, not of {first.feature_names[0]!r} and"
+                f" {effect.feature_names[0]!r}; use overlay=False."
             )
         if effect.derivative != first.derivative:
             raise InputError("slopes and effects do not share an axis; overlay one kind at a time.")
@@ -138,15 +125,11 @@ def _check_same_feature(effects: list[Effect]) -> None:
 
 def _colour(labels: list[str]) -> alt.Color:
     scale = alt.Scale(domain=labels, **theme.category_range(len(labels)))
-    return alt.Color(
-        "curve", type="nominal", scale=scale, legend=alt.Legend(title=None, orient="top", columns=3)
-    )
+    return alt.Color("curve", type="nominal", scale=scale, legend=alt.Legend(title=None, orient="top", columns=3))
 
 
 def _tips(effect: Effect) -> list[alt.Tooltip]:
-    return tooltips(
-        (effect.feature_names[0], "x_text"), ("curve", "curve"), ("centred effect", "value_text")
-    )
+    return tooltips((effect.feature_names[0], "x_text"), ("curve", "curve"), ("centred effect", "value_text"))
 
 
 def _title(effect: Effect) -> str:

@@ -9,10 +9,7 @@ from typing import Any
 from pellucid.errors import require
 
 # No editor link (it would send the data to another site); pictures can still be saved from the menu.
-EMBED = {
-    "actions": {"export": True, "source": False, "compiled": False, "editor": False},
-    "renderer": "svg",
-}
+EMBED = {"actions": {"export": True, "source": False, "compiled": False, "editor": False}, "renderer": "svg"}
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">

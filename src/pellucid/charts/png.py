@@ -17,9 +17,7 @@ def png(pixels: AnyArray) -> bytes:
     """``(height, width, 1, 3 or 4)`` bytes as a PNG file."""
     height, width, channels = pixels.shape
     lines = np.ascontiguousarray(pixels, dtype=np.uint8).reshape(height, width * channels)
-    filtered = np.concatenate(
-        [np.zeros((height, 1), dtype=np.uint8), lines], axis=1
-    )  # 0: lines as they are
+    filtered = np.concatenate([np.zeros((height, 1), dtype=np.uint8), lines], axis=1)  # 0: lines as they are
     header = struct.pack(">IIBBBBB", width, height, 8, _KINDS[channels], 0, 0, 0)
     chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(filtered.tobytes(), 6)), (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(name, content) for name, content in chunks)

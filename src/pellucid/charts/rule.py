@@ -39,11 +39,17 @@ def rule_data(rules: list[Rule]) -> list[Row]:
             covered = float(rule.running_coverage[step])
             rows.append(
                 {
-                    "rule": i, "step": step, "condition": words, "x": start, "x2": precision,
-                    "precision_text": percent(precision), "coverage_text": percent(covered),
-                    "thick": _thick(covered), "shade": _BASE if step == 0 else theme.CATEGORIES[(step - 1) % 6],
+                    "rule": i,
+                    "step": step,
+                    "condition": words,
+                    "x": start,
+                    "x2": precision,
+                    "precision_text": percent(precision),
+                    "coverage_text": percent(covered),
+                    "thick": _thick(covered),
+                    "shade": _BASE if step == 0 else theme.CATEGORIES[(step - 1) % 6],
                 }
-            )  # fmt: skip
+            )
             start = precision
     return rows
 
@@ -61,9 +67,7 @@ def _heads(rules: list[Rule], room: int) -> list[Row]:
     for i, rule in enumerate(rules):
         beware = " · ".join(marks(rule))
         lines = [(words, theme.INK) for words in _words(rule, room)] + [(beware, _BEWARE)] * bool(beware)
-        rows += [
-            {"rule": i, "line": k, "words": words, "shade": ink} for k, (words, ink) in enumerate(lines)
-        ]
+        rows += [{"rule": i, "line": k, "words": words, "shade": ink} for k, (words, ink) in enumerate(lines)]
     return rows
 
 
@@ -111,27 +115,44 @@ def body(result: Rule | Rules, options: RuleOptions) -> ChartType:
             - 3
         )
     x = alt.X(
-        "x", type="quantitative", scale=alt.Scale(domain=[0, 1], nice=False),
+        "x",
+        type="quantitative",
+        scale=alt.Scale(domain=[0, 1], nice=False),
         axis=alt.Axis(title="precision", format=".0%", tickCount=5, grid=False),
-    )  # fmt: skip
-    tips = tooltips(
-        ("condition", "condition"),
-        ("precision with it", "precision_text"),
-        ("coverage with it", "coverage_text"),
     )
-    pieces = alt.Chart(data(bars)).mark_rect(opacity=0.85).encode(
-        x=x, x2="x2", y=alt.Y("y", **place), y2="y2", tooltip=tips,
-        color=alt.Color("shade", type="nominal", scale=None),
-    )  # fmt: skip
-    text = alt.Chart(data(heads)).mark_text(align="left", baseline="middle", fontSize=12).encode(
-        x=alt.value(0), y=alt.Y("y", **place), text=alt.Text("words", type="nominal"),
-        color=alt.Color("shade", type="nominal", scale=None),
-    )  # fmt: skip
+    tips = tooltips(
+        ("condition", "condition"), ("precision with it", "precision_text"), ("coverage with it", "coverage_text")
+    )
+    pieces = (
+        alt.Chart(data(bars))
+        .mark_rect(opacity=0.85)
+        .encode(
+            x=x,
+            x2="x2",
+            y=alt.Y("y", **place),
+            y2="y2",
+            tooltip=tips,
+            color=alt.Color("shade", type="nominal", scale=None),
+        )
+    )
+    text = (
+        alt.Chart(data(heads))
+        .mark_text(align="left", baseline="middle", fontSize=12)
+        .encode(
+            x=alt.value(0),
+            y=alt.Y("y", **place),
+            text=alt.Text("words", type="nominal"),
+            color=alt.Color("shade", type="nominal", scale=None),
+        )
+    )
     chart = alt.layer(pieces, *_ends(rules, tops, place), _goal(rules), text)
     chart = chart.properties(width=width, height=height * stretch)
     more = len(every) - len(rules)
     notes = [
-        "grey: without any condition; then one piece for each condition; thickness: how much of the data is covered; below: interval of the precision; dashed: precision asked for",
+        (
+            "grey: without any condition; then one piece for each condition; thickness: how much of the data is"
+            " covered; below: interval of the precision; dashed: precision asked for"
+        ),
         f"{more} more rule{'s' if more > 1 else ''} not shown" if more else "",
         caveat_note(result),
     ]
@@ -152,15 +173,18 @@ def _places(rules: list[Rule], heads: list[Row]) -> tuple[list[float], float]:
 def _ends(rules: list[Rule], tops: list[float], place: dict[str, Any]) -> list[alt.Chart]:
     """The interval of the final precision."""
     rows = [
-        {"x": rule.interval[0], "x2": rule.interval[1], "y": tops[i] + _BAR / 2 + _thick(rule.coverage) / 2 + _BELOW, "text": f"{percent(rule.interval[0])} to {percent(rule.interval[1])}"}
+        {
+            "x": rule.interval[0],
+            "x2": rule.interval[1],
+            "y": tops[i] + _BAR / 2 + _thick(rule.coverage) / 2 + _BELOW,
+            "text": f"{percent(rule.interval[0])} to {percent(rule.interval[1])}",
+        }
         for i, rule in enumerate(rules)
-    ]  # fmt: skip
+    ]
     tips = tooltips(("interval of the precision", "text"))
     y = alt.Y("y", **place)
     line = alt.Chart(data(rows)).mark_rule(color=theme.INK, strokeWidth=1.5)
-    ends = [
-        alt.Chart(data(rows)).mark_tick(color=theme.INK, height=8, thickness=1.5, orient="vertical")
-    ] * 2
+    ends = [alt.Chart(data(rows)).mark_tick(color=theme.INK, height=8, thickness=1.5, orient="vertical")] * 2
     return [
         line.encode(x=alt.X("x", type="quantitative"), x2="x2", y=y, tooltip=tips),
         *(

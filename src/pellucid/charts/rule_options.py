@@ -16,9 +16,5 @@ class RuleOptions(SizeOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if (
-            isinstance(self.max_display, bool)
-            or not isinstance(self.max_display, int)
-            or self.max_display < 1
-        ):
+        if isinstance(self.max_display, bool) or not isinstance(self.max_display, int) or self.max_display < 1:
             raise InputError(f"max_display={self.max_display!r}: give a whole number, at least 1.")

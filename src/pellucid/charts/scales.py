@@ -68,9 +68,7 @@ def data(rows: list[Row]) -> alt.InlineData:
     return inline
 
 
-def feature_axis(
-    name: str, kind: str, limits: Limits, pixels: float, *, labels: bool = True
-) -> dict[str, Any]:
+def feature_axis(name: str, kind: str, limits: Limits, pixels: float, *, labels: bool = True) -> dict[str, Any]:
     """Properties of the x or y channel of a continuous feature."""
     axis: dict[str, Any] = {"title": wrapped(name, pixels), "tickCount": max(2, round(pixels / 70))}
     if kind == "integer":
@@ -94,11 +92,7 @@ def value_axis(title: str | None, limits: Limits, pixels: float, **more: Any) ->
     axis = alt.Axis(
         **{"title": words, "format": number_format(limits), "tickCount": max(3, round(pixels / 50)), **more}
     )
-    return {
-        "type": "quantitative",
-        "axis": axis,
-        "scale": alt.Scale(domain=list(limits), zero=False, nice=False),
-    }
+    return {"type": "quantitative", "axis": axis, "scale": alt.Scale(domain=list(limits), zero=False, nice=False)}
 
 
 def level_axis(

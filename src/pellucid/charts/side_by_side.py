@@ -24,10 +24,7 @@ _UPRIGHT = 12  # up to so many levels stand on the x axis, so that values share 
 
 def common_limits(effects: list[Effect], options: PanelOptions) -> Limits:
     """The smallest limits that hold all effects."""
-    each = [
-        individual_limits(effect, options) if effect.individual else curve_limits(effect)
-        for effect in effects
-    ]
+    each = [individual_limits(effect, options) if effect.individual else curve_limits(effect) for effect in effects]
     return min(low for low, _ in each), max(high for _, high in each)
 
 
@@ -36,10 +33,7 @@ def body(effects: list[Effect], columns: int, options: PanelOptions) -> ChartTyp
     check_effects(effects)
     sized = dataclasses.replace(options, width=options.width or _WIDTH, height=options.height or _HEIGHT)
     # Predictions compare with predictions and changes with changes; a slope has units of its own.
-    limits = {
-        kind: common_limits([e for e in effects if _kind(e) == kind], options)
-        for kind in map(_kind, effects)
-    }
+    limits = {kind: common_limits([e for e in effects if _kind(e) == kind], options) for kind in map(_kind, effects)}
     views = [_view(effect, sized, limits[_kind(effect)]) for effect in effects]
     one_legend = not any(effect.individual for effect in effects)
     chart = grid(views, columns=min(columns, len(views)), one_legend=one_legend)
@@ -59,12 +53,13 @@ def check_effects(effects: list[Effect]) -> None:
     for effect in effects:
         if len(effect.grids) != 1:
             raise InputError(
-                f"the effect of {' and '.join(effect.feature_names)} is a surface; panel() takes effects of one feature."
+                f"the effect of {' and '.join(effect.feature_names)} is a surface; panel() takes effects of one"
+                " feature."
             )
         if (effect.scale, effect.output_names) != (first.scale, first.output_names):
             raise InputError(
-                f"the effects of {first.feature_names[0]} and {effect.feature_names[0]} are on different scales or outputs; "
-                "draw them one by one."
+                f"the effects of {first.feature_names[0]} and {effect.feature_names[0]} are on different scales or"
+                " outputs; draw them one by one."
             )
 
 

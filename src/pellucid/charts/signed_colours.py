@@ -35,9 +35,14 @@ def signed_colour(attribution: Attribution, output: str, pixels: float) -> alt.C
     shared = colour_scales(attribution) == "shared" and len(attribution.output_names) > 1
     title = f"contribution to the {attribution.scale}" if shared else axis_title(attribution, output)
     legend = alt.Legend(
-        title=wrapped(title, max(pixels, 160.0), 12), orient="bottom", direction="horizontal",
-        gradientLength=min(pixels, 200.0), gradientThickness=10, format=".2~g", values=[-most, 0, most],
-    )  # fmt: skip
+        title=wrapped(title, max(pixels, 160.0), 12),
+        orient="bottom",
+        direction="horizontal",
+        gradientLength=min(pixels, 200.0),
+        gradientThickness=10,
+        format=".2~g",
+        values=[-most, 0, most],
+    )
     stops = [-most, -most / 2, 0, most / 2, most]
     scale = alt.Scale(domain=stops, range=list(RANGE), interpolate="rgb", clamp=True)
     return alt.Color("value", type="quantitative", scale=scale, legend=legend)

@@ -61,10 +61,17 @@ def slices(effect: Effect) -> list[tuple[str, Effect]]:
         counts = effect.counts[:, :, k]
         inside = _inside(effect, k)
         part = dataclasses.replace(
-            effect, grids=effect.grids[:2], kinds=effect.kinds[:2], feature_names=effect.feature_names[:2],
-            values=average, average=average, se=np.full(average.shape, np.nan), counts=counts,
-            spread=np.full(average.shape, np.nan), rug=tuple(column[inside] for column in effect.rug[:2]),
-        )  # fmt: skip
+            effect,
+            grids=effect.grids[:2],
+            kinds=effect.kinds[:2],
+            feature_names=effect.feature_names[:2],
+            values=average,
+            average=average,
+            se=np.full(average.shape, np.nan),
+            counts=counts,
+            spread=np.full(average.shape, np.nan),
+            rug=tuple(column[inside] for column in effect.rug[:2]),
+        )
         words = f"{effect.feature_names[2]}: {places[k]['text']} ({rows_text(float(counts.sum()))})"
         named.append((words, part))
     return named

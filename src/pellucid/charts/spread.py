@@ -42,13 +42,9 @@ def spread_view(
     width = options.width or theme.WIDTH
     top = max([row["value"] for row in rows], default=0.0) * 1.08 or 1.0
     x = feature_axis(effect.feature_names[0], effect.kinds[0], limits, width, labels=labels)
-    axis = alt.Axis(
-        title=["SD of", "slopes"], titleFontSize=11, tickCount=3, format=number_format((0.0, top))
-    )
+    axis = alt.Axis(title=["SD of", "slopes"], titleFontSize=11, tickCount=3, format=number_format((0.0, top)))
     y = alt.Y("value", type="quantitative", axis=axis, scale=alt.Scale(domain=[0, top], nice=False))
-    tips = tooltips(
-        (effect.feature_names[0], "x_text"), *output_tip(effect), ("SD of slopes", "value_text")
-    )
+    tips = tooltips((effect.feature_names[0], "x_text"), *output_tip(effect), ("SD of slopes", "value_text"))
     colour = output_colour(effect, options) if len(outputs) > 1 else alt.value(theme.SECOND)
     base = alt.Chart(data(rows)).encode(x=alt.X("x", **x), y=y, color=colour)
     dots = base.mark_point(filled=True, opacity=0).encode(tooltip=tips)

@@ -14,28 +14,11 @@ import numpy as np
 from altair.typing import ChartType
 
 from pellucid.charts import theme
-from pellucid.charts.cells import (
-    cell_counts,
-    cell_data,
-    cell_places,
-    cell_values,
-    contour_data,
-    extent,
-    point_data,
-)
+from pellucid.charts.cells import cell_counts, cell_data, cell_places, cell_values, contour_data, extent, point_data
 from pellucid.charts.layout import by_output
 from pellucid.charts.marks import channel, text_layers
 from pellucid.charts.options import EffectOptions
-from pellucid.charts.scales import (
-    Limits,
-    Row,
-    data,
-    feature_axis,
-    level_axis,
-    limits_of,
-    number_format,
-    tooltips,
-)
+from pellucid.charts.scales import Limits, Row, data, feature_axis, level_axis, limits_of, number_format, tooltips
 from pellucid.charts.text import is_change, value_title, wrapped
 from pellucid.explanations import Effect
 from pellucid.explanations.words import number
@@ -72,16 +55,14 @@ def heat_map(
     rows = cell_data(effect, output)
     place = _cell_place(effect, x, y)
     tips = tooltips(
-        (effect.feature_names[0], "x_text"), (effect.feature_names[1], "y_text"), ("effect", "value_text"),
+        (effect.feature_names[0], "x_text"),
+        (effect.feature_names[1], "y_text"),
+        ("effect", "value_text"),
         ("data", "rows_text"),
-    )  # fmt: skip
+    )
     known = [row for row in rows if row["value"] is not None]
     scale, title = colour_scale(effect, limits), wrapped(value_title(effect), 190, 12)
-    legend = alt.Legend(
-        title=title,
-        format=number_format(limits),
-        gradientLength=min(size[1], 200),
-    )
+    legend = alt.Legend(title=title, format=number_format(limits), gradientLength=min(size[1], 200))
     colour = alt.Color("value", type="quantitative", scale=scale, legend=legend)
     cells = alt.Chart(data(known)).mark_rect(**_SEAMLESS).encode(**place, color=colour, tooltip=tips)
     lines = _contour_layers(effect, output, x, y) if contours else []
@@ -131,9 +112,7 @@ def _contour_layers(effect: Effect, output: str, x: Any, y: Any) -> list[alt.Cha
     colour = theme.MUTED if is_change(effect) else "white"
     lines = alt.Chart(data(rows)).mark_line(color=colour, strokeWidth=1, strokeOpacity=0.8)
     tips = tooltips(("contour at", "level_text"))
-    return [
-        lines.encode(x=alt.X("x", **x), y=alt.Y("y", **y), detail="line:N", order="order:Q", tooltip=tips)
-    ]
+    return [lines.encode(x=alt.X("x", **x), y=alt.Y("y", **y), detail="line:N", order="order:Q", tooltip=tips)]
 
 
 def _empty_layers(effect: Effect, rows: list[Row], place: Any, tips: Any) -> list[alt.Chart]:
@@ -153,9 +132,7 @@ def _points_layer(effect: Effect, x: Any, y: Any) -> alt.Chart:
     chart = alt.Chart(data(point_data(effect)))
     if any(effect.nominal):
         return chart.mark_tick(thickness=1, color="black", opacity=1, fillOpacity=0.45).encode(**place)
-    return chart.mark_circle(size=11, color="white", stroke="black", strokeWidth=0.6, opacity=1).encode(
-        **place
-    )
+    return chart.mark_circle(size=11, color="white", stroke="black", strokeWidth=0.6, opacity=1).encode(**place)
 
 
 def _text_layers(effect: Effect, rows: list[Row], place: dict[str, Any], limits: Limits) -> list[alt.Chart]:
@@ -164,9 +141,7 @@ def _text_layers(effect: Effect, rows: list[Row], place: dict[str, Any], limits:
     def ink(value: float) -> str:
         return "white" if not is_change(effect) and value < low + 0.6 * (high - low) else "black"
 
-    return text_layers(
-        [row | {"label": number(row["value"]), "ink": ink(row["value"])} for row in rows], place
-    )
+    return text_layers([row | {"label": number(row["value"]), "ink": ink(row["value"])} for row in rows], place)
 
 
 def _channel(effect: Effect, axis: int, pixels: float) -> dict[str, Any]:

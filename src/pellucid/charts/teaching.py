@@ -1,8 +1,8 @@
 """Pictures that teach how methods work; they need no model and no data of yours.
 
-``densities``: what a partial dependence averages over and what it should. ``interval_arrows``: the differences
-that ALE averages. ``cell_corners``: the second-order difference in a cell of two features. ``lines_and_boxes``: what LIME
-and what anchors say of the same rows.
+``densities``: what a partial dependence averages over and what it should. ``interval_arrows``: the differences that ALE
+averages. ``cell_corners``: the second-order difference in a cell of two features. ``lines_and_boxes``: what LIME and
+what anchors say of the same rows.
 """
 
 from __future__ import annotations
@@ -59,14 +59,10 @@ def densities(*, at: float = 0.75, random_state: int = 1) -> Chart:
     """
     x1, x2 = correlated_pair(100, random_state)
     x, y = _x(), _y()
-    window = alt.Chart(data([{"from": at - 0.1, "to": at + 0.1}])).mark_rect(
-        color=theme.SECOND, opacity=0.18
-    )
+    window = alt.Chart(data([{"from": at - 0.1, "to": at + 0.1}])).mark_rect(color=theme.SECOND, opacity=0.18)
     line = alt.Chart(data([{"x1": at}])).mark_rule(color=theme.SECOND, strokeWidth=2)
     scatter = alt.layer(
-        window.encode(x=_x("from"), x2="to"),
-        line.encode(x=x),
-        _dots(_rows(x1, x2)).encode(x=x, y=y),
+        window.encode(x=_x("from"), x2="to"), line.encode(x=x), _dots(_rows(x1, x2)).encode(x=x, y=y)
     ).properties(width=_SIZE, height=_SIZE)
     rows = density_data(x1, x2, at)
     names = list(dict.fromkeys(row["curve"] for row in rows))
@@ -83,12 +79,8 @@ def densities(*, at: float = 0.75, random_state: int = 1) -> Chart:
         order="x2:Q",
         tooltip=["curve:N", alt.Tooltip("x2:Q", format=".2f"), alt.Tooltip("density:Q", format=".2f")],
     )
-    notes = [
-        f"With x1 at {at:g}, partial dependence still uses every x2, also those that never occur there."
-    ]
-    return _chart(
-        [scatter, beside.properties(width=180, height=_SIZE)], "Marginal and conditional density", notes
-    )
+    notes = [f"With x1 at {at:g}, partial dependence still uses every x2, also those that never occur there."]
+    return _chart([scatter, beside.properties(width=180, height=_SIZE)], "Marginal and conditional density", notes)
 
 
 def arrow_data(x1: FloatArray, x2: FloatArray, low: float = 0.6, high: float = 0.8) -> list[Row]:
@@ -110,7 +102,7 @@ def interval_arrows(*, random_state: int = 4) -> Chart:
     ends = [
         moved.mark_point(shape=shape, filled=True, size=70, color=theme.SECOND, opacity=1).encode(x=_x(field))
         for field, shape in (("low", "triangle-left"), ("high", "triangle-right"))
-    ]  # fmt: skip
+    ]
     picture = alt.layer(
         walls.mark_rule(color=theme.FAINT, strokeDash=[4, 3]),
         walls.mark_text(fontSize=12, color=theme.MUTED, dx=10).encode(y=y, text="label:N"),
@@ -119,9 +111,7 @@ def interval_arrows(*, random_state: int = 4) -> Chart:
         *ends,
         moved.mark_point(filled=True, size=50, color=theme.INK, opacity=1).encode(x=x),
     ).properties(width=420, height=_SIZE)
-    notes = [
-        "In the interval from z3 to z4 every row is moved to both ends; its other features stay as they are."
-    ]
+    notes = ["In the interval from z3 to z4 every row is moved to both ends; its other features stay as they are."]
     return _chart([picture], "The intervals of ALE", notes)
 
 
@@ -142,12 +132,7 @@ def cell_corners(*, random_state: int = 12) -> Chart:
     x, y = _x(), _y()
     corners = corner_data()
     walls = alt.Chart(data([{"at": float(edge)} for edge in _EDGES])).mark_rule(color=theme.FAINT)
-    cell = {
-        "x1": corners[0]["x1"],
-        "right": corners[3]["x1"],
-        "x2": corners[0]["x2"],
-        "top": corners[3]["x2"],
-    }
+    cell = {"x1": corners[0]["x1"], "right": corners[3]["x1"], "x2": corners[0]["x2"], "top": corners[3]["x2"]}
     marks = alt.Chart(data(corners)).encode(x=x, y=y)
     picture = alt.layer(
         walls.encode(x=_x("at")),
@@ -158,13 +143,13 @@ def cell_corners(*, random_state: int = 12) -> Chart:
         _dots(_rows(x1, x2)).encode(x=x, y=y),
         marks.mark_point(filled=True, size=110, color=theme.SECOND, opacity=1),
         *[
-            alt.Chart(data(corners[half])).mark_text(fontSize=15, fontWeight=600, dy=shift).encode(x=x, y=y, text="label:N")
+            alt.Chart(data(corners[half]))
+            .mark_text(fontSize=15, fontWeight=600, dy=shift)
+            .encode(x=x, y=y, text="label:N")
             for half, shift in ((slice(0, 2), 16), (slice(2, 4), -14))
         ],
-    ).properties(width=380, height=380)  # fmt: skip
-    notes = [
-        "Rows in the cell are moved to its corners; (d − c) − (b − a) leaves what the two features do together."
-    ]
+    ).properties(width=380, height=380)
+    notes = ["Rows in the cell are moved to its corners; (d − c) − (b − a) leaves what the two features do together."]
     return _chart([picture], "A cell of the second-order ALE", notes)
 
 
@@ -186,7 +171,8 @@ class _Curved:
 def lines_and_boxes(
     rows: Sequence[tuple[float, float]] = ((-0.45, 0.25), (1.3, -0.25)), *, random_state: int = 0
 ) -> Chart:
-    """A curved boundary with two rows: the line of a local model leaves the boundary soon, a box stays on one side of it.
+    """A curved boundary with two rows: the line of a local model leaves the boundary soon, a box stays on one side of
+    it.
 
     >>> lines_and_boxes().save("lines_and_boxes.png")  # doctest: +SKIP
     """
@@ -217,11 +203,7 @@ def _rows(x1: FloatArray, x2: FloatArray) -> list[Row]:
 
 def _dots(rows: list[Row]) -> alt.Chart:
     tips = [alt.Tooltip("x1:Q", format=".2f"), alt.Tooltip("x2:Q", format=".2f")]
-    return (
-        alt.Chart(data(rows))
-        .mark_circle(size=36, color=theme.MAIN, opacity=1, fillOpacity=0.6)
-        .encode(tooltip=tips)
-    )
+    return alt.Chart(data(rows)).mark_circle(size=36, color=theme.MAIN, opacity=1, fillOpacity=0.6).encode(tooltip=tips)
 
 
 def _chart(views: list[ChartType], title: str, notes: list[str]) -> Chart:

@@ -66,9 +66,7 @@ def scale_words(explanation: Explanation, output: str | None = None) -> str:
     """The scale in brackets, with the output's name where there is one to name."""
     only = explanation.output_names[0] if len(explanation.output_names) == 1 else None
     name = output if output is not None else only
-    plain = {"response": "", "score": "score", "distance": "distance"}.get(
-        explanation.scale, explanation.scale
-    )
+    plain = {"response": "", "score": "score", "distance": "distance"}.get(explanation.scale, explanation.scale)
     if name is None or name in ("prediction", "output"):
         return f" ({plain})" if plain else ""
     if explanation.scale in ("probability", "log-odds"):
@@ -80,9 +78,7 @@ def _quantity(effect: Effect) -> str:
     noun = "prediction" if effect.individual else "average prediction"
     if effect.derivative:
         return f"slope of the {noun}"
-    if bool(effect.settings.get("pure")) or (
-        effect.method == "ale" and len(effect.grids) > 1 and not effect.total
-    ):
+    if bool(effect.settings.get("pure")) or (effect.method == "ale" and len(effect.grids) > 1 and not effect.total):
         return "joint effect on the prediction"
     if effect.method == "ale":
         return "effect on the prediction" if not effect.total else noun

@@ -35,18 +35,11 @@ def body(attribution: TextAttribution, options: TextOptions) -> ChartType:
         return contributions.body(attribution, options)
     width = options.width or _WIDTH
     outputs = attribution.leading(options.panels)
-    fragments = set_lines(
-        attribution.source, [(a, b) for a, b in attribution.spans.tolist()], width / FONT - 2 * PAD
-    )
+    fragments = set_lines(attribution.source, [(a, b) for a, b in attribution.spans.tolist()], width / FONT - 2 * PAD)
     drawn = [fragment for fragment in fragments if fragment.line < options.max_lines]
-    views = [
-        _view(attribution, output, drawn, width, named=len(attribution.output_names) > 1)
-        for output in outputs
-    ]
+    views = [_view(attribution, output, drawn, width, named=len(attribution.output_names) > 1) for output in outputs]
     chart = (
-        views[0]
-        if len(views) == 1
-        else alt.vconcat(*views, spacing=18).resolve_scale(color=colour_scales(attribution))
+        views[0] if len(views) == 1 else alt.vconcat(*views, spacing=18).resolve_scale(color=colour_scales(attribution))
     )
     notes = [
         *_notes(attribution, outputs),
@@ -61,11 +54,7 @@ def _notes(attribution: TextAttribution, outputs: tuple[str, ...]) -> list[str]:
     hidden = len(attribution.output_names) - len(outputs)
     units = f"{len(attribution.players)} {attribution.unit}s"
     words = attribution.settings.get("words")
-    joined = (
-        f"{words:,} words joined to {units}"
-        if attribution.unit == "phrase" and isinstance(words, int)
-        else ""
-    )
+    joined = f"{words:,} words joined to {units}" if attribution.unit == "phrase" and isinstance(words, int) else ""
     lower = f"{hidden} outputs with lower predictions not shown" if hidden else ""
     return [ends_note(attribution), joined, lower]
 
@@ -80,9 +69,7 @@ def _left_out(attribution: TextAttribution, fragments: list[Fragment], drawn: li
     missing = [word for word in range(len(attribution.players)) if word not in seen]
     share = float(sizes[missing].sum() / (sizes.sum() or 1.0))
     lines = fragments[-1].line - drawn[-1].line
-    return (
-        f"{lines:,} more lines, with {percent(share)} of the absolute contributions, not shown (max_lines=)"
-    )
+    return f"{lines:,} more lines, with {percent(share)} of the absolute contributions, not shown (max_lines=)"
 
 
 def box_data(attribution: TextAttribution, output: str, fragments: list[Fragment]) -> list[Row]:
@@ -158,11 +145,7 @@ def _view(
         alt.Chart(data(own)).mark_rect(cornerRadius=3).encode(**place, color=colour, tooltip=tips)
     ]
     if folded:
-        layers.append(
-            alt.Chart(data(folded))
-            .mark_rect(cornerRadius=3, color=theme.EMPTY, opacity=0.5)
-            .encode(**place)
-        )
+        layers.append(alt.Chart(data(folded)).mark_rect(cornerRadius=3, color=theme.EMPTY, opacity=0.5).encode(**place))
     for ink in sorted({row["ink"] for row in letters}):
         some = alt.Chart(data([row for row in letters if row["ink"] == ink]))
         layers.append(
@@ -175,6 +158,4 @@ def _view(
     view = alt.layer(*layers).properties(width=width, height=height)
     if not named:
         return view
-    return view.properties(
-        title=alt.TitleParams(wrapped(panel_name(attribution, output), width), fontSize=13)
-    )
+    return view.properties(title=alt.TitleParams(wrapped(panel_name(attribution, output), width), fontSize=13))

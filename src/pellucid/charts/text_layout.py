@@ -1,7 +1,7 @@
 """A text set in lines: where every piece of every word stands, worked out from the widths of its characters.
 
-Vega draws words one by one and does not tell how wide they are, so their widths are taken from the metrics of Helvetica;
-characters of Asian scripts and emoji are as wide as they are high.
+Vega draws words one by one and does not tell how wide they are, so their widths are taken from the metrics of
+Helvetica; characters of Asian scripts and emoji are as wide as they are high.
 """
 
 from __future__ import annotations
@@ -18,12 +18,22 @@ OUTSIDE = -1  # no word, but text between words
 
 # Widths in thousandths of the font size.
 _WIDTHS = {
-    **dict.fromkeys("ijl'", 222), **dict.fromkeys("|", 260), **dict.fromkeys(" ft.,:;!/\\I[]", 278),
-    **dict.fromkeys("r()-`{}", 333), **dict.fromkeys('"*', 370), **dict.fromkeys("ckszxvyJ", 500),
-    **dict.fromkeys("+=<>~", 584), **dict.fromkeys("FTZ", 611), **dict.fromkeys("ABEKPSVXY&", 667),
-    **dict.fromkeys("wCDHNRU", 722), **dict.fromkeys("GOQ", 778), **dict.fromkeys("mM", 833),
-    **dict.fromkeys("%", 889), **dict.fromkeys("W", 944), "@": 1015,
-}  # fmt: skip
+    **dict.fromkeys("ijl'", 222),
+    **dict.fromkeys("|", 260),
+    **dict.fromkeys(" ft.,:;!/\\I[]", 278),
+    **dict.fromkeys("r()-`{}", 333),
+    **dict.fromkeys('"*', 370),
+    **dict.fromkeys("ckszxvyJ", 500),
+    **dict.fromkeys("+=<>~", 584),
+    **dict.fromkeys("FTZ", 611),
+    **dict.fromkeys("ABEKPSVXY&", 667),
+    **dict.fromkeys("wCDHNRU", 722),
+    **dict.fromkeys("GOQ", 778),
+    **dict.fromkeys("mM", 833),
+    **dict.fromkeys("%", 889),
+    **dict.fromkeys("W", 944),
+    "@": 1015,
+}
 _USUAL, _WIDE, _EMOJI = 556, 1000, 1250
 _BREAKS = "\n\x0b\x0c\u2028\u2029"
 
@@ -94,9 +104,7 @@ def _directed(placed: list[Fragment], width: float, mirrored: bool) -> list[Frag
     if mirrored:
         placed = [replace(each, left=width - each.left - each.width) for each in placed]
     turned: list[Fragment] = []
-    for (_, other), run in groupby(
-        placed, lambda each: (each.line, right_to_left(each.text) is (not mirrored))
-    ):
+    for (_, other), run in groupby(placed, lambda each: (each.line, right_to_left(each.text) is (not mirrored))):
         some = list(run)
         if other:
             ends = min(each.left for each in some) + max(each.left + each.width for each in some)

@@ -61,19 +61,31 @@ def demo(
 
 @app.command()
 def report(
-    model: Annotated[Path, typer.Argument(help="Model file: skops, ONNX, XGBoost, LightGBM or CatBoost.", metavar="MODEL")],
-    data: Annotated[str, typer.Argument(help="CSV or Parquet: a file, a folder, or a pattern such as 'days-*.csv'.", metavar="DATA")],
+    model: Annotated[
+        Path, typer.Argument(help="Model file: skops, ONNX, XGBoost, LightGBM or CatBoost.", metavar="MODEL")
+    ],
+    data: Annotated[
+        str, typer.Argument(help="CSV or Parquet: a file, a folder, or a pattern such as 'days-*.csv'.", metavar="DATA")
+    ],
     target: Annotated[str | None, typer.Option("--target", help="Column with the true outcome.")] = None,
     out: Annotated[Path, typer.Option("-o", "--out", help="Where to write the report.")] = Path("report.html"),
-    output: Annotated[list[str] | None, typer.Option("--output", help="Class to explain; may be given several times.")] = None,
+    output: Annotated[
+        list[str] | None, typer.Option("--output", help="Class to explain; may be given several times.")
+    ] = None,
     top: Annotated[int, typer.Option("--top", min=1, help="Number of features whose effects are shown.")] = 6,
     rows: Annotated[int | None, typer.Option("--rows", min=2, help="Use a random sample of this many rows.")] = None,
-    row: Annotated[list[int] | None, typer.Option("--row", help="Row to explain, counted from 0; may be given several times.")] = None,
+    row: Annotated[
+        list[int] | None, typer.Option("--row", help="Row to explain, counted from 0; may be given several times.")
+    ] = None,
     title: Annotated[str | None, typer.Option("--title", help="Title of the report.")] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
-    trust: Annotated[bool, typer.Option("--trust", help="Open pickle and joblib files, which run code when opened.")] = False,
-) -> None:  # fmt: skip
-    """Write a report on a model file and a table: score, importance, effects, correlated features, single rows and their caveats."""
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Open pickle and joblib files, which run code when opened.")
+    ] = False,
+) -> None:
+    """Write a report on a model file and a table: score, importance, effects, correlated features, single rows and
+    their caveats.
+    """
     with told(), Bar() as bar:
         from pellucid.cli.load import check_row, load, sampled, split_target
         from pellucid.report import check_path

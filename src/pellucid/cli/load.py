@@ -54,9 +54,7 @@ def _paths(data: str) -> list[Path]:
         return paths
     if given.is_dir():
         raise InputError(f"the folder {data!r} holds no CSV or Parquet file; give one that does.")
-    raise InputError(
-        f"there is no data file {data!r}; give a CSV or Parquet file, a folder, or a pattern in quotes."
-    )
+    raise InputError(f"there is no data file {data!r}; give a CSV or Parquet file, a folder, or a pattern in quotes.")
 
 
 def _reader(path: Path) -> Callable[[Path], Any] | None:
@@ -69,9 +67,7 @@ def _reader(path: Path) -> Callable[[Path], Any] | None:
 def _read(path: Path) -> Any:
     reader = _reader(path)
     if reader is None:
-        raise InputError(
-            f"{str(path)!r} is no table that can be read; give a file that ends in .csv or .parquet."
-        )
+        raise InputError(f"{str(path)!r} is no table that can be read; give a file that ends in .csv or .parquet.")
     try:
         return reader(path)
     except InputError:
@@ -120,9 +116,7 @@ def sampled(table: pd.DataFrame, rows: int | None, seed: int) -> pd.DataFrame:
     return table.iloc[kept].reset_index(drop=True)
 
 
-def split_target(
-    adapter: Adapter, table: pd.DataFrame, target: str | None
-) -> tuple[pd.DataFrame, Any, list[str]]:
+def split_target(adapter: Adapter, table: pd.DataFrame, target: str | None) -> tuple[pd.DataFrame, Any, list[str]]:
     """Features, outcome (None without a target), and notes on what was left out."""
     notes = []
     if target is None:
@@ -132,9 +126,7 @@ def split_target(
         X, y = table.drop(columns=target, errors="ignore"), _outcome(adapter, table, target)
     extra = _unknown(adapter, X)
     if len(extra) == X.shape[1]:
-        raise InputError(
-            "the data have no column that the model knows; check that they belong to this model."
-        )
+        raise InputError("the data have no column that the model knows; check that they belong to this model.")
     if extra:
         from pellucid.explanations.words import listed
 
@@ -155,7 +147,8 @@ def _outcome(adapter: Adapter, table: pd.DataFrame, target: str) -> Any:
     missing = y.isna()
     if missing.any():
         raise InputError(
-            f"the outcome {target!r} is missing in {int(missing.sum())} of {len(y)} rows, first in row {int(missing.to_numpy().argmax()) + 1}; remove these rows, or leave --target out."
+            f"the outcome {target!r} is missing in {int(missing.sum())} of {len(y)} rows, first in row"
+            f" {int(missing.to_numpy().argmax()) + 1}; remove these rows, or leave --target out."
         )
     return y
 

@@ -26,9 +26,7 @@ def association_matrix(data: Data, rows: int = 20_000) -> FloatArray:
     matrix = np.eye(len(columns))
     numeric = [j for j, is_nominal in enumerate(nominal) if not is_nominal]
     if numeric:
-        matrix[np.ix_(numeric, numeric)] = np.abs(
-            correlations(np.stack([columns[j] for j in numeric]), weights)
-        )
+        matrix[np.ix_(numeric, numeric)] = np.abs(correlations(np.stack([columns[j] for j in numeric]), weights))
     groups = {j: group_numbers(columns[j]) for j, is_nominal in enumerate(nominal) if is_nominal}
     for j, own in groups.items():
         for k in range(len(columns)):
@@ -47,13 +45,13 @@ def _columns(data: Data, rows: int) -> tuple[list[FloatArray], FloatArray]:
 
 
 def rank_association(data: Data, rows: int = 20_000) -> FloatArray:
-    """Association of every pair of features by ranks, less what chance gives, ``(features, features)``; signed where both are numbers."""
+    """Association of every pair of features by ranks, less what chance gives, ``(features, features)``; signed where
+    both are numbers.
+    """
     columns, weights = _columns(data, rows)
     n = count_rows(weights)
     nominal = nominal_features(data)
-    ranked = [
-        c if is_nominal else mid_ranks(c, weights) for c, is_nominal in zip(columns, nominal, strict=True)
-    ]
+    ranked = [c if is_nominal else mid_ranks(c, weights) for c, is_nominal in zip(columns, nominal, strict=True)]
     matrix = np.eye(len(columns))
     numeric = np.flatnonzero(~nominal)
     if numeric.size:
@@ -77,14 +75,18 @@ def mid_ranks(codes: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def slice_association(ranks: FloatArray, other: FloatArray, weights: FloatArray, slices: int = 10) -> float:
-    """Correlation ratio of one feature's ranks over slices of another's, less what chance gives: sees curves that turn."""
+    """Correlation ratio of one feature's ranks over slices of another's, less what chance gives: sees curves that
+    turn.
+    """
     groups = np.where(np.isnan(other), slices, np.minimum(other * slices, slices - 1)).astype(np.intp)
     share = correlation_ratio(ranks, groups, weights) ** 2
     return float(np.sqrt(_less_chance(share, len(np.unique(groups)), count_rows(weights))))
 
 
 def _less_chance(share: float, groups: int, n: float) -> float:
-    """A share of variance explained by groups, less what as many groups of random rows explain; a complete one stays 1."""
+    """A share of variance explained by groups, less what as many groups of random rows explain; a complete one stays
+    1.
+    """
     chance = (groups - 1) / (n - 1) if n > 1 else 1.0
     return max(0.0, (share - chance) / (1 - chance)) if chance < 1 else 0.0
 
@@ -155,9 +157,7 @@ def cramers_v(rows: IntArray, columns: IntArray, weights: FloatArray) -> float:
     shape = (int(rows.max()) + 1, int(columns.max()) + 1)
     if min(shape) < 2:
         return 0.0
-    table = np.bincount(rows * shape[1] + columns, weights=weights, minlength=shape[0] * shape[1]).reshape(
-        shape
-    )
+    table = np.bincount(rows * shape[1] + columns, weights=weights, minlength=shape[0] * shape[1]).reshape(shape)
     total = table.sum()
     expected = table.sum(1, keepdims=True) * table.sum(0, keepdims=True) / total
     seen = expected > 0

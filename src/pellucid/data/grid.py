@@ -48,7 +48,8 @@ def given_codes(feature: Feature, at: Any) -> FloatArray:
         raise InputError(f"at= has no values for feature {feature.name!r}; give at least one.")
     if any(is_missing(value) for value in values):
         raise InputError(
-            f"at= has a missing value for feature {feature.name!r}; leave it out: the effect at missing is reported by itself."
+            f"at= has a missing value for feature {feature.name!r}; leave it out: the effect at missing is reported by"
+            " itself."
         )
     return feature.encode(objects(values))
 

@@ -11,7 +11,8 @@ When it misleads. (1) A number between two humps of a distribution is rare, but 
 it. (2) Every value of an identifier is a rare category. (3) Features are looked at one by one: an unusual
 combination of usual values is not found.
 
-Cost. No model rows; one sort of each column, of at most 20,000 evenly spaced rows of reference (for a few rows, a count each).
+Cost. No model rows; one sort of each column, of at most 20,000 evenly spaced rows of reference (for a few rows, a count
+each).
 """
 
 from __future__ import annotations
@@ -41,9 +42,7 @@ class Rarity:
     side: FloatArray
 
 
-def rarity(
-    reference: Data, rows: Data, players: Mapping[str, tuple[int, ...]], most: int = _MOST
-) -> Rarity:
+def rarity(reference: Data, rows: Data, players: Mapping[str, tuple[int, ...]], most: int = _MOST) -> Rarity:
     """The rarity of every player's value in ``rows`` among the weighted rows of ``reference``."""
     chosen = reference.spread(most)
     chosen = chosen[reference.weights[chosen] > 0]

@@ -72,9 +72,7 @@ class Feature:
                 convert(objects([value]))
             except (TypeError, ValueError):
                 remedy = "dates such as '2024-05-31'" if self.kind == "date" else "numbers"
-                return InputError(
-                    f"feature {self.name!r} is {self.kind} and cannot take {value!r}; give {remedy}."
-                )
+                return InputError(f"feature {self.name!r} is {self.kind} and cannot take {value!r}; give {remedy}.")
         return InputError(f"feature {self.name!r} is {self.kind} and cannot take {values.dtype} values.")
 
     def decode(self, codes: FloatArray) -> AnyArray:
@@ -100,9 +98,7 @@ def _numbers(values: AnyArray) -> FloatArray:
 
 
 def _infinite(name: str, row: int) -> InputError:
-    return InputError(
-        f"feature {name!r} is infinite in row {row}; replace infinite values or mark them missing."
-    )
+    return InputError(f"feature {name!r} is infinite in row {row}; replace infinite values or mark them missing.")
 
 
 def dates_to_codes(values: AnyArray) -> FloatArray:
@@ -209,27 +205,22 @@ def learn(
     return Schema(tuple(feature for feature, _ in learned), resolved), [codes for _, codes in learned]
 
 
-def _resolve_groups(
-    names: tuple[str, ...], groups: Mapping[str, Sequence[str | int]]
-) -> dict[str, tuple[int, ...]]:
+def _resolve_groups(names: tuple[str, ...], groups: Mapping[str, Sequence[str | int]]) -> dict[str, tuple[int, ...]]:
     resolved: dict[str, tuple[int, ...]] = {}
     owner: dict[int, str] = {}
     for group, members in groups.items():
         if isinstance(members, str) or not len(members):
-            raise InputError(
-                f"the group {group!r} must be a list of at least one feature, not {members!r}."
-            )
+            raise InputError(f"the group {group!r} must be a list of at least one feature, not {members!r}.")
         resolved[group] = tuple(_index(names, member) for member in members)
         for j in resolved[group]:
             if j in owner:
                 raise InputError(
-                    f"feature {names[j]!r} is in the groups {owner[j]!r} and {group!r}; a feature belongs to one group, once."
+                    f"feature {names[j]!r} is in the groups {owner[j]!r} and {group!r}; a feature belongs to one group,"
+                    " once."
                 )
             owner[j] = group
         if group in names and names.index(group) not in resolved[group]:
-            raise InputError(
-                f"the group {group!r} has the name of a feature outside it; give the group another name."
-            )
+            raise InputError(f"the group {group!r} has the name of a feature outside it; give the group another name.")
     return resolved
 
 
@@ -237,9 +228,7 @@ def _learn_column(frame: Frame, j: int, *, forced: bool) -> tuple[Feature, Float
     column_type = frame.column_type(j)
     values = frame.values(j)
     kind: Kind = "categorical" if forced and column_type.kind != "ordered" else column_type.kind
-    categories = (
-        _levels(values, column_type, frame.names[j]) if kind in ("categorical", "ordered") else None
-    )
+    categories = _levels(values, column_type, frame.names[j]) if kind in ("categorical", "ordered") else None
     blank = Feature(frame.names[j], kind, np.nan, np.nan, categories, 0.0, int)
     codes = blank.encode(values)
     missing = np.isnan(codes)
@@ -270,17 +259,14 @@ def _learn_sparse(frame: SparseFrame, forced: set[int]) -> tuple[Feature, ...]:
     kind = frame.column_type(0).kind
     share = summary.missing / len(frame)
     columns = zip(
-        frame.names,
-        summary.low.tolist(),
-        summary.high.tolist(),
-        share.tolist(),
-        summary.distinct.tolist(),
-        strict=True,
+        frame.names, summary.low.tolist(), summary.high.tolist(), share.tolist(), summary.distinct.tolist(), strict=True
     )
     return tuple(
-        _learn_column(frame, j, forced=True)[0]
-        if j in forced
-        else Feature(name, kind, low, high, None, missing, partial(int, distinct))
+        (
+            _learn_column(frame, j, forced=True)[0]
+            if j in forced
+            else Feature(name, kind, low, high, None, missing, partial(int, distinct))
+        )
         for j, (name, low, high, missing, distinct) in enumerate(columns)
     )
 

@@ -28,11 +28,13 @@ def check_image(image: Any) -> AnyArray:
     array = np.array(image)
     if array.ndim == 3 and array.shape[2] > 4 >= array.shape[0]:
         raise InputError(
-            f"the image has shape {array.shape}, channels first; give it with channels last, np.moveaxis(image, 0, -1), and let the function move them back."
+            f"the image has shape {array.shape}, channels first; give it with channels last, np.moveaxis(image, 0, -1),"
+            " and let the function move them back."
         )
     if array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[2] > 4) or not array.size:
         raise InputError(
-            f"the image has shape {array.shape}; give (height, width) or (height, width, channels) with at most 4 channels."
+            f"the image has shape {array.shape}; give (height, width) or (height, width, channels) with at most 4"
+            " channels."
         )
     if array.dtype.kind not in "biuf":
         raise InputError(f"the image holds {array.dtype}, not numbers; give an array of numbers.")
@@ -76,7 +78,8 @@ def segment(image: AnyArray, segmenter: Segmenter, segments: int | tuple[int, in
     labels = np.asarray(segmenter(image.copy()) if callable(segmenter) else segmenter)
     if labels.shape != image.shape[:2] or labels.dtype.kind not in "biu":
         raise InputError(
-            f"the segmenter gives labels of shape {labels.shape} and type {labels.dtype}; give one whole number per pixel, {image.shape[:2]}."
+            f"the segmenter gives labels of shape {labels.shape} and type {labels.dtype}; give one whole number per"
+            f" pixel, {image.shape[:2]}."
         )
     return _numbered(labels)
 
@@ -109,9 +112,7 @@ def _superpixels(image: AnyArray, segmenter: str, segments: int) -> IntArray:
     elif segmenter == "quickshift":
         labels = library.quickshift(plain, kernel_size=4, max_dist=20, ratio=0.4, rng=0)
     else:
-        labels = library.felzenszwalb(
-            plain, scale=50, min_size=max(1, pixels // (10 * segments)), channel_axis=-1
-        )
+        labels = library.felzenszwalb(plain, scale=50, min_size=max(1, pixels // (10 * segments)), channel_axis=-1)
     return _merged(_numbered(labels), plain, segments)
 
 
@@ -127,9 +128,7 @@ def _merged(labels: IntArray, plain: FloatArray, most: int) -> IntArray:
     """The smallest segment joins the most similar of its neighbours until there are at most ``most``."""
     n = int(labels.max()) + 1
     size = np.bincount(labels.ravel(), minlength=n).astype(np.float64)
-    total = np.stack(
-        [np.bincount(labels.ravel(), channel.ravel(), n) for channel in np.moveaxis(plain, 2, 0)], 1
-    )
+    total = np.stack([np.bincount(labels.ravel(), channel.ravel(), n) for channel in np.moveaxis(plain, 2, 0)], 1)
     neighbours = _neighbours(labels, n)
     home = np.arange(n)
     left = n

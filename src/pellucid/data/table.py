@@ -45,14 +45,7 @@ class Data:
         # Kinds are those of the caller's columns: an integer stays one inside a matrix of floats.
         schema, codes = learn(own, categorical=categorical, groups=groups)
         frame = own if container is None else convert(own, container)
-        return cls(
-            frame,
-            schema,
-            codes,
-            _weights(sample_weight, len(frame)),
-            _outcome(y, len(frame)),
-            own.kind,
-        )
+        return cls(frame, schema, codes, _weights(sample_weight, len(frame)), _outcome(y, len(frame)), own.kind)
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -76,9 +69,11 @@ class Data:
         return replace(
             self,
             frame=frame,
-            columns=replace(columns, frame=frame)
-            if isinstance(columns, LazyCodes)
-            else tuple(codes[rows] for codes in columns),
+            columns=(
+                replace(columns, frame=frame)
+                if isinstance(columns, LazyCodes)
+                else tuple(codes[rows] for codes in columns)
+            ),
             weights=self.weights[rows],
             y=None if self.y is None else self.y[rows],
         )
@@ -112,9 +107,7 @@ class Data:
         positions = np.asarray(rows, dtype=np.intp)
         outside = positions[(positions < 0) | (positions >= len(self))]
         if outside.size:
-            raise InputError(
-                f"row {outside[0]} is out of range: X has {len(self)} rows, 0 to {len(self) - 1}."
-            )
+            raise InputError(f"row {outside[0]} is out of range: X has {len(self)} rows, 0 to {len(self) - 1}.")
         return positions
 
     def like(self, table: Any, y: Any) -> Data:
@@ -130,12 +123,9 @@ class Data:
             return self._of_rows(sparse, LazyCodes(sparse, self.schema.features))
         missing = [name for name in self.schema.names if name not in incoming.names]
         if missing:
-            raise InputError(
-                f"the rows to explain lack the feature {missing[0]!r}; give every feature of X."
-            )
+            raise InputError(f"the rows to explain lack the feature {missing[0]!r}; give every feature of X.")
         codes = tuple(
-            feature.encode(incoming.values(incoming.names.index(feature.name)))
-            for feature in self.schema.features
+            feature.encode(incoming.values(incoming.names.index(feature.name))) for feature in self.schema.features
         )
         frame = self.frame.from_columns([self.pool(j, column) for j, column in enumerate(codes)])
         return self._of_rows(frame, codes)
@@ -166,7 +156,8 @@ def _unwrapped(rows: Any) -> Any:
         positions = rows.tolist()
         if not _are_positions(positions):
             raise InputError(
-                f"the rows to explain are a pandas {type(rows).__name__} of labels; give row positions (whole numbers from 0), or the rows themselves, as in X.loc[labels]."
+                f"the rows to explain are a pandas {type(rows).__name__} of labels; give row positions (whole numbers"
+                " from 0), or the rows themselves, as in X.loc[labels]."
             )
         return positions
     return rows
@@ -193,7 +184,8 @@ def _one_table(rows: Any, names: tuple[str, ...]) -> Frame:
     width = getattr(rows, "shape", (0, len(names)))[-1] if _is_nameless(rows) else len(names)
     if width != len(names):
         raise InputError(
-            f"the rows to explain have {width} values but X has {len(names)} features; give one value per feature (or row positions as a list)."
+            f"the rows to explain have {width} values but X has {len(names)} features; give one value per feature (or"
+            " row positions as a list)."
         )
     return as_frame(rows, names)
 
@@ -208,14 +200,8 @@ def plain_array(values: Any) -> AnyArray:
     array = np.asarray(values)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
-    if (
-        array.dtype == object
-        and array.ndim == 1
-        and object_type(array, "y").kind in ("integer", "numeric", "boolean")
-    ):
-        return (
-            objects_to_values(array, "numeric") if missing_mask(array).any() else np.array(array.tolist())
-        )
+    if array.dtype == object and array.ndim == 1 and object_type(array, "y").kind in ("integer", "numeric", "boolean"):
+        return objects_to_values(array, "numeric") if missing_mask(array).any() else np.array(array.tolist())
     return array
 
 
@@ -225,9 +211,7 @@ def _outcome(y: Any, n: int) -> AnyArray | None:
     outcome = plain_array(y)
     if outcome.ndim == 0 or len(outcome) != n:
         raise InputError(f"y has {outcome.size} values but X has {n} rows; give one outcome per row of X.")
-    missing = (
-        missing_mask(outcome.ravel()) if outcome.dtype == object else outcome.ravel() != outcome.ravel()
-    )
+    missing = missing_mask(outcome.ravel()) if outcome.dtype == object else outcome.ravel() != outcome.ravel()
     if missing.any():
         row = int(np.flatnonzero(missing)[0]) * n // missing.size
         raise InputError(f"y is missing in row {row}; drop the rows without an outcome.")
@@ -242,14 +226,10 @@ def _weights(sample_weight: Any, n: int) -> FloatArray:
     except (TypeError, ValueError):
         raise InputError("sample_weight must be numbers; give one weight per row.") from None
     if weights.shape != (n,):
-        raise InputError(
-            f"sample_weight has shape {weights.shape} but X has {n} rows; give one weight per row."
-        )
+        raise InputError(f"sample_weight has shape {weights.shape} but X has {n} rows; give one weight per row.")
     if not np.isfinite(weights).all() or (weights < 0).any():
         row = int(np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))[0])
-        raise InputError(
-            f"sample_weight is {weights[row]} in row {row}; weights are zero or positive numbers."
-        )
+        raise InputError(f"sample_weight is {weights[row]} in row {row}; weights are zero or positive numbers.")
     if not weights.any():
         raise InputError("sample_weight is zero everywhere; at least one row must count.")
     return weights

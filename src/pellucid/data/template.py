@@ -61,7 +61,8 @@ def template(
         ]
     except (TypeError, ValueError, AttributeError, KeyError, NotImplementedError) as error:
         raise InputError(
-            f"one of the types {sorted(set(words))} cannot be described in a file ({error}); convert it to numbers, text, dates or categories."
+            f"one of the types {sorted(set(words))} cannot be described in a file ({error}); convert it to numbers,"
+            " text, dates or categories."
         ) from error
     return as_frame(
         _table(library, list(labels), columns, words),
@@ -73,9 +74,7 @@ def _table(library: str, names: list[Any], columns: list[Any], words: Sequence[s
     if library == "numpy":
         return np.stack(columns, axis=1).astype(words[0])
     if library == "records":
-        return [
-            dict(zip(names, row, strict=True)) for row in zip(*(c.tolist() for c in columns), strict=True)
-        ]
+        return [dict(zip(names, row, strict=True)) for row in zip(*(c.tolist() for c in columns), strict=True)]
     if library == "polars":
         import polars as pl
 
@@ -133,9 +132,7 @@ def _arrow(word: str, feature: Feature, values: AnyArray) -> Any:
     stamp = re.fullmatch(r"timestamp\[(\w+), tz=(.+)\]", word)
     if word.startswith("dictionary"):
         inside = re.match(r"dictionary<values=(\w+), indices=(\w+),", word)
-        value, index = (
-            (pa.type_for_alias(part) for part in inside.groups()) if inside else (None, pa.int32())
-        )
+        value, index = (pa.type_for_alias(part) for part in inside.groups()) if inside else (None, pa.int32())
         levels = pa.array(list(feature.categories or ()), type=value)
         position = {label: code for code, label in enumerate(feature.categories or ())}
         codes = pa.array([position.get(cell) for cell in values.tolist()], type=index)
@@ -144,10 +141,4 @@ def _arrow(word: str, feature: Feature, values: AnyArray) -> Any:
     return pa.array(_cells(feature, values), type=dtype)
 
 
-_MAKERS: dict[str, Any] = {
-    "pandas": _pandas,
-    "polars": _polars,
-    "arrow": _arrow,
-    "numpy": _array,
-    "records": _array,
-}
+_MAKERS: dict[str, Any] = {"pandas": _pandas, "polars": _polars, "arrow": _arrow, "numpy": _array, "records": _array}

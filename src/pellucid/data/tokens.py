@@ -1,12 +1,12 @@
 """Where the words of a text begin and end, in any script.
 
-Every piece is a span ``(start, end)`` into the text as it was given, so nothing is normalised, folded or lost: the spans
-are in order, do not overlap, and hold every character that is no white space.
+Every piece is a span ``(start, end)`` into the text as it was given, so nothing is normalised, folded or lost: the
+spans are in order, do not overlap, and hold every character that is no white space.
 
 A *word* is, script by script:
 
-- letters, digits and marks in a row, with apostrophes, hyphens and dots inside (``don't``, ``state-of-the-art``, ``3.14``);
-  Korean is written with spaces and follows this rule;
+- letters, digits and marks in a row, with apostrophes, hyphens and dots inside (``don't``, ``state-of-the-art``,
+  ``3.14``); Korean is written with spaces and follows this rule;
 - one Chinese character; a run of katakana; a run of hiragana (what follows a Chinese character in Japanese);
 - one cluster (a consonant with its vowels and marks) of Thai, Lao, Khmer and Burmese, which write no spaces: pass a
   tokenizer with a dictionary for words;
@@ -40,19 +40,27 @@ _MARKS = ("Mn", "Mc", "Me", "Cf")
 # (first, last) characters of scripts with a rule of their own.
 _SCRIPTS = {
     "ideograph": (
-        (0x2E80, 0x2FDF), (0x3005, 0x3007), (0x3021, 0x3029), (0x3400, 0x4DBF), (0x4E00, 0x9FFF),
-        (0xF900, 0xFAFF), (0x20000, 0x3FFFF),
+        (0x2E80, 0x2FDF),
+        (0x3005, 0x3007),
+        (0x3021, 0x3029),
+        (0x3400, 0x4DBF),
+        (0x4E00, 0x9FFF),
+        (0xF900, 0xFAFF),
+        (0x20000, 0x3FFFF),
     ),
     "hiragana": ((0x3041, 0x309F),),
     "katakana": ((0x30A1, 0x30FA), (0x30FC, 0x30FF), (0x31F0, 0x31FF), (0xFF66, 0xFF9F)),
-    "cluster": ((0x0E01, 0x0E3A), (0x0E40, 0x0E4E), (0x0E81, 0x0ECD), (0x1000, 0x103F), (0x1050, 0x108F), (0x1780, 0x17D3)),
-}  # fmt: skip
+    "cluster": (
+        (0x0E01, 0x0E3A),
+        (0x0E40, 0x0E4E),
+        (0x0E81, 0x0ECD),
+        (0x1000, 0x103F),
+        (0x1050, 0x108F),
+        (0x1780, 0x17D3),
+    ),
+}
 _FIRST_VOWELS = ((0x0E40, 0x0E44), (0x0EC0, 0x0EC4))  # written before the consonant they follow
-_LAST_VOWELS = (
-    (0x0E30, 0x0E33),
-    (0x0E45, 0x0E45),
-    (0x0EB0, 0x0EB3),
-)  # letters, but part of the cluster before
+_LAST_VOWELS = ((0x0E30, 0x0E33), (0x0E45, 0x0E45), (0x0EB0, 0x0EB3))  # letters, but part of the cluster before
 
 
 # -- characters as people see them ------------------------------------------------------------------
@@ -95,7 +103,9 @@ def _within(code: int, ranges: Sequence[tuple[int, int]]) -> bool:
 
 
 def _kind(character: str) -> str:
-    """What a character is: a script with a rule of its own, "letter", "symbol" (emoji and the like), "mark" or "space"."""
+    """What a character is: a script with a rule of its own, "letter", "symbol" (emoji and the like), "mark" or
+    "space".
+    """
     if character.isspace():
         return "space"
     code = ord(character)
@@ -240,7 +250,9 @@ def _sentence_ends(text: str, last: Span, following: Span) -> bool:
 
 
 def phrases(text: str, pieces: list[Span], most: int) -> list[Span]:
-    """Neighbouring pieces joined to at most ``most``, about equally many in each, rather at a stop than in a sentence."""
+    """Neighbouring pieces joined to at most ``most``, about equally many in each, rather at a stop than in a
+    sentence.
+    """
     size = -(-len(pieces) // most)
     while True:
         joined = _of_size(text, pieces, size)
@@ -273,18 +285,19 @@ def _pauses(text: str, last: Span, following: Span) -> bool:
 
 
 def own_tokens(text: str, tokenizer: Tokenizer | str) -> list[Span]:
-    """Spans by a function (which returns spans, or tokens that are found in the text one after another) or a pattern."""
+    """Spans by a function (which returns spans, or tokens that are found in the text one after another) or a
+    pattern.
+    """
     if isinstance(tokenizer, str):
         try:
             return [found.span() for found in re.finditer(tokenizer, text) if found.group()]
         except re.error as error:
             raise InputError(
-                f"tokenizer={tokenizer!r} is no regular expression ({error}); give a pattern of one token, such as r'\\w+'."
+                f"tokenizer={tokenizer!r} is no regular expression ({error}); give a pattern of one token, such as"
+                " r'\\w+'."
             ) from None
     given = list(tokenizer(text))
-    spans = (
-        _located(text, given) if all(isinstance(token, str) for token in given) else _checked(text, given)
-    )
+    spans = _located(text, given) if all(isinstance(token, str) for token in given) else _checked(text, given)
     return [span for span in spans if text[span[0] : span[1]].strip()]
 
 
@@ -299,7 +312,8 @@ def _located(text: str, given: list[Any]) -> list[Span]:
             found = lower.find(token.lower(), at)
         if found < 0:
             raise InputError(
-                f"tokenizer returned {token!r}, which is not in the text after character {at}; let it return spans (start, end) into the text instead of tokens."
+                f"tokenizer returned {token!r}, which is not in the text after character {at}; let it return spans"
+                " (start, end) into the text instead of tokens."
             )
         at = found + len(token)
         spans.append((found, at))
@@ -319,7 +333,8 @@ def _checked(text: str, given: list[Any]) -> list[Span]:
             continue
         if not 0 <= start < end <= len(text) or (spans and start < spans[-1][1]):
             raise InputError(
-                f"tokenizer returned the span ({start}, {end}), which is outside the text or overlaps the one before; let it return spans in order, within 0 and {len(text)}."
+                f"tokenizer returned the span ({start}, {end}), which is outside the text or overlaps the one before;"
+                f" let it return spans in order, within 0 and {len(text)}."
             )
         spans.append((start, end))
     return spans

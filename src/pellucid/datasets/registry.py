@@ -100,10 +100,7 @@ SOURCES: dict[str, Source] = {
         description="German credit risk, with missing values (1000 loans).",
         licence=CC_BY_DBCL,
         citation=HOFMANN,
-        ordered={
-            "savings": ("little", "moderate", "quite rich", "rich"),
-            "checking": ("little", "moderate", "rich"),
-        },
+        ordered={"savings": ("little", "moderate", "quite rich", "rich"), "checking": ("little", "moderate", "rich")},
     ),
     "spam": Source(
         file="youtube_spam.csv",
@@ -196,14 +193,7 @@ SOURCES: dict[str, Source] = {
             "Statistics & Probability Letters 33(3), 291-297."
         ),
         redistributable=False,
-        whole=(
-            "housing_median_age",
-            "total_rooms",
-            "total_bedrooms",
-            "population",
-            "households",
-            "median_house_value",
-        ),
+        whole=("housing_median_age", "total_rooms", "total_bedrooms", "population", "households", "median_house_value"),
     ),
     "compas": Source(
         file="compas.csv",
@@ -216,10 +206,7 @@ SOURCES: dict[str, Source] = {
             "algorithm. ProPublica."
         ),
         redistributable=False,
-        ordered={
-            "age_cat": ("Less than 25", "25 - 45", "Greater than 45"),
-            "score_text": ("Low", "Medium", "High"),
-        },
+        ordered={"age_cat": ("Less than 25", "25 - 45", "Greater than 45"), "score_text": ("Low", "Medium", "High")},
     ),
     "apartments": Source(
         file="apartments.csv",

@@ -107,9 +107,7 @@ def _days(n: int, rng: Generator) -> pd.DataFrame:
     wet = rng.standard_normal(n)  # what humidity, weather and wind have in common
     humidity = 100.0 / (1.0 + np.exp(-0.5 - 0.56 * wet - 0.42 * rng.standard_normal(n)))
     windspeed = np.exp(2.4 + 0.12 * wet + 0.38 * rng.standard_normal(n))
-    felt_temp = (
-        temp + 0.06 * (humidity - 60.0) - 0.1 * (windspeed - USUAL_WINDSPEED) + rng.normal(0, 0.8, n)
-    )
+    felt_temp = temp + 0.06 * (humidity - 60.0) - 0.1 * (windspeed - USUAL_WINDSPEED) + rng.normal(0, 0.8, n)
     weather = np.digitize(wet, [0.4, 1.75])
     return pd.DataFrame(
         {

@@ -38,9 +38,7 @@ class Simulation(Dataset):
         return _expected(X, self.intercept, self.effects, self.interactions)
 
 
-def simulate_bike(
-    n: int = 1000, seed: int = 0, correlated: bool = True, *, noise: float = 250.0
-) -> Simulation:
+def simulate_bike(n: int = 1000, seed: int = 0, correlated: bool = True, *, noise: float = 250.0) -> Simulation:
     """Imagined daily bicycle rentals whose true effects are known.
 
     Each row is a day drawn at random from two years of 52 weeks. The target ``rentals`` lies between 0
@@ -110,9 +108,7 @@ def _expected(
 
     absent = [name for name in effects if name not in X.columns]
     if absent:
-        raise InputError(
-            f"X has no column {absent[0]!r}; give every feature: {', '.join(map(repr, effects))}."
-        )
+        raise InputError(f"X has no column {absent[0]!r}; give every feature: {', '.join(map(repr, effects))}.")
     total = np.full(len(X), intercept)
     for name, effect in effects.items():
         total += effect(X[name])

@@ -1,4 +1,6 @@
-"""The caveats of one prediction explained in several ways: they do not say the same, or one of them fails in this row."""
+"""The caveats of one prediction explained in several ways: they do not say the same, or one of them fails in this
+row.
+"""
 
 from __future__ import annotations
 
@@ -33,13 +35,17 @@ def ways_disagree(result: Agreement) -> Iterator[Caveat]:
         advice = "Rely on the contributions, which add up to the prediction."
     else:
         why = (
-            f"The local model fits well (R2 {number(fidelity)}), so the prediction responds to small changes in another way "
-            "than it differs from the average"
+            f"The local model fits well (R2 {number(fidelity)}), so the prediction responds to small changes in another"
+            " way than it differs from the average"
         )
-        advice = "For small changes of the row read the local model, for the difference from the average the contributions."
+        advice = (
+            "For small changes of the row read the local model, for the difference from the average the contributions."
+        )
     yield Caveat(
         code="ways-disagree",
-        message=f"Contributions and local model {verdict(result.likeness)} (likeness {number(result.likeness)}). {why}.",
+        message=(
+            f"Contributions and local model {verdict(result.likeness)} (likeness {number(result.likeness)}). {why}."
+        ),
         value=1.0 - result.likeness,
         threshold=1.0 - IN_PART,
         advice=advice,

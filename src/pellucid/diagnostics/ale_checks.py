@@ -89,7 +89,10 @@ def _empty_cells(data: Data, chosen: tuple[int, ...], counts: FloatArray) -> Ite
         fewer = max(2, int((len(data) / 20) ** (1 / len(chosen)) + 1e-9))
         yield Caveat(
             code="empty-cells",
-            message=f"{percent(share)} of the cells of {name} hold no rows; they are marked, and filled from their neighbours only to add up.",
+            message=(
+                f"{percent(share)} of the cells of {name} hold no rows; they are marked, and filled from their"
+                " neighbours only to add up."
+            ),
             value=share,
             threshold=_EMPTY,
             advice=f"Look only at cells with rows, or use fewer bins (bins={fewer} gives about 20 rows a cell).",
@@ -98,12 +101,7 @@ def _empty_cells(data: Data, chosen: tuple[int, ...], counts: FloatArray) -> Ite
 
 
 def _noise(
-    data: Data,
-    chosen: tuple[int, ...],
-    counts: FloatArray,
-    values: FloatArray,
-    se: FloatArray,
-    size: FloatArray,
+    data: Data, chosen: tuple[int, ...], counts: FloatArray, values: FloatArray, se: FloatArray, size: FloatArray
 ) -> Iterator[Caveat]:
     """Share of the rows in whose cell the effect cannot be told from zero, of the output where it is largest.
 
@@ -119,8 +117,8 @@ def _noise(
         yield Caveat(
             code="noise",
             message=(
-                f"In cells with {percent(share)} of the rows the joint effect of {name} is smaller than twice its standard error: "
-                f"{counts.size} cells share the rows, {number(per_cell)} each on average."
+                f"In cells with {percent(share)} of the rows the joint effect of {name} is smaller than twice its"
+                f" standard error: {counts.size} cells share the rows, {number(per_cell)} each on average."
             ),
             value=share,
             threshold=_NOISY,
@@ -154,7 +152,9 @@ def _bin_stability(
     name = data.schema.names[j]
     yield Caveat(
         code="bins",
-        message=f"The curve of {name} changes by up to {percent(change)} of its height with half or twice the {used} bins.",
+        message=(
+            f"The curve of {name} changes by up to {percent(change)} of its height with half or twice the {used} bins."
+        ),
         value=change,
         threshold=_UNSTABLE,
         advice="Read only what stays the same with other numbers of bins (bins=).",
@@ -184,10 +184,7 @@ def _change(curves: list[tuple[FloatArray, FloatArray]]) -> float:
     if not curves:
         return 0.0
     axis = curves[1][0]
-    values = [
-        np.stack([np.interp(axis, points, v[:, k]) for k in range(v.shape[1])], axis=1)
-        for points, v in curves
-    ]
+    values = [np.stack([np.interp(axis, points, v[:, k]) for k in range(v.shape[1])], axis=1) for points, v in curves]
     if np.ptp(values[1]) <= 1e-12 * max(1.0, float(np.abs(values[1]).max())):
         return 0.0
     fewer, used, more = (v - v.mean(axis=0) for v in values)
@@ -211,8 +208,9 @@ def _order_dependence(
         yield Caveat(
             code="category-order",
             message=(
-                f"The effect of {feature.name} depends on the order of its categories ({shown}): under the next best order it changes "
-                f"by up to {percent(change)} of its height ({number(float(np.abs(again - values).max()))})."
+                f"The effect of {feature.name} depends on the order of its categories ({shown}): under the next best"
+                f" order it changes by up to {percent(change)} of its height"
+                f" ({number(float(np.abs(again - values).max()))})."
             ),
             value=change,
             threshold=_UNSTABLE,

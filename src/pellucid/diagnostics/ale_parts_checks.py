@@ -52,13 +52,14 @@ def _empty_cells(data: Data, cells: Mapping[tuple[int, ...], tuple[Cells, ...]])
     name = listed([data.schema.names[j] for j in worst])
     several = sum(share > _EMPTY for share in shares.values()) - 1
     more = (
-        f" So do more than a quarter of those of {several} other part{'s' if several > 1 else ''}."
-        if several
-        else ""
+        f" So do more than a quarter of those of {several} other part{'s' if several > 1 else ''}." if several else ""
     )
     yield Caveat(
         code="empty-cells",
-        message=f"{percent(shares[worst])} of the cells of {name} hold no rows and take over the change in the nearest cell.{more}",
+        message=(
+            f"{percent(shares[worst])} of the cells of {name} hold no rows and take over the change in the nearest"
+            f" cell.{more}"
+        ),
         value=shares[worst],
         threshold=_EMPTY,
         advice="Read such parts only where there are rows, use a smaller grid, or use method='generalized'.",

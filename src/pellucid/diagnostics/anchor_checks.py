@@ -26,7 +26,9 @@ _SHARE, _ASSOCIATED = 0.12, 0.3  # as for other methods that ask about rows whic
 
 @dataclass(frozen=True)
 class Checked:
-    """What was measured beside a rule: how common its prediction is, and its precision with half and double the bins."""
+    """What was measured beside a rule: how common its prediction is, and its precision with half and double the
+    bins.
+    """
 
     common: float
     half: float
@@ -51,12 +53,7 @@ def _unreached(rule: Rule) -> Iterator[Caveat]:
     }
     if not rule.reached:
         yield unreached(
-            rule.settings,
-            rule.reason,
-            REASONS.get(rule.reason, rule.reason),
-            rule.precision,
-            rule.interval,
-            advice,
+            rule.settings, rule.reason, REASONS.get(rule.reason, rule.reason), rule.precision, rule.interval, advice
         )
 
 
@@ -71,12 +68,17 @@ def _imbalance(rule: Rule, common: float) -> Iterator[Caveat]:
         return
     yield Caveat(
         code="anchor-imbalance",
-        message=f"{percent(common)} of the data get this prediction: perturbed rows are as unbalanced, hence a rule {found}.",
+        message=(
+            f"{percent(common)} of the data get this prediction: perturbed rows are as unbalanced, hence a rule"
+            f" {found}."
+        ),
         value=max(common, 1.0 - common),
         threshold=_COMMON,
-        advice="Give rows as X that get other predictions: the model predicts the same for all of these."
-        if common == 1.0
-        else "Use perturb='balanced', which draws all predicted classes equally often.",
+        advice=(
+            "Give rows as X that get other predictions: the model predicts the same for all of these."
+            if common == 1.0
+            else "Use perturb='balanced', which draws all predicted classes equally often."
+        ),
     )
 
 
@@ -84,7 +86,10 @@ def _boundary(rule: Rule) -> Iterator[Caveat]:
     if at_boundary(rule):
         yield Caveat(
             code="anchor-boundary",
-            message=f"The row lies near a decision boundary: its rule has {len(rule.conditions)} conditions and covers {percent(rule.coverage)} of the data; without them the precision is {percent(rule.base)}.",
+            message=(
+                f"The row lies near a decision boundary: its rule has {len(rule.conditions)} conditions and covers"
+                f" {percent(rule.coverage)} of the data; without them the precision is {percent(rule.base)}."
+            ),
             value=1.0 - rule.coverage,
             threshold=1.0 - _THIN,
             advice="Do not use the rule for other rows; counterfactuals or shap say more about such a row.",
@@ -96,10 +101,15 @@ def _bins(rule: Rule, checked: Checked) -> Iterator[Caveat]:
     if not rule.reached:
         return
     if checked.double < rule.precision - _CHANGE and checked.double < wanted:
-        what = f"With double as many bins its precision is only {percent(checked.double)}: the bins reach across a boundary, close to this row"
+        what = (
+            f"With double as many bins its precision is only {percent(checked.double)}: the bins reach across a"
+            " boundary, close to this row"
+        )
         value, threshold = rule.precision - checked.double, _CHANGE
     elif checked.half >= wanted:
-        what = f"With half as many bins its precision is still {percent(checked.half)}: wider bins would cover more rows"
+        what = (
+            f"With half as many bins its precision is still {percent(checked.half)}: wider bins would cover more rows"
+        )
         value, threshold = checked.half, wanted - float(rule.settings["epsilon"])
     else:
         return
@@ -131,8 +141,9 @@ def _off_data(rule: Rule, data: Data, run: Run) -> Iterator[Caveat]:
     yield Caveat(
         code="off-data",
         message=(
-            f"{name} goes together with {found.partner} (association {number(found.association)}): {percent(found.share)} of the "
-            f"combinations that the anchor asks the model about are unlike any row of the data."
+            f"{name} goes together with {found.partner} (association {number(found.association)}):"
+            f" {percent(found.share)} of the combinations that the anchor asks the model about are unlike any row of"
+            " the data."
         ),
         value=found.share,
         threshold=_SHARE,

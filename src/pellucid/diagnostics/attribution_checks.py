@@ -45,7 +45,8 @@ def attribution_caveats(
     unread: Caveat | None = None,
     marginal: Callable[[], FloatArray | None],
 ) -> tuple[Caveat, ...]:
-    """Everything known against these contributions; ``marginal`` gives the first rows' in the marginal game, if this is another.
+    """Everything known against these contributions; ``marginal`` gives the first rows' in the marginal game, if this is
+    another.
 
     A model whose trees or terms were read has been seen through; one that was asked could have known that it was.
     """
@@ -76,10 +77,16 @@ def _additivity(result: Attribution) -> Iterator[Caveat]:
     if not worst.relative <= _RESIDUAL:  # NaN is no small residual
         yield Caveat(
             code="not-additive",
-            message=f"Base and contributions miss the prediction of row {worst.row} by {number(worst.residual)}, {percent(worst.relative)} of the row's numbers.",
+            message=(
+                f"Base and contributions miss the prediction of row {worst.row} by {number(worst.residual)},"
+                f" {percent(worst.relative)} of the row's numbers."
+            ),
             value=worst.relative,
             threshold=_RESIDUAL,
-            advice="A model that answers differently when asked again, or depending on the other rows of a batch, has no contributions that add up: make it steady first.",
+            advice=(
+                "A model that answers differently when asked again, or depending on the other rows of a batch, has no"
+                " contributions that add up: make it steady first."
+            ),
         )
 
 
@@ -93,7 +100,10 @@ def _path_game(result: Attribution, marginal: FloatArray) -> Iterator[Caveat]:
         name = result.feature_names[int(np.argmax(by_player))]
         yield Caveat(
             code="path-game",
-            message=f"The path game differs from the marginal game by {percent(share)} of all contributions, most of all for {name}: features are credited for others that go along with them in the trees.",
+            message=(
+                f"The path game differs from the marginal game by {percent(share)} of all contributions, most of all"
+                f" for {name}: features are credited for others that go along with them in the trees."
+            ),
             value=share,
             threshold=_GAMES_DIFFER,
             advice="Use game='marginal' for what the model itself does with each feature.",

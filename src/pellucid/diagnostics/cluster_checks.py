@@ -30,18 +30,18 @@ def _together(result: Clusters) -> Iterator[Caveat]:
     if pairs[a, b] > _RISKY:
         members = result.members[int(result.labels[a])]
         count = sum(len(m) > 1 for m in result.members)
-        first = (
-            ""
-            if len(members) == 2
-            else f"{result.feature_names[a]} and {result.feature_names[b]} most of all, "
-        )
+        first = "" if len(members) == 2 else f"{result.feature_names[a]} and {result.feature_names[b]} most of all, "
         more = f"; {count} clusters have several features" if count > 1 else ""
         yield Caveat(
             code="clustered-features",
             message=f"{listed(members)} go together ({first}association {number(float(pairs[a, b]))}){more}.",
             value=float(pairs[a, b]),
             threshold=_RISKY,
-            advice="Their single effects and importances are not separate: make them one group (Explainer(..., groups=clusters.groups)), fit the model on clusters.subset, or use ale and importance(method='conditional').",
+            advice=(
+                "Their single effects and importances are not separate: make them one group (Explainer(...,"
+                " groups=clusters.groups)), fit the model on clusters.subset, or use ale and"
+                " importance(method='conditional')."
+            ),
             feature=result.feature_names[a],
         )
 
@@ -55,10 +55,15 @@ def _still_together(result: Clusters) -> Iterator[Caveat]:
     a, b = np.unravel_index(int(np.argmax(pairs)), pairs.shape)
     yield Caveat(
         code="subset-together",
-        message=f"{result.subset[a]} and {result.subset[b]} stand for different clusters but go together ({number(float(pairs[a, b]))}): their clusters as a whole do so less.",
+        message=(
+            f"{result.subset[a]} and {result.subset[b]} stand for different clusters but go together"
+            f" ({number(float(pairs[a, b]))}): their clusters as a whole do so less."
+        ),
         value=float(pairs[a, b]),
         threshold=result.threshold,
-        advice="Lower the threshold, or leave one of the two out; interactions() on the subset tells whether it matters.",
+        advice=(
+            "Lower the threshold, or leave one of the two out; interactions() on the subset tells whether it matters."
+        ),
         feature=result.subset[a],
     )
 

@@ -24,15 +24,11 @@ _TOGETHER = 0.5
 
 _GIVEN_OTHERS = ("conditional", "drop")  # what a feature adds to the others
 _AVERAGED = ("pdp",)  # blind to interactions that cancel
-_BY_DEPENDENCE = (
-    "shapley-effects",
-)  # credit for what a feature tells of others, whether the model uses it or not
+_BY_DEPENDENCE = ("shapley-effects",)  # credit for what a feature tells of others, whether the model uses it or not
 _ABOUT_LOSS = ("permutation", "conditional", "drop", "sage")
 
 
-def comparison_caveats(
-    result: ImportanceComparison, predictor: Predictor, data: Data, run: Run
-) -> tuple[Caveat, ...]:
+def comparison_caveats(result: ImportanceComparison, predictor: Predictor, data: Data, run: Run) -> tuple[Caveat, ...]:
     """What holds for every method, what each method says against itself, and where they disagree."""
     if not run.checks:
         return ()
@@ -52,18 +48,17 @@ def _disagreements(result: ImportanceComparison, data: Data, run: Run) -> Iterat
     gaps = []
     for j in range(len(shares)):
         high, low = _extremes(result, j)
-        if (
-            shares[j, high] >= _LARGE
-            and shares[j, high] > _TIMES * shares[j, low]
-            and _sure(result, j, high, low)
-        ):
+        if shares[j, high] >= _LARGE and shares[j, high] > _TIMES * shares[j, low] and _sure(result, j, high, low):
             gaps.append((float(shares[j, high] - shares[j, low]), j, high, low))
     for _, j, high, low in sorted(gaps, reverse=True)[:_MOST]:
         name, a, b = result.feature_names[j], result.methods[high], result.methods[low]
         why, advice = _meaning(a, b, _partner(result, data, j, strengths))
         yield Caveat(
             code="measures-disagree",
-            message=f"{name} has {percent(float(shares[j, high]))} of the importance by {a} but {percent(float(shares[j, low]))} by {b}. {why}",
+            message=(
+                f"{name} has {percent(float(shares[j, high]))} of the importance by {a} but"
+                f" {percent(float(shares[j, low]))} by {b}. {why}"
+            ),
             value=float(shares[j, high] / shares[j, low]) if shares[j, low] > 0 else np.inf,
             threshold=_TIMES,
             advice=advice,
@@ -105,12 +100,18 @@ def _meaning(high: str, low: str, partner: tuple[str, float] | None) -> tuple[st
     tied = partner is not None and partner[1] >= _TOGETHER
     if high in _BY_DEPENDENCE and tied and partner is not None:
         return (
-            f"It goes together with {partner[0]} ({number(partner[1])}): {high} gives it a part of what both tell, even where the model uses only the other.",
+            (
+                f"It goes together with {partner[0]} ({number(partner[1])}): {high} gives it a part of what both tell,"
+                " even where the model uses only the other."
+            ),
             "Read features that go together as one group (groups=, see clusters()).",
         )
     if low in _GIVEN_OTHERS and tied and partner is not None:
         return (
-            f"It goes together with {partner[0]} ({number(partner[1])}): the model relies on it, but it adds little to the others.",
+            (
+                f"It goes together with {partner[0]} ({number(partner[1])}): the model relies on it, but it adds little"
+                " to the others."
+            ),
             "Read features that go together as one group (groups=, see clusters()).",
         )
     if low in _AVERAGED:
@@ -120,12 +121,18 @@ def _meaning(high: str, low: str, partner: tuple[str, float] | None) -> tuple[st
         )
     if low in _ABOUT_LOSS and high not in _ABOUT_LOSS:
         return (
-            "Predictions move with it, but do not get better by it on these rows: as with a feature the model has overfitted.",
+            (
+                "Predictions move with it, but do not get better by it on these rows: as with a feature the model has"
+                " overfitted."
+            ),
             "Compare with held-out rows, and with a model fitted without it.",
         )
     if tied and partner is not None:
         return (
-            f"It goes together with {partner[0]} ({number(partner[1])}), and the measures divide what both know in different ways.",
+            (
+                f"It goes together with {partner[0]} ({number(partner[1])}), and the measures divide what both know in"
+                " different ways."
+            ),
             "Read features that go together as one group (groups=, see clusters()).",
         )
     return (

@@ -30,13 +30,7 @@ Players = Mapping[str, tuple[int, ...]]
 
 
 def conditional_caveats(
-    predictor: Predictor,
-    data: Data,
-    run: Run,
-    *,
-    players: Players,
-    draws: Draws,
-    values: FloatArray,
+    predictor: Predictor, data: Data, run: Run, *, players: Players, draws: Draws, values: FloatArray
 ) -> tuple[Caveat, ...]:
     """Everything known against these importances on these data."""
     caveats = general_caveats(predictor, data, run)
@@ -62,23 +56,29 @@ def _determined(data: Data, players: Players, drawn: Mapping[str, FloatArray]) -
         )
         for name, columns in players.items()
     }
-    names = sorted(
-        (name for name, share in fixed.items() if share > _DETERMINED), key=lambda name: -fixed[name]
-    )
+    names = sorted((name for name, share in fixed.items() if share > _DETERMINED), key=lambda name: -fixed[name])
     if names:
         them = "it" if len(names) == 1 else "them"
         yield Caveat(
             code="determined",
-            message=f"The other features determine {listed(names)} almost (to {percent(fixed[names[0]])}): given the others hardly anything of {them} is left to matter, whatever the model does with {them}.",
+            message=(
+                f"The other features determine {listed(names)} almost (to {percent(fixed[names[0]])}): given the others"
+                f" hardly anything of {them} is left to matter, whatever the model does with {them}."
+            ),
             value=fixed[names[0]],
             threshold=_DETERMINED,
-            advice="Use method='permutation' for what the model relies on, or make features that go together one group (groups=, see clusters()).",
+            advice=(
+                "Use method='permutation' for what the model relies on, or make features that go together one group"
+                " (groups=, see clusters())."
+            ),
             feature=names[0],
         )
 
 
 def fixed_share(own: FloatArray, drawn: FloatArray, weights: FloatArray, nominal: bool) -> float:
-    """One less the mean squared difference of ranks (or share of other levels) as a part of that of random rows; 0 for a constant."""
+    """One less the mean squared difference of ranks (or share of other levels) as a part of that of random rows; 0 for
+    a constant.
+    """
     if nominal:
         levels, place = np.unique(own, return_inverse=True)
         apart = 1.0 - float(np.square(np.bincount(place, weights, len(levels)) / weights.sum()).sum())
@@ -96,9 +96,7 @@ def fixed_share(own: FloatArray, drawn: FloatArray, weights: FloatArray, nominal
     known = there & ~np.isnan(drawn)
     change = np.square(np.where(known, other / (2 * len(steps)) - np.where(there, rank, 0.0), 0.0))
     mass = np.broadcast_to(weights, known.shape)[known].sum()
-    return (
-        1.0 - float((change * weights)[known].sum() / mass) / apart if apart > 1e-12 and mass > 0 else 0.0
-    )
+    return 1.0 - float((change * weights)[known].sum() / mass) / apart if apart > 1e-12 and mass > 0 else 0.0
 
 
 def _off_data(data: Data, name: str, j: int, drawn: FloatArray, strength: FloatArray) -> Iterator[Caveat]:
@@ -108,10 +106,16 @@ def _off_data(data: Data, name: str, j: int, drawn: FloatArray, strength: FloatA
     if share > _OFF:
         yield Caveat(
             code="draws-off-data",
-            message=f"{percent(share)} of the values drawn for {name} given the others make combinations with {listed([data.schema.names[k] for k in partners])} that are unlike any row of the data.",
+            message=(
+                f"{percent(share)} of the values drawn for {name} given the others make combinations with"
+                f" {listed([data.schema.names[k] for k in partners])} that are unlike any row of the data."
+            ),
             value=share,
             threshold=_OFF,
-            advice="How these features go together was not learned: read the value as between conditional and permutation importance, or give more rows.",
+            advice=(
+                "How these features go together was not learned: read the value as between conditional and permutation"
+                " importance, or give more rows."
+            ),
             feature=name,
         )
 
@@ -122,14 +126,14 @@ def _partners(strength: FloatArray, j: int) -> tuple[int, ...]:
 
 
 def drawn_off_data(data: Data, columns: tuple[int, ...], drawn: FloatArray) -> float:
-    """Share of rows that, with their drawn value of the first column, are farther from the other rows than is usual (and than a twentieth of the rows)."""
+    """Share of rows that, with their drawn value of the first column, are farther from the other rows than is usual
+    (and than a twentieth of the rows).
+    """
     from scipy.spatial import cKDTree  # on use: scipy.spatial is slow to import
 
     rows = data.spread(_ROWS)
     nominal = nominal_features(data)
-    real = np.column_stack(
-        [_places(data.codes(k)[rows], data.codes(k)[rows], bool(nominal[k])) for k in columns]
-    )
+    real = np.column_stack([_places(data.codes(k)[rows], data.codes(k)[rows], bool(nominal[k])) for k in columns])
     synthetic = real.copy()
     synthetic[:, 0] = _places(drawn[rows], data.codes(columns[0])[rows], bool(nominal[columns[0]]))
     tree = cKDTree(real)

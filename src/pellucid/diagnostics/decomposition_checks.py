@@ -25,18 +25,12 @@ _METHODS = {"marginal": "partial dependence", "anova": "functional ANOVA"}
 
 
 def decomposition_caveats(
-    predictor: Predictor,
-    data: Data,
-    run: Run,
-    found: Decomposition,
-    *,
-    mixed: Sequence[int] = (),
-    lost: float = 0.0,
+    predictor: Predictor, data: Data, run: Run, found: Decomposition, *, mixed: Sequence[int] = (), lost: float = 0.0
 ) -> tuple[Caveat, ...]:
     """Everything known against a decomposition.
 
-    ``mixed`` are the features whose values the method combined with those of other rows; ``lost`` is the share of the variance
-    that was lost by taking cells together.
+    ``mixed`` are the features whose values the method combined with those of other rows; ``lost`` is the share of the
+    variance that was lost by taking cells together.
     """
     if not run.checks:
         return ()
@@ -85,11 +79,17 @@ def _left_over(found: Decomposition) -> Iterator[Caveat]:
         advice = f"ask for order={found.order + 1}" if found.order < 3 else "ask shap() about single rows"
     elsewhere, residual = "", float(found.stacked("residual")[k])
     if found.density == "uniform" and left > 3 * residual + _LEFT:
-        elsewhere = f" Over equally likely values only {percent(residual)} is left: the rows crowd where such values are rare."
+        elsewhere = (
+            f" Over equally likely values only {percent(residual)} is left: the rows crowd where such values are rare."
+        )
         advice = "use method='generalized' or method='ale', which look where the rows are"
     yield Caveat(
         code="left-over",
-        message=f"Order {found.order} leaves {percent(min(left, 1.0))} of the variance of the predictions{where} unexplained: it is {', '.join([*reasons, ''])}{'or ' if reasons else ''}between the points of the grid.{elsewhere}",
+        message=(
+            f"Order {found.order} leaves {percent(min(left, 1.0))} of the variance of the predictions{where}"
+            f" unexplained: it is {', '.join([*reasons, ''])}{'or ' if reasons else ''}between the points of the"
+            f" grid.{elsewhere}"
+        ),
         value=left,
         threshold=_LEFT,
         advice=f"Do not read the components as the whole model; {advice}.",
@@ -100,7 +100,10 @@ def _thinned(lost: float) -> Iterator[Caveat]:
     if lost > _LOST:
         yield Caveat(
             code="merged-cells",
-            message=f"The trees have too many thresholds to keep a value between all of them; cells were taken together, which lost {percent(lost)} of the variance of the predictions.",
+            message=(
+                "The trees have too many thresholds to keep a value between all of them; cells were taken together,"
+                f" which lost {percent(lost)} of the variance of the predictions."
+            ),
             value=lost,
             threshold=_LOST,
             advice="Give fewer features (features=[...]), for which all cells fit, and no grid=.",
@@ -134,8 +137,14 @@ def _unsteady(found: Decomposition) -> Iterator[Caveat]:
         k = int(np.nanargmax(se.max(axis=-1)))
         yield Caveat(
             code="noisy-shares",
-            message=f"Shares are estimated from a limited number of points: that of {found.feature_names[k]} is uncertain by {percent(worst)} of the variance.",
+            message=(
+                f"Shares are estimated from a limited number of points: that of {found.feature_names[k]} is uncertain"
+                f" by {percent(worst)} of the variance."
+            ),
             value=worst,
             threshold=_NOISY,
-            advice="Do not rank components whose shares differ by less; fewer features (features=[...]) leave more points for each.",
+            advice=(
+                "Do not rank components whose shares differ by less; fewer features (features=[...]) leave more points"
+                " for each."
+            ),
         )

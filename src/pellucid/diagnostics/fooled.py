@@ -4,48 +4,49 @@ Reference. Slack, Hilgard, Jia, Singh and Lakkaraju 2020, "Fooling LIME and SHAP
 explanation methods": a model decides by a sensitive feature, but answers by a harmless one wherever it recognises a row
 as synthetic. Explanations made of synthetic rows show the harmless one.
 
-Definition. Real rows are rows of X. A mixture takes each player (feature or group) from one of two real rows, by a coin.
-For a set J of players, in units of the variance of the predictions f for real rows,
+Definition. Real rows are rows of X. A mixture takes each player (feature or group) from one of two real rows, by a
+coin. For a set J of players, in units of the variance of the predictions f for real rows,
 
     R_J = E Var(f(X) | X_-J)           what J decides between real rows that are otherwise alike
     T_J = E (f(M_J=x) - f(M_J=z))^2/2  what J decides in a mixture M of the rows x and z
     G   = E (f(X) - m(X))^2            what mixtures do not tell about real rows; m is f as learned from mixtures
 
-An honest f is the same function on both, and mixtures lie around all real rows. If J does nothing to mixtures (T = 0), it
-does nothing to real rows (R = 0); for additive f R = T with independent features and R < T with dependent ones. And to learn f
-on real rows from mixtures is to interpolate. A model that switches has R large, T small and G large.
+An honest f is the same function on both, and mixtures lie around all real rows. If J does nothing to mixtures (T = 0),
+it does nothing to real rows (R = 0); for additive f R = T with independent features and R < T with dependent ones. And
+to learn f on real rows from mixtures is to interpolate. A model that switches has R large, T small and G large.
 
-Estimators. R: the errors out of bag of a forest that imitates f on real rows without J, less those of one with J. T: the
-mean over pairs of real rows, where of four mixtures the one is taken that a classifier (real rows against mixtures, trained
-on half of the rows) finds most synthetic; choosing among the mixtures of a pair, not among pairs, keeps the values of the
-features representative. G: the errors of a forest learned from the mixtures of T, less the errors out of bag of the one
-with J. J is each of the three players that matter most to the imitation on real rows, and all three together, because
-features can stand in for each other. Both sides are taken at the cautious end of their interval, R two standard errors
-down, T two up (and as if one pair more had differed by two standard deviations).
+Estimators. R: the errors out of bag of a forest that imitates f on real rows without J, less those of one with J. T:
+the mean over pairs of real rows, where of four mixtures the one is taken that a classifier (real rows against mixtures,
+trained on half of the rows) finds most synthetic; choosing among the mixtures of a pair, not among pairs, keeps the
+values of the features representative. G: the errors of a forest learned from the mixtures of T, less the errors out of
+bag of the one with J. J is each of the three players that matter most to the imitation on real rows, and all three
+together, because features can stand in for each other. Both sides are taken at the cautious end of their interval, R
+two standard errors down, T two up (and as if one pair more had differed by two standard deviations).
 
-Thresholds. It fires when R is worth it (a tenth of the variance), T is below half of R, and G above half of the variance.
-They were chosen on these simulations, so the counts flatter them somewhat; wherever R was worth it:
+Thresholds. It fires when R is worth it (a tenth of the variance), T is below half of R, and G above half of the
+variance. They were chosen on these simulations, so the counts flatter them somewhat; wherever R was worth it:
 
-- 176 honest models (linear, logistic, forest, boosting, network, support vectors, neighbours, tree; 12 simulated and 12 real
-  tables, two seeds each): R/T was 0.4 in the middle, 1.1 at the 99% quantile, 1.6 at most. G was above 0.5 for one network
-  on one table, with R/T below 0.2. None fired.
+- 176 honest models (linear, logistic, forest, boosting, network, support vectors, neighbours, tree; 12 simulated and 12
+  real tables, two seeds each): R/T was 0.4 in the middle, 1.1 at the 99% quantile, 1.6 at most. G was above 0.5 for one
+  network on one table, with R/T below 0.2. None fired.
 - 108 models that do not see one of their columns, some of these columns a formula of others (product, sign, sine): R/T
   passed 2 in 43 sets, since the formula helps the imitation, but G was 0.47 at most. None fired.
 - 14 attacks on 12 tables, three seeds each: 38 of 42 were found, with R/T from 3.4 to 74 and G from 0.6 to 5.2. Missed
   were those by the colour of wine, which its chemistry gives away (R about 0.1), and once one whose G was 0.48.
 
-The classifier's area under the curve is told but decides nothing: a model that knows its rows by heart recognises mixtures
-that a classifier which has not seen those rows cannot tell from real ones.
+The classifier's area under the curve is told but decides nothing: a model that knows its rows by heart recognises
+mixtures that a classifier which has not seen those rows cannot tell from real ones.
 
 When it misleads.
-1. A sensitive feature that more than two others determine together is not missed by an imitation without it: R is small,
-   and the attack stays hidden.
+1. A sensitive feature that more than two others determine together is not missed by an imitation without it: R is
+   small, and the attack stays hidden.
 2. The rows must be those on which the model shows its true face, as a rule those it was trained on.
 3. A model that is constant far from its training rows (a narrow kernel) fires without any intent; that the
    mixtures show little of what it does with real rows is true all the same.
 4. Rules that need many conditions at once are rarer among mixtures than among real rows: T is small, G is not large.
 
-Cost. At most 2,000 model rows, once for an Explainer and scale; five to seven small forests, some 0.4 s for ten features and 1 s for a hundred.
+Cost. At most 2,000 model rows, once for an Explainer and scale; five to seven small forests, some 0.4 s for ten
+features and 1 s for a hundred.
 """
 
 from __future__ import annotations
@@ -107,9 +108,7 @@ class Reliance:
         return self.suspicious and self.untold > UNTOLD
 
 
-def fooled_caveat(
-    predictor: Predictor, data: Data, rows: Data, players: Players, run: Run
-) -> Iterator[Caveat]:
+def fooled_caveat(predictor: Predictor, data: Data, rows: Data, players: Players, run: Run) -> Iterator[Caveat]:
     """The model answers mixtures of rows by other features than real rows."""
     if not run.checks or not _can_tell(data, players):
         return
@@ -124,14 +123,19 @@ def fooled_caveat(
     yield Caveat(
         code="fooled",
         message=(
-            f"Between real rows {name}{together} accounts for {percent(min(worst.on_data, 1.0))} of the variation of the predictions, in the mixtures "
-            f"of rows that this explanation is made from for {percent(min(worst.in_mixtures, 1.0))} at most: the model seems to know synthetic rows and to answer "
-            f"them otherwise. What mixtures teach about it leaves {percent(min(worst.untold, 1.0))} of its predictions for real rows "
-            f"unexplained. A classifier tells mixtures of the explained rows from real rows with an area under the curve of {number(seen)}."
+            f"Between real rows {name}{together} accounts for {percent(min(worst.on_data, 1.0))} of the variation of"
+            " the predictions, in the mixtures of rows that this explanation is made from for"
+            f" {percent(min(worst.in_mixtures, 1.0))} at most: the model seems to know synthetic rows and to answer"
+            f" them otherwise. What mixtures teach about it leaves {percent(min(worst.untold, 1.0))} of its predictions"
+            " for real rows unexplained. A classifier tells mixtures of the explained rows from real rows with an area"
+            f" under the curve of {number(seen)}."
         ),
         value=worst.hidden,
         threshold=HIDDEN,
-        advice=f"Distrust contributions from the marginal game and LIME for this model: it may hide what it does with {name}. Use game='conditional', and compare its predictions for real rows that differ in {name}.",
+        advice=(
+            "Distrust contributions from the marginal game and LIME for this model: it may hide what it does with"
+            f" {name}. Use game='conditional', and compare its predictions for real rows that differ in {name}."
+        ),
         feature=worst.players[0],
     )
 
@@ -147,7 +151,9 @@ def _can_tell(data: Data, players: Players) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Real:
-    """Some real rows: codes ``(rows, features)``, the features' players by number, and each feature's distinct values."""
+    """Some real rows: codes ``(rows, features)``, the features' players by number, and each feature's distinct
+    values.
+    """
 
     data: Data
     names: tuple[str, ...]
@@ -158,9 +164,7 @@ class _Real:
 
     def ranks(self, codes: FloatArray) -> FloatArray:
         """The place of each code among the distinct values, missing last: what a forest can work with."""
-        places = [
-            np.searchsorted(levels, column) for levels, column in zip(self.levels, codes.T, strict=True)
-        ]
+        places = [np.searchsorted(levels, column) for levels, column in zip(self.levels, codes.T, strict=True)]
         return np.stack(places, axis=1).astype(np.float64)
 
     def coins(self, n: int, generator: np.random.Generator) -> BoolArray:
@@ -200,8 +204,12 @@ class _Detector:
         x, z = generator.integers(0, half, (2, 2 * half))
         mixed = np.where(real.coins(2 * half, generator), ranks[x], ranks[z])
         forest = RandomForestClassifier(
-            _TREES, min_samples_leaf=5, max_features=_tried(ranks.shape[1]), class_weight="balanced", random_state=run.seed % 2**32
-        )  # fmt: skip
+            _TREES,
+            min_samples_leaf=5,
+            max_features=_tried(ranks.shape[1]),
+            class_weight="balanced",
+            random_state=run.seed % 2**32,
+        )
         labels = np.repeat([0, 1], [half, 2 * half])
         return cls(forest.fit(np.concatenate([ranks[:half], mixed]), labels))
 
@@ -294,21 +302,15 @@ def _most_synthetic(real: _Real, ranks: FloatArray, run: Run) -> tuple[IntArray,
     generator = run.generator(_KEY, 3)
     x, z = generator.integers(0, len(ranks), (2, _PAIRS))
     choices = np.stack([real.coins(_PAIRS, generator) for _ in range(_CHOICES)])
-    scores = _Detector.of(real, run).looks(
-        np.where(choices, ranks[x], ranks[z]).reshape(-1, ranks.shape[1])
-    )
+    scores = _Detector.of(real, run).looks(np.where(choices, ranks[x], ranks[z]).reshape(-1, ranks.shape[1]))
     best = scores.reshape(_CHOICES, _PAIRS).argmax(axis=0)
     return x, z, choices[best, np.arange(_PAIRS)]
 
 
-def _asked(
-    predictor: Predictor, real: _Real, x: IntArray, z: IntArray, taken: BoolArray, run: Run
-) -> FloatArray:
+def _asked(predictor: Predictor, real: _Real, x: IntArray, z: IntArray, taken: BoolArray, run: Run) -> FloatArray:
     """Predictions ``(variants, pairs, outputs)`` of mixtures that take the given features from x, the others from z."""
     pools = tuple(real.data.pool(j, codes) for j, codes in zip(real.features, real.codes.T, strict=True))
-    intervention = Intervention(
-        real.features, pools, np.where(taken, x[:, None], z[:, None]).astype(np.intp)
-    )
+    intervention = Intervention(real.features, pools, np.where(taken, x[:, None], z[:, None]).astype(np.intp))
     return run.collect(predictor, real.data.take(z), intervention)
 
 

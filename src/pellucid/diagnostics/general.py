@@ -25,9 +25,7 @@ def general_caveats(predictor: Predictor, data: Data, run: Run) -> tuple[Caveat,
     """Caveats that hold for every method; the model is asked once per Explainer."""
     if not run.checks:
         return ()
-    about_model: tuple[Caveat, ...] = run.remember(
-        "general", lambda: tuple(_about_model(predictor, data, run))
-    )
+    about_model: tuple[Caveat, ...] = run.remember("general", lambda: tuple(_about_model(predictor, data, run)))
     return (*about_model, *_unread(run), *interrupted(run))
 
 
@@ -36,7 +34,10 @@ def interrupted(run: Run) -> Iterator[Caveat]:
     if run.interrupted:
         yield Caveat(
             code="partial",
-            message="The calculation was interrupted; the result rests on what was known until then, and what was not reached is missing.",
+            message=(
+                "The calculation was interrupted; the result rests on what was known until then, and what was not"
+                " reached is missing."
+            ),
             value=1.0,
             threshold=0.0,
             advice="Run it again to the end.",
@@ -55,7 +56,10 @@ def unread_trees(reason: str, rows: int, difference: float = 1.0, tolerance: flo
         message=f"The trees of this model could not be used: {reason}. The model was called for {rows:,} rows instead.",
         value=difference,
         threshold=tolerance,
-        advice="The answer comes from the model itself and only takes longer; if it takes too long, give the Explainer fewer rows.",
+        advice=(
+            "The answer comes from the model itself and only takes longer; if it takes too long, give the Explainer"
+            " fewer rows."
+        ),
     )
 
 
@@ -64,7 +68,10 @@ def unsteady(instability: float) -> Iterator[Caveat]:
     if instability > 0:
         yield Caveat(
             code="unsteady-model",
-            message=f"The model gave different predictions when asked twice for the same (by up to {percent(instability)} of their range).",
+            message=(
+                f"The model gave different predictions when asked twice for the same (by up to {percent(instability)}"
+                " of their range)."
+            ),
             value=instability,
             threshold=0.0,
             advice="Fix its random state, or switch off dropout and other sampling, before explaining it.",
@@ -90,7 +97,10 @@ def _clipping(predictor: Predictor, raw: FloatArray) -> Iterator[Caveat]:
     if share > _CLIPPED:
         yield Caveat(
             code="logit-clipped",
-            message=f"{percent(share)} of the predicted probabilities are 0 or 1 and have no log-odds; they were set to {LOGIT_FLOOR:g} from the end.",
+            message=(
+                f"{percent(share)} of the predicted probabilities are 0 or 1 and have no log-odds; they were set to"
+                f" {LOGIT_FLOOR:g} from the end."
+            ),
             value=share,
             threshold=_CLIPPED,
             advice="Explain probabilities (link='identity'), or calibrate the model.",
@@ -105,7 +115,10 @@ def _poor(predictor: Predictor, some: Data, raw: FloatArray) -> Iterator[Caveat]
     if constant > 0 and own > _POOR * constant:
         yield Caveat(
             code="poor-model",
-            message=f"The model is hardly better than a constant on these data: its {loss.name} is {number(own)}, that of the best constant {number(constant)}.",
+            message=(
+                f"The model is hardly better than a constant on these data: its {loss.name} is {number(own)}, that of"
+                f" the best constant {number(constant)}."
+            ),
             value=own / constant,
             threshold=_POOR,
             advice="Do not explain a model that does not predict; improve it or check that y belongs to X.",

@@ -1,4 +1,6 @@
-"""The caveats of generalised functional ANOVA: features that cannot be told apart, few rows per coefficient, points off the data."""
+"""The caveats of generalised functional ANOVA: features that cannot be told apart, few rows per coefficient, points off
+the data.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +39,8 @@ def generalized_caveats(
 ) -> tuple[Caveat, ...]:
     """Everything known against this decomposition on these data.
 
-    ``mixing`` gives for a component the share that parts of other features can say; ``parameters`` the effective number of coefficients fitted to
-    so many different ``rows``.
+    ``mixing`` gives for a component the share that parts of other features can say; ``parameters`` the effective number
+    of coefficients fitted to so many different ``rows``.
     """
     if not run.checks:
         return ()
@@ -62,7 +64,10 @@ def _mixed(found: Decomposition, mixing: Callable[[int], float]) -> Iterator[Cav
         what = f"the main effect of {name}" if len(found.sets[worst]) == 1 else name
         yield Caveat(
             code="mixed-effects",
-            message=f"Functions of the other features can say {percent(said[worst])} of {what}: the data hardly tell to which of them it belongs.",
+            message=(
+                f"Functions of the other features can say {percent(said[worst])} of {what}: the data hardly tell to"
+                " which of them it belongs."
+            ),
             value=said[worst],
             threshold=_MIXED,
             advice="Read such parts as one, leave one of them out of features=, or use method='ale'.",
@@ -79,7 +84,10 @@ def _too_good(
     if room < _ROOM and rows < possible:
         yield Caveat(
             code="too-many-coefficients",
-            message=f"{parameters:,.0f} coefficients were fitted to {rows:,} different rows: they can reproduce any predictions there, and say nothing about other rows.",
+            message=(
+                f"{parameters:,.0f} coefficients were fitted to {rows:,} different rows: they can reproduce any"
+                " predictions there, and say nothing about other rows."
+            ),
             value=parameters / rows,
             threshold=1.0 - _ROOM,
             advice=_FEWER,
@@ -93,8 +101,8 @@ def _too_good(
         yield Caveat(
             code="too-many-coefficients",
             message=(
-                f"{parameters:,.0f} coefficients were fitted to {rows:,} different rows: the decomposition reproduces {percent(1.0 - float(lost[k]))} of the "
-                f"variance there, but about {percent(honest)} at other rows."
+                f"{parameters:,.0f} coefficients were fitted to {rows:,} different rows: the decomposition reproduces"
+                f" {percent(1.0 - float(lost[k]))} of the variance there, but about {percent(honest)} at other rows."
             ),
             value=gap,
             threshold=_OPTIMISM,

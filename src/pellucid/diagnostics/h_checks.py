@@ -47,7 +47,10 @@ def _sampled(data: Data, result: Interactions) -> Iterator[Caveat]:
             message=f"{used:,} of {all_rows:,} rows were used, drawn at random.",
             value=all_rows / used,
             threshold=1.0,
-            advice="Give rows= for more (the cost grows with its square), or another random_state to see how much it matters.",
+            advice=(
+                "Give rows= for more (the cost grows with its square), or another random_state to see how much it"
+                " matters."
+            ),
         )
 
 
@@ -64,8 +67,9 @@ def _weak_joint(result: Interactions) -> Iterator[Caveat]:
     yield Caveat(
         code="weak-joint-effect",
         message=(
-            f"{_said(names)} have a large H ({number(float(values[s, k]))}) because they do little: their joint effect has {percent(float(joint[s, k]))} of "
-            f"the variance of the prediction, and their interaction is {number(float(strength[s, k]))} in its units.{others}"
+            f"{_said(names)} have a large H ({number(float(values[s, k]))}) because they do little: their joint effect"
+            f" has {percent(float(joint[s, k]))} of the variance of the prediction, and their interaction is"
+            f" {number(float(strength[s, k]))} in its units.{others}"
         ),
         value=float(values[s, k]),
         threshold=_NOTICED,
@@ -81,7 +85,10 @@ def _above_one(result: Interactions) -> Iterator[Caveat]:
     if highest[s, k] > 1 + 1e-9:
         yield Caveat(
             code="above-one",
-            message=f"H of {_said(result.sets[s])} is {number(float(values[s, k]))}: effects alone and together cancel, as where features go together, and H is no share there.",
+            message=(
+                f"H of {_said(result.sets[s])} is {number(float(values[s, k]))}: effects alone and together cancel, as"
+                " where features go together, and H is no share there."
+            ),
             value=float(values[s, k]),
             threshold=1.0,
             advice="Use normalize=False, or treat features that go together as one group (groups=).",
@@ -103,7 +110,10 @@ def _imprecise(result: Interactions) -> Iterator[Caveat]:
         low, high = (part.reshape(values.shape)[s, k] for part in (result.low, result.high))
         yield Caveat(
             code="imprecise",
-            message=f"The value of {_said(result.sets[s])} is known roughly: {number(float(values[s, k]))}, 95% interval {number(float(low))} to {number(float(high))}.",
+            message=(
+                f"The value of {_said(result.sets[s])} is known roughly: {number(float(values[s, k]))}, 95% interval"
+                f" {number(float(low))} to {number(float(high))}."
+            ),
             value=float(doubt[place, k]),
             threshold=_WIDE,
             advice="Use more rows, and do not rank sets whose intervals overlap.",

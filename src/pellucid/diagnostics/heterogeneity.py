@@ -60,9 +60,7 @@ def _known(curves: FloatArray) -> FloatArray:
     return flat if known.all() else flat[:, known.all(axis=(0, 2))]
 
 
-def heterogeneity_caveat(
-    data: Data, chosen: tuple[int, ...], curves: FloatArray, rows: IntArray
-) -> Iterator[Caveat]:
+def heterogeneity_caveat(data: Data, chosen: tuple[int, ...], curves: FloatArray, rows: IntArray) -> Iterator[Caveat]:
     """The average of one feature hides interactions."""
     found = measure(curves)
     if found.interaction < _SHARE and found.opposed < _OPPOSED:
@@ -73,8 +71,8 @@ def heterogeneity_caveat(
     yield Caveat(
         code="heterogeneous",
         message=(
-            f"The average hides different effects of {name}: {percent(found.interaction)} of the effect is interaction with other "
-            f"features, and {percent(found.opposed)} of the rows go against the average.{split}"
+            f"The average hides different effects of {name}: {percent(found.interaction)} of the effect is interaction"
+            f" with other features, and {percent(found.opposed)} of the rows go against the average.{split}"
         ),
         value=found.interaction,
         threshold=_SHARE,
@@ -93,11 +91,7 @@ def best_splitter(data: Data, chosen: tuple[int, ...], curves: FloatArray) -> Co
     total = float(np.vdot(rest, rest))
     if total <= 1e-18 * float(np.vdot(flat, flat)) or total == 0:
         return None
-    scores = {
-        k: _explained(rest, total, data.codes(k))
-        for k in range(len(data.schema.features))
-        if k not in chosen
-    }
+    scores = {k: _explained(rest, total, data.codes(k)) for k in range(len(data.schema.features)) if k not in chosen}
     if not scores:
         return None
     best = max(scores, key=lambda k: scores[k])

@@ -53,16 +53,20 @@ def permutation_caveats(
     with run.checking():
         caveats.extend(
             shared_importance(
-                data, run, players=players, values=values, errors=errors, compare=compare, joint=joint,
+                data,
+                run,
+                players=players,
+                values=values,
+                errors=errors,
+                compare=compare,
+                joint=joint,
                 words="share their importance: permuted",
             )
-        )  # fmt: skip
+        )
     return tuple(caveats)
 
 
-def mixed_off_data(
-    data: Data, players: dict[str, tuple[int, ...]], values: FloatArray, run: Run
-) -> Iterator[Caveat]:
+def mixed_off_data(data: Data, players: dict[str, tuple[int, ...]], values: FloatArray, run: Run) -> Iterator[Caveat]:
     """Whether giving the values of the most important features to other rows makes rows that do not occur."""
     columns = list(players.values())
     for j in np.argsort(-values, kind="stable")[:_TOP]:
@@ -70,9 +74,7 @@ def mixed_off_data(
             yield from off_data_caveat(data, columns[j][0], run, method="permutation")
 
 
-def training_data(
-    predictor: Predictor, data: Data, loss: Loss, baseline: float, y: FloatArray
-) -> Iterator[Caveat]:
+def training_data(predictor: Predictor, data: Data, loss: Loss, baseline: float, y: FloatArray) -> Iterator[Caveat]:
     """A loss near zero looks like the data the model was fitted to."""
     if loss.name == "share of prediction variance" or len(data) < 20:
         return
@@ -80,31 +82,33 @@ def training_data(
     if constant > 0 and baseline < _MEMORISED * constant:
         yield Caveat(
             code="training-data",
-            message=f"The model is almost perfect here: its {loss.name} is {number(baseline)}, that of a constant {number(constant)}, as on data it was fitted to.",
+            message=(
+                f"The model is almost perfect here: its {loss.name} is {number(baseline)}, that of a constant"
+                f" {number(constant)}, as on data it was fitted to."
+            ),
             value=baseline / constant,
             threshold=_MEMORISED,
             advice="Pass held-out data: on training data overfitted features look important.",
         )
 
 
-def _overfitting(
-    predictor: Predictor, holdout: Data, run: Run, loss: Loss, baseline: float
-) -> Iterator[Caveat]:
+def _overfitting(predictor: Predictor, holdout: Data, run: Run, loss: Loss, baseline: float) -> Iterator[Caveat]:
     raw = run.predict(predictor, holdout, full=True)
     outside = loss(outcome_for(predictor, holdout), raw, holdout.weights)
     if outside > _OVERFIT * baseline:
         yield Caveat(
             code="overfitted",
-            message=f"The model's {loss.name} is {number(baseline)} on these rows but {number(outside)} on the held-out ones.",
+            message=(
+                f"The model's {loss.name} is {number(baseline)} on these rows but {number(outside)} on the held-out"
+                " ones."
+            ),
             value=outside / baseline if baseline > 0 else np.inf,
             threshold=_OVERFIT,
             advice="Take the importance from the held-out rows.",
         )
 
 
-def pdp_importance_caveats(
-    predictor: Predictor, data: Data, run: Run, values: FloatArray
-) -> tuple[Caveat, ...]:
+def pdp_importance_caveats(predictor: Predictor, data: Data, run: Run, values: FloatArray) -> tuple[Caveat, ...]:
     """Features that change predictions in single rows but not on average."""
     if not run.checks or run.interrupted:
         return general_caveats(predictor, data, run)
@@ -131,7 +135,10 @@ def _blind(predictor: Predictor, data: Data, run: Run, values: FloatArray) -> It
         name = data.schema.names[j]
         yield Caveat(
             code="hidden-interaction",
-            message=f"{name} moves single predictions ({percent(float(moved_share[j]))} of all movement) but hardly their average: its effect is in interactions, which this importance cannot see.",
+            message=(
+                f"{name} moves single predictions ({percent(float(moved_share[j]))} of all movement) but hardly their"
+                " average: its effect is in interactions, which this importance cannot see."
+            ),
             value=float(moved_share[j]),
             threshold=_BLIND_SHARE,
             advice="Use method='permutation'.",

@@ -52,7 +52,11 @@ def _unsharp(result: Interactions) -> Iterator[Caveat]:
         names = " and ".join(result.parts[k])
         yield Caveat(
             code="costs-uncertain",
-            message=f"What it costs to leave out the interaction of {names} is known only roughly: {percent(float(costs[k]))} of the variance, with a standard error of {percent(float(errors[k]))}; few rows make most of it.",
+            message=(
+                f"What it costs to leave out the interaction of {names} is known only roughly:"
+                f" {percent(float(costs[k]))} of the variance, with a standard error of {percent(float(errors[k]))};"
+                " few rows make most of it."
+            ),
             value=doubt,
             threshold=_UNSHARP,
             advice="Do not choose a network by small differences of cost; look for outliers in the predictions.",
@@ -75,7 +79,11 @@ def _turned(result: Interactions) -> Iterator[Caveat]:
         worst = max(unseen, key=lambda part: unseen[part])
         yield Caveat(
             code="turned-effects",
-            message=f"The value of {' and '.join(worst)} is {number(float(value[frozenset(worst)]))}, but without their interaction {percent(unseen[worst])} of the variance would be lost: it turns effects round without changing their size, which this measure does not see.",
+            message=(
+                f"The value of {' and '.join(worst)} is {number(float(value[frozenset(worst)]))}, but without their"
+                f" interaction {percent(unseen[worst])} of the variance would be lost: it turns effects round without"
+                " changing their size, which this measure does not see."
+            ),
             value=unseen[worst],
             threshold=_DEAR,
             advice="Use interactions(method='h').",

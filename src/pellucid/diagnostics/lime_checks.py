@@ -1,14 +1,15 @@
 """What local models cannot be trusted for: the width that decides, a poor fit, luck, samples that do not occur.
 
-- *width-decides*: the share of a row's chosen features whose weight has the opposite sign at another width, both clear of
-  zero by two standard deviations over repeats;
-- *low-fidelity*: what the local model leaves unexplained of the predictions near the row, on samples it was not fitted to;
+- *width-decides*: the share of a row's chosen features whose weight has the opposite sign at another width, both clear
+  of zero by two standard deviations over repeats;
+- *low-fidelity*: what the local model leaves unexplained of the predictions near the row, on samples it was not fitted
+  to;
 - *local-miss*: how far it misses the prediction of the row itself, in standard deviations of the predictions;
 - *unstable*: the share of weight on features that another run would not choose;
-- *nothing-near*: the root mean square distance of the nearest samples (one in 25) over that of all. With many features all
-  samples are about as far, and there is no neighbourhood. Or how many times too few samples count at the width;
-- *lossy-space*: how far the prediction moves when a row is mapped to the features of the explanation and back, in standard
-  deviations of the predictions.
+- *nothing-near*: the root mean square distance of the nearest samples (one in 25) over that of all. With many features
+  all samples are about as far, and there is no neighbourhood. Or how many times too few samples count at the width;
+- *lossy-space*: how far the prediction moves when a row is mapped to the features of the explanation and back, in
+  standard deviations of the predictions.
 
 Of several rows the worst one is reported, and how many are as bad.
 """
@@ -47,8 +48,9 @@ _TOP = 5
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What the fits know besides the result: relative distance of the nearest samples, spread of predictions, how it was sampled, the
-    predictions (rows, outputs) and, of rows that were mapped to other features, those for the rows mapped back.
+    """What the fits know besides the result: relative distance of the nearest samples, spread of predictions, how it
+    was sampled, the predictions (rows, outputs) and, of rows that were mapped to other features, those for the rows
+    mapped back.
     """
 
     nearest: list[float]
@@ -61,7 +63,7 @@ class Facts:
 
 def lime_caveats(
     predictor: Predictor, data: Data, rows: Data, run: Run, result: LocalAttribution, *, players: Players, facts: Facts
-) -> tuple[Caveat, ...]:  # fmt: skip
+) -> tuple[Caveat, ...]:
     """Everything known against these local models, of a model and rows in the model's own features."""
     if not run.checks:
         return ()
@@ -87,11 +89,7 @@ def lime_caveats(
 
 def _off_data(data: Data, j: int, run: Run, kernel: bool) -> Iterator[Caveat]:
     for caveat in off_data_caveat(data, j, run, method="LIME"):
-        advice = (
-            "Use sampler='correlated', which draws features as they go together."
-            if kernel
-            else caveat.advice
-        )
+        advice = "Use sampler='correlated', which draws features as they go together." if kernel else caveat.advice
         yield replace(caveat, advice=advice)
 
 
@@ -105,8 +103,9 @@ def width_decides(result: LocalAttribution) -> Iterator[Caveat]:
     yield Caveat(
         code="width-decides",
         message=(
-            f"The width of the neighbourhood decides: between {number(float(low))} and {number(float(high))} the weight of {listed(turned[worst])} "
-            f"changes its sign{_among(result, worst, shares, _FLIPS)}. This is {percent(shares[worst])} of the chosen features; the width here is {number(float(result.width[worst]))}."
+            f"The width of the neighbourhood decides: between {number(float(low))} and {number(float(high))} the weight"
+            f" of {listed(turned[worst])} changes its sign{_among(result, worst, shares, _FLIPS)}. This is"
+            f" {percent(shares[worst])} of the chosen features; the width here is {number(float(result.width[worst]))}."
         ),
         value=shares[worst],
         threshold=_FLIPS,
@@ -116,9 +115,7 @@ def width_decides(result: LocalAttribution) -> Iterator[Caveat]:
 
 def _turned(result: LocalAttribution, i: int) -> tuple[float, list[str]]:
     """The share of chosen terms whose sign turns at another width, and their names."""
-    swept, spread = (
-        np.moveaxis(result.stacked(name)[i], -1, 0) for name in ("sweep_weights", "sweep_spread")
-    )
+    swept, spread = (np.moveaxis(result.stacked(name)[i], -1, 0) for name in ("sweep_weights", "sweep_spread"))
     known = ~np.isnan(result.sweep_widths[i])
     here = int(np.nanargmin(np.abs(result.sweep_widths[i] - result.width[i])))
     clear = np.abs(swept) > _CLEAR * spread
@@ -138,8 +135,9 @@ def low_fidelity(result: LocalAttribution) -> Iterator[Caveat]:
     yield Caveat(
         code="low-fidelity",
         message=(
-            f"The local model explains {percent(max(1.0 - float(lost[worst]), 0.0))} of the variation of the predictions near the row"
-            f"{_among(result, worst, list(lost), _UNEXPLAINED)} (R2 on samples it was not fitted to)."
+            f"The local model explains {percent(max(1.0 - float(lost[worst]), 0.0))} of the variation of the"
+            f" predictions near the row{_among(result, worst, list(lost), _UNEXPLAINED)} (R2 on samples it was not"
+            " fitted to)."
         ),
         value=float(lost[worst]),
         threshold=_UNEXPLAINED,
@@ -162,14 +160,14 @@ def local_miss(result: LocalAttribution, spread: list[FloatArray]) -> Iterator[C
     yield Caveat(
         code="local-miss",
         message=(
-            f"The prediction{_among(result, worst, list(shares), _MISSED)} is {number(float(told))}, but the local model gives {number(float(local))}: "
-            f"it misses by {number(float(shares[worst]))} standard deviations of the predictions."
+            f"The prediction{_among(result, worst, list(shares), _MISSED)} is {number(float(told))}, but the local"
+            f" model gives {number(float(local))}: it misses by {number(float(shares[worst]))} standard deviations of"
+            " the predictions."
         ),
         value=float(shares[worst]),
         threshold=_MISSED,
         advice=_nearer(
-            result,
-            "The effects add up to another prediction than the model's; use shap, whose contributions add up.",
+            result, "The effects add up to another prediction than the model's; use shap, whose contributions add up."
         ),
     )
 
@@ -189,7 +187,10 @@ def unstable(result: LocalAttribution, tolerance: float | None) -> Iterator[Cave
     )
     yield Caveat(
         code="unstable",
-        message=f"Another run of {samples:,} samples would put {percent(float(lost[worst]))} of the weight on other features{_among(result, worst, list(lost), limit)}.",
+        message=(
+            f"Another run of {samples:,} samples would put {percent(float(lost[worst]))} of the weight on other"
+            f" features{_among(result, worst, list(lost), limit)}."
+        ),
         value=float(lost[worst]),
         threshold=limit,
         advice=f"Give {more}, and trust the features that stay.",
@@ -204,12 +205,16 @@ def nothing_near(result: LocalAttribution, nearest: list[float]) -> Iterator[Cav
         yield Caveat(
             code="nothing-near",
             message=(
-                f"At the width {number(float(result.width[rare]))} hardly a sample counts{_among(result, rare, few, 1.0)}: the local model rests on what "
-                f"{number(float(result.effective[rare]))} of {result.settings['samples']:,} samples say."
+                f"At the width {number(float(result.width[rare]))} hardly a sample"
+                f" counts{_among(result, rare, few, 1.0)}: the local model rests on what"
+                f" {number(float(result.effective[rare]))} of {result.settings['samples']:,} samples say."
             ),
             value=few[rare],
             threshold=1.0,
-            advice="Give a larger width=, or width='auto'; more samples= or sampler='around' bring more of them near the row.",
+            advice=(
+                "Give a larger width=, or width='auto'; more samples= or sampler='around' bring more of them near the"
+                " row."
+            ),
         )
         return
     worst = int(np.argmax(nearest))
@@ -218,14 +223,14 @@ def nothing_near(result: LocalAttribution, nearest: list[float]) -> Iterator[Cav
     yield Caveat(
         code="nothing-near",
         message=(
-            f"With {len(result.terms)} features hardly a sample is near the row{_among(result, worst, nearest, _FAR)}: "
-            f"the nearest of them, one in 25, are {percent(nearest[worst])} as far as all are on average. The local model is not very local."
+            f"With {len(result.terms)} features hardly a sample is near the row{_among(result, worst, nearest, _FAR)}:"
+            f" the nearest of them, one in 25, are {percent(nearest[worst])} as far as all are on average. The local"
+            " model is not very local."
         ),
         value=nearest[worst],
         threshold=_FAR,
         advice=_nearer(
-            result,
-            "Explain fewer features, or groups= of them; read the effects as those of a wider region.",
+            result, "Explain fewer features, or groups= of them; read the effects as those of a wider region."
         ),
     )
 
@@ -250,18 +255,21 @@ def lossy_space(
     yield Caveat(
         code="lossy-space",
         message=(
-            f"The features of this explanation do not say all that the model knows{_among(result, worst, list(shares), _LOST)}: mapped to them and back, the row has the prediction "
-            f"{number(float(returned[worst, k]))} instead of {number(float(told[worst, k]))}, {number(float(shares[worst]))} standard deviations of the predictions away."
+            "The features of this explanation do not say all that the model"
+            f" knows{_among(result, worst, list(shares), _LOST)}: mapped to them and back, the row has the prediction"
+            f" {number(float(returned[worst, k]))} instead of {number(float(told[worst, k]))},"
+            f" {number(float(shares[worst]))} standard deviations of the predictions away."
         ),
         value=float(shares[worst]),
         threshold=_LOST,
-        advice="Give space= features from which the row comes back as it was (more components, say), or read the effects as those of the mapped row.",
+        advice=(
+            "Give space= features from which the row comes back as it was (more components, say), or read the effects"
+            " as those of the mapped row."
+        ),
     )
 
 
-def _among(
-    result: LocalAttribution, row: int, values: list[float] | tuple[float, ...], limit: float
-) -> str:
+def _among(result: LocalAttribution, row: int, values: list[float] | tuple[float, ...], limit: float) -> str:
     """Which row, and how many are above the limit."""
     if len(result) == 1:
         return ""
@@ -275,14 +283,15 @@ def uncovered(picked: Pick) -> Iterator[Caveat]:
     if hidden <= _HIDDEN:
         return
     missing = [
-        picked.feature_names[j]
-        for j in np.argsort(-picked.values, kind="stable")
-        if not picked.shows[:, j].any()
+        picked.feature_names[j] for j in np.argsort(-picked.values, kind="stable") if not picked.shows[:, j].any()
     ]
     missing = [name for name in missing if picked.values[picked.feature_names.index(name)] > 0]
     yield Caveat(
         code="not-shown",
-        message=f"These {len(picked.rows)} rows leave {percent(hidden)} of all importance unseen: none of them shows {listed(missing)}.",
+        message=(
+            f"These {len(picked.rows)} rows leave {percent(hidden)} of all importance unseen: none of them shows"
+            f" {listed(missing)}."
+        ),
         value=hidden,
         threshold=_HIDDEN,
         advice="Give a larger budget=.",

@@ -53,13 +53,18 @@ def _cut(result: MaskedAttribution, blocks: IntArray, joint: FloatArray) -> Iter
         yield Caveat(
             code="cut-dependence",
             message=(
-                f"The contributions depend on how the whole is cut into {result.part}s: {_pieces(result.players[first], result.players[last])} "
-                f"contribute {number(float(together[b, k]), sign=True)}{output} one by one, but {number(float(joint[b, k]), sign=True)} as one piece "
-                f"(over all pieces {percent(share)} of the contributions differ)."
+                f"The contributions depend on how the whole is cut into {result.part}s:"
+                f" {_pieces(result.players[first], result.players[last])} contribute"
+                f" {number(float(together[b, k]), sign=True)}{output} one by one, but"
+                f" {number(float(joint[b, k]), sign=True)} as one piece (over all pieces {percent(share)} of the"
+                " contributions differ)."
             ),
             value=share,
             threshold=_CUT,
-            advice=f"The {result.part}s act together: ask for interactions=True, or explain larger pieces as well and read both.",
+            advice=(
+                f"The {result.part}s act together: ask for interactions=True, or explain larger pieces as well and read"
+                " both."
+            ),
         )
 
 

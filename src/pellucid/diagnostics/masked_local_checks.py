@@ -1,6 +1,7 @@
 """What local models of words and segments cannot be trusted for.
 
-Those of any local model (`lime_checks`): the width that decides, a poor fit, a missed prediction, luck. For images besides:
+Those of any local model (`lime_checks`): the width that decides, a poor fit, a missed prediction, luck. For images
+besides:
 
 - *absence*: how far the prediction with everything absent moves when something else stands for absence;
 """
@@ -34,7 +35,9 @@ def masked_local_caveats(
     bases: Mapping[str, FloatArray],
     tolerance: float | None,
 ) -> tuple[Caveat, ...]:
-    """Everything known against this local model (of many outputs the leading ones); ``ends`` are the predictions with nothing and everything there."""
+    """Everything known against this local model (of many outputs the leading ones); ``ends`` are the predictions with
+    nothing and everything there.
+    """
     caveats, shown = [*interrupted(run), *unsteady(instability)], found.of_leading()
     caveats += [_in_parts(caveat, found) for caveat in width_decides(shown)]
     caveats += [_in_parts(caveat, found) for caveat in low_fidelity(shown)]
@@ -46,16 +49,17 @@ def masked_local_caveats(
 
 
 _ADVICE = {
-    "low-fidelity": "Do not read its weights as what the model does; allow more features= or model='tree', or use shap with interactions=True.",
+    "low-fidelity": (
+        "Do not read its weights as what the model does; allow more features= or model='tree', or use shap with"
+        " interactions=True."
+    ),
     "width-decides": "Look at plot(kind='sweep') and say which neighbourhood is meant, or use shap, which has none.",
 }
 
 
 def _in_parts(caveat: Caveat, found: LocalParts) -> Caveat:
     """The caveat in the words of texts and images."""
-    message = caveat.message.replace("near the row", f"near the {found.whole}").replace(
-        "samples", "variants"
-    )
+    message = caveat.message.replace("near the row", f"near the {found.whole}").replace("samples", "variants")
     message, advice = (
         re.sub(r"\bfeatures(?!=)", f"{found.part}s", said)
         for said in (message, _ADVICE.get(caveat.code, caveat.advice))
@@ -63,9 +67,7 @@ def _in_parts(caveat: Caveat, found: LocalParts) -> Caveat:
     return replace(caveat, message=message, advice=advice)
 
 
-def absence(
-    nobody: FloatArray, everybody: FloatArray, others: Mapping[str, FloatArray]
-) -> Iterator[Caveat]:
+def absence(nobody: FloatArray, everybody: FloatArray, others: Mapping[str, FloatArray]) -> Iterator[Caveat]:
     """Whether another thing in place of the absent would move the prediction of nothing."""
     k = int(np.argmax(np.abs(everybody - nobody)))
     away = {name: abs(float(other[k]) - float(nobody[k])) for name, other in others.items()}
@@ -77,8 +79,9 @@ def absence(
         yield Caveat(
             code="absence",
             message=(
-                f"It depends on what stands for absence: with everything absent the prediction is {number(float(nobody[k]))} here, "
-                f"{number(float(others[name][k]))} with absent={name}; that of the image is {number(float(everybody[k]))}."
+                "It depends on what stands for absence: with everything absent the prediction is"
+                f" {number(float(nobody[k]))} here, {number(float(others[name][k]))} with absent={name}; that of the"
+                f" image is {number(float(everybody[k]))}."
             ),
             value=share,
             threshold=_ABSENCE,

@@ -48,12 +48,15 @@ def _imbalance(rule: MaskedRule) -> Iterator[Caveat]:
         yield Caveat(
             code="anchor-imbalance",
             message=(
-                f"{percent(rule.base)} of the perturbed {rule.whole}s get this prediction anyway: hardly any {rule.part} is needed, "
-                f"and the rule says little about this {rule.whole}."
+                f"{percent(rule.base)} of the perturbed {rule.whole}s get this prediction anyway: hardly any"
+                f" {rule.part} is needed, and the rule says little about this {rule.whole}."
             ),
             value=rule.base,
             threshold=_COMMON,
-            advice=f"Use {'another' if corpus else 'perturb=' + repr('corpus') + ' with a'} corpus= of {rule.whole}s that get other predictions, or shap, which says what moves the prediction at all.",
+            advice=(
+                f"Use {'another' if corpus else 'perturb=' + repr('corpus') + ' with a'} corpus= of {rule.whole}s that"
+                " get other predictions, or shap, which says what moves the prediction at all."
+            ),
         )
 
 
@@ -63,7 +66,10 @@ def _long(rule: MaskedRule) -> Iterator[Caveat]:
     if k >= _MANY and k > _LONG * n:
         yield Caveat(
             code="anchor-long",
-            message=f"The rule needs {k} of {n} {rule.part}s: the {rule.whole} lies near a decision boundary, or the {rule.part}s only work together.",
+            message=(
+                f"The rule needs {k} of {n} {rule.part}s: the {rule.whole} lies near a decision boundary, or the"
+                f" {rule.part}s only work together."
+            ),
             value=k / n,
             threshold=_LONG,
             advice="Do not use the rule for others; take larger parts, or use shap.",
@@ -79,7 +85,10 @@ def _absence(rule: MaskedRule, other: tuple[str, float] | None) -> Iterator[Cave
     if rule.precision - precision > _CHANGE and precision < wanted:
         yield Caveat(
             code="absence",
-            message=f"The rule depends on what stands for absence: with {name} its precision is {percent(precision)}, not {percent(rule.precision)}.",
+            message=(
+                f"The rule depends on what stands for absence: with {name} its precision is {percent(precision)}, not"
+                f" {percent(rule.precision)}."
+            ),
             value=rule.precision - precision,
             threshold=_CHANGE,
             advice=f"Explain with {name} as well, or with perturb='corpus'; trust what both agree on.",

@@ -28,7 +28,10 @@ def mixing_caveat(data: Data, j: int, run: Run) -> Iterator[Caveat]:
     name, partner = data.schema.names[j], data.schema.names[other]
     yield Caveat(
         code="mixed-effects",
-        message=f"{name} goes together with {partner} (association {number(float(strength[other]))}), so this curve mixes the effects of both.",
+        message=(
+            f"{name} goes together with {partner} (association {number(float(strength[other]))}), so this curve mixes"
+            " the effects of both."
+        ),
         value=float(strength[other]),
         threshold=_ASSOCIATED,
         advice=f"Use ale({name!r}) for the effect of {name} alone.",

@@ -103,8 +103,9 @@ def off_data_caveat(data: Data, j: int, run: Run, *, method: str) -> Iterator[Ca
     yield Caveat(
         code="off-data",
         message=(
-            f"{name} goes together with {found.partner} (association {number(found.association)}): {percent(found.share)} of the "
-            f"combinations that {method} asks the model about are unlike any row of the data."
+            f"{name} goes together with {found.partner} (association {number(found.association)}):"
+            f" {percent(found.share)} of the combinations that {method} asks the model about are unlike any row of the"
+            " data."
         ),
         value=found.share,
         threshold=_SHARE,

@@ -40,7 +40,9 @@ def refit_caveats(
     joint: Joint,
     dropped: bool,
 ) -> tuple[Caveat, ...]:
-    """Everything known against importance by models fitted again, of features that were ``dropped`` or else permuted."""
+    """Everything known against importance by models fitted again, of features that were ``dropped`` or else
+    permuted.
+    """
     caveats = list(general_caveats(predictor, data, run))
     if not run.checks or run.interrupted:
         return tuple(caveats)
@@ -55,7 +57,7 @@ def refit_caveats(
             shared_importance(
                 data, run, players=players, values=values, errors=errors, compare=compare, joint=joint, words=words
             )
-        )  # fmt: skip
+        )
     return tuple(caveats)
 
 
@@ -93,10 +95,16 @@ def _other_model(
     if large > _ANOTHER * small:
         yield Caveat(
             code="other-model",
-            message=f"The models fitted again are not the given one: their {measure} is {number(refitted)} on {where}, its own {number(given)} on all rows.",
+            message=(
+                f"The models fitted again are not the given one: their {measure} is {number(refitted)} on {where}, its"
+                f" own {number(given)} on all rows."
+            ),
             value=large / small if small > 0 else np.inf,
             threshold=_ANOTHER,
-            advice="Read this as a statement about this way of fitting these rows; for the given model use method='permutation' without refits, on rows it was not fitted to.",
+            advice=(
+                "Read this as a statement about this way of fitting these rows; for the given model use"
+                " method='permutation' without refits, on rows it was not fitted to."
+            ),
         )
 
 
@@ -105,7 +113,10 @@ def _short(lacking: float) -> Iterator[Caveat]:
     if lacking > _LACKING + 1e-9:
         yield Caveat(
             code="fewer-rows",
-            message=f"A model fitted again lacks up to {percent(lacking)} of the rows, so it may have learned less than one fitted to all of them.",
+            message=(
+                f"A model fitted again lacks up to {percent(lacking)} of the rows, so it may have learned less than one"
+                " fitted to all of them."
+            ),
             value=lacking,
             threshold=_LACKING,
             advice="Use more folds.",
@@ -121,10 +132,15 @@ def _unsteady(names: list[str], each: FloatArray) -> Iterator[Caveat]:
     if means[j] > 0 and each[:, j].std(ddof=1) > _UNSTEADY * means[j]:
         yield Caveat(
             code="unsteady-folds",
-            message=f"The importance of {names[j]}, the largest, is {number(float(each[:, j].min()))} to {number(float(each[:, j].max()))} in the single folds.",
+            message=(
+                f"The importance of {names[j]}, the largest, is {number(float(each[:, j].min()))} to"
+                f" {number(float(each[:, j].max()))} in the single folds."
+            ),
             value=float(each[:, j].std(ddof=1) / means[j]),
             threshold=_UNSTEADY,
-            advice="Do not rank features by so few rows; use more rows, or a loss that single rows move less (mae, brier).",
+            advice=(
+                "Do not rank features by so few rows; use more rows, or a loss that single rows move less (mae, brier)."
+            ),
             feature=names[j],
         )
 
@@ -134,7 +150,11 @@ def _by_heart(noise: float, measure: str) -> Iterator[Caveat]:
     if noise > _BY_HEART:
         yield Caveat(
             code="noise-by-heart",
-            message=f"Fitted to a permuted outcome, where all is noise, the model still takes away {percent(noise)} of the {measure} of a constant on the rows it is fitted to: features that matter may not stand out from so much noise learned by heart.",
+            message=(
+                f"Fitted to a permuted outcome, where all is noise, the model still takes away {percent(noise)} of the"
+                f" {measure} of a constant on the rows it is fitted to: features that matter may not stand out from so"
+                " much noise learned by heart."
+            ),
             value=noise,
             threshold=_BY_HEART,
             advice="Use folds=5, which measures the importance and the noise on held-out rows.",
@@ -148,7 +168,10 @@ def _coarse(p_values: FloatArray, refits: int) -> Iterator[Caveat]:
     if least > needed and floor.size:
         yield Caveat(
             code="coarse-p-values",
-            message=f"{refits} refits give no p-value below {number(least)}, which {floor.size} of {len(p_values)} features reach; beside so many, one feature alone is plain only below {number(needed)}.",
+            message=(
+                f"{refits} refits give no p-value below {number(least)}, which {floor.size} of {len(p_values)} features"
+                f" reach; beside so many, one feature alone is plain only below {number(needed)}."
+            ),
             value=least,
             threshold=needed,
             advice=f"Use p_values={int(np.ceil(1 / needed)) - 1} refits or more to tell them from chance.",

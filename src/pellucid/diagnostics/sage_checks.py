@@ -56,9 +56,7 @@ def sage_caveats(
     return tuple(caveats)
 
 
-def _imprecise(
-    names: list[str], values: FloatArray, se: FloatArray, tolerance: float | None
-) -> Iterator[Caveat]:
+def _imprecise(names: list[str], values: FloatArray, se: FloatArray, tolerance: float | None) -> Iterator[Caveat]:
     """An interval is wider than was asked for, or too wide for what a reader sees.
 
     Of the five largest values, those below 5% of all left out, the one with the widest interval for its size is judged.
@@ -69,7 +67,10 @@ def _imprecise(
         if half[widest] > tolerance:
             yield Caveat(
                 code="imprecise",
-                message=f"The importance of {names[widest]} is known to \u00b1{number(float(half[widest]))} only, not to the \u00b1{number(tolerance)} asked for.",
+                message=(
+                    f"The importance of {names[widest]} is known to \u00b1{number(float(half[widest]))} only, not to"
+                    f" the \u00b1{number(tolerance)} asked for."
+                ),
                 value=float(half[widest]),
                 threshold=tolerance,
                 advice="Give a larger budget.",
@@ -83,34 +84,36 @@ def _imprecise(
     if ratio[worst] > _WIDE:
         yield Caveat(
             code="imprecise",
-            message=f"The importance of {names[worst]}, {number(float(values[worst]))}, was sampled and is known to \u00b1{number(float(half[worst]))} only, {percent(float(ratio[worst]))} of it (95% interval).",
+            message=(
+                f"The importance of {names[worst]}, {number(float(values[worst]))}, was sampled and is known to"
+                f" \u00b1{number(float(half[worst]))} only, {percent(float(ratio[worst]))} of it (95% interval)."
+            ),
             value=float(ratio[worst]),
             threshold=_WIDE,
-            advice=f"Give a budget about {max(2, round(float(ratio[worst] / _WIDE) ** 2))} times as large, or a tolerance=.",
+            advice=(
+                f"Give a budget about {max(2, round(float(ratio[worst] / _WIDE) ** 2))} times as large, or a"
+                " tolerance=."
+            ),
             feature=names[worst],
         )
 
 
-def _shared(
-    data: Data, run: Run, players: dict[str, tuple[int, ...]], values: FloatArray
-) -> Iterator[Caveat]:
+def _shared(data: Data, run: Run, players: dict[str, tuple[int, ...]], values: FloatArray) -> Iterator[Caveat]:
     """What features that go together tell is split between them; the values add up, so the group has their sum."""
     single = {
-        player[0]: float(value)
-        for player, value in zip(players.values(), values, strict=True)
-        if len(player) == 1
+        player[0]: float(value) for player, value in zip(players.values(), values, strict=True) if len(player) == 1
     }
     strengths = associations(data, run)
     for cluster in [] if strengths is None else strong_clusters(strengths, single):
         together, largest = sum(single[j] for j in cluster), max(single[j] for j in cluster)
-        if (
-            together > (1 + _SHARED) * max(largest, 0.0) + 1e-12
-            and together > _NOTICED * np.abs(values).sum()
-        ):
+        if together > (1 + _SHARED) * max(largest, 0.0) + 1e-12 and together > _NOTICED * np.abs(values).sum():
             names = [data.schema.names[j] for j in cluster]
             yield Caveat(
                 code="shared-importance",
-                message=f"{listed(names)} go together and what they tell is split between them: together they have {number(together)}, alone at most {number(largest)}.",
+                message=(
+                    f"{listed(names)} go together and what they tell is split between them: together they have"
+                    f" {number(together)}, alone at most {number(largest)}."
+                ),
                 value=together,
                 threshold=largest,
                 advice=f"Read them as one group: {as_one_group(names)}.",

@@ -59,8 +59,8 @@ def imprecise(result: Attribution) -> Iterator[Caveat]:
     yield Caveat(
         code="imprecise",
         message=(
-            f"The contribution of {name} in row {row}, {number(float(values[answer, j]), sign=True)}, was sampled and is known to "
-            f"\u00b1{number(float(half[answer, j]))} only, {percent(worst)} of it (95% interval)."
+            f"The contribution of {name} in row {row}, {number(float(values[answer, j]), sign=True)}, was sampled and"
+            f" is known to \u00b1{number(float(half[answer, j]))} only, {percent(worst)} of it (95% interval)."
             + _undecided(result.feature_names, values[answer], half[answer], seen)
         ),
         value=worst,
@@ -103,7 +103,10 @@ def _more(times_too_wide: float, rows: int) -> str:
     factor = times_too_wide**2
     amount = f"{number(factor)} times as many model rows"
     amount += f" (budget={_rounded_up(factor * rows)})" if rows and np.isfinite(factor) else ""
-    return f"Give a larger budget= or a tolerance=: half the width takes four times the model rows, and {amount} would bring this one to {percent(_WIDE)}."
+    return (
+        f"Give a larger budget= or a tolerance=: half the width takes four times the model rows, and {amount} would"
+        f" bring this one to {percent(_WIDE)}."
+    )
 
 
 def _rounded_up(amount: float) -> int:
@@ -116,7 +119,8 @@ def _rounded_up(amount: float) -> int:
 
 
 def conditional_game(result: Attribution, effective: float | None) -> Iterator[Caveat]:
-    """The conditional game describes the data as much as the model; ``effective`` rows stand behind its thinnest coalition.
+    """The conditional game describes the data as much as the model; ``effective`` rows stand behind its thinnest
+    coalition.
 
     Its number is 1 / sqrt(effective), the error of that coalition's worth in standard deviations of the
     predictions it averages. It is told whenever this game was played, and becomes a warning of its own below 20 rows.
@@ -133,14 +137,15 @@ def conditional_game(result: Attribution, effective: float | None) -> Iterator[C
     yield Caveat(
         code="conditional-game",
         message=(
-            "In the conditional game a feature that the model ignores is credited for those it goes together with, and two "
-            "that the model treats alike may differ: the axioms of dummy and symmetry hold for model and data together, "
-            f"not for the model alone.{thin}"
+            "In the conditional game a feature that the model ignores is credited for those it goes together with, and"
+            " two that the model treats alike may differ: the axioms of dummy and symmetry hold for model and data"
+            f" together, not for the model alone.{thin}"
         ),
         value=error,
         threshold=1.0 / np.sqrt(_FEW) if few else 0.0,
         advice=(
-            "Give more reference rows, or groups= of features that go together so that fewer are known at a time; game='marginal' shows what the model itself does."
+            "Give more reference rows, or groups= of features that go together so that fewer are known at a time;"
+            " game='marginal' shows what the model itself does."
             if few
             else "Use game='marginal' for what the model itself does with each feature."
         ),
@@ -169,10 +174,16 @@ def dense_answer(result: Attribution) -> Iterator[Caveat]:
     lost = _lost(sizes, np.argsort(-shares, kind="stable")[:TOP])
     yield Caveat(
         code="many-small",
-        message=f"{len(small)} features share {percent(scattered)} of all contributions in pieces below {percent(_PIECE)} each: a Shapley value goes to every feature, not to a few reasons.",
+        message=(
+            f"{len(small)} features share {percent(scattered)} of all contributions in pieces below {percent(_PIECE)}"
+            " each: a Shapley value goes to every feature, not to a few reasons."
+        ),
         value=scattered,
         threshold=_SCATTERED,
-        advice=f"Use .sparse({TOP}) to read the largest ones; it sums {percent(lost)} of a row's contributions into one entry, which is the fidelity lost. A larger k loses less, groups= of features none.",
+        advice=(
+            f"Use .sparse({TOP}) to read the largest ones; it sums {percent(lost)} of a row's contributions into one"
+            " entry, which is the fidelity lost. A larger k loses less, groups= of features none."
+        ),
     )
 
 
@@ -195,8 +206,9 @@ def sparse_answer(result: Attribution) -> Iterator[Caveat]:
     yield Caveat(
         code="not-shapley",
         message=(
-            f"These are no Shapley values: at most {few} feature{'s' if few > 1 else ''} got a share, and what the others do was given to them. "
-            f"{percent(lost)} of what coalitions of features differ in is not said by these."
+            f"These are no Shapley values: at most {few} feature{'s' if few > 1 else ''} got a share, and what the"
+            f" others do was given to them. {percent(lost)} of what coalitions of features differ in is not said by"
+            " these."
         ),
         value=lost,
         threshold=0.0,
@@ -216,7 +228,10 @@ def missed_tolerance(result: Attribution) -> Iterator[Caveat]:
     if widest > float(wanted):
         yield Caveat(
             code="tolerance-missed",
-            message=f"The tolerance of {number(float(wanted))} was not reached: the widest 95% interval is ± {number(widest)}.",
+            message=(
+                f"The tolerance of {number(float(wanted))} was not reached: the widest 95% interval is ±"
+                f" {number(widest)}."
+            ),
             value=widest,
             threshold=float(wanted),
             advice="Give a larger budget=, explain fewer rows, or accept a larger tolerance=.",

@@ -53,7 +53,10 @@ def shared_importance(
             names = [data.schema.names[j] for j in cluster]
             yield Caveat(
                 code="shared-importance",
-                message=f"{listed(names)} go together and {words} together they have {number(together)}, alone at most {number(largest)}.",
+                message=(
+                    f"{listed(names)} go together and {words} together they have {number(together)}, alone at most"
+                    f" {number(largest)}."
+                ),
                 value=together,
                 threshold=largest,
                 advice=f"Read them as one group: {as_one_group(names)}.",

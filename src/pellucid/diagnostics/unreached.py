@@ -25,11 +25,16 @@ def unreached(
     interval: FloatArray | tuple[float, float],
     advice: Mapping[str, str],
 ) -> Caveat:
-    """``reason`` is the code of why, ``words`` say it; ``advice`` by reason comes before that for all kinds of rules."""
+    """``reason`` is the code of why, ``words`` say it; ``advice`` by reason comes before that for all kinds of
+    rules.
+    """
     wanted = float(settings["precision"])
     return Caveat(
         code="anchor-unreached",
-        message=f"No rule was sure to have a precision of {percent(wanted)}: {words}. This one has {percent(precision)}, at least {percent(float(interval[0]))}.",
+        message=(
+            f"No rule was sure to have a precision of {percent(wanted)}: {words}. This one has {percent(precision)}, at"
+            f" least {percent(float(interval[0]))}."
+        ),
         value=1.0 - float(interval[0]),
         threshold=1.0 - wanted,
         advice={**_ADVICE, **advice}.get(reason, _OTHERWISE),

@@ -71,7 +71,10 @@ def _independence(data: Data, run: Run, players: Players, overall: FloatArray) -
     if strongest > _ASSOCIATED:
         yield Caveat(
             code="independence-assumed",
-            message=f"{a} and {b} go together (association {number(strongest)}), but the shares of variance are those of independent features.",
+            message=(
+                f"{a} and {b} go together (association {number(strongest)}), but the shares of variance are those of"
+                " independent features."
+            ),
             value=strongest,
             threshold=_ASSOCIATED,
             advice="Use method='shapley-effects', or treat features that go together as one group (groups=).",
@@ -90,7 +93,10 @@ def wide_intervals(
         name, rows = list(players)[p], run.cost().model_rows
         yield Caveat(
             code="rough-shares",
-            message=f"The share of {name}, {number(float(values[p].mean()))}, was sampled and is known to ±{number(float(width[p]))} only (95% interval).",
+            message=(
+                f"The share of {name}, {number(float(values[p].mean()))}, was sampled and is known to"
+                f" ±{number(float(width[p]))} only (95% interval)."
+            ),
             value=float(width[p]),
             threshold=wanted,
             advice=f"Give a larger budget= than the {rows:,} model rows asked here.",
@@ -98,17 +104,13 @@ def wide_intervals(
         )
 
 
-def overfitted(
-    predictor: Predictor, data: Data, run: Run, players: Players, total: FloatArray
-) -> Iterator[Caveat]:
+def overfitted(predictor: Predictor, data: Data, run: Run, players: Players, total: FloatArray) -> Iterator[Caveat]:
     """The predictions depend on a feature, but the outcome does not bear that out.
 
-    Giving rows another row's value of an independent feature increases the mean squared error by twice its total part of
-    the variance if the model is right about the feature, and not at all if the outcome has nothing to do with it.
+    Giving rows another row's value of an independent feature increases the mean squared error by twice its total part
+    of the variance if the model is right about the feature, and not at all if the outcome has nothing to do with it.
     """
-    comparable = predictor.link == "identity" and (
-        predictor.classes is None or predictor.raw_scale == "probability"
-    )
+    comparable = predictor.link == "identity" and (predictor.classes is None or predictor.raw_scale == "probability")
     if data.y is None or predictor.task == "scores" or not comparable or len(data) < _FEWEST:
         return
     overall = total.mean(axis=-1)
@@ -123,7 +125,11 @@ def overfitted(
             name = list(players)[p]
             yield Caveat(
                 code="not-borne-out",
-                message=f"The predictions depend on {name} (share {number(float(overall[p]))}), but the outcome bears out only {percent(max(share, 0.0))} of that: the model has overfitted to it, or is wrong about it here.",
+                message=(
+                    f"The predictions depend on {name} (share {number(float(overall[p]))}), but the outcome bears out"
+                    f" only {percent(max(share, 0.0))} of that: the model has overfitted to it, or is wrong about it"
+                    " here."
+                ),
                 value=1.0 - share,
                 threshold=1.0 - _REAL,
                 advice="Compare with importance(method='permutation') on held-out data.",
@@ -131,10 +137,10 @@ def overfitted(
             )
 
 
-def _borne_out(
-    predictor: Predictor, some: Data, run: Run, columns: list[tuple[int, ...]]
-) -> list[tuple[float, float]]:
-    """For each player the increase of the squared error as a share of what a right model has, with its standard error."""
+def _borne_out(predictor: Predictor, some: Data, run: Run, columns: list[tuple[int, ...]]) -> list[tuple[float, float]]:
+    """For each player the increase of the squared error as a share of what a right model has, with its standard
+    error.
+    """
     before = run.predict(predictor, some, full=True)
     outcome = outcome_for(predictor, some)
     y = outcome if predictor.classes is None else np.eye(before.shape[1])[outcome.astype(np.intp)]
@@ -174,9 +180,7 @@ def effect_caveats(
     return tuple(caveats)
 
 
-def _borrowed(
-    predictor: Predictor, data: Data, run: Run, players: Players, values: FloatArray
-) -> Iterator[Caveat]:
+def _borrowed(predictor: Predictor, data: Data, run: Run, players: Players, values: FloatArray) -> Iterator[Caveat]:
     """A feature that changes no prediction has a share, for the company it keeps."""
     some = data.take(data.spread(_ROWS))
     before = run.predict(predictor, some)
@@ -190,7 +194,10 @@ def _borrowed(
         if np.array_equal(after, before):
             yield Caveat(
                 code="borrowed-share",
-                message=f"The predictions do not use {name} at all; its share of {number(float(value))} is for going together with features that they use.",
+                message=(
+                    f"The predictions do not use {name} at all; its share of {number(float(value))} is for going"
+                    " together with features that they use."
+                ),
                 value=float(value),
                 threshold=_NOTICED,
                 advice="method='sobol' tells which features the model uses.",

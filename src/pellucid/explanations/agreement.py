@@ -24,9 +24,10 @@ _ROUNDING = 1e-9  # of the largest value: what is smaller is nothing
 class Agreement(Explanation):
     """``values`` (features, 2): the contributions of one row (Shapley values) and the effects in its local model.
 
-    ``contributions``, ``local`` and ``rule`` (None where there is none) are the explanations themselves. `likeness` is the cosine of the
-    two columns: one if they share the prediction out in the same proportions, 0 if they have nothing in common, negative if
-    they contradict each other. `on_rule` is the share of the absolute contributions on features of the rule.
+    ``contributions``, ``local`` and ``rule`` (None where there is none) are the explanations themselves. `likeness` is
+    the cosine of the two columns: one if they share the prediction out in the same proportions, 0 if they have nothing
+    in common, negative if they contradict each other. `on_rule` is the share of the absolute contributions on features
+    of the rule.
     """
 
     contributions: Attribution
@@ -68,9 +69,7 @@ class Agreement(Explanation):
     @property
     def order(self) -> list[int]:
         """Positions of the features, the largest contribution first; those with nothing to say are left out."""
-        said = (np.abs(self.values) > _ROUNDING * np.abs(self.values).max(axis=0)).any(
-            axis=1
-        ) | self.in_rule
+        said = (np.abs(self.values) > _ROUNDING * np.abs(self.values).max(axis=0)).any(axis=1) | self.in_rule
         order = np.argsort(-np.abs(self.values[:, 0]), kind="stable")
         return [int(j) for j in order if said[j]]
 
@@ -78,9 +77,7 @@ class Agreement(Explanation):
         """Names of the ``k`` features with the largest contributions (way 0) or effects (way 1)."""
         sizes: FloatArray = np.abs(self.values[:, way])
         return [
-            self.feature_names[j]
-            for j in np.argsort(-sizes, kind="stable")[:k]
-            if sizes[j] > _ROUNDING * sizes.max()
+            self.feature_names[j] for j in np.argsort(-sizes, kind="stable")[:k] if sizes[j] > _ROUNDING * sizes.max()
         ]
 
     def columns(self) -> dict[str, AnyArray]:
@@ -107,7 +104,10 @@ class Agreement(Explanation):
         elif set(ours) == set(theirs):
             first = f"both find {listed(ours)} largest"
         elif same:
-            first = f"both find {listed(same)} among the largest; the contributions also {listed([n for n in ours if n not in same])}"
+            first = (
+                f"both find {listed(same)} among the largest; the contributions also"
+                f" {listed([n for n in ours if n not in same])}"
+            )
             others = [n for n in theirs if n not in same]
             first += f", the local model {listed(others)}" if others else ""
         else:
@@ -121,8 +121,7 @@ class Agreement(Explanation):
         named = dict(zip(self.feature_names, self.values.tolist(), strict=True))
         against = [name for name in self.first(0) if named[name][0] * named[name][1] < 0]
         said = [
-            f"{name} ({number(named[name][0], sign=True)} and {number(named[name][1], sign=True)})"
-            for name in against
+            f"{name} ({number(named[name][0], sign=True)} and {number(named[name][1], sign=True)})" for name in against
         ]
         return [f"They give {listed(said)} opposite directions."] if said else []
 

@@ -22,11 +22,7 @@ class Associations(Explanation):
         rows, columns = np.triu_indices(len(self.feature_names), k=1)
         order = np.argsort(-self.values[rows, columns], kind="stable")[:n]
         return [
-            (
-                self.feature_names[rows[i]],
-                self.feature_names[columns[i]],
-                float(self.values[rows[i], columns[i]]),
-            )
+            (self.feature_names[rows[i]], self.feature_names[columns[i]], float(self.values[rows[i], columns[i]]))
             for i in order
         ]
 

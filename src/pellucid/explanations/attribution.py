@@ -11,12 +11,7 @@ import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray, frozen
 from pellucid.errors import InputError, nearest
-from pellucid.explanations import (
-    attribution_causes,
-    attribution_partner,
-    attribution_views,
-    attribution_words,
-)
+from pellucid.explanations import attribution_causes, attribution_partner, attribution_views, attribution_words
 from pellucid.explanations.attribution_words import GAMES as GAMES
 from pellucid.explanations.attribution_words import shown_value as shown_value
 from pellucid.explanations.explanation import Explanation
@@ -43,10 +38,9 @@ class Attribution(Explanation):
     ``base`` is what the contributions start from, the average prediction: one number, or one per output.
     ``prediction`` (rows, or rows x outputs) is where they lead, on the explained `scale`; what is missing is in
     `residual`. ``data`` holds, for each feature, its value in every row (for a group, those of its
-    ``members`` in words). ``interaction_values`` (rows, features, features), where asked for, has half of each
-    pair's interaction off the diagonal and what is left of the feature's contribution on it, ``interaction_se`` their standard errors
-    where they are estimates. ``game`` says what
-    an absent feature is, ``background`` how many rows stand for it.
+    ``members`` in words). ``interaction_values`` (rows, features, features), where asked for, has half of each pair's
+    interaction off the diagonal and what is left of the feature's contribution on it, ``interaction_se`` their standard
+    errors where they are estimates. ``game`` says what an absent feature is, ``background`` how many rows stand for it.
 
     ``rarity`` (rows, features) is the share of reference rows whose value is at least as extreme, NaN where that is
     not known, and ``side`` +1 for a high value, -1 for a low one, 0 for one without order. ``hidden`` is the share
@@ -139,9 +133,7 @@ class Attribution(Explanation):
             return self
         k = self.output_names.index(str(name))
         return replace(
-            self,
-            output_names=(str(name),),
-            **{field: part[..., k] for field, part in self._arrays().items()},
+            self, output_names=(str(name),), **{field: part[..., k] for field, part in self._arrays().items()}
         )
 
     def row(self, i: int) -> Self:
@@ -149,21 +141,18 @@ class Attribution(Explanation):
         if isinstance(i, bool) or not isinstance(i, int | np.integer):
             raise InputError(f"row {i!r} is no position; give a whole number from 0 to {len(self) - 1}.")
         if not 0 <= i < len(self):
-            raise InputError(
-                f"row {i} is out of range: {len(self)} rows are explained, 0 to {len(self) - 1}."
-            )
+            raise InputError(f"row {i} is out of range: {len(self)} rows are explained, 0 to {len(self) - 1}.")
         fields = {**self._arrays(), "rarity": self.rarity, "side": self.side}
         del fields["base"]
         parts = {field: part[i : i + 1] for field, part in fields.items() if part is not None}
         orders = self.settings.get("order")
-        settings = (
-            {**self.settings, "order": [orders[i]]} if isinstance(orders, list | tuple) else self.settings
-        )
+        settings = {**self.settings, "order": [orders[i]]} if isinstance(orders, list | tuple) else self.settings
         data = tuple(column[i : i + 1] for column in self.data)
         return replace(self, data=data, settings=settings, **parts)
 
     def sequence(self, i: int) -> IntArray:
-        """Positions of the entries of row ``i`` as they are told: in the order of a break-down, else from large to small.
+        """Positions of the entries of row ``i`` as they are told: in the order of a break-down, else from large to
+        small.
 
         The sum of others is last.
         """

@@ -77,7 +77,5 @@ def remark(found: Attribution, j: int) -> str:
     if side == 0:
         return f" (as in {percent(share)} of the rows)" if share > 0 else " (as in none of the rows)"
     date = found.data[j].dtype.kind == "M"
-    word = {(True, True): "later", (True, False): "earlier", (False, True): "higher"}.get(
-        (date, side > 0), "lower"
-    )
+    word = {(True, True): "later", (True, False): "earlier", (False, True): "higher"}.get((date, side > 0), "lower")
     return f" ({word} than {percent(1 - share / 2) if share > 0 else 'all'} of the rows)"

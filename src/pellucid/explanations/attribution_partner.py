@@ -32,10 +32,7 @@ _LEAST = 0.05
 _SMALL = 0.01  # of the standard deviation of the contributions
 _ROUNDING = 1e-10  # of the largest contribution
 _CURVE = 50  # rows from which the curve is followed from row to row
-_PER_NEIGHBOUR, _NEIGHBOURS = (
-    100,
-    4,
-)  # rows for which one more neighbour on each side is worth while, and the most
+_PER_NEIGHBOUR, _NEIGHBOURS = (100, 4)  # rows for which one more neighbour on each side is worth while, and the most
 _TIED = 5  # rows for each different value, from which it has a mean of its own
 _PER_BIN = 30  # rows for which a bin is worth while
 _BINS = 12
@@ -116,9 +113,7 @@ def groups(column: AnyArray, count: int) -> IntArray:
     missing = np.array([is_missing(value) for value in column])
     if column.dtype.kind not in "iufM":
         labels, numbers, sizes = np.unique(
-            np.array([str(value) for value in column], dtype=object),
-            return_inverse=True,
-            return_counts=True,
+            np.array([str(value) for value in column], dtype=object), return_inverse=True, return_counts=True
         )
         small = np.argsort(-sizes, kind="stable")[_LEVELS:]
         numbers = np.where(np.isin(numbers, small), len(labels), numbers)

@@ -49,9 +49,13 @@ def sparse(found: A, k: int) -> A:
     blank = np.full(len(found), "", dtype=object)
     instead = (*merged.instead[:-1], "") if merged.instead else ()
     return replace(
-        merged, hidden=np.asarray(hidden), data=(*merged.data[:-1], blank), instead=instead,
-        rarity=_without_last(merged.rarity), settings={**found.settings, "sparse": int(k)},
-    )  # fmt: skip
+        merged,
+        hidden=np.asarray(hidden),
+        data=(*merged.data[:-1], blank),
+        instead=instead,
+        rarity=_without_last(merged.rarity),
+        settings={**found.settings, "sparse": int(k)},
+    )
 
 
 def group(found: A, groups: Mapping[str, Sequence[str]]) -> A:
@@ -63,9 +67,7 @@ def group(found: A, groups: Mapping[str, Sequence[str]]) -> A:
         parts[owner.get(j, name)] = (*parts.get(owner.get(j, name), ()), j)
     said = {name: list(members) for name, members in groups.items()}
     earlier = dict(found.settings.get("grouped", {}))
-    return replace(
-        _merged(found, list(parts.items())), settings={**found.settings, "grouped": {**earlier, **said}}
-    )
+    return replace(_merged(found, list(parts.items())), settings={**found.settings, "grouped": {**earlier, **said}})
 
 
 def contrast(found: A, other: int) -> A:
@@ -74,12 +76,16 @@ def contrast(found: A, other: int) -> A:
     one = found.row(other)
     pairs = found.interaction_values
     return replace(
-        found, values=found.values - one.values, se=found.se + one.se, base=one.prediction[0],
-        interaction_values=None if pairs is None else pairs - pairs[other], interaction_se=None,
+        found,
+        values=found.values - one.values,
+        se=found.se + one.se,
+        base=one.prediction[0],
+        interaction_values=None if pairs is None else pairs - pairs[other],
+        interaction_se=None,
         against=f"row {other}",
         instead=tuple("" if found.grouped(j) else shown_value(column[0]) for j, column in enumerate(one.data)),
         settings={**found.settings, "contrast": int(other)},
-    )  # fmt: skip
+    )
 
 
 def mirrored(found: A, name: str) -> A | None:
@@ -92,9 +98,13 @@ def mirrored(found: A, name: str) -> A | None:
         return None
     pairs = found.interaction_values
     return replace(
-        found, output_names=(name,), values=-found.values, base=np.asarray(at - found.base),
-        prediction=at - found.prediction, interaction_values=None if pairs is None else -pairs,
-    )  # fmt: skip
+        found,
+        output_names=(name,),
+        values=-found.values,
+        base=np.asarray(at - found.base),
+        prediction=at - found.prediction,
+        interaction_values=None if pairs is None else -pairs,
+    )
 
 
 # -- summing -----------------------------------------------------------------------------------------
@@ -109,13 +119,15 @@ def _merged(found: A, parts: Sequence[Part]) -> A:
 
     exact = found.additivity
     errors = [
-        found.se[:, members[0]] if len(members) == 1 else sum_error(found.se, members, exact, 1)
-        for members in places
+        found.se[:, members[0]] if len(members) == 1 else sum_error(found.se, members, exact, 1) for members in places
     ]
     pairs, rare, side = found.interaction_values, found.rarity, found.side
     names = found.members or tuple((name,) for name in found.feature_names)
     return replace(
-        found, values=summed(found.values), se=np.stack(errors, 1), feature_names=tuple(name for name, _ in parts),
+        found,
+        values=summed(found.values),
+        se=np.stack(errors, 1),
+        feature_names=tuple(name for name, _ in parts),
         members=tuple(tuple(name for j in members for name in names[j]) for members in places),
         data=tuple(_cells(found, members) for members in places),
         interaction_values=None if pairs is None else summed(summed(pairs, 1), 2),
@@ -123,12 +135,10 @@ def _merged(found: A, parts: Sequence[Part]) -> A:
         rarity=None if rare is None else np.stack([np.fmin.reduce(rare[:, list(m)], axis=1) for m in places], axis=1),
         side=None if side is None else np.stack([side[:, m[0]] * (len(m) == 1) for m in places], axis=1),
         instead=tuple(found.instead[m[0]] if len(m) == 1 else "" for m in places) if found.instead else (),
-    )  # fmt: skip
+    )
 
 
-def sum_error(
-    errors: FloatArray, members: Sequence[int] | IntArray, exact: Additivity, axis: int = 0
-) -> FloatArray:
+def sum_error(errors: FloatArray, members: Sequence[int] | IntArray, exact: Additivity, axis: int = 0) -> FloatArray:
     """A bound of the error of the sum of ``members``: their errors added, or those of all others if that is less.
 
     The others count only where base and contributions add up to the prediction; an unknown error (NaN) bounds nothing.
@@ -175,12 +185,11 @@ def _owners(names: tuple[str, ...], groups: Mapping[str, Any]) -> dict[int, str]
             j = names.index(member)
             if j in owner:
                 raise InputError(
-                    f"feature {member!r} is in the groups {owner[j]!r} and {name!r}; a feature belongs to one group, once."
+                    f"feature {member!r} is in the groups {owner[j]!r} and {name!r}; a feature belongs to one group,"
+                    " once."
                 )
             owner[j] = name
     taken = [name for j, name in enumerate(names) if j not in owner and name in groups]
     if taken:
-        raise InputError(
-            f"the group {taken[0]!r} has the name of a feature outside it; give the group another name."
-        )
+        raise InputError(f"the group {taken[0]!r} has the name of a feature outside it; give the group another name.")
     return owner

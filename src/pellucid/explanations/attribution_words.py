@@ -20,7 +20,10 @@ _SECOND = 0.25  # of the first cause: a smaller second one is not worth a word
 GAMES = {
     "marginal": "Absent features take their values from the background rows (marginal game).",
     "path": "Absent features follow both branches of a split, by the training rows that went there (path game).",
-    "conditional": "Absent features take values that go with the known ones (conditional game); symmetric features need not get equal shares and an unused feature can get a share.",
+    "conditional": (
+        "Absent features take values that go with the known ones (conditional game); symmetric features need not get"
+        " equal shares and an unused feature can get a share."
+    ),
 }
 # What the trees of a model add up to, by the link that makes predictions of it.
 _SUMS = {
@@ -29,7 +32,9 @@ _SUMS = {
     "softmax": "scores, of which a softmax makes probabilities; scale='probability' explains those",
     "exp": "the logarithm of the prediction; method='exact' explains the prediction itself",
 }
-ONE_ROW = "A contribution is a feature's share of this difference, not what the prediction would be without the feature."
+ONE_ROW = (
+    "A contribution is a feature's share of this difference, not what the prediction would be without the feature."
+)
 MANY_ROWS = (
     "This says how far a feature moves the predictions of these rows, up or down; "
     "it is not the effect of removing the feature from training."
@@ -70,13 +75,19 @@ def _how(found: Attribution) -> str:
     """Which way gave the numbers, and why it was taken."""
     how = _HOW.get(found.method)
     if found.settings.get("method") == "breakdown" and found.settings.get("order") != "all":
-        return " Step by step, in this order: a contribution is what changed when the feature became known after those before it; another order can give others."
+        return (
+            " Step by step, in this order: a contribution is what changed when the feature became known after those"
+            " before it; another order can give others."
+        )
     if how is None or found.settings.get("method") != "shap":
         return ""
     if found.method == "linear" and (found.se > 0).any():
         how = "Estimated from the terms of the model"
     if "draws" in found.settings:
-        how = f"{how.removeprefix('Exact, f').replace('rom all', 'From all')}, each worth the mean of {found.settings['draws']} draws, whose own error is not in the intervals"
+        how = (
+            f"{how.removeprefix('Exact, f').replace('rom all', 'From all')}, each worth the mean of"
+            f" {found.settings['draws']} draws, whose own error is not in the intervals"
+        )
     counts = {name: f"{found.settings.get(name, '')}" for name in ("coalitions", "orders")}
     why = found.settings.get("why")
     return f" {how.format(**counts)}{f' ({why})' if why else ''}."
@@ -106,17 +117,11 @@ def _of_row(one: Attribution) -> str:
             f"the other {len(rest)} together {number(float(values[rest].sum()), sign=True)} (none more than {largest})"
         )
     idle = [labels[j] for j in range(len(values)) if values[j] == 0]
-    nothing = (
-        f" {listed(idle)} contributed nothing."
-        if idle and said
-        else ""
-        if said
-        else " Nothing contributed."
-    )
+    nothing = f" {listed(idle)} contributed nothing." if idle and said else "" if said else " Nothing contributed."
     story = f" Compared with {one.compared_with}, {listed(said, len(said))}." if said else ""
     return (
-        f"The prediction{one.scale_of(one.output_names[0])} is {number(float(one.prediction[0]))}; {one.starting_point} "
-        f"is {number(float(one.base))}; the difference is {number(difference(one), sign=True)}.{story}{nothing}"
+        f"The prediction{one.scale_of(one.output_names[0])} is {number(float(one.prediction[0]))}; {one.starting_point}"
+        f" is {number(float(one.base))}; the difference is {number(difference(one), sign=True)}.{story}{nothing}"
     )
 
 
@@ -127,15 +132,15 @@ def _short(one: Attribution) -> str:
         f"{number(float(one.base))}, {one.starting_point}"
     )
     if not difference(one):
-        start = f"The prediction{one.scale_of(one.output_names[0])} is {number(float(one.base))}, equal to {one.starting_point}"
+        start = (
+            f"The prediction{one.scale_of(one.output_names[0])} is {number(float(one.base))}, equal to"
+            f" {one.starting_point}"
+        )
     if not chosen:
         return f"{start}: no feature contributed."
     if len(chosen) > 1 and abs(values[chosen[1]]) < _SECOND * abs(values[chosen[0]]):
         chosen = chosen[:1]
-    said = [
-        f"{labels[j]}{remark(one, j)} contributed {amount(float(values[j]), _half(one)[0, j])}"
-        for j in chosen
-    ]
+    said = [f"{labels[j]}{remark(one, j)} contributed {amount(float(values[j]), _half(one)[0, j])}" for j in chosen]
     if not difference(one):
         return f"{start}, although {listed(said)}."
     against = int(np.argmin(pushes(one)))
@@ -146,17 +151,13 @@ def _short(one: Attribution) -> str:
     )
     share = float(np.abs(values[chosen]).sum()) / abs(difference(one))
     if share < _MAIN:
-        largest = [
-            f"{labels[j]}{remark(one, j)} ({amount(float(values[j]), _half(one)[0, j])})" for j in chosen
-        ]
+        largest = [f"{labels[j]}{remark(one, j)} ({amount(float(values[j]), _half(one)[0, j])})" for j in chosen]
         were = (
             "contribution in this direction was that"
             if len(chosen) == 1
             else "contributions in this direction were those"
         )
-        return (
-            f"{start}; the largest {were} of {listed(largest)}, less than half of the difference{although}."
-        )
+        return f"{start}; the largest {were} of {listed(largest)}, less than half of the difference{although}."
     cancelled = "; others partly cancel this" if share > 1 / _MAIN and not although else ""
     return f"{start}, mainly because {listed(said)}{although}{cancelled}."
 
@@ -167,9 +168,7 @@ def _short(one: Attribution) -> str:
 def _of_rows(one: Attribution) -> str:
     sizes, errors = one.mean_abs, _half(one).mean(axis=0)
     order = _by_size(one, sizes)
-    said = [
-        f"{one.feature_names[j]} ({amount(float(sizes[j]), errors[j], sign=False)})" for j in order[:_SAID]
-    ]
+    said = [f"{one.feature_names[j]} ({amount(float(sizes[j]), errors[j], sign=False)})" for j in order[:_SAID]]
     rest = order[_SAID:]
     if len(rest):
         said.append(f"the other {len(rest)} together {number(float(sizes[rest].sum()))}")
@@ -202,7 +201,8 @@ def _views(found: Attribution) -> list[str]:
         share = found.hidden
         most = f", at most {percent(float(share.max()))}" if share.size > 1 else ""
         lines.append(
-            f"{found.feature_names[-1]}: {percent(float(share.mean()))}{most} of the absolute contributions are hidden in this sum."
+            f"{found.feature_names[-1]}: {percent(float(share.mean()))}{most} of the absolute contributions are hidden"
+            " in this sum."
         )
     if (found.se > 0).any():
         bound = " (for sums and differences an upper bound)" if _combined(found) else ""
@@ -211,9 +211,7 @@ def _views(found: Attribution) -> list[str]:
 
 
 def _combined(found: Attribution) -> bool:
-    return (
-        bool(found.against) or any(key in found.settings for key in ("grouped", "sparse")) or len(found) > 1
-    )
+    return bool(found.against) or any(key in found.settings for key in ("grouped", "sparse")) or len(found) > 1
 
 
 def _by_size(one: Attribution, sizes: FloatArray) -> IntArray:

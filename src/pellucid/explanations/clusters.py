@@ -20,10 +20,11 @@ from pellucid.explanations.words import listed, number, percent
 class Clusters(Explanation):
     """Association of every pair of features (`values`, features x features), and the clusters it makes.
 
-    ``labels`` is the cluster of each feature, ``representatives`` the position of the feature that stands for each cluster,
-    ``kept`` the share of the members' variance it explains; ``component`` is the share that the members' first principal
-    component has, ``components`` how many of them keep 90%. ``merges`` are the joins from single features to one
-    cluster: two clusters (features first, then joins, counted on), the distance ``1 - association``, the size.
+    ``labels`` is the cluster of each feature, ``representatives`` the position of the feature that stands for each
+    cluster,
+    ``kept`` the share of the members' variance it explains; ``component`` is the share that the members' first
+    principal component has, ``components`` how many of them keep 90%. ``merges`` are the joins from single features to
+    one cluster: two clusters (features first, then joins, counted on), the distance ``1 - association``, the size.
     ``importance`` is that of each cluster as a whole, in the order of the clusters, where it was asked for.
     """
 
@@ -40,8 +41,7 @@ class Clusters(Explanation):
     def members(self) -> list[list[str]]:
         """The names of the features in each cluster, single ones included."""
         return [
-            [self.feature_names[j] for j in np.flatnonzero(self.labels == c)]
-            for c in range(len(self.representatives))
+            [self.feature_names[j] for j in np.flatnonzero(self.labels == c)] for c in range(len(self.representatives))
         ]
 
     @property
@@ -86,10 +86,7 @@ class Clusters(Explanation):
         """The importance of the whole cluster of each feature."""
         if self.importance is None:
             return {}
-        return {
-            "cluster_importance": self.importance.values[cluster],
-            "cluster_se": self.importance.se[cluster],
-        }
+        return {"cluster_importance": self.importance.values[cluster], "cluster_se": self.importance.se[cluster]}
 
     def findings(self) -> list[str]:
         several = [c for c, members in enumerate(self.members) if len(members) > 1]
@@ -99,15 +96,17 @@ class Clusters(Explanation):
                 f"No two of the {len(self.labels)} features go together to {number(self.threshold)} or more.",
                 *self._joint_words(),
             ]
-        lines = [f"{len(self.labels)} features make {count} cluster{'s' if count > 1 else ''} at an association of {number(self.threshold)}."]  # fmt: skip
+        lines = [
+            f"{len(self.labels)} features make {count} cluster{'s' if count > 1 else ''} at an association of"
+            f" {number(self.threshold)}."
+        ]
         for c in sorted(several, key=lambda c: -len(self.members[c]))[:5]:
             enough = (
-                "one principal component"
-                if self.components[c] == 1
-                else f"{self.components[c]} principal components"
+                "one principal component" if self.components[c] == 1 else f"{self.components[c]} principal components"
             )
             lines.append(
-                f"{listed(self.members[c])} go together: {self.subset[c]} can stand for them and keeps {percent(float(self.kept[c]))} of their variance; {enough} would keep 90%."
+                f"{listed(self.members[c])} go together: {self.subset[c]} can stand for them and keeps"
+                f" {percent(float(self.kept[c]))} of their variance; {enough} would keep 90%."
             )
         if len(several) > 5:
             lines.append(f"{len(several) - 5} more clusters have several features.")

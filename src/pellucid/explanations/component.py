@@ -26,8 +26,8 @@ class Axis:
 
     ``kind`` is ``"knots"`` (an entry at each of the increasing ``points``, straight lines between them, constant
     beyond), ``"cells"`` (constant between cuts: entry 0 where x <= points[0], entry 1 where points[0] < x <= points[1],
-    ...: one entry more than points) or ``"levels"`` (an entry for each of the points, which are levels, in any order). ``missing``:
-    whether one more entry, the last, is that of a missing value. ``low`` and ``high`` bound the data.
+    ...: one entry more than points) or ``"levels"`` (an entry for each of the points, which are levels, in any order).
+    ``missing``: whether one more entry, the last, is that of a missing value. ``low`` and ``high`` bound the data.
     """
 
     name: str
@@ -84,7 +84,8 @@ class Axis:
         gone = np.isnan(codes)
         if gone.any() and not self.missing:
             raise InputError(
-                f"feature {self.name!r} is missing in row {int(gone.argmax())}, but was never missing where the decomposition was made; fill it in."
+                f"feature {self.name!r} is missing in row {int(gone.argmax())}, but was never missing where the"
+                " decomposition was made; fill it in."
             )
         known = np.where(gone, self.low if self.present else 0.0, codes)
         left, right, share = self._between(known)
@@ -106,7 +107,8 @@ class Axis:
                 row = int((self.points[at] != codes).argmax())
                 level = value_name(self.feature.decode(codes[row : row + 1])[0])
                 raise InputError(
-                    f"{self.name!r} is {level} in row {row}, a level that the decomposition has no part for; known are {', '.join(self.labels[:8])}."
+                    f"{self.name!r} is {level} in row {row}, a level that the decomposition has no part for; known are"
+                    f" {', '.join(self.labels[:8])}."
                 )
             return at, at, nowhere
         if len(self.points) == 1:

@@ -27,14 +27,15 @@ RESIDUAL = "residual"
 class Decomposition(Explanation):
     """A constant, components of one, two or three features, and what they leave over.
 
-    ``components`` come in the order of the number of their features, then of the columns; ``feature_names`` are
-    their names (``"temp"``, ``"temp × hum"``). ``values`` are their variances as shares of the ``variance`` of the
-    function, ``se`` the errors of these, and ``covariance`` their covariances with the function as shares of its variance: where components
-    overlap, these still add up to one with that of the residual. ``residual`` is the share that no component has,
-    all under the measure of the method (``density``: the rows of the data, or uniform over the ranges).
+    ``components`` come in the order of the number of their features, then of the columns; ``feature_names`` are their
+    names (``"temp"``, ``"temp × hum"``). ``values`` are their variances as shares of the ``variance`` of the function,
+    ``se`` the errors of these, and ``covariance`` their covariances with the function as shares of its variance: where
+    components overlap, these still add up to one with that of the residual. ``residual`` is the share that no component
+    has, all under the measure of the method (``density``: the rows of the data, or uniform over the ranges).
 
     ``r2`` is how well constant and components together predict the predictions at the rows of the data: the
-    decomposition is an interpretable model (`predict`), and this is its fidelity. ``checks`` say which properties the components have.
+    decomposition is an interpretable model (`predict`), and this is its fidelity. ``checks`` say which properties the
+    components have.
     """
 
     method: str
@@ -80,7 +81,8 @@ class Decomposition(Explanation):
         if unknown:
             raise InputError(f"there is no feature {unknown[0]!r}{nearest(unknown[0], sorted(known))}")
         raise InputError(
-            f"there is no component of {' and '.join(map(str, features))}: the decomposition has order {self.order}; ask for order={len(wanted)}."
+            f"there is no component of {' and '.join(map(str, features))}: the decomposition has order {self.order};"
+            f" ask for order={len(wanted)}."
         )
 
     def component(self, *features: str) -> Component:
@@ -96,16 +98,17 @@ class Decomposition(Explanation):
     def predict(self, X: Any) -> FloatArray:
         """Constant plus components for rows of any kind of table: ``(rows,)``, or ``(rows, outputs)``.
 
-        Beyond the data a component keeps the value that it has at the end; a level that was never seen, or a missing value
-        where there was none, is an error.
+        Beyond the data a component keeps the value that it has at the end; a level that was never seen, or a missing
+        value where there was none, is an error.
         """
         return squeeze_outputs(np.atleast_1d(self.constant) + self._parts(X)[1].sum(axis=1))
 
     def explain(self, rows: Any, prediction: Any = None) -> Attribution:
         """What each component adds to the prediction of each row.
 
-        ``rows`` is a table, or one row as a dict or Series. With ``prediction``, what the model itself predicts for them, the last
-        entry is the residual: what no component accounts for. Without, the decomposition's own predictions are explained.
+        ``rows`` is a table, or one row as a dict or Series. With ``prediction``, what the model itself predicts for
+        them, the last entry is the residual: what no component accounts for. Without, the decomposition's own
+        predictions are explained.
         """
         frame, parts = self._parts(rows)
         constant = np.atleast_1d(self.constant)
@@ -119,17 +122,28 @@ class Decomposition(Explanation):
             names, members = (*names, RESIDUAL), (*members, ())
             data.append(np.array([""] * len(frame), dtype=object))
         return Attribution(
-            method="decomposition", game="", feature_names=names, output_names=self.output_names, scale=self.scale,
-            values=squeeze_outputs(parts), se=squeeze_outputs(np.zeros(parts.shape)), base=squeeze_outputs(constant),
-            prediction=squeeze_outputs(target), data=tuple(data), members=members, library=self.library,
-            cost=Cost(0, 0.0, 0, 0.0), settings={"method": "decomposition", "decomposition": self.method, "order": self.order},
-        )  # fmt: skip
+            method="decomposition",
+            game="",
+            feature_names=names,
+            output_names=self.output_names,
+            scale=self.scale,
+            values=squeeze_outputs(parts),
+            se=squeeze_outputs(np.zeros(parts.shape)),
+            base=squeeze_outputs(constant),
+            prediction=squeeze_outputs(target),
+            data=tuple(data),
+            members=members,
+            library=self.library,
+            cost=Cost(0, 0.0, 0, 0.0),
+            settings={"method": "decomposition", "decomposition": self.method, "order": self.order},
+        )
 
     def _given(self, prediction: Any, own: FloatArray) -> FloatArray:
         given = np.asarray(prediction, dtype=np.float64)
         if given.size != own.size:
             raise InputError(
-                f"prediction has {given.size} numbers, the rows need {own.size}: give one per row{' and output' if own.shape[1] > 1 else ''}."
+                f"prediction has {given.size} numbers, the rows need {own.size}: give one per"
+                f" row{' and output' if own.shape[1] > 1 else ''}."
             )
         return given.reshape(own.shape)
 
@@ -148,10 +162,7 @@ class Decomposition(Explanation):
         lacking = [name for name in self.axes if name not in frame.names]
         if lacking:
             raise InputError(f"the rows lack the feature {lacking[0]!r}; give every feature of X.")
-        codes = {
-            name: axis.feature.encode(frame.values(frame.names.index(name)))
-            for name, axis in self.axes.items()
-        }
+        codes = {name: axis.feature.encode(frame.values(frame.names.index(name))) for name, axis in self.axes.items()}
         parts = np.empty((len(frame), len(self.components), len(self.output_names)))
         for k, component in enumerate(self.components):
             parts[:, k] = component.at([codes[name] for name in component.features])
@@ -161,8 +172,7 @@ class Decomposition(Explanation):
         """The values of a component's features in every row; of several in words, in the order of their names."""
         features = [self.axes[name].feature for name in names]
         columns = [
-            feature.decode(feature.encode(frame.values(frame.names.index(feature.name))))
-            for feature in features
+            feature.decode(feature.encode(frame.values(frame.names.index(feature.name)))) for feature in features
         ]
         if len(columns) == 1:
             return columns[0]
@@ -193,9 +203,7 @@ class Decomposition(Explanation):
 def _one_table(rows: Any, names: tuple[str, ...]) -> Frame:
     """A table, or one row as a dict, a Series or a one-dimensional array."""
     if isinstance(rows, int | np.integer) or (
-        isinstance(rows, range | list | tuple)
-        and len(rows)
-        and all(isinstance(row, int | np.integer) for row in rows)
+        isinstance(rows, range | list | tuple) and len(rows) and all(isinstance(row, int | np.integer) for row in rows)
     ):
         raise InputError(
             "a decomposition holds no rows of X, so a position names none; give the rows themselves, as in X.iloc[[0]]."

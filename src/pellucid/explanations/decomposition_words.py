@@ -70,7 +70,9 @@ def reproduced(order: int, r2: float) -> str:
 
 
 def _overlap(found: Decomposition, shares: FloatArray, k: int) -> list[str]:
-    """Of parts that are not orthogonal; those of an ANOVA are, and shares that do not add up there are a check that fails."""
+    """Of parts that are not orthogonal; those of an ANOVA are, and shares that do not add up there are a check that
+    fails.
+    """
     if found.method == "anova":
         return []
     total = float(shares.sum() + found.stacked("residual")[k])

@@ -46,12 +46,12 @@ class Colouring:
 class Effect(Explanation):
     """Result of `pdp`, `ice`, `ale` and `mplot`.
 
-    ``grids`` has one array of feature values per feature. ``values`` has the shape of the grid, with rows
-    first for individual curves and outputs last if there are several. ``average`` is the average curve
-    (``values`` itself unless the result is individual). ``interaction`` is the share of the curves' movement
-    that is not common to all rows: 0 when all run in parallel (PDP and ICE of one feature). ``counts`` says how many rows of data lie at each
-    grid point (PDP, ICE, M-plot) or in each bin or cell (ALE). ``spread`` is the standard deviation, over
-    rows, of what was averaged at each grid point or in each bin.
+    ``grids`` has one array of feature values per feature. ``values`` has the shape of the grid, with rows first for
+    individual curves and outputs last if there are several. ``average`` is the average curve (``values`` itself unless
+    the result is individual). ``interaction`` is the share of the curves' movement that is not common to all rows: 0
+    when all run in parallel (PDP and ICE of one feature). ``counts`` says how many rows of data lie at each grid point
+    (PDP, ICE, M-plot) or in each bin or cell (ALE). ``spread`` is the standard deviation, over rows, of what was
+    averaged at each grid point or in each bin.
     """
 
     method: str
@@ -94,14 +94,10 @@ class Effect(Explanation):
         compared with the average prediction.
         """
         if len(at) != len(self.grids):
-            raise InputError(
-                f"give {len(self.grids)} values, one for each of {', '.join(self.feature_names)}."
-            )
+            raise InputError(f"give {len(self.grids)} values, one for each of {', '.join(self.feature_names)}.")
         surface = self.stacked("average")
         for axis, point in enumerate(at):
-            surface = _interpolate(
-                self.grids[axis], self.nominal[axis], point, surface, self.feature_names[axis]
-            )
+            surface = _interpolate(self.grids[axis], self.nominal[axis], point, surface, self.feature_names[axis])
         return float(surface[0]) if surface.shape[-1] == 1 else surface
 
     # -- table ---------------------------------------------------------------------------------------
@@ -135,11 +131,7 @@ class Effect(Explanation):
             prefix = f"{output}: " if len(self.output_names) > 1 else ""
             lines.append(
                 prefix
-                + (
-                    self._sentence(curve, self.shape[k])
-                    if len(self.grids) == 1
-                    else self._surface_sentence(curve)
-                )
+                + (self._sentence(curve, self.shape[k]) if len(self.grids) == 1 else self._surface_sentence(curve))
             )
         if self.individual and np.isfinite(self.interaction):
             lines.append(self._parallel())
@@ -169,12 +161,13 @@ class Effect(Explanation):
             return "Nothing is known: no prediction was made."
         top, bottom = known[np.argmax(curve[known])], known[np.argmin(curve[known])]
         if shape == "flat":
-            return f"{noun[0].upper()}{noun[1:]} stays at {number(float(curve[top]))} whatever the value of {self.feature_names[0]}."
+            return (
+                f"{noun[0].upper()}{noun[1:]} stays at {number(float(curve[top]))} whatever the value of"
+                f" {self.feature_names[0]}."
+            )
         signed = self.method == "ale" or self.center is not None
         high, low = number(float(curve[top]), sign=signed), number(float(curve[bottom]), sign=signed)
-        extremes = (
-            f"highest at {value_name(grid[top])} ({high}) and lowest at {value_name(grid[bottom])} ({low})"
-        )
+        extremes = f"highest at {value_name(grid[top])} ({high}) and lowest at {value_name(grid[bottom])} ({low})"
         first, last = known[0], known[-1]
         span = f"from {value_name(grid[first])} to {value_name(grid[last])}"
         moves = {
@@ -198,20 +191,20 @@ class Effect(Explanation):
         def where(flat: int) -> str:
             position = np.unravel_index(flat, surface.shape)
             places = (
-                f"{n} = {value_name(g[i])}"
-                for n, g, i in zip(self.feature_names, self.grids, position, strict=True)
+                f"{n} = {value_name(g[i])}" for n, g, i in zip(self.feature_names, self.grids, position, strict=True)
             )
             return f"{', '.join(places)} ({number(float(surface[position]), sign=signed)})"
 
-        return f"The {'joint effect' if signed else 'average prediction'} is highest at {where(int(np.nanargmax(surface)))} and lowest at {where(int(np.nanargmin(surface)))}."
+        return (
+            f"The {'joint effect' if signed else 'average prediction'} is highest at"
+            f" {where(int(np.nanargmax(surface)))} and lowest at {where(int(np.nanargmin(surface)))}."
+        )
 
     def _supported(self, shape: tuple[int, ...]) -> BoolArray:
         """Points that rows vouch for: for ALE those at a corner of a cell with rows, otherwise all."""
         if self.method != "ale":
             return np.ones(shape, dtype=bool)
-        touched = np.pad(
-            self.counts > 0, [(0, n - have) for n, have in zip(shape, self.counts.shape, strict=True)]
-        )
+        touched = np.pad(self.counts > 0, [(0, n - have) for n, have in zip(shape, self.counts.shape, strict=True)])
         for axis, (n, have) in enumerate(zip(shape, self.counts.shape, strict=True)):
             if have < n:
                 touched = touched | np.roll(touched, 1, axis=axis)
@@ -234,7 +227,8 @@ def _interpolate(grid: AnyArray, nominal: bool, point: Any, surface: FloatArray,
         axis, at = grid.astype(np.float64), float(point)
     if not axis.min() <= at <= axis.max():
         raise InputError(
-            f"{name} = {point} lies outside the grid, {value_name(grid.min())} to {value_name(grid.max())}; an effect is not extrapolated."
+            f"{name} = {point} lies outside the grid, {value_name(grid.min())} to {value_name(grid.max())}; an effect"
+            " is not extrapolated."
         )
     order = np.argsort(axis)
     axis, surface = axis[order], surface[order]

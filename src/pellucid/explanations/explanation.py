@@ -70,7 +70,10 @@ class Explanation(ABC):
 
     def __repr__(self) -> str:
         shape = "x".join(str(size) for size in self.values.shape)
-        return f"<{type(self).__name__} of {', '.join(self.feature_names[:3])}: values {shape}, {len(self.caveats)} caveats>"
+        return (
+            f"<{type(self).__name__} of {', '.join(self.feature_names[:3])}: values {shape}, {len(self.caveats)}"
+            " caveats>"
+        )
 
     def plot(self, **options: Any) -> Chart:
         """A chart that notebooks show, that composes (``|``, ``&``) and that saves to PNG, SVG, PDF or HTML."""
@@ -101,9 +104,7 @@ def native_table(columns: Mapping[str, AnyArray], library: str) -> Any:
     if library == "records":
         lists = {name: column.tolist() for name, column in columns.items()}
         return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
-    plain = {
-        name: column.tolist() if column.dtype == object else column for name, column in columns.items()
-    }
+    plain = {name: column.tolist() if column.dtype == object else column for name, column in columns.items()}
     return nw.from_dict(plain, backend=backends.get(library, "pandas")).to_native()
 
 

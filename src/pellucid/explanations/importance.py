@@ -30,10 +30,10 @@ class Importance(Explanation):
     """One value per feature (or group), in the order of the columns.
 
     ``low`` and ``high`` bound a 95% interval. ``repeats`` holds the value of every repetition
-    ``(features, repeats)``. ``baseline`` is the loss of the model itself and ``joint`` the value when all
-    features are permuted together, to be compared with the sum of the values: interactions are
-    counted once there and several times in the sum. ``first`` is the part of a feature alone, where the value also counts
-    its interactions (Sobol indices), with its standard errors ``first_se``; ``p_values`` test that there is no importance.
+    ``(features, repeats)``. ``baseline`` is the loss of the model itself and ``joint`` the value when all features are
+    permuted together, to be compared with the sum of the values: interactions are counted once there and several times
+    in the sum. ``first`` is the part of a feature alone, where the value also counts its interactions (Sobol indices),
+    with its standard errors ``first_se``; ``p_values`` test that there is no importance.
     """
 
     method: str
@@ -87,9 +87,7 @@ class Importance(Explanation):
         return {"feature": np.tile(names, len(self.output_names)), "output": outputs, **tidy}
 
     def findings(self) -> list[str]:
-        lines = [
-            f"Importance by {self.way or self.measure}{f' ({self.measured})' if self.way else ''}. {self._best()}"
-        ]
+        lines = [f"Importance by {self.way or self.measure}{f' ({self.measured})' if self.way else ''}. {self._best()}"]
         idle = [self.feature_names[j] for j in self.ranking if self._indistinct(j)]
         if idle:
             verb = "is" if len(idle) == 1 else "are"
@@ -114,9 +112,7 @@ class Importance(Explanation):
             return f"reduction of {self.measure}"
         if not self.compares_losses or self.measure == "share of prediction variance":
             return self.measure
-        return (
-            f"{self.measure} after / before" if self.compare == "ratio" else f"increase of {self.measure}"
-        )
+        return f"{self.measure} after / before" if self.compare == "ratio" else f"increase of {self.measure}"
 
     def _best(self) -> str:
         """The features that matter most."""
@@ -135,7 +131,8 @@ class Importance(Explanation):
         if not harm:
             return []
         return [
-            f"Without {listed(harm)} the loss is smaller: what the model learns from {'it' if len(harm) == 1 else 'them'} does not hold on these rows."
+            f"Without {listed(harm)} the loss is smaller: what the model learns from"
+            f" {'it' if len(harm) == 1 else 'them'} does not hold on these rows."
         ]
 
     def _sum(self) -> list[str]:
@@ -171,11 +168,7 @@ class Importance(Explanation):
             if self._overall[j] >= _MATTERS * np.nanmax(self._overall) and alone[j] < self._overall[j] / 2
         ]
         verb = "acts" if len(through) == 1 else "act"
-        return (
-            [f"{listed(through)} {verb} mostly through interactions with other features."]
-            if through
-            else []
-        )
+        return [f"{listed(through)} {verb} mostly through interactions with other features."] if through else []
 
     def _tested(self) -> list[str]:
         """What the p-values say."""

@@ -53,9 +53,7 @@ class ImportanceComparison(Explanation):
     @property
     def squared(self) -> AnyArray:
         """Which methods measure in squared units of the prediction, so that `shares` takes roots."""
-        return np.array(
-            [part.method in _SQUARED_METHODS or part.measure in _SQUARED_LOSSES for part in self.parts]
-        )
+        return np.array([part.method in _SQUARED_METHODS or part.measure in _SQUARED_LOSSES for part in self.parts])
 
     @property
     def ranks(self) -> FloatArray:
@@ -112,7 +110,10 @@ class ImportanceComparison(Explanation):
             return [none]
         first = {part.top(1)[0] for part in finding}
         if len(first) == 1 and len(finding) > 1:
-            found = f"{listed([part.method for part in finding], 9)} {'all' if len(finding) > 2 else 'both'} find {first.pop()} most important."
+            found = (
+                f"{listed([part.method for part in finding], 9)} {'all' if len(finding) > 2 else 'both'} find"
+                f" {first.pop()} most important."
+            )
         else:
             said = [f"{part.method} {listed(part.top(3))}" for part in finding]
             found = f"Most important by {'; by '.join(said)}."

@@ -12,11 +12,7 @@ if TYPE_CHECKING:
     from pellucid.explanations.interactions import Interactions
 
 _SIGNIFICANT = 0.05
-_OPENINGS = {
-    "h": "Friedman's H",
-    "greenwell": "Greenwell's interaction strength",
-    "shap": "SHAP interaction strength",
-}
+_OPENINGS = {"h": "Friedman's H", "greenwell": "Greenwell's interaction strength", "shap": "SHAP interaction strength"}
 _NOTHING = {"greenwell": "the size of no effect depends on another feature"}
 _KINDS = {"pairs": "pair", "triples": "triple", "all": "feature"}
 
@@ -45,18 +41,15 @@ def count(n: int, against: str) -> str:
 
 def _strongest(result: Interactions) -> list[str]:
     known = [s for s in result.ranking if np.isfinite(result.overall[s])]
-    asked = f"{_OPENINGS.get(result.method, result.method)} ({result.measure}) of {count(len(result.sets), result.against)}"
+    asked = (
+        f"{_OPENINGS.get(result.method, result.method)} ({result.measure}) of {count(len(result.sets), result.against)}"
+    )
     if result.against == "all":
         asked += ", each with all others"
     shown = [s for s in known if result.overall[s] > 0][:3]
     if not shown:
-        return [
-            f"{asked}: {_NOTHING.get(result.method, 'none interacts') if known else 'nothing is known'}."
-        ]
-    words = [
-        f"{set_name(result.sets[s])} ({number(float(result.overall[s]))}{_interval(result, s)})"
-        for s in shown
-    ]
+        return [f"{asked}: {_NOTHING.get(result.method, 'none interacts') if known else 'nothing is known'}."]
+    words = [f"{set_name(result.sets[s])} ({number(float(result.overall[s]))}{_interval(result, s)})" for s in shown]
     mean = ", averaged over the outputs" if result.values.ndim == 2 else ""
     return [f"{asked}{mean}. Strongest: {listed(words)}."]
 
@@ -77,7 +70,8 @@ def _other_scale(result: Interactions) -> list[str]:
     if best == result.ranking[0] or not result.overall[best] > 0:
         return []
     return [
-        f"These are the strongest in the units of the prediction; as a share, {set_name(result.sets[best])} has the largest value ({number(float(result.overall[best]))})."
+        f"These are the strongest in the units of the prediction; as a share, {set_name(result.sets[best])} has the"
+        f" largest value ({number(float(result.overall[best]))})."
     ]
 
 
@@ -108,11 +102,10 @@ def _costs(result: Interactions) -> list[str]:
     if not np.isfinite(lost):
         return []
     if lost == 0:
-        return [
-            "Leaving out all interactions would change nothing: the model is additive in these features."
-        ]
+        return ["Leaving out all interactions would change nothing: the model is additive in these features."]
     return [
-        f"Leaving out all interactions would cost about {percent(lost)} of the variance of the predictions; network() names those that are needed."
+        f"Leaving out all interactions would cost about {percent(lost)} of the variance of the predictions; network()"
+        " names those that are needed."
     ]
 
 

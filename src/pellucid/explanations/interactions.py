@@ -20,8 +20,9 @@ class Interactions(Explanation):
     """One value per set of features asked, in that order; several outputs add a last axis.
 
     ``sets`` names the features (or groups) of each value: pairs, triples, or a single one for ``against="all"``.
-    ``strength`` is the unnormalised value, in the units of the prediction, and ``joint`` the share of the prediction's variance
-    that the joint effect of the set has (what a normalised value divides by). ``low`` and ``high`` bound a 95% interval.
+    ``strength`` is the unnormalised value, in the units of the prediction, and ``joint`` the share of the prediction's
+    variance that the joint effect of the set has (what a normalised value divides by). ``low`` and ``high`` bound a 95%
+    interval.
     ``p_values`` (None where not asked for) and ``adjusted`` (for the number of sets) test that there is no interaction.
 
     ``parts`` are the sets of one, two and three features whose ``costs`` of exclusion were measured: the share of the
@@ -55,9 +56,7 @@ class Interactions(Explanation):
                     f"{name} has shape {part.shape} for {len(self.sets)} sets; give one value per set and output."
                 )
         if len(self.parts) != len(self.costs) or self.costs.shape != self.cost_se.shape:
-            raise InputError(
-                f"there are {len(self.parts)} parts but {len(self.costs)} costs; give one cost per part."
-            )
+            raise InputError(f"there are {len(self.parts)} parts but {len(self.costs)} costs; give one cost per part.")
 
     # -- reading -------------------------------------------------------------------------------------
 
@@ -75,9 +74,7 @@ class Interactions(Explanation):
         """
         strength = self.strength if self.strength.ndim == 1 else self.strength.mean(axis=-1)
         size = np.where(np.isnan(strength), self.overall, strength)
-        return np.asarray(
-            np.argsort(-np.where(np.isnan(size), -np.inf, size), kind="stable"), dtype=np.intp
-        )
+        return np.asarray(np.argsort(-np.where(np.isnan(size), -np.inf, size), kind="stable"), dtype=np.intp)
 
     def top(self, n: int) -> list[tuple[str, ...]]:
         """The ``n`` sets that interact most: ``ex.pdp(result.top(1)[0])`` draws the strongest pair."""
@@ -95,7 +92,8 @@ class Interactions(Explanation):
                 return s
         size = len(self.sets[0])
         raise InputError(
-            f"{' and '.join(map(repr, features))} were not asked about together; this result has {len(self.sets)} sets of {size}."
+            f"{' and '.join(map(repr, features))} were not asked about together; this result has {len(self.sets)} sets"
+            f" of {size}."
         )
 
     def pair(self, *features: str) -> float | FloatArray:
@@ -108,12 +106,7 @@ class Interactions(Explanation):
         costs = self.pooled_costs(output)[0]
         wanted = frozenset(features)
         return next(
-            (
-                float(cost)
-                for part, cost in zip(self.parts, costs, strict=True)
-                if frozenset(part) == wanted
-            ),
-            np.nan,
+            (float(cost) for part, cost in zip(self.parts, costs, strict=True) if frozenset(part) == wanted), np.nan
         )
 
     # -- the network ---------------------------------------------------------------------------------
@@ -141,9 +134,7 @@ class Interactions(Explanation):
         """Share of the variance that an additive model loses, in one output or averaged; NaN where not measured."""
         if not self.additive.size:
             return np.nan
-        return float(
-            self.additive.mean() if output is None else np.atleast_1d(self.additive)[self._output(output)]
-        )
+        return float(self.additive.mean() if output is None else np.atleast_1d(self.additive)[self._output(output)])
 
     def _output(self, output: str | None) -> int:
         if output is None:
@@ -158,14 +149,18 @@ class Interactions(Explanation):
         """One row per set and output, the strongest first."""
         order, size = self.ranking, len(self.sets[0])
         keys = ["feature"] if size == 1 else [f"feature_{k + 1}" for k in range(size)]
-        names = {
-            key: np.array([self.sets[s][k] for s in order], dtype=object) for k, key in enumerate(keys)
-        }
+        names = {key: np.array([self.sets[s][k] for s in order], dtype=object) for k, key in enumerate(keys)}
         parts = {
-            "interaction": self.values, "se": self.se, "low": self.low, "high": self.high,
-            "strength": self.strength, "joint": self.joint, "p_value": self.p_values, "p_adjusted": self.adjusted,
+            "interaction": self.values,
+            "se": self.se,
+            "low": self.low,
+            "high": self.high,
+            "strength": self.strength,
+            "joint": self.joint,
+            "p_value": self.p_values,
+            "p_adjusted": self.adjusted,
             "cost": self._set_costs() if size > 1 and self.parts else None,
-        }  # fmt: skip
+        }
         known = {key: part[order] for key, part in parts.items() if part is not None}
         if self.values.ndim == 1:
             return {**names, **known}

@@ -15,9 +15,24 @@ from pellucid.explanations.explanation import Explanation, native_table
 from pellucid.explanations.store import stored
 
 _BY_OUTPUT = (
-    "weights", "weights_se", "bases", "fidelity", "selection", "stability", "agreement", "radius", "ranges", "within",
-    "sweep_near", "sweep_fidelity", "sweep_selection", "sweep_stability", "sweep_agreement", "sweep_weights", "sweep_spread",
-)  # fmt: skip
+    "weights",
+    "weights_se",
+    "bases",
+    "fidelity",
+    "selection",
+    "stability",
+    "agreement",
+    "radius",
+    "ranges",
+    "within",
+    "sweep_near",
+    "sweep_fidelity",
+    "sweep_selection",
+    "sweep_stability",
+    "sweep_agreement",
+    "sweep_weights",
+    "sweep_spread",
+)
 _BY_ROW = ("width", "effective", "encoded", "scales", "sweep_widths", "sweep_effective")
 
 
@@ -26,8 +41,9 @@ _BY_ROW = ("width", "effective", "encoded", "scales", "sweep_widths", "sweep_eff
 class Boundary:
     """A row's neighbourhood in two features, the others as in the row.
 
-    ``model`` and ``local`` (second feature, first feature) are the predictions over the two grids, ``points`` the samples with
-    what the model said of them (``answers``) and how much they count (``counts``); the boundary is where predictions pass ``level``.
+    ``model`` and ``local`` (second feature, first feature) are the predictions over the two grids, ``points`` the
+    samples with what the model said of them (``answers``) and how much they count (``counts``); the boundary is where
+    predictions pass ``level``.
     """
 
     names: tuple[str, str]
@@ -47,19 +63,20 @@ class Boundary:
 class LocalAttribution(Attribution):
     """Effects ``values`` (rows, features) of a local model, with outputs last if there are several.
 
-    A row's local model has ``terms``, one per column of its representation, with ``weights`` (rows, terms): the change of the
-    prediction per unit of a number (per day of a date), or for being in the row's category or bin. An effect is a weight
-    times how far the row is from the average of the samples, so that ``bases`` (rows), what the local model gives for an
-    average row, and the effects add up to `local_prediction`; `at_zero` gives weight times value instead. ``base`` is the
-    mean of the bases. What the local model misses of the ``prediction`` is in `residual`.
+    A row's local model has ``terms``, one per column of its representation, with ``weights`` (rows, terms): the change
+    of the prediction per unit of a number (per day of a date), or for being in the row's category or bin. An effect is
+    a weight times how far the row is from the average of the samples, so that ``bases`` (rows), what the local model
+    gives for an average row, and the effects add up to `local_prediction`; `at_zero` gives weight times value instead.
+    ``base`` is the mean of the bases. What the local model misses of the ``prediction`` is in `residual`.
 
     ``scales`` (rows, terms) is the spread of each term in the units of its weight, one for a category or bin.
 
-    ``fidelity`` is the weighted R2 on samples that were not fitted. Over repeats, ``selection`` is the share of chosen terms that two
-    have in common (the variables stability index), ``stability`` the share of weight on common terms, ``agreement`` how alike
-    the weights are, each at most one. ``radius`` says how far from the row at least nine in ten samples
-    are predicted to within ``within``, and ``ranges`` (rows, terms, 2) how far each number alone may move for that. ``width`` is that of the kernel
-    (NaN where there is none), ``effective`` how many samples count; `sweep` shows all widths that were tried.
+    ``fidelity`` is the weighted R2 on samples that were not fitted. Over repeats, ``selection`` is the share of chosen
+    terms that two have in common (the variables stability index), ``stability`` the share of weight on common terms,
+    ``agreement`` how alike the weights are, each at most one. ``radius`` says how far from the row at least nine in ten
+    samples are predicted to within ``within``, and ``ranges`` (rows, terms, 2) how far each number alone may move for
+    that. ``width`` is that of the kernel (NaN where there is none), ``effective`` how many samples count; `sweep` shows
+    all widths that were tried.
     """
 
     terms: tuple[str, ...]
@@ -142,9 +159,7 @@ class LocalAttribution(Attribution):
         }
         if self._several:
             columns["output"] = np.tile(np.array(self.output_names, dtype=object), n * w)
-        return native_table(
-            {name: part[~np.isnan(columns["width"])] for name, part in columns.items()}, self.library
-        )
+        return native_table({name: part[~np.isnan(columns["width"])] for name, part in columns.items()}, self.library)
 
     # -- parts ---------------------------------------------------------------------------------------
 
@@ -154,27 +169,22 @@ class LocalAttribution(Attribution):
             return found
         at = 1.0 if self.scale == "probability" else 0.0  # the other of two classes: all signs change
         return replace(
-            found,
-            weights=-self.weights,
-            bases=at - self.bases,
-            sweep_weights=-self.sweep_weights,
-            boundary=None,
+            found, weights=-self.weights, bases=at - self.bases, sweep_weights=-self.sweep_weights, boundary=None
         )
 
     def row(self, i: int) -> Self:
         found = super().row(i)
         mine = {name: getattr(self, name)[i : i + 1] for name in _BY_ROW}
         boundary = self.boundary if len(self) == 1 else None
-        return replace(
-            found, base=found.bases[0], conditions=self.conditions[i : i + 1], boundary=boundary, **mine
-        )
+        return replace(found, base=found.bases[0], conditions=self.conditions[i : i + 1], boundary=boundary, **mine)
 
     def _arrays(self) -> dict[str, Any]:
         return {**super()._arrays(), **{name: getattr(self, name) for name in _BY_OUTPUT}}
 
     def contrast(self, other: int) -> Self:
         raise InputError(
-            f"contrast({other}) compares effects of two local models, which have different neighbourhoods; use shap(rows).contrast({other})."
+            f"contrast({other}) compares effects of two local models, which have different neighbourhoods; use"
+            f" shap(rows).contrast({other})."
         )
 
     def at_zero(self) -> Self:
@@ -189,14 +199,16 @@ class LocalAttribution(Attribution):
         parts = [[term[name] for name in members if name in term] for members in self._entries()]
         effects = np.stack([weights[:, part].sum(axis=1) for part in parts], axis=1)
         se = np.stack([errors[:, part].sum(axis=1) for part in parts], axis=1)
-        bases = (self.local_prediction if self._several else self.local_prediction[:, None]) - effects.sum(
-            axis=1
-        )
+        bases = (self.local_prediction if self._several else self.local_prediction[:, None]) - effects.sum(axis=1)
         shape = self.bases.shape
         return replace(
-            self, values=effects.reshape(self.values.shape), se=se.reshape(self.values.shape), bases=bases.reshape(shape),
-            base=np.asarray(bases.reshape(shape).mean(axis=0)), zeroed=True,
-        )  # fmt: skip
+            self,
+            values=effects.reshape(self.values.shape),
+            se=se.reshape(self.values.shape),
+            bases=bases.reshape(shape),
+            base=np.asarray(bases.reshape(shape).mean(axis=0)),
+            zeroed=True,
+        )
 
     def _entries(self) -> tuple[tuple[str, ...], ...]:
         return self.members or tuple((name,) for name in self.feature_names)

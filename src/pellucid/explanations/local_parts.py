@@ -24,8 +24,8 @@ class LocalParts(MaskedAttribution, LocalAttribution):
 
     ``base`` is what the local model says when every part is absent; with the weights it adds up to `local_prediction`.
     ``there`` (variants, parts) are the variants it was fitted to, ``counts`` (variants,) how much each counts and
-    ``answers`` what the model said of it; see `variants`. ``spread`` is the standard deviation of the answers, ``nearest`` the
-    distance of the nearest variants over that of all.
+    ``answers`` what the model said of it; see `variants`. ``spread`` is the standard deviation of the answers,
+    ``nearest`` the distance of the nearest variants over that of all.
     """
 
     there: BoolArray
@@ -41,9 +41,7 @@ class LocalParts(MaskedAttribution, LocalAttribution):
         """The variants as a table, most counted first: which parts are there, the model's answers, and the weights."""
         order = np.argsort(-self.counts, kind="stable")
         there = self.there[order]
-        columns: dict[str, AnyArray] = {
-            name: there[:, j].astype(np.int8) for j, name in enumerate(self.players)
-        }
+        columns: dict[str, AnyArray] = {name: there[:, j].astype(np.int8) for j, name in enumerate(self.players)}
         answers = self.answers[order].reshape(len(order), -1)
         several = len(self.output_names) > 1
         for k, output in enumerate(self.output_names):

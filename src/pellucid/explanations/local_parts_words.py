@@ -33,8 +33,9 @@ def _of_output(one: LocalParts) -> str:
         said.append(f"the other {len(rest)} together {number(float(one.values[0, rest].sum()), sign=True)}")
     story = f": {listed(said, len(said))}" if said else f"; no {one.part} contributed"
     return (
-        f"The prediction{one.scale_of(one.output_names[0])} is {number(float(one.prediction[0]))}; the local model gives "
-        f"{number(float(one.local_prediction[0]))}. Compared with {one.starting_point}, {number(float(one.bases[0]))}{story}."
+        f"The prediction{one.scale_of(one.output_names[0])} is {number(float(one.prediction[0]))}; the local model"
+        f" gives {number(float(one.local_prediction[0]))}. Compared with {one.starting_point},"
+        f" {number(float(one.bases[0]))}{story}."
     )
 
 
@@ -46,12 +47,11 @@ def _quality(found: LocalParts) -> list[str]:
     least = "at least " if found.fidelity.size > 1 else ""
     fidelity, chosen = float(np.min(found.fidelity)), float(np.min(found.stability))
     lines = [
-        f"It explains {least}{percent(max(fidelity, 0.0))} of the variation of the predictions of variants near the {found.whole} (weighted R2)."
+        f"It explains {least}{percent(max(fidelity, 0.0))} of the variation of the predictions of variants near the"
+        f" {found.whole} (weighted R2)."
     ]
     if not exhaustive(found):
-        lines.append(
-            f"Asked again, {least}{percent(chosen)} of the weight would be on the same {found.part}s."
-        )
+        lines.append(f"Asked again, {least}{percent(chosen)} of the weight would be on the same {found.part}s.")
     return lines
 
 
@@ -64,9 +64,7 @@ def _how(found: LocalParts) -> str:
     n = f"{len(found.there):,}"
     if found.settings.get("all_variants"):
         made = (
-            f"From all {n} variants of the {found.whole}"
-            if len(found.there) > 1
-            else f"From the {found.whole} itself"
+            f"From all {n} variants of the {found.whole}" if len(found.there) > 1 else f"From the {found.whole} itself"
         )
     elif exhaustive(found):
         made = f"From {n} variants that were given"
@@ -90,5 +88,7 @@ def counted(found: LocalParts) -> str:
             else f"a variant counts by the share of {found.part}s that are there, to the power {number(1 / width)}"
         )
     if kernel == "exponential":
-        return f"a variant counts by how near it is ({found.settings['distance']} distance, kernel width {number(width)})"
+        return (
+            f"a variant counts by how near it is ({found.settings['distance']} distance, kernel width {number(width)})"
+        )
     return f"a variant counts by {kernel}, at the width {number(width)}"

@@ -19,7 +19,10 @@ _SAMPLERS = {
     "around": "normal, around the row",
     "correlated": "as the features go together",
 }
-_SURROGATE = "An effect is what a simple model near the row says; it is a description of the model's answers there, not a full account of the prediction."
+_SURROGATE = (
+    "An effect is what a simple model near the row says; it is a description of the model's answers there, not a full"
+    " account of the prediction."
+)
 
 
 def complete(found: LocalAttribution) -> list[str]:
@@ -27,11 +30,7 @@ def complete(found: LocalAttribution) -> list[str]:
     names = found.output_names
     if len(found) == 1:
         lines = [_of_row(found.for_output(name)) for name in names]
-        lines += [
-            line
-            for name in names
-            for line in _reach(found.for_output(name), name if len(names) > 1 else "")
-        ]
+        lines += [line for name in names for line in _reach(found.for_output(name), name if len(names) > 1 else "")]
     else:
         lines = [_of_rows(found.for_output(name)) for name in names]
     return [*lines, *_quality(found), _how(found), _SURROGATE]
@@ -41,7 +40,8 @@ def _of_row(one: LocalAttribution) -> str:
     half = (one.interval()[1] - one.interval()[0]) / 2
     order = [int(j) for j in one.sequence(0) if one.values[0, j] != 0]
     said = [
-        f"{one.label(j, 0)} contributed {number(float(one.values[0, j]), sign=True)}{_about(float(half[0, j]), float(one.values[0, j]))}"
+        f"{one.label(j, 0)} contributed"
+        f" {number(float(one.values[0, j]), sign=True)}{_about(float(half[0, j]), float(one.values[0, j]))}"
         for j in order[:_SAID]
     ]
     rest = order[_SAID:]
@@ -49,8 +49,9 @@ def _of_row(one: LocalAttribution) -> str:
         said.append(f"the other {len(rest)} together {number(float(one.values[0, rest].sum()), sign=True)}")
     story = f": {listed(said, len(said))}" if said else "; nothing contributed"
     return (
-        f"The prediction{one.scale_of(one.output_names[0])} is {number(float(one.prediction[0]))}; the local model gives "
-        f"{number(float(one.local_prediction[0]))}. Compared with {one.starting_point}, {number(float(one.bases[0]))}{story}."
+        f"The prediction{one.scale_of(one.output_names[0])} is {number(float(one.prediction[0]))}; the local model"
+        f" gives {number(float(one.local_prediction[0]))}. Compared with {one.starting_point},"
+        f" {number(float(one.bases[0]))}{story}."
     )
 
 
@@ -70,17 +71,17 @@ def _of_rows(one: LocalAttribution) -> str:
 
 
 def _quality(found: LocalAttribution) -> list[str]:
-    fidelity, chosen, agree = (
-        float(np.min(part)) for part in (found.fidelity, found.stability, found.agreement)
-    )
+    fidelity, chosen, agree = (float(np.min(part)) for part in (found.fidelity, found.stability, found.agreement))
     several = found.fidelity.size > 1
     at_least = "at least " if several else ""
     lines = [
-        f"It explains {at_least}{percent(max(fidelity, 0.0))} of the variation of the predictions near the row (R2 on samples it was not fitted to)."
+        f"It explains {at_least}{percent(max(fidelity, 0.0))} of the variation of the predictions near the row (R2 on"
+        " samples it was not fitted to)."
     ]
     if np.isfinite(chosen):
         lines.append(
-            f"Asked again, {at_least}{percent(chosen)} of the weight would be on the same features, and {at_least}{percent(agree)} of it the same."
+            f"Asked again, {at_least}{percent(chosen)} of the weight would be on the same features, and"
+            f" {at_least}{percent(agree)} of it the same."
         )
     return lines
 
@@ -93,14 +94,10 @@ def _reach(one: LocalAttribution, output: str) -> list[str]:
         return []
     of = f" of {output}" if output else ""
     if not any(ranges[j, 1] > ranges[j, 0] for j in known):
-        return [
-            f"At the row itself the local model{of} already misses the prediction by more than {number(within)}."
-        ]
+        return [f"At the row itself the local model{of} already misses the prediction by more than {number(within)}."]
     sizes = np.abs(one.weights[0]) * (ranges[:, 1] - ranges[:, 0])
     some = sorted(known, key=lambda j: -sizes[j])[:_RANGES]
-    said = [
-        f"{one.terms[j]} from {_end(one, j, ranges[j, 0])} to {_end(one, j, ranges[j, 1])}" for j in some
-    ]
+    said = [f"{one.terms[j]} from {_end(one, j, ranges[j, 0])} to {_end(one, j, ranges[j, 1])}" for j in some]
     others = "With the other features as they are, the" if len(one.terms) > 1 else "The"
     return [f"{others} local model{of} stays within ± {number(within)} for {listed(said)}."]
 
@@ -118,7 +115,10 @@ def _how(found: LocalAttribution) -> str:
     upto = "up to " if len(found) > 1 and "grown_from" in found.settings else ""
     if found.settings.get("kernel") == "shap":
         every = " (all of them)" if found.settings.get("all_coalitions") else ""
-        return f"Weighted by the Shapley kernel over {samples:,} coalitions of features{every}: the effects are Shapley values."
+        return (
+            f"Weighted by the Shapley kernel over {samples:,} coalitions of features{every}: the effects are Shapley"
+            " values."
+        )
     wide = [float(np.min(found.width)), float(np.max(found.width))]
     width = number(wide[0]) if len(found) == 1 else f"{number(wide[0])} to {number(wide[1])}"
     counts = number(float(np.min(found.effective)))

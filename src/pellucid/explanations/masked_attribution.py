@@ -79,13 +79,14 @@ class MaskedAttribution(Attribution):
         return tuple(self.output_names[k] for k in top)
 
     def findings(self) -> list[str]:
-        own = f"A contribution is a {self.part}'s share of this difference, not what the prediction would be without that {self.part} alone."
+        own = (
+            f"A contribution is a {self.part}'s share of this difference, not what the prediction would be without that"
+            f" {self.part} alone."
+        )
         said = self._of_leading()
         lines = attribution_words.complete(said)
         lines = [own if line == attribution_words.ONE_ROW else line for line in lines]
-        lines = [
-            line.replace("coalitions of features per row", f"coalitions of {self.part}s") for line in lines
-        ]
+        lines = [line.replace("coalitions of features per row", f"coalitions of {self.part}s") for line in lines]
         return [*lines, *self._other_outputs(said), self.absence()]
 
     def _of_leading(self) -> Self:
@@ -104,5 +105,6 @@ class MaskedAttribution(Attribution):
             return []
         highest = number(float(self.prediction[0, hidden].max()))
         return [
-            f"The other {len(hidden)} outputs have predictions of at most {highest}; for_output(name) gives their contributions."
+            f"The other {len(hidden)} outputs have predictions of at most {highest}; for_output(name) gives their"
+            " contributions."
         ]

@@ -52,7 +52,8 @@ class MaskedRule(Rule):
 @stored
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class TextRule(MaskedRule):
-    """The words of ``source`` that fix its prediction; word number i of ``feature_names`` stands at ``spans[i]`` (start, end).
+    """The words of ``source`` that fix its prediction; word number i of ``feature_names`` stands at ``spans[i]``
+    (start, end).
 
     ``unit`` and ``mask`` are those of `TextAttribution`.
     """
@@ -80,8 +81,8 @@ class TextRule(MaskedRule):
     def applies(self, X: Any) -> BoolArray:
         """Which texts have all words of the rule, a word of it that stands there twice at least twice.
 
-        Words are compared letter by letter, with the marks that touch them; phrases, sentences, characters and tokens of
-        one's own count wherever their letters occur.
+        Words are compared letter by letter, with the marks that touch them; phrases, sentences, characters and tokens
+        of one's own count wherever their letters occur.
         """
         texts = [X] if isinstance(X, str) else list(X) if isinstance(X, Iterable) else []
         if not all(isinstance(text, str) for text in texts) or not isinstance(X, Iterable):
@@ -93,7 +94,10 @@ class TextRule(MaskedRule):
     def perturbed(self) -> str:
         units = f"{self.unit}s"
         if self.settings.get("perturb") == "corpus":
-            return f"Each of the other {units} is replaced by one of the corpus in half of the perturbed texts, which makes texts that nobody wrote."
+            return (
+                f"Each of the other {units} is replaced by one of the corpus in half of the perturbed texts, which"
+                " makes texts that nobody wrote."
+            )
         how = "is taken out" if self.mask == "remove" else f"is replaced by {self.mask!r}"
         return f"Each of the other {units} {how} in half of the perturbed texts, which makes texts that nobody wrote."
 
@@ -101,7 +105,9 @@ class TextRule(MaskedRule):
 @stored
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ImageRule(MaskedRule):
-    """The segments of ``image`` that fix its prediction; ``segments`` (height, width) holds the number of each pixel's segment."""
+    """The segments of ``image`` that fix its prediction; ``segments`` (height, width) holds the number of each pixel's
+    segment.
+    """
 
     image: AnyArray
     segments: IntArray
@@ -124,13 +130,20 @@ class ImageRule(MaskedRule):
 
     def applies(self, X: Any) -> BoolArray:
         raise InputError(
-            f"the rule is about segments of one image, which others do not have; explain each of the {np.shape(X)[0] if np.ndim(X) > 3 else 'other'} images."
+            "the rule is about segments of one image, which others do not have; explain each of the"
+            f" {np.shape(X)[0] if np.ndim(X) > 3 else 'other'} images."
         )
 
     def perturbed(self) -> str:
         if self.settings.get("perturb") == "corpus":
-            return "Each of the other segments shows another image of the corpus in half of the perturbed images, which makes images that no camera took."
-        return "Each of the other segments is painted over in half of the perturbed images, which makes images that no camera took."
+            return (
+                "Each of the other segments shows another image of the corpus in half of the perturbed images, which"
+                " makes images that no camera took."
+            )
+        return (
+            "Each of the other segments is painted over in half of the perturbed images, which makes images that no"
+            " camera took."
+        )
 
 
 def occurrences(pieces: Sequence[str], texts: Sequence[str], unit: str) -> IntArray:

@@ -20,12 +20,11 @@ def masked_rule_findings(rule: MaskedRule) -> list[str]:
         lines.append(coverage_words(rule))
     if not rule.kept and rule.reached:
         lines.append(
-            f"No {rule.part} is needed: {percent(rule.base)} of the perturbed {rule.whole}s get this prediction whatever is left of the {rule.whole}."
+            f"No {rule.part} is needed: {percent(rule.base)} of the perturbed {rule.whole}s get this prediction"
+            f" whatever is left of the {rule.whole}."
         )
     elif rule.kept:
-        lines.append(
-            f"Without any {rule.part} fixed the precision is {percent(rule.base)}; {_steps(rule)}."
-        )
+        lines.append(f"Without any {rule.part} fixed the precision is {percent(rule.base)}; {_steps(rule)}.")
     if not rule.reached:
         wanted = percent(float(rule.settings["precision"]))
         lines.append(f"The precision of {wanted} was not reached: {reason(rule)}.")
@@ -42,7 +41,9 @@ def reason(rule: MaskedRule) -> str:
 def coverage_words(rule: MaskedRule) -> str:
     """What the coverage is a share of."""
     if rule.covers == "corpus":
-        return f"The rule applies to {number(rule.coverage * rule.rows)} of the {number(rule.rows)} texts of the corpus."
+        return (
+            f"The rule applies to {number(rule.coverage * rule.rows)} of the {number(rule.rows)} texts of the corpus."
+        )
     return (
         f"The coverage is the share of perturbed {rule.whole}s that keep these {rule.part}s; "
         f"of other {rule.whole}s it says nothing."

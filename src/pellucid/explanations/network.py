@@ -33,11 +33,12 @@ Names = tuple[str, ...]
 class Network(Explanation):
     """The features (nodes), pairs (edges) and triples that are needed to stay within ``loss`` of the variance.
 
-    ``values`` are the costs of exclusion of the ``edges``, shares of the prediction's variance, the most costly first, and ``se``
-    their standard errors. ``sizes`` are the costs of the ``feature_names``: their total importance, interactions
-    included. ``triples`` with ``triple_costs`` are the groups of three that act together beyond their pairs. Without the
-    features ``left_out`` and the pairs that are no edges the model loses at most ``lost``; ``examined`` is the number of
-    pairs whose cost was measured, ``additive`` the share lost by leaving out every interaction.
+    ``values`` are the costs of exclusion of the ``edges``, shares of the prediction's variance, the most costly first,
+    and ``se`` their standard errors. ``sizes`` are the costs of the ``feature_names``: their total importance,
+    interactions included. ``triples`` with ``triple_costs`` are the groups of three that act together beyond their
+    pairs. Without the features ``left_out`` and the pairs that are no edges the model loses at most ``lost``;
+    ``examined`` is the number of pairs whose cost was measured, ``additive`` the share lost by leaving out every
+    interaction.
     """
 
     edges: tuple[Names, ...]
@@ -71,12 +72,11 @@ class Network(Explanation):
         if self.additive == 0:
             return ["The model is additive in these features: no interaction is needed to reproduce it."]
         are = "is" if n <= 1 else "are"
-        words = f"{n or 'None'} of {self.examined} pair{'s' if self.examined != 1 else ''} {are} needed to reproduce the model within {share} of its variance"
-        alone = (
-            f"; an additive model would lose about {percent(self.additive)}"
-            if np.isfinite(self.additive)
-            else ""
+        words = (
+            f"{n or 'None'} of {self.examined} pair{'s' if self.examined != 1 else ''} {are} needed to reproduce the"
+            f" model within {share} of its variance"
         )
+        alone = f"; an additive model would lose about {percent(self.additive)}" if np.isfinite(self.additive) else ""
         return [f"{words}{alone}."]
 
     def _strongest(self) -> list[str]:
@@ -99,7 +99,8 @@ class Network(Explanation):
             lines.append(f"Not needed at all: {listed(self.left_out)}.")
         if self.examined < self.possible:
             lines.append(
-                f"{self.possible - self.examined} of the {self.possible} pairs were not examined, most of them between the least important features; they count as kept."
+                f"{self.possible - self.examined} of the {self.possible} pairs were not examined, most of them between"
+                " the least important features; they count as kept."
             )
         lines.append(
             f"What is left out costs at most {percent(self.lost)} of the variance, features taken as independent."
@@ -110,12 +111,11 @@ class Network(Explanation):
 def network(interactions: Interactions, loss: Any, output: str | None) -> Network:
     """The network of a result, from its costs of exclusion."""
     if isinstance(loss, bool) or not isinstance(loss, int | float) or not 0 <= loss < 1:
-        raise InputError(
-            f"loss={loss!r} is no share of the variance; give a number from 0 to below 1, such as 0.01."
-        )
+        raise InputError(f"loss={loss!r} is no share of the variance; give a number from 0 to below 1, such as 0.01.")
     if not interactions.parts:
         raise InputError(
-            "this result has no costs of exclusion (network=False, or the work was interrupted); ask for interactions() again."
+            "this result has no costs of exclusion (network=False, or the work was interrupted); ask for interactions()"
+            " again."
         )
     pooled, se = interactions.pooled_costs(output)
     costs = dict(zip(map(frozenset, interactions.parts), map(float, pooled), strict=True))
@@ -125,17 +125,33 @@ def network(interactions: Interactions, loss: Any, output: str | None) -> Networ
     nodes, edges, triples = (_costly([part for part in kept if len(part) == n], costs) for n in (1, 2, 3))
     singles = [part[0] for part in interactions.parts if len(part) == 1]
     return Network(
-        values=_of(edges, costs), se=_of(edges, errors), feature_names=tuple(part[0] for part in nodes), edges=edges,
-        sizes=_of(nodes, costs), size_se=_of(nodes, errors),
-        triples=triples, triple_costs=_of(triples, costs), triple_se=_of(triples, errors),
+        values=_of(edges, costs),
+        se=_of(edges, errors),
+        feature_names=tuple(part[0] for part in nodes),
+        edges=edges,
+        sizes=_of(nodes, costs),
+        size_se=_of(nodes, errors),
+        triples=triples,
+        triple_costs=_of(triples, costs),
+        triple_se=_of(triples, errors),
         left_out=tuple(name for name in singles if (name,) not in nodes),
-        loss=float(loss), lost=lost, additive=interactions.pooled_additive(output),
-        examined=sum(len(part) == 2 for part in interactions.parts), possible=int(interactions.settings.get("pairs", 0)),
-        output_names=interactions.output_names if output is None else (str(output),), scale=interactions.scale,
-        caveats=tuple(c for c in interactions.caveats if c.code in _ABOUT_COSTS), cost=interactions.cost,
-        settings={"method": "network", "loss": float(loss), "output": output, "interactions": dict(interactions.settings)},
+        loss=float(loss),
+        lost=lost,
+        additive=interactions.pooled_additive(output),
+        examined=sum(len(part) == 2 for part in interactions.parts),
+        possible=int(interactions.settings.get("pairs", 0)),
+        output_names=interactions.output_names if output is None else (str(output),),
+        scale=interactions.scale,
+        caveats=tuple(c for c in interactions.caveats if c.code in _ABOUT_COSTS),
+        cost=interactions.cost,
+        settings={
+            "method": "network",
+            "loss": float(loss),
+            "output": output,
+            "interactions": dict(interactions.settings),
+        },
         library=interactions.library,
-    )  # fmt: skip
+    )
 
 
 # Caveats of interactions that hold for their network as well.
@@ -145,13 +161,11 @@ _ABOUT_COSTS = ("off-data", "poor-model", "unsteady-model", "logit-clipped", "pa
 def left_out(costs: Mapping[frozenset[str], float], loss: float) -> tuple[set[frozenset[str]], float]:
     """The smallest sets to leave out with everything that contains them, and the sum of their costs, within ``loss``.
 
-    Sets are tried from the least to the most costly, of equal ones the larger first, until none fits any more. A set that
-    is left out stands for the larger ones that contain it, whose costs are then no longer counted.
+    Sets are tried from the least to the most costly, of equal ones the larger first, until none fits any more. A set
+    that is left out stands for the larger ones that contain it, whose costs are then no longer counted.
     """
     order = sorted(costs, key=lambda u: (costs[u], -len(u), sorted(u)))
-    with_feature: dict[str, set[frozenset[str]]] = {
-        name: set() for u in costs for name in u
-    }  # of those left out
+    with_feature: dict[str, set[frozenset[str]]] = {name: set() for u in costs for name in u}  # of those left out
     lost, more = 0.0, True
     while more:
         more = False

@@ -16,11 +16,13 @@ from pellucid.explanations.words import listed, number, percent
 @stored
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Pick(Explanation):
-    """Rows picked for what they show. ``values`` (features) is the importance I_j = sqrt(sum_i |W_ij|) over all rows looked at.
+    """Rows picked for what they show. ``values`` (features) is the importance I_j = sqrt(sum_i |W_ij|) over all rows
+    looked at.
 
-    ``rows`` are places among the explained rows, ``positions`` among those of X (the same where the caller gave the rows),
-    in the order in which they were picked; ``gains`` is the importance that each shows first, ``covered`` the share of all importance
-    shown so far. ``shows`` and ``sizes`` (rows, features) say what each row shows, and its absolute effects; ``explanations`` explain them.
+    ``rows`` are places among the explained rows, ``positions`` among those of X (the same where the caller gave the
+    rows), in the order in which they were picked; ``gains`` is the importance that each shows first, ``covered`` the
+    share of all importance shown so far. ``shows`` and ``sizes`` (rows, features) say what each row shows, and its
+    absolute effects; ``explanations`` explain them.
     """
 
     rows: IntArray
@@ -63,7 +65,8 @@ class Pick(Explanation):
             seen |= shown
             if new:
                 lines.append(
-                    f"Row {self.positions[i]} shows {listed([self.feature_names[j] for j in new])} ({percent(float(self.covered[i]))} so far)."
+                    f"Row {self.positions[i]} shows {listed([self.feature_names[j] for j in new])}"
+                    f" ({percent(float(self.covered[i]))} so far)."
                 )
         again = k - sum(gain > 0 for gain in self.gains)
         if again:

@@ -17,13 +17,7 @@ from pellucid.data.schema import dates_to_codes
 from pellucid.data.table import plain_array
 from pellucid.errors import InputError
 from pellucid.explanations.explanation import Explanation
-from pellucid.explanations.rule_words import (
-    check_sentence,
-    predicted,
-    rule_findings,
-    rules_findings,
-    sentence,
-)
+from pellucid.explanations.rule_words import check_sentence, predicted, rule_findings, rules_findings, sentence
 from pellucid.explanations.store import stored
 
 
@@ -69,8 +63,8 @@ def _are_dates(values: AnyArray) -> bool:
 class RuleCheck:
     """A rule on other rows: how many it applies to, and in what share of these the prediction is the same.
 
-    ``low`` and ``high`` are a 95% interval of the precision, for rows drawn at random; NaN, as the precision, where the rule
-    applies to no row.
+    ``low`` and ``high`` are a 95% interval of the precision, for rows drawn at random; NaN, as the precision, where the
+    rule applies to no row.
     """
 
     rows: int
@@ -89,15 +83,17 @@ class RuleCheck:
 class Rule(Explanation):
     """IF conditions THEN PREDICT: what fixes one prediction.
 
-    ``precision`` is the share of perturbed rows obeying the rule for which the model predicts the same. Each end of its ``interval``
-    holds with probability 1 - delta, whenever sampling stopped; the two are equal, and ``samples`` is 0, where it is exact.
+    ``precision`` is the share of perturbed rows obeying the rule for which the model predicts the same. Each end of its
+    ``interval`` holds with probability 1 - delta, whenever sampling stopped; the two are equal, and ``samples`` is 0,
+    where it is exact.
     ``coverage`` is the exact share of the data that the rule applies to, ``base`` the precision of the empty rule.
-    ``running_precision`` and ``running_coverage`` start with the empty rule and add one step (``players``) after the other.
+    ``running_precision`` and ``running_coverage`` start with the empty rule and add one step (``players``) after the
+    other.
     ``values`` is what each feature (group) adds to the precision when it joins, 0 for those without a condition.
 
-    ``reached``: whether the precision asked for was reached; ``reason`` says why not. ``prediction`` is the class or the
-    number predicted for the row; ``same`` what counts as the same prediction: empty for classes, else the lowest and the
-    highest number for each output.
+    ``reached``: whether the precision asked for was reached; ``reason`` says why not. ``prediction`` is the class or
+    the number predicted for the row; ``same`` what counts as the same prediction: empty for classes, else the lowest
+    and the highest number for each output.
     """
 
     conditions: tuple[Condition, ...]
@@ -137,8 +133,8 @@ class Rule(Explanation):
     def check(self, X: Any, predictions: Any) -> RuleCheck:
         """Coverage and precision on other rows, given the model's predictions for them.
 
-        ``predictions`` are class labels, or numbers (one column per output) if the rule is about an interval; or the function
-        that makes them of ``X``, such as ``model.predict``.
+        ``predictions`` are class labels, or numbers (one column per output) if the rule is about an interval; or the
+        function that makes them of ``X``, such as ``model.predict``.
         """
         holds = self.applies(X)
         same = _same(self, predictions(X) if callable(predictions) else predictions, len(holds))
@@ -148,10 +144,7 @@ class Rule(Explanation):
 
     def columns(self) -> dict[str, AnyArray]:
         steps = ("", *self.players)
-        said = {
-            player: " AND ".join(c.words for c in self.conditions if c.player == player)
-            for player in self.players
-        }
+        said = {player: " AND ".join(c.words for c in self.conditions if c.player == player) for player in self.players}
         return {
             "step": np.arange(len(steps)),
             "feature": np.array(steps, dtype=object),
@@ -188,7 +181,8 @@ class Rules(Explanation):
     def pick(self, n: int, X: Any) -> tuple[Rule, ...]:
         """At most ``n`` rules that together apply to most rows: the one that adds most first, no rule that adds none.
 
-        Only rules that reached their precision are picked. The choice is greedy, which covers at least 63% of what the best choice does.
+        Only rules that reached their precision are picked. The choice is greedy, which covers at least 63% of what the
+        best choice does.
         """
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
             raise InputError(f"n={n!r}: give a whole number of rules, at least 1.")
@@ -207,10 +201,7 @@ class Rules(Explanation):
     def columns(self) -> dict[str, AnyArray]:
         parts = [rule.columns() for rule in self.rules]
         which = np.repeat(np.arange(len(parts)), [len(part["step"]) for part in parts])
-        return {
-            "rule": which,
-            **{name: np.concatenate([part[name] for part in parts]) for name in parts[0]},
-        }
+        return {"rule": which, **{name: np.concatenate([part[name] for part in parts]) for name in parts[0]}}
 
     def findings(self) -> list[str]:
         return rules_findings(self)
@@ -235,7 +226,8 @@ def _applies(rule: Rule, table: Frame) -> BoolArray:
             holds &= condition.holds(table.values(table.names.index(condition.feature)))
         except (TypeError, ValueError):
             raise InputError(
-                f"the column {condition.feature!r} is of another type than that of the rule ({condition.words}); give the values as in X."
+                f"the column {condition.feature!r} is of another type than that of the rule ({condition.words}); give"
+                " the values as in X."
             ) from None
     return holds
 
@@ -256,9 +248,7 @@ def _same(rule: Rule, predictions: Any, n: int) -> BoolArray:
             f"the rule is about predicted numbers ({predicted(rule)}); give numbers, not labels."
         ) from None
     if numbers.shape[1] != len(rule.same):
-        raise InputError(
-            f"the rule is about {len(rule.same)} outputs; give as many columns of predictions."
-        )
+        raise InputError(f"the rule is about {len(rule.same)} outputs; give as many columns of predictions.")
     return np.asarray(((numbers >= rule.same[:, 0]) & (numbers <= rule.same[:, 1])).all(axis=1))
 
 

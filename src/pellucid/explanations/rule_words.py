@@ -15,7 +15,9 @@ REASONS = {
     "budget": "the budget of model rows was spent before",
     "interrupted": "the search was interrupted before",
     "most": "the rule may not have more conditions",
-    "unreachable": "even with a condition on every feature other predictions are too frequent: the bins are too wide here",
+    "unreachable": (
+        "even with a condition on every feature other predictions are too frequent: the bins are too wide here"
+    ),
     "search": "no rule that was tried reached it",
     "rows": "too few rows obey such a rule to be sure",
 }
@@ -24,7 +26,9 @@ _POINT = 1e-8
 
 
 def sentence(rule: Rule) -> str:
-    """``IF a AND b THEN PREDICT y WITH PRECISION 97% AND COVERAGE 15%``; without conditions ``ALWAYS PREDICT y ...``."""
+    """``IF a AND b THEN PREDICT y WITH PRECISION 97% AND COVERAGE 15%``; without conditions ``ALWAYS PREDICT y
+    ...``.
+    """
     given = " AND ".join(condition.words for condition in rule.conditions)
     start = f"IF {given} THEN PREDICT" if given else "ALWAYS PREDICT"
     return f"{start} {predicted(rule)} WITH PRECISION {percent(rule.precision)} AND COVERAGE {percent(rule.coverage)}"
@@ -41,9 +45,7 @@ def predicted(rule: Rule) -> str:
 
 
 def _range(low: float, high: float) -> str:
-    if high - low <= _POINT * max(
-        abs(low), abs(high), 1.0
-    ):  # nothing but the number itself, up to rounding
+    if high - low <= _POINT * max(abs(low), abs(high), 1.0):  # nothing but the number itself, up to rounding
         return number((low + high) / 2)
     if np.isinf(low):
         return f"at most {number(high)}"
@@ -73,7 +75,8 @@ def rule_findings(rule: Rule) -> list[str]:
     lines = [f"{sentence(rule)}.", f"{sureness(rule, 'row')}; the rule applies to {_covered(rule)}."]
     if not rule.conditions and rule.reached:
         lines.append(
-            f"No condition is needed: {percent(rule.base)} of the perturbed rows get this prediction whatever their values."
+            f"No condition is needed: {percent(rule.base)} of the perturbed rows get this prediction whatever their"
+            " values."
         )
     elif rule.conditions:
         lines.append(f"Without any condition the precision is {percent(rule.base)}; {_steps(rule)}.")
@@ -115,7 +118,10 @@ def check_sentence(check: RuleCheck) -> str:
     start = f"The rule applies to {number(check.applies)} of {number(check.rows)} rows"
     if not check.applies:
         return f"{start}."
-    return f"{start}, of which {percent(check.precision)} get its prediction ({percent(check.low)} to {percent(check.high)})."
+    return (
+        f"{start}, of which {percent(check.precision)} get its prediction ({percent(check.low)} to"
+        f" {percent(check.high)})."
+    )
 
 
 def rules_findings(rules: Rules) -> list[str]:
@@ -129,7 +135,5 @@ def rules_findings(rules: Rules) -> list[str]:
         lines.append(f"Most often in a rule: {listed([f'{name} ({used[name]})' for name in common], 4)}.")
     missed = sum(not rule.reached for rule in rules.rules)
     if missed:
-        lines.append(
-            f"{missed} of {len(rules)} rules did not reach the precision asked for; see their `reason`."
-        )
+        lines.append(f"{missed} of {len(rules)} rules did not reach the precision asked for; see their `reason`.")
     return lines

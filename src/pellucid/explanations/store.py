@@ -85,7 +85,8 @@ def decode(value: Any) -> Any:
         fields = {key: decode(item) for key, item in value.items() if key != "__kind__"}
         if value["__kind__"] not in _KINDS:
             raise InputError(
-                f"the file holds a {value['__kind__']!r}, which this version of pellucid does not know; update pellucid."
+                f"the file holds a {value['__kind__']!r}, which this version of pellucid does not know; update"
+                " pellucid."
             )
         return _KINDS[value["__kind__"]](**fields)
     return {key: decode(item) for key, item in value.items()}
@@ -129,7 +130,8 @@ def load(path: str | Path) -> Any:
         raise InputError(f"{str(path)!r} is no saved explanation; write one with explanation.save(path).")
     if document.get("format") != FORMAT:
         raise InputError(
-            f"{str(path)!r} has format {document.get('format')}, this version of pellucid reads format {FORMAT}; update pellucid."
+            f"{str(path)!r} has format {document.get('format')}, this version of pellucid reads format {FORMAT}; update"
+            " pellucid."
         )
     return decode(document["explanation"])
 
@@ -161,9 +163,7 @@ def _save_parquet(document: Any, target: Path) -> None:
     table = pa.table(
         {
             "document": [rest],
-            **{
-                f"array_{k}": pa.array([column], pa.list_(pa.float64())) for k, column in enumerate(columns)
-            },
+            **{f"array_{k}": pa.array([column], pa.list_(pa.float64())) for k, column in enumerate(columns)},
         }
     )
     pa.parquet.write_table(table, target)

@@ -42,11 +42,7 @@ class TextAttribution(MaskedAttribution):
             return f"the prediction of {self.against}"
         if self.mask != "remove":
             return f"the prediction for the text with every {self.unit} replaced by {self.mask!r}"
-        return (
-            "the prediction for the text without these words"
-            if self._rest
-            else "the prediction for an empty text"
-        )
+        return "the prediction for the text without these words" if self._rest else "the prediction for an empty text"
 
     @property
     def _rest(self) -> bool:
@@ -63,7 +59,8 @@ class TextAttribution(MaskedAttribution):
         )
         words = self.settings.get("words")
         joined = (
-            f" The {words:,} words of this text were joined to {len(self.players)} phrases of neighbours; by='word' takes every word by itself."
+            f" The {words:,} words of this text were joined to {len(self.players)} phrases of neighbours; by='word'"
+            " takes every word by itself."
             if self.unit == "phrase" and isinstance(words, int)
             else ""
         )

@@ -2,11 +2,11 @@
 
     v(S) = E[ f(x_S, X_-S) | X_S = x_S ]
 
-Sundararajan and Najmi 2020 and Janzing et al. 2020 show what it costs: two features that the model treats alike need not
-get the same share, and a feature that the model does not use gets one if it goes along with others. It asks about the
-data as much as about the model. What is given X_S is estimated from the reference rows (`pellucid.data.sampling.conditional`), each
-coalition from ``draws`` rows: draws of a Gaussian copula, or reference rows picked in proportion to how near they
-are.
+Sundararajan and Najmi 2020 and Janzing et al. 2020 show what it costs: two features that the model treats alike need
+not get the same share, and a feature that the model does not use gets one if it goes along with others. It asks about
+the data as much as about the model. What is given X_S is estimated from the reference rows
+(`pellucid.data.sampling.conditional`), each coalition from ``draws`` rows: draws of a Gaussian copula, or reference
+rows picked in proportion to how near they are.
 """
 
 from __future__ import annotations
@@ -107,9 +107,7 @@ class ConditionalGame(Game):
             self._member[i, list(columns)] = True
         if how == "auto":
             how = "copula" if _all_numbers(data) else "neighbours"
-        self.given: Given = (
-            GivenNeighbours(data) if how == "neighbours" else GivenCopula(data, run.generator(_KEY))
-        )
+        self.given: Given = GivenNeighbours(data) if how == "neighbours" else GivenCopula(data, run.generator(_KEY))
 
     @cached_property
     def _ends(self) -> tuple[FloatArray, FloatArray]:
@@ -137,15 +135,13 @@ class ConditionalGame(Game):
             codes = np.array([self._explained.codes(j)[row] for j in range(known.shape[1])])
             for start in range(0, len(known), step):
                 drawn = self.given.draw(codes, known[start : start + step], self.price)
-                asked = self._run.predict(
-                    self._predictor, self._data.of_codes(drawn.reshape(-1, drawn.shape[2]))
-                )
+                asked = self._run.predict(self._predictor, self._data.of_codes(drawn.reshape(-1, drawn.shape[2])))
                 found[i, start : start + step] = asked.reshape(len(drawn), self.price, -1).mean(axis=1)
         return found
 
 
 def _all_numbers(data: Data) -> bool:
     """Whether a copula suits: no categories, nothing missing."""
-    return all(
-        feature.kind not in ("categorical", "boolean") for feature in data.schema.features
-    ) and not any(np.isnan(data.codes(j)).any() for j in range(len(data.schema.features)))
+    return all(feature.kind not in ("categorical", "boolean") for feature in data.schema.features) and not any(
+        np.isnan(data.codes(j)).any() for j in range(len(data.schema.features))
+    )

@@ -14,7 +14,8 @@ from pellucid.runner import Run
 
 
 class FunctionGame(Game):
-    """One game, given by what its coalitions are worth: ``value`` maps ``(m, players)`` to ``(m,)`` or ``(m, outputs)``.
+    """One game, given by what its coalitions are worth: ``value`` maps ``(m, players)`` to ``(m,)`` or ``(m,
+    outputs)``.
 
     The function is asked with at most ``batch`` coalitions at once; a ``run`` counts them and shows progress.
     """
@@ -22,12 +23,7 @@ class FunctionGame(Game):
     rows = 1
 
     def __init__(
-        self,
-        value: Callable[[BoolArray], Any],
-        players: int,
-        *,
-        run: Run | None = None,
-        batch: int = 8192,
+        self, value: Callable[[BoolArray], Any], players: int, *, run: Run | None = None, batch: int = 8192
     ) -> None:
         self.players = players
         self._value, self._run, self._batch = value, run or Run(), batch
@@ -68,17 +64,20 @@ class FunctionGame(Game):
         worth = worth[:, None] if worth.ndim == 1 else worth
         if worth.ndim != 2 or len(worth) != len(coalitions):
             raise InputError(
-                f"value(coalitions) returned shape {np.shape(given)} for {len(coalitions)} coalitions; return one number per coalition."
+                f"value(coalitions) returned shape {np.shape(given)} for {len(coalitions)} coalitions; return one"
+                " number per coalition."
             )
         if not worth.shape[1]:
             raise InputError("value(coalitions) returned no outputs; return one number per coalition.")
         if self.outputs and worth.shape[1] != self.outputs:
             raise InputError(
-                f"value(coalitions) returned {worth.shape[1]} outputs after {self.outputs}; return as many for all coalitions."
+                f"value(coalitions) returned {worth.shape[1]} outputs after {self.outputs}; return as many for all"
+                " coalitions."
             )
         if not np.isfinite(worth).all():
             who = np.flatnonzero(coalitions[int(np.flatnonzero(~np.isfinite(worth).all(axis=1))[0])])
             raise InputError(
-                f"value(coalitions) is not finite for the coalition of players {who.tolist()}; return a finite number for every coalition."
+                f"value(coalitions) is not finite for the coalition of players {who.tolist()}; return a finite number"
+                " for every coalition."
             )
         return worth

@@ -44,7 +44,5 @@ class ImageGame(MaskedGame):
         return np.where(known, self._image[None], self._absent[None])
 
     def distinct(self, coalitions: BoolArray) -> tuple[IntArray, IntArray]:
-        _, asked, place = np.unique(
-            coalitions & self._active, axis=0, return_index=True, return_inverse=True
-        )
+        _, asked, place = np.unique(coalitions & self._active, axis=0, return_index=True, return_inverse=True)
         return asked, place.reshape(-1)

@@ -2,9 +2,9 @@
 
     v(S) = - mean over rows i of loss(y_i, m_i(S)),    m_i(S) = mean over the background z of f(x_i on S, z elsewhere)
 
-both means weighted. Covert, Lundberg and Lee 2020, with the marginal distribution in place of the conditional one. It is
-one game for all rows together. `worth` goes through all rows and the whole background. `pairs` asks for a coalition and
-its complement with some rows and some donors (background rows) of each row, and says how far off that can be.
+both means weighted. Covert, Lundberg and Lee 2020, with the marginal distribution in place of the conditional one. It
+is one game for all rows together. `worth` goes through all rows and the whole background. `pairs` asks for a coalition
+and its complement with some rows and some donors (background rows) of each row, and says how far off that can be.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ class Effort:
 class Crossed(Intervention):
     """Rows in which the players of a coalition keep their values and the others take those of a donor.
 
-    ``index`` is ``(variants, 3)``: a coalition, a set of rows and donors, and which of its donors. ``own[set]`` are rows,
+    ``index`` is ``(variants, 3)``: a coalition, a set of rows and donors, and which of its donors. ``own[set]`` are
+    rows,
     ``donors[set, which]`` the donor of each; a pool holds the values of the rows, then those of the background.
     """
 
@@ -98,7 +99,9 @@ class LossGame(Game):
     @cached_property
     def _ends(self) -> tuple[FloatArray, FloatArray]:
         own = self._run.predict(self._predictor, self._data, full=True)
-        others = own if self._background is self._data else self._run.predict(self._predictor, self._background, full=True)  # fmt: skip
+        others = (
+            own if self._background is self._data else self._run.predict(self._predictor, self._background, full=True)
+        )
         nobody = np.broadcast_to(weighted_mean(others, self._background.weights), own.shape)
         return np.array([[-self.truth.mean(nobody)]]), np.array([[-self.truth.mean(own)]])
 
@@ -160,10 +163,13 @@ class LossGame(Game):
         n, (k, m) = len(self._data), draws[0].donors.shape
         index = np.indices((len(coalitions), k)).reshape(2, -1)
         intervention = Crossed(
-            self._features, self._pools, np.stack([index[0], group[index[0]], index[1]], axis=1),
-            known=coalitions[:, self._owner], own=np.stack([d.rows for d in draws]),
+            self._features,
+            self._pools,
+            np.stack([index[0], group[index[0]], index[1]], axis=1),
+            known=coalitions[:, self._owner],
+            own=np.stack([d.rows for d in draws]),
             donors=n + np.stack([d.donors for d in draws]),
-        )  # fmt: skip
+        )
         base = self._data if m == n else self._data.take(np.arange(m))  # every cell of it is replaced
         found = self._run.collect(self._predictor, base, intervention, full=True)
         return found.reshape(len(coalitions), k, m, -1)
@@ -171,6 +177,4 @@ class LossGame(Game):
     @cached_property
     def _pools(self) -> tuple[object, ...]:
         data, background = self._data, self._background
-        return tuple(
-            data.pool(j, np.concatenate([data.codes(j), background.codes(j)])) for j in self._features
-        )
+        return tuple(data.pool(j, np.concatenate([data.codes(j), background.codes(j)])) for j in self._features)

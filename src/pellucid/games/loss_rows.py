@@ -2,13 +2,14 @@
 
 A row's prediction is a mean over background rows (donors), of which k are drawn. Two things are done about the error:
 
-1. *Donor effects.* Some donors give higher predictions than others whatever the row. What a donor adds is known well, from
-   all rows that drew it, so it is taken off: ``f_ib - h_b``, the h of least squares in a two-way layout. Of
-   probabilities, which must not become negative, it is divided out: ``sum_b f_ib / sum_b t_b`` per class, then made to add
-   up to one. A model without interactions between known and unknown features is then exact from any donors.
-2. *Jackknife* (Quenouille 1956). A loss is curved, so the loss of a noisy mean is too large by about 1/k. With l the loss of
-   the mean and l_-b that of the mean without donor b, ``l - (1 - k/B) (k - 1) (mean l_-b - l)`` is right for a squared loss
-   and wrong by 1/k^2 for others; B donors in all. Its variance is ``(1 - k/B) (k-1)/k  sum_b (l_-b - mean l_-b)^2``.
+1. *Donor effects.* Some donors give higher predictions than others whatever the row. What a donor adds is known well,
+   from all rows that drew it, so it is taken off: ``f_ib - h_b``, the h of least squares in a two-way layout. Of
+   probabilities, which must not become negative, it is divided out: ``sum_b f_ib / sum_b t_b`` per class, then made to
+   add up to one. A model without interactions between known and unknown features is then exact from any donors.
+2. *Jackknife* (Quenouille 1956). A loss is curved, so the loss of a noisy mean is too large by about 1/k. With l the
+   loss of the mean and l_-b that of the mean without donor b, ``l - (1 - k/B) (k - 1) (mean l_-b - l)`` is right for a
+   squared loss and wrong by 1/k^2 for others; B donors in all. Its variance is ``(1 - k/B) (k-1)/k  sum_b (l_-b - mean
+   l_-b)^2``.
 """
 
 from __future__ import annotations
@@ -45,10 +46,9 @@ class RowLosses:
     without: FloatArray
 
 
-def draw(
-    generator: np.random.Generator, weights: FloatArray, background: FloatArray, m: int, k: int
-) -> Draw:
-    """m rows, and k donors for each: every donor is drawn as often as it counts, and not twice by a row if all count alike.
+def draw(generator: np.random.Generator, weights: FloatArray, background: FloatArray, m: int, k: int) -> Draw:
+    """m rows, and k donors for each: every donor is drawn as often as it counts, and not twice by a row if all count
+    alike.
 
     The donors are put on a circle in random order. A row has a place on it and takes those at k random distances.
     """
@@ -77,33 +77,23 @@ def _evenly(generator: np.random.Generator, weights: FloatArray, n: int) -> IntA
 
 
 def donor_losses(
-    predictions: FloatArray,
-    drawn: Draw,
-    y: FloatArray,
-    loss: RowLoss,
-    share: FloatArray,
-    *,
-    probability: bool,
+    predictions: FloatArray, drawn: Draw, y: FloatArray, loss: RowLoss, share: FloatArray, *, probability: bool
 ) -> RowLosses:
     """The loss of each row from predictions ``(donors, rows, outputs)``; ``share`` is what each donor counts."""
     k, m, width = predictions.shape
     known = predictions.shape[0] * m >= _USES * len(share)
     if probability:
-        mean, without = _divided(
-            predictions, _tilts(predictions, drawn.donors, share) if known else None, drawn.donors
-        )
+        mean, without = _divided(predictions, _tilts(predictions, drawn.donors, share) if known else None, drawn.donors)
     else:
-        cleared = (
-            predictions - _effects(predictions, drawn.donors, share)[drawn.donors] if known else predictions
-        )
+        cleared = predictions - _effects(predictions, drawn.donors, share)[drawn.donors] if known else predictions
         total = cleared.sum(axis=0)
         mean, without = total / k, (total - cleared) / max(k - 1, 1)
     own = loss(y, mean)
     if k == 1:
         return RowLosses(own, own[None])
-    left_out = loss(
-        np.repeat(y[None], k, axis=0).reshape(k * m, *y.shape[1:]), without.reshape(k * m, width)
-    ).reshape(k, m)
+    left_out = loss(np.repeat(y[None], k, axis=0).reshape(k * m, *y.shape[1:]), without.reshape(k * m, width)).reshape(
+        k, m
+    )
     curved = (1 - drawn.share_of_donors) * (k - 1) * (left_out.mean(axis=0) - own)
     return RowLosses(own - curved, left_out)
 
@@ -131,9 +121,7 @@ def _tilts(predictions: FloatArray, donors: IntArray, share: FloatArray) -> Floa
     return tilts
 
 
-def _divided(
-    predictions: FloatArray, tilts: FloatArray | None, donors: IntArray
-) -> tuple[FloatArray, FloatArray]:
+def _divided(predictions: FloatArray, tilts: FloatArray | None, donors: IntArray) -> tuple[FloatArray, FloatArray]:
     """The mean probabilities, and without each donor."""
     expected = np.ones(predictions.shape) if tilts is None else tilts[donors]
     total, total_expected = predictions.sum(axis=0), expected.sum(axis=0)
@@ -159,16 +147,14 @@ def _by_donor(values: FloatArray, donors: IntArray, n: int, *, average: bool = F
 def mean_and_noise(first: RowLosses, second: RowLosses, drawn: Draw) -> tuple[FloatArray, float]:
     """What a coalition and its complement are worth, minus their mean losses, and the variance of the difference.
 
-    Rows in two stages (Cochran 1977): with a share r of them asked, ``(1 - r) s^2 / m`` between rows and ``r / m`` times the
-    mean variance within, which comes from the donors.
+    Rows in two stages (Cochran 1977): with a share r of them asked, ``(1 - r) s^2 / m`` between rows and ``r / m``
+    times the mean variance within, which comes from the donors.
     """
     weights = drawn.weights / drawn.weights.sum()
     worth = -np.array([first.loss @ weights, second.loss @ weights])
     k, size = len(first.without), effective_size(drawn.weights)
     without = first.without - second.without
-    within = (
-        (1 - drawn.share_of_donors) * (k - 1) / k * np.square(without - without.mean(axis=0)).sum(axis=0)
-    )
+    within = (1 - drawn.share_of_donors) * (k - 1) / k * np.square(without - without.mean(axis=0)).sum(axis=0)
     noise = drawn.share_of_rows * float(np.square(weights) @ within)
     if drawn.share_of_rows < 1 and size > 1:
         difference = first.loss - second.loss

@@ -1,8 +1,8 @@
 """The game of the loss for trees that add up to the prediction: mean predictions are read, not asked.
 
 The mean over the background of f(x_i on S, z elsewhere) is the partial dependence on S at x_i, which
-`pellucid.trees.partial_dependence` gives exactly at about the price of one prediction per row, whatever the background. This holds
-where a mean of predictions is a mean of what trees add up to: regression, and the probabilities of forests.
+`pellucid.trees.partial_dependence` gives exactly at about the price of one prediction per row, whatever the background.
+This holds where a mean of predictions is a mean of what trees add up to: regression, and the probabilities of forests.
 """
 
 from __future__ import annotations
@@ -59,8 +59,16 @@ class TreeLossGame(LossGame):
     read = True
 
     def __init__(
-        self, predictor: Predictor, background: Data, data: Data, players: Players, truth: Truth, run: Run, *, trees: TreeModel
-    ) -> None:  # fmt: skip
+        self,
+        predictor: Predictor,
+        background: Data,
+        data: Data,
+        players: Players,
+        truth: Truth,
+        run: Run,
+        *,
+        trees: TreeModel,
+    ) -> None:
         super().__init__(predictor, background, data, players, truth, run)
         self._trees = trees
         self.price = len(data) + len(background)
@@ -85,7 +93,9 @@ class TreeLossGame(LossGame):
             drawn = self._draw(Effort(effort.rows, 1), generator)
             y = self.truth.y[drawn.rows]
             first, second = (self.truth.loss(y, self._mean(side, drawn.rows)) for side in (half, ~half))
-            worth[:, t], noise[t] = mean_and_noise(RowLosses(first, first[None]), RowLosses(second, second[None]), drawn)  # fmt: skip
+            worth[:, t], noise[t] = mean_and_noise(
+                RowLosses(first, first[None]), RowLosses(second, second[None]), drawn
+            )
         return worth, noise
 
     def _mean(self, coalition: BoolArray, rows: IntArray) -> FloatArray:
@@ -96,9 +106,7 @@ class TreeLossGame(LossGame):
         weights = self._background.weights
         if len(known):
             points = self._matrix[np.ix_(rows, known)]
-            raw = partial_dependence(
-                self._trees.ensemble, known, points, self._absent, weights, watch=self._run
-            )
+            raw = partial_dependence(self._trees.ensemble, known, points, self._absent, weights, watch=self._run)
         else:
             raw = np.broadcast_to(self._nothing, (len(rows), len(self._nothing)))
         full = predictions(raw, "identity", self._predictor.width, str(self._predictor.raw_scale))

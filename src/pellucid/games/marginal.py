@@ -31,10 +31,10 @@ _KEY = 31  # of the random numbers that tell coalitions apart
 class Mixtures(Intervention):
     """Background rows in which the players of a coalition take the values of an explained row.
 
-    ``index`` is ``(variants, 2)``: the explained row and the coalition. ``known[c, f]`` says whether coalition
-    c knows the f-th feature; a pool holds the values of the explained rows, then those of the background. Variants come in
-    ``units``, of as many variants each: one explained row with some coalitions, then the next row with the same ones. There are at
-    most ``at_once`` variants in one call.
+    ``index`` is ``(variants, 2)``: the explained row and the coalition. ``known[c, f]`` says whether coalition c knows
+    the f-th feature; a pool holds the values of the explained rows, then those of the background. Variants come in
+    ``units``, of as many variants each: one explained row with some coalitions, then the next row with the same ones.
+    There are at most ``at_once`` variants in one call.
     """
 
     known: BoolArray = field(default_factory=lambda: np.empty((0, 0), dtype=np.bool_))
@@ -71,9 +71,7 @@ class Mixtures(Intervention):
 class MarginalGame(Game):
     """Explained rows against a background; each distinct coalition of a row is asked once."""
 
-    def __init__(
-        self, predictor: Predictor, background: Data, rows: Data, players: Players, run: Run
-    ) -> None:
+    def __init__(self, predictor: Predictor, background: Data, rows: Data, players: Players, run: Run) -> None:
         self._predictor, self._background, self._explained, self._run = predictor, background, rows, run
         members = list(players.values())
         self.rows, self.players, self.outputs = len(rows), len(members), len(predictor.output_names)
@@ -86,16 +84,16 @@ class MarginalGame(Game):
     def _pools(self) -> tuple[object, ...]:
         explained, background = self._explained, self._background
         return tuple(
-            background.pool(j, np.concatenate([explained.codes(j), background.codes(j)]))
-            for j in self._features
+            background.pool(j, np.concatenate([explained.codes(j), background.codes(j)])) for j in self._features
         )
 
     @cached_property
     def _value_numbers(self) -> IntArray:
-        """``(rows, players)``: equal numbers where two rows give a player the same values; -1 for the background's own."""
+        """``(rows, players)``: equal numbers where two rows give a player the same values; -1 for the background's
+        own.
+        """
         own, other = (
-            np.column_stack([part.codes(j) for j in self._features])
-            for part in (self._explained, self._background)
+            np.column_stack([part.codes(j) for j in self._features]) for part in (self._explained, self._background)
         )
         other = other[self._share > 0]
         numbers = _ranks(own)
@@ -118,9 +116,7 @@ class MarginalGame(Game):
 
     @cached_property
     def _ends(self) -> tuple[FloatArray, FloatArray]:
-        nobody = weighted_mean(
-            self._run.predict(self._predictor, self._background), self._background.weights
-        )
+        nobody = weighted_mean(self._run.predict(self._predictor, self._background), self._background.weights)
         everybody = self._run.predict(self._predictor, self._explained)
         return np.broadcast_to(nobody, everybody.shape), everybody
 
@@ -135,9 +131,14 @@ class MarginalGame(Game):
         if len(variants) == len(chosen) * len(coalitions):
             variants, place, units = _in_units(coalitions, chosen, at_once)
         intervention = Mixtures(
-            self._features, self._pools, variants,
-            known=coalitions[:, self._owner], n_explained=self.rows, units=units, at_once=at_once,
-        )  # fmt: skip
+            self._features,
+            self._pools,
+            variants,
+            known=coalitions[:, self._owner],
+            n_explained=self.rows,
+            units=units,
+            at_once=at_once,
+        )
         found = np.zeros((len(variants), self.outputs))
         for batch in self._run.stream(self._predictor, self._background, [intervention]):
             found[batch.variants] += self._share[batch.rows] @ batch.predictions
@@ -148,9 +149,7 @@ class MarginalGame(Game):
         known = coalitions[:, self._owner][None]
         index = np.where(known, chosen[:, None, None], self.rows + donors[None, :, None])
         one_row = np.zeros(1, dtype=np.intp)
-        intervention = Intervention(
-            self._features, self._pools, index.reshape(-1, len(self._features)), rows=one_row
-        )
+        intervention = Intervention(self._features, self._pools, index.reshape(-1, len(self._features)), rows=one_row)
         found = self._run.collect(self._predictor, self._background, intervention)
         return found.reshape(len(chosen), len(coalitions), self.outputs)
 
@@ -203,7 +202,9 @@ def _ranks(cells: FloatArray) -> IntArray:
 
 
 def _in_units(coalitions: BoolArray, rows: IntArray, most: int) -> tuple[IntArray, IntArray, IntArray]:
-    """All (row, coalition) pairs, block by block of at most so many coalitions; their places; the lengths of the units."""
+    """All (row, coalition) pairs, block by block of at most so many coalitions; their places; the lengths of the
+    units.
+    """
     m = len(coalitions)
     count = max(1, -(-m // most))
     blocks = np.array_split(np.arange(m), count)  # the longer ones first

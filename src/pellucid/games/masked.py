@@ -82,7 +82,9 @@ class MaskedGame(Game):
 
 
 class ActiveGame(Game):
-    """The game among those players of one thing that change something; for the others present and absent are the same."""
+    """The game among those players of one thing that change something; for the others present and absent are the
+    same.
+    """
 
     rows = 1
 

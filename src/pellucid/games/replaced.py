@@ -1,6 +1,7 @@
 """Games in which an absent part may be replaced by another one, instead of being taken out or painted over.
 
-A coalition is then a row of numbers, one for each part: 1 if the part is there, 0 if it is absent, and k + 2 if number k of the
+A coalition is then a row of numbers, one for each part: 1 if the part is there, 0 if it is absent, and k + 2 if number
+k of the
 ``others`` (words, or images) stands in its place. Rows of zeros and ones are the coalitions of the plain games.
 """
 
@@ -23,17 +24,14 @@ class ReplacedText(TextGame):
 
     def __init__(
         self, model: ItemModel, text: str, spans: Sequence[Span], mask: str, others: Sequence[str], run: Run, batch: int
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._others = tuple(others)
         super().__init__(model, text, spans, mask, run, batch)
 
     def text(self, known: Sequence[int]) -> str:
         if not any(code > 1 for code in known):
             return super().text([code == 1 for code in known])
-        words = [
-            word if code == 1 else self._others[code - 2]
-            for word, code in zip(self._words, known, strict=True)
-        ]
+        words = [word if code == 1 else self._others[code - 2] for word, code in zip(self._words, known, strict=True)]
         return "".join(part for pair in zip(self._gaps, [*words, ""], strict=True) for part in pair)
 
 
@@ -41,8 +39,15 @@ class ReplacedImage(ImageGame):
     """The segments of one image; the same places of other images may stand in theirs."""
 
     def __init__(
-        self, model: ItemModel, image: AnyArray, segments: IntArray, absent: AnyArray, others: Sequence[AnyArray], run: Run, batch: int | None = None
-    ) -> None:  # fmt: skip
+        self,
+        model: ItemModel,
+        image: AnyArray,
+        segments: IntArray,
+        absent: AnyArray,
+        others: Sequence[AnyArray],
+        run: Run,
+        batch: int | None = None,
+    ) -> None:
         self._stack = np.stack([absent, image, *others])
         super().__init__(model, image, segments, absent, run, batch)
 

@@ -23,9 +23,7 @@ REMOVE = "remove"
 class TextGame(MaskedGame):
     """The words of one text as players."""
 
-    def __init__(
-        self, model: ItemModel, text: str, spans: Sequence[Span], mask: str, run: Run, batch: int
-    ) -> None:
+    def __init__(self, model: ItemModel, text: str, spans: Sequence[Span], mask: str, run: Run, batch: int) -> None:
         self._text, self._mask = text, mask
         self._words = [text[start:end] for start, end in spans]
         ends = [0, *(end for _, end in spans)]

@@ -27,7 +27,8 @@ def associations(predictor: Predictor, data: Data, *, run: Run) -> Associations:
     """Association of every pair of features."""
     if len(data.schema.features) > _WIDEST:
         raise InputError(
-            f"X has {len(data.schema.features)} features; a map of all pairs is drawn for at most {_WIDEST}: give fewer columns."
+            f"X has {len(data.schema.features)} features; a map of all pairs is drawn for at most {_WIDEST}: give fewer"
+            " columns."
         )
     matrix = association_matrix(data)
     result = Associations(
@@ -50,13 +51,14 @@ def associations(predictor: Predictor, data: Data, *, run: Run) -> Associations:
         message=f"{_pairs(len(risky))} strongly, first of all {a} and {b} ({number(value)}).",
         value=value,
         threshold=_RISKY,
-        advice="Partial dependence, permutation importance and marginal Shapley values of these features ask the model about unlikely points; prefer ale, or group the features.",
+        advice=(
+            "Partial dependence, permutation importance and marginal Shapley values of these features ask the model"
+            " about unlikely points; prefer ale, or group the features."
+        ),
         feature=a,
     )
     return replace(result, caveats=(caveat,))
 
 
 def _pairs(count: int) -> str:
-    return (
-        "One pair of features is associated" if count == 1 else f"{count} pairs of features are associated"
-    )
+    return "One pair of features is associated" if count == 1 else f"{count} pairs of features are associated"

@@ -2,15 +2,15 @@
 
 Reference. Spearman 1904; Sokal and Michener 1958 (average linkage); Bergsma 2013 (Cramer's V without its bias).
 
-Definition. The association of two features is 0 (none) to 1 (each determines the other): of two numbers the absolute rank
-correlation, of a number and a category the correlation ratio of the ranks, of two categories Cramer's V, the latter two less
-what chance gives. Starting from single features the two clusters with the greatest mean association between their
-members are joined, until it is below ``threshold``.
+Definition. The association of two features is 0 (none) to 1 (each determines the other): of two numbers the absolute
+rank correlation, of a number and a category the correlation ratio of the ranks, of two categories Cramer's V, the
+latter two less what chance gives. Starting from single features the two clusters with the greatest mean association
+between their members are joined, until it is below ``threshold``.
 
-Each cluster has a representative: the member with the greatest mean association with the other members; of equal ones that
-with fewer missing values, then the one that goes together less with features outside, then the first. `Clusters.kept`
-says how much of the members' (rank) variance it explains, `Clusters.component` what the first principal component of the
-members would, and `Clusters.components` how many components keep 90%.
+Each cluster has a representative: the member with the greatest mean association with the other members; of equal ones
+that with fewer missing values, then the one that goes together less with features outside, then the first.
+`Clusters.kept` says how much of the members' (rank) variance it explains, `Clusters.component` what the first principal
+component of the members would, and `Clusters.components` how many components keep 90%.
 
 With ``importance=True`` each cluster is permuted as a whole, so that what its members share is counted once and is not
 lost to the other members (`Clusters.importance`).
@@ -60,13 +60,22 @@ def clusters(
     kept = [float(np.square(matrix[r, m]).mean()) for r, m in zip(chosen, members, strict=True)]
     spectra = [_spectrum(signed[np.ix_(m, m)]) for m in members]
     result = Clusters(
-        values=matrix, se=np.full(matrix.shape, np.nan), threshold=float(threshold), merges=merges, labels=labels,
-        representatives=np.array(chosen, dtype=np.intp), kept=np.array(kept),
+        values=matrix,
+        se=np.full(matrix.shape, np.nan),
+        threshold=float(threshold),
+        merges=merges,
+        labels=labels,
+        representatives=np.array(chosen, dtype=np.intp),
+        kept=np.array(kept),
         component=np.array([spectrum[0] for spectrum in spectra]),
         components=np.array([1 + int((np.cumsum(s) < _ENOUGH - _TIE).sum()) for s in spectra], dtype=np.intp),
-        feature_names=data.schema.names, output_names=predictor.output_names, scale="association",
-        cost=run.cost(), settings={"method": "clusters", "threshold": float(threshold)}, library=data.caller,
-    )  # fmt: skip
+        feature_names=data.schema.names,
+        output_names=predictor.output_names,
+        scale="association",
+        cost=run.cost(),
+        settings={"method": "clusters", "threshold": float(threshold)},
+        library=data.caller,
+    )
     caveats = cluster_caveats(result, data, run)
     if not importance:
         return replace(result, caveats=caveats)
@@ -76,10 +85,7 @@ def clusters(
 
 def _joint_importance(predictor: Predictor, data: Data, found: Clusters, run: Run) -> Importance:
     """Permutation importance of every cluster, its members permuted together; in the order of the clusters."""
-    groups = {
-        name: tuple(data.schema.index(member) for member in members)
-        for name, members in found.groups.items()
-    }
+    groups = {name: tuple(data.schema.index(member) for member in members) for name, members in found.groups.items()}
     return permutation_importance(predictor, data.regrouped(groups), run=run)
 
 
@@ -123,14 +129,10 @@ def _spectrum(association: FloatArray) -> FloatArray:
 
 def _check(data: Data, threshold: float, importance: bool) -> None:
     if not isinstance(importance, bool):
-        raise InputError(
-            f"importance={importance!r}: give True for the importance of each cluster, or leave it out."
-        )
+        raise InputError(f"importance={importance!r}: give True for the importance of each cluster, or leave it out.")
     number = isinstance(threshold, int | float | np.number) and not isinstance(threshold, bool)
     if not number or not 0 < threshold <= 1:
-        raise InputError(
-            f"threshold={threshold!r} is no association; give a number above 0, at most 1, such as 0.5."
-        )
+        raise InputError(f"threshold={threshold!r} is no association; give a number above 0, at most 1, such as 0.5.")
     if len(data.schema.features) > _WIDEST:
         raise InputError(
             f"X has {len(data.schema.features)} features; clusters are made of at most {_WIDEST}: give fewer columns."

@@ -71,6 +71,4 @@ def unfitted(name: str) -> InputError:
 
 def no_model(model: Any, library: str, wanted: str) -> InputError:
     """The error for an object of a known library that is not a model."""
-    return InputError(
-        f"model is a {type(model).__name__} of {library}, which predicts nothing; give {wanted}."
-    )
+    return InputError(f"model is a {type(model).__name__} of {library}, which predicts nothing; give {wanted}.")

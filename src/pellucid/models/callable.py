@@ -30,9 +30,7 @@ def _bound(method: Any, owner: Any, verb: str) -> Adapter:
     from pellucid.models.registry import adapt as adapt_any
 
     known = adapt_any(owner)
-    if (
-        known.predict == method or known.name == "Booster"
-    ):  # a Booster's own predict may want its own matrix
+    if known.predict == method or known.name == "Booster":  # a Booster's own predict may want its own matrix
         return known
     silent = replace(known, predict=method, gradient=None)
     if verb == "predict" and known.classes is not None:

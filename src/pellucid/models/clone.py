@@ -12,10 +12,21 @@ from typing import Any
 
 # Parameters of estimators that refer to columns by position or name.
 _ABOUT_COLUMNS = {
-    "categorical_features", "categorical_feature", "cat_features", "text_features", "embedding_features", "ignored_features",
-    "monotonic_cst", "monotone_constraints", "interaction_cst", "interaction_constraints",
-    "feature_types", "feature_weights", "feature_contri", "per_float_feature_quantization",
-}  # fmt: skip
+    "categorical_features",
+    "categorical_feature",
+    "cat_features",
+    "text_features",
+    "embedding_features",
+    "ignored_features",
+    "monotonic_cst",
+    "monotone_constraints",
+    "interaction_cst",
+    "interaction_constraints",
+    "feature_types",
+    "feature_weights",
+    "feature_contri",
+    "per_float_feature_quantization",
+}
 
 
 def cloned(template: Any, seed: int = 0) -> Any:

@@ -85,7 +85,8 @@ def _check_count(adapter: Adapter, frame: Frame) -> None:
     count = adapter.n_features
     if count is not None and count != len(frame.names):
         raise InputError(
-            f"the model was trained on {count} features but X has {len(frame.names)} columns; give exactly the model's columns."
+            f"the model was trained on {count} features but X has {len(frame.names)} columns; give exactly the model's"
+            " columns."
         )
 
 

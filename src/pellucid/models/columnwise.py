@@ -1,4 +1,5 @@
-"""Which input column each column of a transformed table comes from, for scikit-learn's transformers that work column by column.
+"""Which input column each column of a transformed table comes from, for scikit-learn's transformers that work column by
+column.
 
 What a transformer makes of a column is left to the transformer; known here is only where its columns come from. A
 step that mixes columns, or one whose working is not known, is refused by name.

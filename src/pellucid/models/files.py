@@ -32,15 +32,14 @@ def load_model(path: str | Path, *, trust: bool = False) -> Any:
     path = Path(path)
     ending = path.suffix.lower()
     if ending not in _READERS and ending not in _CODE:
-        known = (
-            nearest(ending, (*_READERS, *_CODE)) if ending else "; " + ", ".join(_READERS) + " are known."
-        )
+        known = nearest(ending, (*_READERS, *_CODE)) if ending else "; " + ", ".join(_READERS) + " are known."
         raise InputError(f"{str(path)!r} does not end like a model file{known}")
     if not path.is_file():
         raise InputError(f"there is no model file {str(path)!r}; check the path.")
     if ending in _CODE and not trust:
         raise InputError(
-            f"{str(path)!r} runs code when it is opened; pass --trust (trust=True) if you trust its origin, or save the model with skops."
+            f"{str(path)!r} runs code when it is opened; pass --trust (trust=True) if you trust its origin, or save the"
+            " model with skops."
         )
     read, what = _READERS.get(ending, (_read_code, "pickled"))
     try:
@@ -50,7 +49,8 @@ def load_model(path: str | Path, *, trust: bool = False) -> Any:
     except Exception as error:
         first = next(iter(str(error).splitlines()), "")[:200]
         raise InputError(
-            f"{str(path)!r} is no {what} model that can be read ({type(error).__name__}: {first}); check that it is the file the model was saved to."
+            f"{str(path)!r} is no {what} model that can be read ({type(error).__name__}: {first}); check that it is the"
+            " file the model was saved to."
         ) from error
 
 
@@ -60,7 +60,8 @@ def _read_skops(path: Path) -> Any:
     strangers = sorted(set(skops.get_untrusted_types(file=path)) - trusted)
     if strangers:
         raise InputError(
-            f"{str(path)!r} holds the type {strangers[0]!r}, which pellucid does not open from a file; if you trust its origin, save the model with joblib and pass --trust (trust=True)."
+            f"{str(path)!r} holds the type {strangers[0]!r}, which pellucid does not open from a file; if you trust its"
+            " origin, save the model with joblib and pass --trust (trust=True)."
         )
     return skops.load(path, trusted=sorted(trusted))
 

@@ -59,9 +59,7 @@ class ItemModel:
             if type(error).__name__ == "NotFittedError":
                 raise unfitted(name) from error
             what = " ".join(str(error).split())[:300]
-            raise ModelError(
-                f"the model {name} failed on a batch of {n}: {type(error).__name__}: {what}"
-            ) from error
+            raise ModelError(f"the model {name} failed on a batch of {n}: {type(error).__name__}: {what}") from error
         raw = as_matrix(returned, n, name)
         check_numbers(raw, None, name)
         return raw
@@ -80,13 +78,15 @@ class ItemModel:
         outputs = read_outputs(self.adapter, raw, wanted, None)
         if wanted is not None and outputs.classes is None:
             raise InputError(
-                f"there are {len(wanted)} classes, but the model returns {raw.shape[1]} numbers; name one class for each (classes=)."
+                f"there are {len(wanted)} classes, but the model returns {raw.shape[1]} numbers; name one class for"
+                " each (classes=)."
             )
         if self.output is not None:
             outputs = outputs.chosen(self.output)
         if self.link == "logit" and not outputs.could_be_probability:
             raise InputError(
-                f"link='logit' needs probabilities, but {self.adapter.name} returns a {outputs.scale}; use link='identity'."
+                f"link='logit' needs probabilities, but {self.adapter.name} returns a {outputs.scale}; use"
+                " link='identity'."
             )
         return outputs
 
@@ -132,6 +132,7 @@ def _named(adapter: Adapter, classes: Sequence[Any]) -> Adapter:
         raise InputError(f"classes={classes!r}: give the names of at least two classes, all different.")
     if adapter.classes is not None and len(adapter.classes) != len(names):
         raise InputError(
-            f"classes= names {len(names)} classes, but {adapter.name} has {len(adapter.classes)}; name each of its classes."
+            f"classes= names {len(names)} classes, but {adapter.name} has {len(adapter.classes)}; name each of its"
+            " classes."
         )
     return replace(adapter, classes=names, task="classification", scale="probability")

@@ -2,15 +2,16 @@
 
 Definition. On the scale of its link g the prediction is a sum with one component per feature,
 
-    g(f(x)) = intercept + sum_j f_j(x_j),    f_j(x_j) = sum over the encoded columns k of feature j of weights_k e_k(x_j),
+    g(f(x)) = intercept + sum_j f_j(x_j),    f_j(x_j) = sum over the encoded columns k of feature j of weights_k
+    e_k(x_j),
 
-where the e_k are what the steps of a pipeline make of a column: the column itself or a multiple of it (a linear model), one-hot
-codes (a step function), splines or bins (a generalised additive model). Everything that can be said of one feature at a time
-can then be read off its component.
+where the e_k are what the steps of a pipeline make of a column: the column itself or a multiple of it (a linear model),
+one-hot codes (a step function), splines or bins (a generalised additive model). Everything that can be said of one
+feature at a time can then be read off its component.
 
-What is read: estimators of scikit-learn, and those derived from them, with `coef_` and `intercept_`, also at the end of pipelines
-whose steps are known to work column by column (`pellucid.models.columnwise`), inside searches, and behind a transformed target
-whose inverse is known to be linear, or the exponential function.
+What is read: estimators of scikit-learn, and those derived from them, with `coef_` and `intercept_`, also at the end of
+pipelines whose steps are known to work column by column (`pellucid.models.columnwise`), inside searches, and behind a
+transformed target whose inverse is known to be linear, or the exponential function.
 
 When it misleads: `coef_` may mean something else than it seems to. What is read is therefore to be believed only after
 `agreeing_link` has found that it reproduces the model's own predictions.
@@ -93,7 +94,9 @@ class LinearForm:
         return np.asarray(matrix @ self.weights + self.intercept)
 
     def components(self, matrix: FloatArray, n_columns: int) -> FloatArray:
-        """The parts of the sums that each of the model's columns brings, ``(rows, n_columns, outputs)``; the intercept is the rest."""
+        """The parts of the sums that each of the model's columns brings, ``(rows, n_columns, outputs)``; the intercept
+        is the rest.
+        """
         parts = np.zeros((len(matrix), n_columns, self.weights.shape[1]))
         for j in np.unique(self.source):
             own = self.source == j
@@ -101,7 +104,9 @@ class LinearForm:
         return parts
 
     def outputs(self, keep: Sequence[int], width: int) -> LinearForm:
-        """The form of some of the ``width`` columns of a full prediction; of two classes the first mirrors the second."""
+        """The form of some of the ``width`` columns of a full prediction; of two classes the first mirrors the
+        second.
+        """
         n_sums = self.weights.shape[1]
         mixing = np.eye(n_sums) if n_sums == width else np.array([[-1.0, 1.0]])
         chosen = mixing[:, list(keep)]
@@ -132,9 +137,7 @@ def agreeing_link(form: LinearForm, sums: FloatArray, full: FloatArray) -> Link 
     if differences[best] <= _AGREE:
         return candidates[best]
     if not np.isfinite(differences[best]):
-        return Unlike(
-            f"the model makes {full.shape[1]} outputs of {sums.shape[1]} sums in a way that is not read"
-        )
+        return Unlike(f"the model makes {full.shape[1]} outputs of {sums.shape[1]} sums in a way that is not read")
     miss = f"up to {differences[best]:.2g} of their size"
     return Unlike(f"what is read of the model misses its own predictions by {miss}", differences[best])
 
@@ -194,12 +197,7 @@ def _refuse_own_verbs(model: Any) -> None:
 def _helpers(model: Any) -> list[str]:
     """The methods and properties of scikit-learn's that predictions may go through; fitting is another matter."""
     theirs = (cls for cls in type(model).__mro__ if cls.__module__.startswith("sklearn."))
-    found = {
-        name
-        for cls in theirs
-        for name, part in vars(cls).items()
-        if callable(part) or hasattr(part, "__get__")
-    }
+    found = {name for cls in theirs for name, part in vars(cls).items() if callable(part) or hasattr(part, "__get__")}
     return sorted(name for name in found if not name.startswith(_NOT_FOR_PREDICTION))
 
 
@@ -221,12 +219,11 @@ def _estimator(model: Any) -> LinearForm:
     n_outputs = weights.shape[-1]
     if weights.ndim != 2 or intercept.shape not in ((1,), (n_outputs,)):
         raise _NotLinear(
-            f"{_name(model)} has coefficients of shape {np.shape(coefficients)} and {intercept.size} intercepts, which are not read"
+            f"{_name(model)} has coefficients of shape {np.shape(coefficients)} and {intercept.size} intercepts, which"
+            " are not read"
         )
     if len(weights) != getattr(model, "n_features_in_", len(weights)):
-        raise _NotLinear(
-            f"{_name(model)} has {len(weights)} coefficients for {model.n_features_in_} columns"
-        )
+        raise _NotLinear(f"{_name(model)} has {len(weights)} coefficients for {model.n_features_in_} columns")
     if type(model).__module__.startswith("sklearn.cross_decomposition"):
         # Partial least squares centres its columns; the intercept is what it predicts at zero.
         intercept = np.ravel(model.predict(np.zeros((1, len(weights))))).astype(np.float64)
@@ -270,9 +267,7 @@ def numbers(table: Any) -> FloatArray:
         return table
     from sklearn.utils import check_array
 
-    matrix = check_array(
-        table, accept_sparse=True, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0
-    )
+    matrix = check_array(table, accept_sparse=True, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0)
     return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
 
 
@@ -302,9 +297,7 @@ def _pipeline(model: Any) -> LinearForm:
     steps = tuple(step for _, step in model.steps[:-1] if not is_absent(step))
     source = chained(steps)
     return replace(
-        form,
-        encode=_Steps(steps, form.encode),
-        source=form.source if source is None else source[form.source],
+        form, encode=_Steps(steps, form.encode), source=form.source if source is None else source[form.source]
     )
 
 
@@ -324,9 +317,7 @@ def _transformed_target(model: Any) -> LinearForm:
     """A target that was transformed: linear again if the inverse is, and on the log scale if it is the exponential."""
     form = _read(model.regressor_)
     if form.link != "identity":
-        raise _NotLinear(
-            f"{_name(model)} around {_name(model.regressor_)} has two links, one upon the other"
-        )
+        raise _NotLinear(f"{_name(model)} around {_name(model.regressor_)} has two links, one upon the other")
     if model.transformer is None and model.inverse_func is np.exp:
         return replace(form, link="log")
     if not _is_affine(model):
@@ -336,7 +327,9 @@ def _transformed_target(model: Any) -> LinearForm:
 
 
 def _is_affine(model: Any) -> bool:
-    """Whether the inverse transformation of a target is known to be linear; what bends far away looks linear as well."""
+    """Whether the inverse transformation of a target is known to be linear; what bends far away looks linear as
+    well.
+    """
     if model.transformer is None:
         return model.inverse_func in (None, np.negative, np.positive)
     kind = type(model.transformer_)

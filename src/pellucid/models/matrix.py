@@ -16,5 +16,6 @@ def numbers_only(table: AnyArray, what: str) -> AnyArray:
         return np.ascontiguousarray(table, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError(
-            f"the {what} takes numbers only, but X has text, dates or categories; encode those columns first, or wrap the encoding and the model in one function."
+            f"the {what} takes numbers only, but X has text, dates or categories; encode those columns first, or wrap"
+            " the encoding and the model in one function."
         ) from None

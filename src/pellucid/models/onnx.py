@@ -171,5 +171,6 @@ def _refuse_missing(missing: BoolArray, entry: Any, where: str) -> None:
     if missing.any():
         row = int(np.flatnonzero(missing.any(axis=1))[0])
         raise InputError(
-            f"{where} is missing in row {row} of a batch, but the ONNX input {entry.name!r} ({entry.type}) cannot be; fill the missing values first."
+            f"{where} is missing in row {row} of a batch, but the ONNX input {entry.name!r} ({entry.type}) cannot be;"
+            " fill the missing values first."
         )

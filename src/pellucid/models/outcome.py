@@ -32,25 +32,20 @@ def outcome_for(predictor: Predictor, data: Data) -> FloatArray:
 
 def _positions(predictor: Predictor, data: Data) -> FloatArray:
     classes = list(predictor.classes or ())
-    known = {label: k for k, label in enumerate(classes)} | {
-        str(label): k for k, label in enumerate(classes)
-    }
+    known = {label: k for k, label in enumerate(classes)} | {str(label): k for k, label in enumerate(classes)}
     labels = np.asarray(data.y).ravel().tolist()
     for row, label in enumerate(labels):
         if label not in known and str(label) not in known:
             raise InputError(
-                f"y is {label!r} in row {row}, which is no class of the model{nearest(str(label), [str(c) for c in classes])}"
+                f"y is {label!r} in row {row}, which is no class of the"
+                f" model{nearest(str(label), [str(c) for c in classes])}"
             )
-    return np.array(
-        [known[label] if label in known else known[str(label)] for label in labels], dtype=np.float64
-    )
+    return np.array([known[label] if label in known else known[str(label)] for label in labels], dtype=np.float64)
 
 
 def constant_prediction(predictor: Predictor, y: FloatArray, weights: FloatArray) -> FloatArray:
     """The best model without features: the mean, or the class frequencies."""
     if predictor.classes is None:
         return np.broadcast_to(np.average(y, axis=0, weights=weights), y.shape)
-    shares = (
-        np.bincount(y.astype(np.intp), weights=weights, minlength=len(predictor.classes)) / weights.sum()
-    )
+    shares = np.bincount(y.astype(np.intp), weights=weights, minlength=len(predictor.classes)) / weights.sum()
     return np.broadcast_to(shares, (len(y), len(shares)))

@@ -25,11 +25,13 @@ def as_matrix(returned: Any, n: int, name: str) -> FloatArray:
     if array is None or array.dtype.kind not in "biuf":
         shown = repr(returned if array is None else array.ravel()[:1].tolist())
         raise ModelError(
-            f"the model {name} returned {shown[:60]}, which is no array of numbers; explain its probabilities (predict_proba) or a numeric score."
+            f"the model {name} returned {shown[:60]}, which is no array of numbers; explain its probabilities"
+            " (predict_proba) or a numeric score."
         )
     if array.ndim not in (1, 2):
         raise ModelError(
-            f"the model {name} returned an array with {array.ndim} dimensions for {n} rows; it must return (rows,) or (rows, outputs)."
+            f"the model {name} returned an array with {array.ndim} dimensions for {n} rows; it must return (rows,) or"
+            " (rows, outputs)."
         )
     if array.shape[0] != n:
         raise ModelError(
@@ -88,7 +90,8 @@ def logit(p: FloatArray) -> FloatArray:
     """Log-odds of probabilities, which are kept LOGIT_FLOOR away from 0 and 1."""
     if (p < -1e-9).any() or (p > 1 + 1e-9).any():
         raise InputError(
-            f"link='logit' needs probabilities between 0 and 1, but the model returned {float(p.min()):g} to {float(p.max()):g}; use link='identity'."
+            f"link='logit' needs probabilities between 0 and 1, but the model returned {float(p.min()):g} to"
+            f" {float(p.max()):g}; use link='identity'."
         )
     inside = np.clip(p, LOGIT_FLOOR, 1 - LOGIT_FLOOR)
     return np.asarray(np.log(inside) - np.log1p(-inside))
@@ -143,14 +146,10 @@ class Outputs:
         for k, (name, known) in enumerate(zip(self.all_names, self.classes or self.all_names, strict=True)):
             if str(label) == name or (type(label) is not bool and bool(label == known)):
                 return k
-        raise InputError(
-            f"output={label!r} is not an output of the model{nearest(str(label), self.all_names)}"
-        )
+        raise InputError(f"output={label!r} is not an output of the model{nearest(str(label), self.all_names)}")
 
 
-def read_outputs(
-    adapter: Adapter, raw: FloatArray, classes: tuple[Any, ...] | None, labels: Any
-) -> Outputs:
+def read_outputs(adapter: Adapter, raw: FloatArray, classes: tuple[Any, ...] | None, labels: Any) -> Outputs:
     """What the columns of a model's first predictions are."""
     width = raw.shape[1]
     unit = bool((raw >= -1e-6).all() and (raw <= 1 + 1e-6).all())

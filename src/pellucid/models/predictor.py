@@ -174,7 +174,9 @@ class Predictor:
 
     @property
     def verb(self) -> str | None:
-        """The name of the model's own method through which it is asked, such as ``predict_proba``, where there is one."""
+        """The name of the model's own method through which it is asked, such as ``predict_proba``, where there is
+        one.
+        """
         asked = self._adapter.predict
         asked = asked.predict if isinstance(asked, OneHot) else asked
         name: str | None = getattr(asked, "__name__", None)
@@ -238,7 +240,8 @@ class Predictor:
         raw = raw[:, :, None] if raw.ndim == 2 else raw
         if raw.ndim != 3 or raw.shape[0] != n or raw.shape[2] != self._width or not np.isfinite(raw).all():
             raise ModelError(
-                f"the gradient of {self.name} has shape {raw.shape} or is not finite; expected a finite number per row, feature and output."
+                f"the gradient of {self.name} has shape {raw.shape} or is not finite; expected a finite number per row,"
+                " feature and output."
             )
         if self._outputs.mirrored:
             raw = np.concatenate([-raw, raw], axis=2)

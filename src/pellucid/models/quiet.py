@@ -1,10 +1,10 @@
 """What other libraries say about their own future is kept from the user, who asked about a model.
 
-A deprecation announced inside another library, or about a model class of one, is for those who write that library's calls;
-the user of an explanation can do nothing about it. Everything else (overflows, unknown categories, missing convergence) does
-concern the user and passes. So does what is announced to code in ``__main__``, which is the user's own, and to those parts of
-pellucid that know a library and call it by name: the tests fail on that. Where a model's own methods are called, whatever they
-are, the caller cannot be meant.
+A deprecation announced inside another library, or about a model class of one, is for those who write that library's
+calls; the user of an explanation can do nothing about it. Everything else (overflows, unknown categories, missing
+convergence) does concern the user and passes. So does what is announced to code in ``__main__``, which is the user's
+own, and to those parts of pellucid that know a library and call it by name: the tests fail on that. Where a model's own
+methods are called, whatever they are, the caller cannot be meant.
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import Any, Final
 
-_CALLERS = (
-    r"models\.(predictor|items|refit|linear)|trees\.convert\.pipeline"  # of models and of steps before them
-)
+_CALLERS = r"models\.(predictor|items|refit|linear)|trees\.convert\.pipeline"  # of models and of steps before them
 _ELSEWHERE: Final = re.compile(rf"(?!__main__\Z)(?!pellucid\b(?!\.({_CALLERS})\Z))")
 _FILTERS: Final[tuple[Any, ...]] = (
     *(
@@ -35,8 +33,9 @@ _inside = 0
 def quietly() -> Iterator[None]:
     """Around calls of another library; from any number of threads.
 
-    The filters are put into the list itself. `warnings.catch_warnings` would let threads restore each other's filters, and
-    make Python forget what it has shown already, so that an overflow in a model would be reported once for every batch.
+    The filters are put into the list itself. `warnings.catch_warnings` would let threads restore each other's filters,
+    and make Python forget what it has shown already, so that an overflow in a model would be reported once for every
+    batch.
     """
     global _inside  # noqa: PLW0603 - the list of filters is one for the whole process
     with _lock:

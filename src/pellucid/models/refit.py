@@ -68,9 +68,7 @@ class Refit:
     weighs: bool
     labels: AnyArray
 
-    def __call__(
-        self, rows: IntArray, *, without: tuple[int, ...] = (), order: IntArray | None = None
-    ) -> Refitted:
+    def __call__(self, rows: IntArray, *, without: tuple[int, ...] = (), order: IntArray | None = None) -> Refitted:
         """The model fitted to some rows, without some columns of the caller's table, or to another outcome.
 
         ``order`` says for every row of the data whose outcome it gets.
@@ -132,9 +130,9 @@ class Refit:
 def refitter(predictor: Predictor, data: Data, refit: Any = None, *, seed: int = 0) -> Refit:
     """How the model behind a predictor is fitted again to these data.
 
-    ``refit`` is a function ``refit(X, y) -> model`` (it gets ``sample_weight`` too if it has a parameter of that name), or
-    an estimator to be cloned in place of the model. An estimator's own ``random_state`` is kept; where it is None the clone
-    gets ``seed``.
+    ``refit`` is a function ``refit(X, y) -> model`` (it gets ``sample_weight`` too if it has a parameter of that name),
+    or an estimator to be cloned in place of the model. An estimator's own ``random_state`` is kept; where it is None
+    the clone gets ``seed``.
     """
     if data.y is None:
         raise InputError("fitting the model again needs the true outcome; give y to the Explainer.")
@@ -142,7 +140,8 @@ def refitter(predictor: Predictor, data: Data, refit: Any = None, *, seed: int =
         template = predictor.model if refit is None else refit
         if not is_estimator(template):
             raise InputError(
-                f"{predictor.name} ({predictor.library}) cannot be fitted again by itself; give refit=, a function fit(X, y) that returns a fitted model."
+                f"{predictor.name} ({predictor.library}) cannot be fitted again by itself; give refit=, a function"
+                " fit(X, y) that returns a fitted model."
             )
         keyword = weight_keyword(template)
         fit: Fit = _Cloned(template, seed, keyword)
@@ -152,13 +151,18 @@ def refitter(predictor: Predictor, data: Data, refit: Any = None, *, seed: int =
         fit, by_column = _Called(refit, keyword), False
     else:
         raise InputError(
-            f"refit is a {type(refit).__name__}; give a function fit(X, y) that returns a fitted model, or an estimator."
+            f"refit is a {type(refit).__name__}; give a function fit(X, y) that returns a fitted model, or an"
+            " estimator."
         )
     return Refit(
-        predictor, data, fit,
-        verb=predictor.verb, by_column=by_column, weighs=data.weighted and keyword is not None,
+        predictor,
+        data,
+        fit,
+        verb=predictor.verb,
+        by_column=by_column,
+        weighs=data.weighted and keyword is not None,
         labels=_labels(predictor, data) if refit is None else data.y,
-    )  # fmt: skip
+    )
 
 
 def _labels(predictor: Predictor, data: Data) -> AnyArray:
@@ -212,7 +216,8 @@ def _over(given: Predictor, inner: Predictor, reduction: Reduction) -> Predictor
 class _Asked:
     """A model fitted again, asked with the given model's table and answering in its outputs.
 
-    ``places`` has for each of the given model's outputs its column here, -1 for a class that the rows of this fit lacked.
+    ``places`` has for each of the given model's outputs its column here, -1 for a class that the rows of this fit
+    lacked.
     """
 
     inner: Predictor
@@ -242,5 +247,6 @@ def _places(given: Predictor, inner: Predictor) -> tuple[int, ...]:
     elif (inner.width, given.width) == (2, 1):
         return (1,)
     raise ModelError(
-        f"the model fitted again gives {inner.width} outputs ({', '.join(inner.output_names[:4])}), the given one {given.width}; refit= must return the same kind of model."
+        f"the model fitted again gives {inner.width} outputs ({', '.join(inner.output_names[:4])}), the given one"
+        f" {given.width}; refit= must return the same kind of model."
     )

@@ -28,9 +28,7 @@ def _is_file(model: Any) -> bool:
 
 
 def _is_estimator(model: Any) -> bool:
-    return any(
-        callable(getattr(model, verb, None)) for verb in ("predict", "predict_proba", "decision_function")
-    )
+    return any(callable(getattr(model, verb, None)) for verb in ("predict", "predict_proba", "decision_function"))
 
 
 # (test, module with `adapt(model) -> Adapter`)
@@ -51,14 +49,13 @@ def adapt(model: Any) -> Adapter:
     if isinstance(model, Adapter):
         return model
     if isinstance(model, type):
-        raise InputError(
-            f"model is the class {model.__name__}, not a fitted model; create it and call fit first."
-        )
+        raise InputError(f"model is the class {model.__name__}, not a fitted model; create it and call fit first.")
     for test, module in KNOWN:
         if test(model):
             with quietly():
                 adapter: Adapter = import_module(module).adapt(model)
             return adapter if adapter.model is not None else replace(adapter, model=model)
     raise InputError(
-        f"model is a {type(model).__name__}; give a fitted estimator with predict or predict_proba, a booster, a torch module, an ONNX file or a function f(X) -> array."
+        f"model is a {type(model).__name__}; give a fitted estimator with predict or predict_proba, a booster, a torch"
+        " module, an ONNX file or a function f(X) -> array."
     )

@@ -81,7 +81,8 @@ def _forward(model: Any, x: Any) -> Any:
     out = model(x)
     if not isinstance(out, torch.Tensor):
         raise ModelError(
-            f"the model {type(model).__name__} returned a {type(out).__name__}, not a tensor; wrap it in a function that returns one tensor."
+            f"the model {type(model).__name__} returned a {type(out).__name__}, not a tensor; wrap it in a function"
+            " that returns one tensor."
         )
     return out
 
@@ -106,9 +107,7 @@ def _gradient(model: Any, table: AnyArray) -> AnyArray:
         x = _tensor(model, table).requires_grad_(True)
         out = _forward(model, x).reshape(len(table), -1)
         columns = [
-            torch.autograd.grad(
-                out[:, k].sum(), x, retain_graph=True, allow_unused=True, materialize_grads=True
-            )[0]
+            torch.autograd.grad(out[:, k].sum(), x, retain_graph=True, allow_unused=True, materialize_grads=True)[0]
             for k in range(out.shape[1])
         ]
     return _to_numpy(torch.stack(columns, dim=-1))

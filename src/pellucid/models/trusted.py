@@ -33,14 +33,7 @@ _PREFIXED: dict[str, tuple[str, ...]] = {
     "sklearn.tree._tree": ("Tree",),
     "sklearn.ensemble._hist_gradient_boosting.binning": ("_BinMapper",),
     "sklearn.ensemble._hist_gradient_boosting.predictor": ("TreePredictor",),
-    "sklearn._loss.link": (
-        "HalfLogitLink",
-        "IdentityLink",
-        "Interval",
-        "LogLink",
-        "LogitLink",
-        "MultinomialLogit",
-    ),
+    "sklearn._loss.link": ("HalfLogitLink", "IdentityLink", "Interval", "LogLink", "LogitLink", "MultinomialLogit"),
     "sklearn._loss.loss": (
         "AbsoluteError",
         "ExponentialLoss",
@@ -86,13 +79,13 @@ _PREFIXED: dict[str, tuple[str, ...]] = {
     "xgboost.sklearn": ("XGBClassifier", "XGBRegressor", "XGBRanker", "XGBRFClassifier", "XGBRFRegressor"),
 }
 
-TRUSTED: frozenset[str] = frozenset(
-    f"{module}.{name}" for module, names in _PREFIXED.items() for name in names
-)
+TRUSTED: frozenset[str] = frozenset(f"{module}.{name}" for module, names in _PREFIXED.items() for name in names)
 
 
 def trusted_types() -> frozenset[str]:
-    """The same, with the compiled losses under the short name that scikit-learn up to 1.8 gives them, where it is theirs."""
+    """The same, with the compiled losses under the short name that scikit-learn up to 1.8 gives them, where it is
+    theirs.
+    """
     from sklearn._loss import _loss
 
     short = {f"_loss.{name}" for name in _LOSSES} if sys.modules.get("_loss") is _loss else set()

@@ -19,7 +19,9 @@ Engine = Literal["model", "trees", "sums"]
 
 @dataclass(frozen=True, eq=False)
 class Answer(ABC):
-    """Predictions of the explained outputs, or of all (``full``), for one or several interventions over the same rows."""
+    """Predictions of the explained outputs, or of all (``full``), for one or several interventions over the same
+    rows.
+    """
 
     run: Run
     predictor: Predictor
@@ -31,7 +33,9 @@ class Answer(ABC):
 
     @abstractmethod
     def stream(self, *, partial: bool = False) -> Iterator[Batch]:
-        """Batches in a fixed order; with ``partial`` an interruption ends them, once something is known (see `Run.stream`)."""
+        """Batches in a fixed order; with ``partial`` an interruption ends them, once something is known (see
+        `Run.stream`).
+        """
 
     def itself(self) -> FloatArray:
         """Predictions ``(rows, outputs)`` of the rows as they are."""
@@ -53,17 +57,14 @@ class Answer(ABC):
         return found
 
     def averaged(self, kept: IntArray) -> list[tuple[Moments, FloatArray]]:
-        """For every intervention over all rows mean and spread over them, and the curves ``(variants, kept, outputs)`` of some."""
+        """For every intervention over all rows mean and spread over them, and the curves ``(variants, kept, outputs)``
+        of some.
+        """
         outputs = len(self.predictor.output_names)
         moments = [Moments(intervention.variants, outputs) for intervention in self.interventions]
-        curves = [
-            np.full((intervention.variants, len(kept), outputs), np.nan)
-            for intervention in self.interventions
-        ]
+        curves = [np.full((intervention.variants, len(kept), outputs), np.nan) for intervention in self.interventions]
         for batch in self.stream(partial=True):
-            moments[batch.intervention].add(
-                batch.variants, batch.predictions, self.data.weights[batch.rows]
-            )
+            moments[batch.intervention].add(batch.variants, batch.predictions, self.data.weights[batch.rows])
             start, stop = np.searchsorted(kept, [batch.rows.start, batch.rows.stop])
             some = batch.predictions[:, kept[start:stop] - batch.rows.start]
             curves[batch.intervention][batch.variants, start:stop] = some
@@ -81,9 +82,7 @@ class Asked(Answer):
     engine = "model"
 
     def stream(self, *, partial: bool = False) -> Iterator[Batch]:
-        return self.run.stream(
-            self.predictor, self.data, self.interventions, full=self.full, partial=partial
-        )
+        return self.run.stream(self.predictor, self.data, self.interventions, full=self.full, partial=partial)
 
 
 def watched(run: Run, batches: Iterator[Batch], *, partial: bool) -> Iterator[Batch]:

@@ -10,10 +10,10 @@ from pellucid.reading.trees import read_trees
 from pellucid.runner import Intervention, Run
 
 
-def answer(
-    run: Run, predictor: Predictor, data: Data, *interventions: Intervention, full: bool = False
-) -> Answer:
-    """The predictions for one or several interventions over the same rows; ``full``: of all outputs, as a loss compares them."""
+def answer(run: Run, predictor: Predictor, data: Data, *interventions: Intervention, full: bool = False) -> Answer:
+    """The predictions for one or several interventions over the same rows; ``full``: of all outputs, as a loss compares
+    them.
+    """
     if data.frame.kind != "sparse":
         for read in (read_sums, read_trees):
             found = read(run, predictor, data, interventions, full)

@@ -9,12 +9,12 @@ An intervention that sets the features S to values z therefore asks, in row i, f
     f(z_S, x_i without S) = g^-1( r_i + sum_{j in S} f_j(z_j) ),    r_i = b + sum_{j not in S} f_j(x_ij).
 
 Estimator. The rows are encoded once, and so are the values that the features are set to; a prediction is then an
-addition and the inverse of the link. r_i is added up without the features of the intervention, and not taken out of the whole
-sum, where a large f_j(x_ij) would swallow the others.
+addition and the inverse of the link. r_i is added up without the features of the intervention, and not taken out of the
+whole sum, where a large f_j(x_ij) would swallow the others.
 
-When it misleads: as much as the reading of the model. It is believed only if the sums give the model's own predictions of
-the rows that were asked when the Explainer was made (up to rounding, as a share of their range), and, in every question,
-if the parts of some mixtures depend on their own features alone.
+When it misleads: as much as the reading of the model. It is believed only if the sums give the model's own predictions
+of the rows that were asked when the Explainer was made (up to rounding, as a share of their range), and, in every
+question, if the parts of some mixtures depend on their own features alone.
 
 Cost. No model rows; two numbers per row, feature and sum, and one for each intervention, are held meanwhile.
 """
@@ -47,7 +47,9 @@ _LARGEST = 700.0  # the exponential of more overflows: the model says so itself
 
 @dataclass(frozen=True, eq=False)
 class _Read:
-    """A model as a sum, the link by which the sum agrees with its predictions (none where it does not), and encoded tables."""
+    """A model as a sum, the link by which the sum agrees with its predictions (none where it does not), and encoded
+    tables.
+    """
 
     model: Any
     form: LinearForm
@@ -89,7 +91,9 @@ def _agreed(form: LinearForm, sums: FloatArray, full: FloatArray) -> Link | Unli
 
 
 def _closely(form: LinearForm, sums: FloatArray, link: Link, full: FloatArray) -> bool:
-    """Whether sums give the predictions up to rounding, and not only beside a large constant, where everything agrees."""
+    """Whether sums give the predictions up to rounding, and not only beside a large constant, where everything
+    agrees.
+    """
     single = np.array_equal(form.weights, form.weights.astype(np.float32))
     predicted = predictions(sums, link, full.shape[1])
     spread = np.ptp(full, axis=0)
@@ -131,12 +135,7 @@ def _held(data: Data, interventions: Sequence[Intervention], form: LinearForm) -
 
 def _worth(data: Data, interventions: Sequence[Intervention]) -> bool:
     asked = sum(intervention.variants * intervention.n_rows(data) for intervention in interventions)
-    pools = (
-        len(pool)
-        for intervention in interventions
-        for pool in intervention.pools
-        if not intervention.exchanged
-    )
+    pools = (len(pool) for intervention in interventions for pool in intervention.pools if not intervention.exchanged)
     encoded = len(data) + max(pools, default=0)
     return asked - _ENCODING * encoded >= _WORTH
 
@@ -152,9 +151,7 @@ class Sums(Answer):
     engine = "sums"
 
     def only(self, intervention: int) -> Sums:
-        return replace(
-            self, interventions=(self.interventions[intervention],), terms=(self.terms[intervention],)
-        )
+        return replace(self, interventions=(self.interventions[intervention],), terms=(self.terms[intervention],))
 
     def itself(self) -> FloatArray:
         return self._predictions(self.whole[None])[0]
@@ -164,10 +161,7 @@ class Sums(Answer):
 
     def _batches(self) -> Iterator[Batch]:
         self.run.plan(
-            sum(
-                intervention.variants * intervention.n_rows(self.data)
-                for intervention in self.interventions
-            )
+            sum(intervention.variants * intervention.n_rows(self.data) for intervention in self.interventions)
         )
         for s, (intervention, terms) in enumerate(zip(self.interventions, self.terms, strict=True)):
             for rows in blocks(len(terms.rest), _AT_ONCE):
@@ -198,12 +192,8 @@ class Sums(Answer):
                 found += Answer.averaged(self.only(s), kept)
         return found
 
-    def _parallel(
-        self, intervention: Intervention, terms: Terms, kept: IntArray
-    ) -> tuple[Moments, FloatArray]:
-        steps = replace(terms, rest=np.zeros((1, terms.rest.shape[1]))).sums(
-            intervention, slice(None), slice(0, 1)
-        )
+    def _parallel(self, intervention: Intervention, terms: Terms, kept: IntArray) -> tuple[Moments, FloatArray]:
+        steps = replace(terms, rest=np.zeros((1, terms.rest.shape[1]))).sums(intervention, slice(None), slice(0, 1))
         heights, along = self._predictions(terms.rest[None]), self._predictions(steps)
         one = Moments(1, heights.shape[2])
         one.add(slice(0, 1), heights, self.data.weights)

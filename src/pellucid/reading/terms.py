@@ -1,7 +1,8 @@
-"""The terms of a model's sum: what each feature adds to it, in each row and for each value that an intervention sets it to.
+"""The terms of a model's sum: what each feature adds to it, in each row and for each value that an intervention sets it
+to.
 
-What is read of a model says which encoded columns are made from which feature (see `pellucid.models.linear`). Here this is
-put to the test: over other rows, and beside other values, a value must add the same.
+What is read of a model says which encoded columns are made from which feature (see `pellucid.models.linear`). Here this
+is put to the test: over other rows, and beside other values, a value must add the same.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ class Tables(WeakKeyDictionary[Frame, FloatArray]):
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """Of one intervention: what the other features give each row, ``(rows, sums)``, and what each of the values gives, ``(pool, sums)``."""
+    """Of one intervention: what the other features give each row, ``(rows, sums)``, and what each of the values gives,
+    ``(pool, sums)``.
+    """
 
     rest: FloatArray
     pools: tuple[FloatArray, ...]
@@ -61,9 +64,7 @@ class Terms:
         return float(self.rest.max(initial=0.0) + sum(pool.max(initial=0.0) for pool in self.pools))
 
 
-def terms_of(
-    encoder: Encoder, data: Data, interventions: Sequence[Intervention]
-) -> tuple[Terms, ...] | None:
+def terms_of(encoder: Encoder, data: Data, interventions: Sequence[Intervention]) -> tuple[Terms, ...] | None:
     """The terms of every intervention; None where the model's steps fail, or make numbers of them that are none."""
     features = sorted({j for intervention in interventions for j in intervention.features})
     try:
@@ -77,9 +78,7 @@ def terms_of(
         for intervention, values in zip(interventions, pools, strict=True):
             # The order of the additions is that of the features, so that a part of zero changes no bit.
             first = next((k for k, j in enumerate(features) if j in intervention.features), len(features))
-            total = sum(
-                (own[j] for j in features[first:] if j not in intervention.features), start=before[first]
-            )
+            total = sum((own[j] for j in features[first:] if j not in intervention.features), start=before[first])
             found.append(Terms(total if intervention.rows is None else total[intervention.rows], values))
     return tuple(found) if all(np.isfinite(terms.size()) for terms in found) else None
 
@@ -93,7 +92,9 @@ class Encoder:
     tables: Tables
 
     def parts(self, frame: Frame, features: Sequence[int]) -> tuple[FloatArray, dict[int, FloatArray]]:
-        """What all other features and the intercept add to the sum of each row, and what each of the given ones does."""
+        """What all other features and the intercept add to the sum of each row, and what each of the given ones
+        does.
+        """
         size = max(1, _ENCODED // max(len(self.form.source), len(frame.names), 1))
         several = [self._portion(frame, rows, features) for rows in blocks(len(frame), size)]
         if len(several) == 1:
@@ -101,17 +102,12 @@ class Encoder:
         rest = np.concatenate([part for part, _ in several])
         return rest, {j: np.concatenate([own[j] for _, own in several]) for j in features}
 
-    def _portion(
-        self, frame: Frame, rows: slice, features: Sequence[int]
-    ) -> tuple[FloatArray, dict[int, FloatArray]]:
+    def _portion(self, frame: Frame, rows: slice, features: Sequence[int]) -> tuple[FloatArray, dict[int, FloatArray]]:
         matrix, weights = self._matrix(frame, rows), self.form.weights
         feature = np.asarray(self.predictor.columns, dtype=np.intp)[self.form.source]
         others = np.where(np.isin(feature, features)[:, None], 0.0, weights)
         own = {j: np.flatnonzero(feature == j) for j in features}
-        return (
-            matrix @ others + self.form.intercept,
-            {j: _product(matrix, weights, mine) for j, mine in own.items()},
-        )
+        return (matrix @ others + self.form.intercept, {j: _product(matrix, weights, mine) for j, mine in own.items()})
 
     def _matrix(self, frame: Frame, rows: slice) -> FloatArray:
         if rows != slice(0, len(frame)):
@@ -133,8 +129,8 @@ def _pooled(
 ) -> list[tuple[FloatArray, ...]]:
     """What each value of every pool adds to a sum; ``own``: what those of the table do.
 
-    Any row will do for the other features, and one row can hold a value of each feature: interventions of different features are
-    encoded together. Of the table's own columns only a few values are, to see that they add the same.
+    Any row will do for the other features, and one row can hold a value of each feature: interventions of different
+    features are encoded together. Of the table's own columns only a few values are, to see that they add the same.
     """
     few = np.linspace(0, len(frame) - 1, _MIXTURES).astype(np.intp)
     tables: list[dict[int, Any]] = []

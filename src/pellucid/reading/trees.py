@@ -1,9 +1,9 @@
 """Interventions answered by the trees of a model.
 
-A big intervention that sets features to the same values in all rows is a family of individual curves. Where the model is
-made of trees that are read exactly, these come from `pellucid.trees.partial_dependence`; what the model makes of the sum of
-its trees (a probability, say) is applied curve by curve. The numbers are the same, up to rounding. The trees answer
-only after they have given the model's own predictions for a sample of the intervention, which counts as a check.
+A big intervention that sets features to the same values in all rows is a family of individual curves. Where the model
+is made of trees that are read exactly, these come from `pellucid.trees.partial_dependence`; what the model makes of the
+sum of its trees (a probability, say) is applied curve by curve. The numbers are the same, up to rounding. The trees
+answer only after they have given the model's own predictions for a sample of the intervention, which counts as a check.
 """
 
 from __future__ import annotations
@@ -35,12 +35,7 @@ def read_trees(
     run: Run, predictor: Predictor, data: Data, interventions: tuple[Intervention, ...], full: bool
 ) -> Trees | None:
     """The answer of the trees; None where there are none, where it is not theirs, or where asking is quicker."""
-    if (
-        full
-        or len(interventions) != 1
-        or interventions[0].index.ndim != 2
-        or interventions[0].rows is not None
-    ):
+    if full or len(interventions) != 1 or interventions[0].index.ndim != 2 or interventions[0].rows is not None:
         return None
     rows = interventions[0].variants * len(data)
     model = read(run, predictor, missed=rows * _USUAL >= _WORTH)
@@ -114,9 +109,7 @@ class Trees(Answer):
 
     def encoded(self, rows: slice) -> FloatArray:
         """Some rows as the trees see them."""
-        return self.model.encode(
-            self.predictor.dressed(self.data.frame.take(np.arange(len(self.data))[rows]))
-        )
+        return self.model.encode(self.predictor.dressed(self.data.frame.take(np.arange(len(self.data))[rows])))
 
     def _predictions(self, raw: FloatArray) -> FloatArray:
         """The explained outputs from the sums of the trees ``(variants, rows, sums)``."""

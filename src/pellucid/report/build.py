@@ -20,13 +20,7 @@ from pellucid.report.overview import data_section, facts, model_section
 from pellucid.report.parts import part_section
 from pellucid.report.rows import check_rows
 from pellucid.report.score import Score, importance_loss, scores
-from pellucid.report.sections import (
-    associations_section,
-    can_cluster,
-    care_section,
-    effect_section,
-    importance_section,
-)
+from pellucid.report.sections import associations_section, can_cluster, care_section, effect_section, importance_section
 from pellucid.report.why import why_sections
 from pellucid.report.work import Step, Work
 
@@ -62,11 +56,7 @@ def build(
     best = top_features(explainer, importance, int(top))
     effects = [_effect(explainer, work, j, place) for place, j in enumerate(best, start=1)]
     why = why_sections(explainer, asked, work)
-    shown = (
-        explainer.predictor.output_names[0]
-        if why.overall is None
-        else main_output(explainer, why.overall[1])
-    )
+    shown = explainer.predictor.output_names[0] if why.overall is None else main_output(explainer, why.overall[1])
     work.step("comparing measures of importance")
     measures, unmeasured = measure_card(explainer, importance, why, work)
     movers = importance if why.overall is None else from_contributions(explainer, *why.overall)

@@ -50,8 +50,8 @@ def card(
 
     ``why`` says why this chart was chosen, ``advice`` replaces that of caveats by their code, ``fits`` says
     whether the chart may be made narrower, ``full`` whether it needs the whole width, with its caveats below, and
-    ``stacks`` whether its panels may stand one below the other on a narrow screen; ``values`` is a table below the chart, ``more`` are sentences that are folded away; ``options`` are
-    those of the chart.
+    ``stacks`` whether its panels may stand one below the other on a narrow screen; ``values`` is a table below the
+    chart, ``more`` are sentences that are folded away; ``options`` are those of the chart.
     """
     spec, note = chart(explanation, **options)
     own = [item for item in explanation.caveats if item.code not in GENERAL]

@@ -32,9 +32,7 @@ def contribution_section(explainer: Explainer, found: Attribution) -> Plain:
     """Bars, dots and the dependence of the feature that contributes most."""
     main = found.for_output(main_output(explainer, found))
     if not np.abs(found.values).max(initial=0.0) > 0:
-        nothing = (
-            f"No feature contributes anything: the {len(found):,} predictions looked at are all the same."
-        )
+        nothing = f"No feature contributes anything: the {len(found):,} predictions looked at are all the same."
         return section("contributions", TITLE, [_MEANING, nothing])
     intro = [_MEANING, *how_found(explainer, found), *_which_output(explainer, found, main.output_names[0])]
     cards = [_bars(found, main), _dots(main)]
@@ -76,12 +74,15 @@ def how_found(explainer: Explainer, found: Attribution) -> list[str]:
             else "No error of theirs could be seen."
         )
         said = (
-            f"The contributions are estimates, for {against}: the model was asked for some of the combinations of known "
-            f"and unknown features. {error}"
+            f"The contributions are estimates, for {against}: the model was asked for some of the combinations of known"
+            f" and unknown features. {error}"
         )
     if found.scale == explainer.predictor.scale:
         return [said]
-    other = f"They are contributions to the {found.scale}, in which this model adds up, not to the {explainer.predictor.scale}."
+    other = (
+        f"They are contributions to the {found.scale}, in which this model adds up, not to the"
+        f" {explainer.predictor.scale}."
+    )
     return [said, other]
 
 
@@ -141,9 +142,7 @@ def _along(main: Attribution, feature: str) -> Plain:
         f"Contribution of {feature} and its value",
         about(main, [feature]),
         subtitle=f"One dot for each of {len(main):,} rows{main.scale_of(main.output_names[0])}",
-        sentences=[
-            f"Dots above zero: here {feature} raises the prediction, below zero it lowers it.{mixed}",
-        ],
+        sentences=[f"Dots above zero: here {feature} raises the prediction, below zero it lowers it.{mixed}"],
         advice=TOGETHER,
         kind="dependence",
         feature=feature,

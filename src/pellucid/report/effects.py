@@ -51,9 +51,7 @@ def effect_card(explainer: Explainer, j: int, *, place: int, run: Run) -> tuple[
     if why is not None:
         effect = explainer.ale(j)
         head, *sentences = effect.findings()
-        return card(name, feature.name, effect, subtitle=head, sentences=sentences, why=_why_ale(why)), [
-            effect
-        ]
+        return card(name, feature.name, effect, subtitle=head, sentences=sentences, why=_why_ale(why)), [effect]
     at = _frequent(explainer, j, feature) if many else None
     average = explainer.pdp(j, at=at)
     parts, shown = _with_curves(explainer, j, average, at)
@@ -61,9 +59,7 @@ def effect_card(explainer: Explainer, j: int, *, place: int, run: Run) -> tuple[
     if many:
         sentences.append(f"Shown are the {_LEVELS} most frequent of {feature.distinct:,} categories.")
     advice = _SEEN if len(parts) > 1 else None
-    made = card(
-        name, feature.name, shown, subtitle=head, sentences=sentences, advice=advice, max_lines=_CURVES
-    )
+    made = card(name, feature.name, shown, subtitle=head, sentences=sentences, advice=advice, max_lines=_CURVES)
     return made, parts
 
 

@@ -1,4 +1,6 @@
-"""What acts together: which pairs of features the model needs, how strongly they interact, and what the first one looks like."""
+"""What acts together: which pairs of features the model needs, how strongly they interact, and what the first one looks
+like.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +41,10 @@ _MEANING = (
     "effects do not tell the whole story."
 )
 _ADVICE = {
-    "off-data": "These numbers rest on rows that do not occur; read features that go together as one (groups=), and trust a picture "
-    "that stays near the data (ale) more.",
+    "off-data": (
+        "These numbers rest on rows that do not occur; read features that go together as one (groups=), and trust a"
+        " picture that stays near the data (ale) more."
+    ),
     "weak-joint-effect": "Go by the bars on the right.",
     "rows-sampled": "explainer.interactions() looks at more of them.",
 }
@@ -59,14 +63,10 @@ def interaction_section(
         found = work.keep(_ask(looked_at, _in_order(explainer, names[:MOST]), why, work))
     except PellucidError as error:
         instead = f"explainer.interactions(features={names[:4]!r}) asks about some features at any price."
-        return section(
-            "interactions", TITLE, [_MEANING, f"Interactions are not shown: {error}", instead]
-        ), []
+        return section("interactions", TITLE, [_MEANING, f"Interactions are not shown: {error}", instead]), []
     network = found.network(LOSS)
     if not network.feature_names:
-        nothing = (
-            "The predictions looked at are all the same: no feature does anything, alone or with others."
-        )
+        nothing = "The predictions looked at are all the same: no feature does anything, alone or with others."
         return section("interactions", TITLE, [_MEANING, nothing]), []
     cards = [_network_card(network)]
     if (found.strength > 0).any():
@@ -94,8 +94,8 @@ def in_short(network: Network) -> str:
         return "No features act together: the model adds up what each feature does on its own."
     if not network.edges:
         return (
-            f"Hardly any features act together: adding up what each does on its own loses {percent(lost)} of the variance of "
-            "the predictions."
+            f"Hardly any features act together: adding up what each does on its own loses {percent(lost)} of the"
+            " variance of the predictions."
         )
     first, cost = " and ".join(network.edges[0]), percent(float(network.values[0]))
     more = f", without any interaction {percent(lost)}" if np.isfinite(lost) else ""
@@ -116,8 +116,8 @@ def _ask(explainer: Explainer, names: Sequence[str], why: Why, work: Work) -> In
     rows = _affordable_rows(explainer, work.affordable(_ASKED) // sets)
     if rows < min(_FEWEST, n):
         raise InputError(
-            f"the model ({explainer.predictor.name}) has to be asked, and {sets} features and pairs take more model rows than a report "
-            "spends on this."
+            f"the model ({explainer.predictor.name}) has to be asked, and {sets} features and pairs take more model"
+            " rows than a report spends on this."
         )
     found = explainer.interactions(list(names), rows=max(2, min(rows, n)))
     return found if work.affordable(_READ) < _READ else _with_more_draws(explainer, found, work)
@@ -128,16 +128,28 @@ def _with_more_draws(explainer: Explainer, found: Interactions, work: Work) -> I
     players = explainer.data.schema.players()
     asked = [list(players).index(name) for name in found.feature_names]
     question = Question(
-        explainer.predictor, explainer.data, explainer.background, players, sets_of(asked, len(players), "pairs"),
-        "pairs", normalize=True, p_values=False, rows=None, run=work.run,
-    )  # fmt: skip
+        explainer.predictor,
+        explainer.data,
+        explainer.background,
+        players,
+        sets_of(asked, len(players), "pairs"),
+        "pairs",
+        normalize=True,
+        p_values=False,
+        rows=None,
+        run=work.run,
+    )
     costs = costs_of_exclusion(question)
     if work.run.interrupted:
         raise KeyboardInterrupt
     return dataclasses.replace(
-        found, parts=costs.parts, costs=costs.share, cost_se=costs.se, additive=costs.additive,
+        found,
+        parts=costs.parts,
+        costs=costs.share,
+        cost_se=costs.se,
+        additive=costs.additive,
         settings={**found.settings, "draws": costs.draws},
-    )  # fmt: skip
+    )
 
 
 def _affordable_rows(explainer: Explainer, rows: int) -> int:
@@ -151,9 +163,7 @@ def _how(explainer: Explainer, found: Interactions, names: Sequence[str]) -> lis
     """What was looked at."""
     said = []
     if len(names) > MOST:
-        said.append(
-            f"Looked at are the pairs of the {MOST} features that move predictions most, of {len(names):,}."
-        )
+        said.append(f"Looked at are the pairs of the {MOST} features that move predictions most, of {len(names):,}.")
     rows, n = int(found.settings["rows"]), len(explainer.data)
     if rows < n:
         said.append(f"The values of pairs rest on {rows:,} of {n:,} rows.")
@@ -173,7 +183,10 @@ def _network_card(network: Network) -> Plain:
         "network",
         "What the model needs",
         network,
-        subtitle=f"What is left of the model when all is left out that costs less than {100 * LOSS:g}% of the variance of its predictions",
+        subtitle=(
+            f"What is left of the model when all is left out that costs less than {100 * LOSS:g}% of the variance of"
+            " its predictions"
+        ),
         sentences=[_what_to_do(network), *network.findings()[:1]],
         advice=_ADVICE,
         more=network.findings()[1:],
@@ -183,8 +196,8 @@ def _network_card(network: Network) -> Plain:
 def _what_to_do(network: Network) -> str:
     if not network.edges:
         return (
-            "The model is additive, or nearly so: the charts of single features (How it responds) can be read one by one, and a "
-            "model that adds up such curves could stand in for it."
+            "The model is additive, or nearly so: the charts of single features (How it responds) can be read one by"
+            " one, and a model that adds up such curves could stand in for it."
         )
     partners = {name: sum(name in pair for pair in network.edges) for name in network.feature_names}
     free = [name for name, count in partners.items() if count == 0]
@@ -198,7 +211,10 @@ def _pairs_card(found: Interactions) -> Plain:
         "pairs",
         "Strength of the pairs",
         found,
-        subtitle="Left: Friedman's H, which part of what two features do together is interaction. Right: how far that moves predictions",
+        subtitle=(
+            "Left: Friedman's H, which part of what two features do together is interaction. Right: how far that moves"
+            " predictions"
+        ),
         stacks=False,
         sentences=[
             *found.findings()[:1],

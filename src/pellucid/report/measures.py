@@ -44,9 +44,7 @@ _QUESTIONS = {
 }
 
 
-def measure_card(
-    explainer: Explainer, importance: Importance, why: Why, work: Work
-) -> tuple[Plain | None, list[str]]:
+def measure_card(explainer: Explainer, importance: Importance, why: Why, work: Work) -> tuple[Plain | None, list[str]]:
     """The card that compares measures, if there are at least two, and why some are missing."""
     parts, missing = [importance], []
     for name, found in _others(explainer, importance, why, work):
@@ -82,10 +80,7 @@ def _others(
     repeats = min(work.affordable(_ROWS) // max(rows * players, 1), _REPEATS[1])
     if repeats < _REPEATS[0]:
         needed = f"{rows * players * _REPEATS[0]:,} model rows"
-        yield (
-            "conditional",
-            f"it takes at least {needed}; explainer.importance(method='conditional') has it.",
-        )
+        yield ("conditional", f"it takes at least {needed}; explainer.importance(method='conditional') has it.")
     else:
         loss = None if importance.measure != "share of prediction variance" else "variance"
         if importance.measure == "error":
@@ -114,13 +109,23 @@ def from_contributions(explainer: Explainer, rows: IntArray, found: Attribution)
     values, errors = mean_absolute(found, explainer.data.weights[rows])
     half = _NORMAL * errors
     return Importance(
-        method="shap", measure="mean |contribution|", compare="difference",
-        values=squeeze_outputs(values), se=squeeze_outputs(errors),
-        low=squeeze_outputs(np.maximum(values - half, 0.0)), high=squeeze_outputs(values + half),
-        repeats=np.empty((len(values), 0)), feature_names=found.feature_names, output_names=found.output_names,
-        scale=found.scale, members=found.members, caveats=found.caveats, cost=Cost(0, 0.0, 0, 0.0),
-        settings={**found.settings, "rows": len(rows)}, library=found.library,
-    )  # fmt: skip
+        method="shap",
+        measure="mean |contribution|",
+        compare="difference",
+        values=squeeze_outputs(values),
+        se=squeeze_outputs(errors),
+        low=squeeze_outputs(np.maximum(values - half, 0.0)),
+        high=squeeze_outputs(values + half),
+        repeats=np.empty((len(values), 0)),
+        feature_names=found.feature_names,
+        output_names=found.output_names,
+        scale=found.scale,
+        members=found.members,
+        caveats=found.caveats,
+        cost=Cost(0, 0.0, 0, 0.0),
+        settings={**found.settings, "rows": len(rows)},
+        library=found.library,
+    )
 
 
 def _side_by_side(explainer: Explainer, parts: list[Importance], work: Work) -> ImportanceComparison:
@@ -132,10 +137,17 @@ def _side_by_side(explainer: Explainer, parts: list[Importance], work: Work) -> 
     )
     methods = tuple(part.method for part in parts)
     result = ImportanceComparison(
-        values=values, se=errors, methods=methods, parts=tuple(parts), feature_names=first.feature_names,
-        output_names=first.output_names, scale="importance", cost=Cost(0, 0.0, 0, 0.0),
-        settings={"method": "comparison", "methods": list(methods)}, library=first.library,
-    )  # fmt: skip
+        values=values,
+        se=errors,
+        methods=methods,
+        parts=tuple(parts),
+        feature_names=first.feature_names,
+        output_names=first.output_names,
+        scale="importance",
+        cost=Cost(0, 0.0, 0, 0.0),
+        settings={"method": "comparison", "methods": list(methods)},
+        library=first.library,
+    )
     return dataclasses.replace(
         result, caveats=comparison_caveats(result, explainer.predictor, explainer.data, work.run)
     )
@@ -152,7 +164,10 @@ def _advice(compared: ImportanceComparison) -> str:
     """What to make of it."""
     disputed = [str(item.feature) for item in compared.caveats if item.code == "measures-disagree"]
     if disputed:
-        return f"Before you rely on how much {listed(disputed)} {'matters' if len(disputed) == 1 else 'matter'}, read beside the chart why the measures differ."
+        return (
+            f"Before you rely on how much {listed(disputed)} {'matters' if len(disputed) == 1 else 'matter'}, read"
+            " beside the chart why the measures differ."
+        )
     tau = compared.agreement
     if np.nanmin(tau, initial=1.0) >= _AGREE:
         return "The order of the features does not hang on the measure."

@@ -1,4 +1,5 @@
-"""The individual rows in other ways: local models (LIME) and rules (anchors) beside the contributions, and whether they agree.
+"""The individual rows in other ways: local models (LIME) and rules (anchors) beside the contributions, and whether they
+agree.
 
 Local models share one set of samples; rules share what the model was asked, up to a number of model rows. A slow model
 is asked for less, and for nothing where that would be too little to learn from.
@@ -28,10 +29,11 @@ _SAMPLES, _FEWEST = 5_000, 500  # of local models
 _RULES, _ALL_RULES = 20_000, 120_000  # model rows for one rule, and for all of them
 _BARS, _PANEL = 8, 150.0  # features of a chart, pixels of each of its panels
 _MEANING = (
-    "A local model (LIME) is a simple model of at most six features that imitates the model near a row; an effect is its weight times how far "
-    "the row is from an average one. A rule (anchor) is what fixes the prediction: of rows that obey it, whatever else is changed, "
-    "nearly all get the same prediction. Contributions say how the prediction differs from the average. Where the three agree, an "
-    "explanation is on firmer ground; where they do not, they answer different questions, or one of them fails."
+    "A local model (LIME) is a simple model of at most six features that imitates the model near a row; an effect is"
+    " its weight times how far the row is from an average one. A rule (anchor) is what fixes the prediction: of rows"
+    " that obey it, whatever else is changed, nearly all get the same prediction. Contributions say how the prediction"
+    " differs from the average. Where the three agree, an explanation is on firmer ground; where they do not, they"
+    " answer different questions, or one of them fails."
 )
 
 
@@ -39,7 +41,10 @@ def way_section(explainer: Explainer, seen: Look, found: Attribution, work: Work
     """One card per row; ``seen`` and ``found`` hold the predictions and contributions of these rows, in this order."""
     samples = work.affordable(_SAMPLES)
     if samples < _FEWEST:
-        slow = f"The model is too slow for it: it answers about {number(1 / work.seconds_per_row)} rows a second. explainer.lime and explainer.anchor explain single rows."
+        slow = (
+            f"The model is too slow for it: it answers about {number(1 / work.seconds_per_row)} rows a second."
+            " explainer.lime and explainer.anchor explain single rows."
+        )
         return section("ways", TITLE, [_MEANING, slow])
     places = seen.rows.tolist()
     try:
@@ -48,13 +53,7 @@ def way_section(explainer: Explainer, seen: Look, found: Attribution, work: Work
         return section("ways", TITLE, [_MEANING, f"Local models could not be had: {error}"])
     rules, reason = _rules(explainer, places, work)
     compared = [
-        agreement(
-            found.row(k),
-            local.row(k),
-            rule,
-            output=explained_name(explainer, seen, k),
-            checks=explainer._checks,
-        )
+        agreement(found.row(k), local.row(k), rule, output=explained_name(explainer, seen, k), checks=explainer._checks)
         for k, rule in enumerate(rules)
     ]
     cards = [_way_card(place, one) for place, one in zip(places, compared, strict=True)]
@@ -106,7 +105,7 @@ def _table(places: list[int], compared: Sequence[Agreement]) -> Plain:
     lines = [[str(place), *_cells(one)] for place, one in zip(places, compared, strict=True)]
     return table(
         ["Row", "Largest contributions", "Largest effects", "Likeness", "In the rule", "Contributions on it"], lines
-    )  # fmt: skip
+    )
 
 
 def _cells(one: Agreement) -> list[str]:

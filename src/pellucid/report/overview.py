@@ -47,9 +47,7 @@ def model_section(explainer: Explainer, found: Sequence[Score], general: Sequenc
     """The score of the model beside that of a constant."""
     name, care = explainer.predictor.name, caveats(general)
     if not found:
-        missing = (
-            "no outcome was given" if explainer.data.y is None else "the outcome does not fit its outputs"
-        )
+        missing = "no outcome was given" if explainer.data.y is None else "the outcome does not fit its outputs"
         intro = [
             f"How well {name} predicts is not known here: {missing}.",
             "Importance is therefore measured by how much predictions change, not by how much worse they get.",
@@ -126,9 +124,7 @@ def _constant(explainer: Explainer) -> str:
     y = outcome_for(predictor, data)
     if y.shape[1] > 1:
         return "a constant, the means of the outcomes"
-    return (
-        f"a constant, the mean of the outcome ({number(float(np.average(y[:, 0], weights=data.weights)))})"
-    )
+    return f"a constant, the mean of the outcome ({number(float(np.average(y[:, 0], weights=data.weights)))})"
 
 
 def _count(n: int, one: str, many: str | None = None) -> str:

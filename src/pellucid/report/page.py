@@ -26,13 +26,9 @@ def check_path(path: str | Path) -> Path:
             f"{str(path)!r} is a folder; give the path of a file, such as {str(target / 'report.html')!r}."
         )
     if not target.parent.is_dir():
-        raise InputError(
-            f"there is no folder {str(target.parent)!r}; create it, or write the report somewhere else."
-        )
+        raise InputError(f"there is no folder {str(target.parent)!r}; create it, or write the report somewhere else.")
     if not os.access(target.parent, os.W_OK):
-        raise InputError(
-            f"the folder {str(target.parent)!r} cannot be written to; write the report somewhere else."
-        )
+        raise InputError(f"the folder {str(target.parent)!r} cannot be written to; write the report somewhere else.")
     return target
 
 

@@ -1,8 +1,8 @@
 """The model in parts: single features and pairs that add up to the prediction, and how much of it they reproduce.
 
-Which way of taking apart: partial dependence where features do not go together. Where they do, generalised functional ANOVA,
-which asks the model about the rows of the data and nothing else; and where the data cannot tell features apart even so,
-accumulated local effects, whose parts do not mix.
+Which way of taking apart: partial dependence where features do not go together. Where they do, generalised functional
+ANOVA, which asks the model about the rows of the data and nothing else; and where the data cannot tell features apart
+even so, accumulated local effects, whose parts do not mix.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _BARS, _PANELS = 12, 9
 _NEARLY_ALL = 0.995
 _ENOUGH, _MUCH = 0.95, 0.8  # of the variance: as good as the model, most of it
 _MEANING = (
-    "The prediction as a sum: a constant, a part for each feature and a part for each pair. A sum can be read part by part, as far "
-    "as it reproduces the model."
+    "The prediction as a sum: a constant, a part for each feature and a part for each pair. A sum can be read part by"
+    " part, as far as it reproduces the model."
 )
 _HOLDS = {
     "zero means": "every part averages to zero, so that the constant is the mean",
@@ -117,20 +117,18 @@ def _decomposed(explainer: Explainer, names: list[str], why: Why, work: Work) ->
         fewer = focused(explainer, rows)
         local = work.keep(fewer.decompose(method="ale", features=names))
         reason = (
-            f"{who}, so closely that the data cannot tell which of them an effect belongs to. Accumulated local effects stay "
-            "near the data and do not mix them."
+            f"{who}, so closely that the data cannot tell which of them an effect belongs to. Accumulated local effects"
+            " stay near the data and do not mix them."
         )
         return local, reason
     reason = (
-        f"{who}. Generalised functional ANOVA takes the data as they are: the model is asked about the rows of the data and "
-        "about no others."
+        f"{who}. Generalised functional ANOVA takes the data as they are: the model is asked about the rows of the data"
+        " and about no others."
     )
     return found, reason
 
 
-def _by_partial_dependence(
-    explainer: Explainer, names: list[str], why: Why, work: Work
-) -> tuple[Decomposition, str]:
+def _by_partial_dependence(explainer: Explainer, names: list[str], why: Why, work: Work) -> tuple[Decomposition, str]:
     apart = "No feature goes together with others so closely that it would matter"
     if why.read(explainer, "tree"):
         found = work.keep(explainer.decompose(features=names))
@@ -138,24 +136,22 @@ def _by_partial_dependence(
     options = _price(explainer, len(names), work.affordable(_ASKED))
     if options is None:
         found = work.keep(explainer.decompose(method="generalized", features=names))
-        reason = "The model has to be asked, and generalised functional ANOVA asks it about the rows of the data and about no others."
+        reason = (
+            "The model has to be asked, and generalised functional ANOVA asks it about the rows of the data and about"
+            " no others."
+        )
         return found, reason
     grid, background = options
     thrifty = copy(explainer)
     thrifty.background = explainer.background if background is None else background
     found = work.keep(thrifty.decompose(features=names, grid=grid))
-    return (
-        found,
-        f"{apart}: the parts are those of partial dependence.",
-    )
+    return (found, f"{apart}: the parts are those of partial dependence.")
 
 
 def _price(explainer: Explainer, p: int, rows: int) -> tuple[int | None, int | None] | None:
     """Points along a feature and rows to average over that cost at most so many model rows; None if there are none."""
     given = explainer.background
-    fixed = (
-        None if given is None or isinstance(given, int | np.integer) else len(explainer.data.rows(given))
-    )
+    fixed = None if given is None or isinstance(given, int | np.integer) else len(explainer.data.rows(given))
     for grid, single, double in _GRIDS:
         entries = p * single + p * (p - 1) // 2 * double**2
         if fixed is not None and entries * fixed <= rows:
@@ -177,7 +173,9 @@ def _going_together(explainer: Explainer, names: list[str], work: Work) -> list[
 
 
 def _moves(p: int) -> int:
-    """Model rows for each row of the data that accumulated local effects of p features and their pairs take, at most."""
+    """Model rows for each row of the data that accumulated local effects of p features and their pairs take, at
+    most.
+    """
     return 1 + 3 * p + 9 * p * (p - 1) // 2
 
 
@@ -189,13 +187,12 @@ def _what(explainer: Explainer, found: Decomposition, names: list[str]) -> list[
     varying = sum(feature.distinct > 1 for feature in explainer.data.schema.features)
     if len(names) < varying:
         said.append(
-            f"Taken apart are the {len(names)} features that move predictions most; what the other {varying - len(names):,} do is left over."
+            f"Taken apart are the {len(names)} features that move predictions most; what the other"
+            f" {varying - len(names):,} do is left over."
         )
     outputs = explainer.predictor.output_names
     if len(outputs) > 1:
-        said.append(
-            f"Of {len(outputs)} outputs, {found.output_names[0]} is shown; explainer.decompose() has them all."
-        )
+        said.append(f"Of {len(outputs)} outputs, {found.output_names[0]} is shown; explainer.decompose() has them all.")
     if explainer.data.schema.groups:
         said.append("Groups play no part here: their features are shown one by one.")
     return [" ".join(said)] if said else []
@@ -209,9 +206,7 @@ def _shares_card(found: Decomposition, said: str, reason: str) -> Plain:
     largest = [f"Largest parts, by their share of the variance: {listed(named)}."] if named else []
     alone = float(shares[single].sum() / max(shares.sum(), 1e-300))
     rest = "pairs hardly anything" if alone > _NEARLY_ALL else "pairs the rest"
-    balance = (
-        [] if single.all() else [f"Single features have {percent(alone)} of what the parts vary, {rest}."]
-    )
+    balance = [] if single.all() else [f"Single features have {percent(alone)} of what the parts vary, {rest}."]
     return card(
         "part-shares",
         "Shares of the parts",
@@ -231,9 +226,7 @@ def _components_card(found: Decomposition) -> Plain:
         "The largest parts",
         found,
         subtitle="What each part adds to the prediction, or takes from it",
-        sentences=[
-            "Add up the constant and what every part says about a row, and you have (nearly) its prediction."
-        ],
+        sentences=["Add up the constant and what every part says about a row, and you have (nearly) its prediction."],
         full=True,
         kind="components",
         max_display=_PANELS,

@@ -18,7 +18,9 @@ _HEAD = ("Feature", "Value in this row", "Usual value", "Contribution")
 
 
 def value_table(data: Data, one: Attribution, order: Sequence[int], *, shown: int) -> Plain | None:
-    """A line for each feature of ``order`` (positions in ``one``, a single row); those beyond ``shown`` are folded away."""
+    """A line for each feature of ``order`` (positions in ``one``, a single row); those beyond ``shown`` are folded
+    away.
+    """
     low, high = one.interval()
     players = data.schema.players()
     rows = []
@@ -32,7 +34,9 @@ def value_table(data: Data, one: Attribution, order: Sequence[int], *, shown: in
 
 
 def usual_value(data: Data, j: int) -> str:
-    """The median of what has an order, the most frequent of what has none; by weight, among the values that are known."""
+    """The median of what has an order, the most frequent of what has none; by weight, among the values that are
+    known.
+    """
     feature, codes = data.schema.features[j], data.codes(j)
     known = ~np.isnan(codes) & (data.weights > 0)
     if not known.any():

@@ -29,9 +29,7 @@ _SMALL = 0.01  # of the largest contribution: what is smaller is left out of the
 _UNUSUAL = "most unusual contributions"
 _LISTED = 40  # features of the table, those beyond `_BARS` folded away
 
-Reasons = dict[
-    int, list[str]
-]  # why each row is shown, by its position, in the order in which they are shown
+Reasons = dict[int, list[str]]  # why each row is shown, by its position, in the order in which they are shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,13 +47,12 @@ def check_rows(explainer: Explainer, rows: Any) -> list[int]:
     given = [] if rows is None else list(rows) if several else [rows]
     wrong = [row for row in given if isinstance(row, bool) or not isinstance(row, int | np.integer)]
     if wrong:
-        raise InputError(
-            f"rows has {wrong[0]!r}: give positions in X, whole numbers from 0, as in rows=[3, 17]."
-        )
+        raise InputError(f"rows has {wrong[0]!r}: give positions in X, whole numbers from 0, as in rows=[3, 17].")
     chosen = list(dict.fromkeys(int(row) for row in given))
     if len(chosen) > MOST_ASKED:
         raise InputError(
-            f"rows has {len(chosen)} rows, but a report shows at most {MOST_ASKED} that are asked for; shap(rows) explains any number."
+            f"rows has {len(chosen)} rows, but a report shows at most {MOST_ASKED} that are asked for; shap(rows)"
+            " explains any number."
         )
     if chosen:
         explainer.data.rows(chosen)  # refuses those out of range
@@ -74,9 +71,7 @@ def choose(
     """Rows to show and why; ``overall`` holds the contributions in the ``sample`` of rows."""
     ends = extremes(_score(explainer, seen)) or ()
     found = [(row, "asked for") for row in asked]
-    extreme = [
-        (int(seen.rows[end]), what) for end, what in zip(ends, _names_of_ends(explainer), strict=False)
-    ]
+    extreme = [(int(seen.rows[end]), what) for end, what in zip(ends, _names_of_ends(explainer), strict=False)]
     if overall is None:
         found += extreme
     else:
@@ -90,9 +85,7 @@ def choose(
     return reasons
 
 
-def row_section(
-    explainer: Explainer, reasons: Reasons, seen: Look, found: Attribution, *, sample: int
-) -> Plain:
+def row_section(explainer: Explainer, reasons: Reasons, seen: Look, found: Attribution, *, sample: int) -> Plain:
     """One card per row; ``seen`` and ``found`` hold the predictions and contributions of these rows, in this order."""
     cards = [_row_card(explainer, seen, k, why, found) for k, why in enumerate(reasons.values())]
     intro = [*_how_chosen(explainer, reasons.values(), sample), *how_found(explainer, found)]
@@ -136,7 +129,10 @@ def _outcome(explainer: Explainer, seen: Look, k: int) -> str:
     if y is None or y.ndim > 1:
         return said
     outcome = y[seen.rows[k]]
-    return f"{said} {true}: {number(float(outcome)) if true == 'Outcome' and y.dtype.kind in 'iuf' else value_name(outcome)}."
+    return (
+        f"{said} {true}:"
+        f" {number(float(outcome)) if true == 'Outcome' and y.dtype.kind in 'iuf' else value_name(outcome)}."
+    )
 
 
 def explained_name(explainer: Explainer, seen: Look, k: int) -> str:
@@ -203,9 +199,7 @@ def _how_chosen(explainer: Explainer, reasons: Iterable[Sequence[str]], sample: 
             "predictions, the one whose contributions are nearest those of the others."
         )
     if _UNUSUAL in given:
-        said.append(
-            "Most unusual is the row that is farthest, in its contributions, from its fifth nearest row."
-        )
+        said.append("Most unusual is the row that is farthest, in its contributions, from its fifth nearest row.")
     if n > LOOKED:
         said.append(f"Extremes are looked for among {LOOKED:,} of {n:,} rows, evenly spaced.")
     return [" ".join([*said, "A usual value is the median, of categories the most frequent."])]

@@ -98,11 +98,16 @@ def _absolute_words(own: float, constant: float) -> str:
 
 
 def _squared_words(own: float, constant: float) -> str:
-    return f"typical error (its square root) {number(float(np.sqrt(own)))}, of a constant {number(float(np.sqrt(constant)))}"
+    return (
+        f"typical error (its square root) {number(float(np.sqrt(own)))}, of a constant"
+        f" {number(float(np.sqrt(constant)))}"
+    )
 
 
 def _error_words(own: float, constant: float) -> str:
-    return f"is wrong about {percent(own)} of the rows; always naming the most frequent class, about {percent(constant)}"
+    return (
+        f"is wrong about {percent(own)} of the rows; always naming the most frequent class, about {percent(constant)}"
+    )
 
 
 def _auc_words(own: float, _: float) -> str:

@@ -31,9 +31,13 @@ _STANDING = (
 def importance_section(importance: Importance, measures: Plain | None, missing: Sequence[str]) -> Plain:
     """The importance of the features, and by other measures; or why these are ``missing``."""
     if importance.measure == "share of prediction variance":
-        intro = "How much predictions change when a feature's values are given to other rows, as a share of their variance."
+        intro = (
+            "How much predictions change when a feature's values are given to other rows, as a share of their variance."
+        )
     else:
-        intro = f"How much the model's loss ({importance.measure}) grows when a feature's values are given to other rows."
+        intro = (
+            f"How much the model's loss ({importance.measure}) grows when a feature's values are given to other rows."
+        )
     made = card(
         "importance",
         "Importance of the features",
@@ -42,9 +46,7 @@ def importance_section(importance: Importance, measures: Plain | None, missing: 
         advice=_TOGETHER,
         max_display=_BARS,
     )
-    return section(
-        "matters", "What matters", [intro, *missing], cards=[made, *([measures] if measures else [])]
-    )
+    return section("matters", "What matters", [intro, *missing], cards=[made, *([measures] if measures else [])])
 
 
 def effect_section(effects: Sequence[Plain]) -> Plain:
@@ -69,7 +71,9 @@ def associations_section(associations: Associations, clusters: Clusters | None) 
     sentences = associations.findings()
     if len(shown.feature_names) < n:
         sentences.append(f"Shown are the {_PAIRED} of {n:,} features with the strongest associations.")
-    intro = "Features that go together share importance, and the effect of one alone may rest on rows that do not occur."
+    intro = (
+        "Features that go together share importance, and the effect of one alone may rest on rows that do not occur."
+    )
     made = card(
         "associations",
         "Associations between features",
@@ -94,7 +98,10 @@ def _groups(clusters: Clusters | None) -> list[Plain]:
         subtitle="Features are joined from left to right; those joined before the dashed line make a group",
         sentences=[
             *clusters.findings(),
-            f"To see {several} treated as one everywhere in this report: Explainer(..., groups=explainer.clusters().groups).",
+            (
+                f"To see {several} treated as one everywhere in this report: Explainer(...,"
+                " groups=explainer.clusters().groups)."
+            ),
         ],
         max_display=_PAIRED,
     )

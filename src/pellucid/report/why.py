@@ -1,4 +1,5 @@
-"""Why the model predicts what it predicts: contributions over many rows and in individual rows, and other ways to explain these.
+"""Why the model predicts what it predicts: contributions over many rows and in individual rows, and other ways to
+explain these.
 
 No chapter can make the report fail: where contributions cannot be had, it says why and what to call instead.
 """

@@ -48,7 +48,9 @@ class Work:
 
     @property
     def seconds_per_row(self) -> float:
-        """How long the model takes for a row, at the best of what it was asked so far: a pause of the machine does not count."""
+        """How long the model takes for a row, at the best of what it was asked so far: a pause of the machine does not
+        count.
+        """
         spent = [self.run.cost(), *(result.cost for result in self.results)]
         asked = [(cost.model_seconds, cost.model_rows + cost.check_rows) for cost in spent]
         return min((seconds / rows for seconds, rows in asked if rows), default=0.0)

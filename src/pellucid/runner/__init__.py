@@ -4,12 +4,4 @@ from pellucid.runner.intervention import Batch, Intervention, constant_intervent
 from pellucid.runner.moments import Moments
 from pellucid.runner.run import Cost, Run
 
-__all__ = [
-    "Batch",
-    "Cost",
-    "Intervention",
-    "Moments",
-    "Run",
-    "constant_intervention",
-    "exchange_intervention",
-]
+__all__ = ["Batch", "Cost", "Intervention", "Moments", "Run", "constant_intervention", "exchange_intervention"]

@@ -24,8 +24,8 @@ class Intervention:
     """Variants of (some rows of) a table.
 
     ``pools[f]`` is a native column of values for ``features[f]``; ``index`` says which of them to use:
-    ``(variants, features)`` when the same for every row, ``(variants, rows, features)`` otherwise. ``exchanged``: the pools
-    are the columns of the table itself, so that ``index`` counts its rows.
+    ``(variants, features)`` when the same for every row, ``(variants, rows, features)`` otherwise. ``exchanged``: the
+    pools are the columns of the table itself, so that ``index`` counts its rows.
     """
 
     features: tuple[int, ...]
@@ -49,10 +49,7 @@ class Intervention:
         """What to put where: for each feature its pool and an index (variants, rows), or (variants, 1)."""
         index = self.index[variants]
         index = index[:, None] if index.ndim == 2 else index[:, rows]
-        return {
-            j: (pool, index[:, :, f])
-            for f, (j, pool) in enumerate(zip(self.features, self.pools, strict=True))
-        }
+        return {j: (pool, index[:, :, f]) for f, (j, pool) in enumerate(zip(self.features, self.pools, strict=True))}
 
     def fill(self, scratch: Scratch, variants: slice, rows: slice, n: int) -> Any:
         """Some variants of some rows, in a workspace that holds these rows over and over."""
@@ -69,15 +66,11 @@ class Batch:
     predictions: FloatArray
 
 
-def constant_intervention(
-    data: Data, features: tuple[int, ...], codes: tuple[FloatArray, ...]
-) -> Intervention:
+def constant_intervention(data: Data, features: tuple[int, ...], codes: tuple[FloatArray, ...]) -> Intervention:
     """Every combination of the given codes, set in all rows; the last feature varies fastest."""
     grids = np.meshgrid(*(np.arange(len(points)) for points in codes), indexing="ij")
     index = np.stack([grid.ravel() for grid in grids], axis=-1).astype(np.intp)
-    return Intervention(
-        features, tuple(data.pool(j, points) for j, points in zip(features, codes, strict=True)), index
-    )
+    return Intervention(features, tuple(data.pool(j, points) for j, points in zip(features, codes, strict=True)), index)
 
 
 def exchange_intervention(

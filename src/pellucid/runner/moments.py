@@ -37,14 +37,14 @@ class Moments:
         delta = mean - np.where(old[:, None] > 0, self.mean[variants], 0.0)
         shift = delta * (mass / new)[:, None]
         self.mean[variants] = np.where(old[:, None] > 0, self.mean[variants] + shift, mean)
-        self._m2[variants] += m2 + np.where(
-            old[:, None] > 0, np.square(delta) * (old * mass / new)[:, None], 0.0
-        )
+        self._m2[variants] += m2 + np.where(old[:, None] > 0, np.square(delta) * (old * mass / new)[:, None], 0.0)
         self.mass[variants] = new
         self._mass2[variants] += float(np.square(weights).sum())
 
     def shifted(self, by: FloatArray) -> Moments:
-        """Those of one variant, moved by ``by`` ``(variants, outputs)``: as many variants that differ in their means alone."""
+        """Those of one variant, moved by ``by`` ``(variants, outputs)``: as many variants that differ in their means
+        alone.
+        """
         other = Moments(*by.shape)
         other.mass[:], other._mass2[:] = self.mass, self._mass2
         other.mean, other._m2[:] = self.mean + by, self._m2

@@ -115,7 +115,9 @@ class Run:
         return known
 
     def keep(self, name: str, of: object, work_out: Callable[[], T]) -> T:
-        """As `remember`, for what belongs to one object; of another object it is worked out anew and takes its place."""
+        """As `remember`, for what belongs to one object; of another object it is worked out anew and takes its
+        place.
+        """
         kept: tuple[object, T] | None = self._known.get(name)
         if kept is None or kept[0] is not of:
             kept = self._known[name] = (of, work_out())
@@ -159,9 +161,7 @@ class Run:
 
     def predict(self, predictor: Predictor, data: Data, *, full: bool = False) -> FloatArray:
         """Predictions ``(rows, outputs)`` of the table as it is."""
-        return self.collect(
-            predictor, data, Intervention((), (), np.zeros((1, 0), dtype=np.intp)), full=full
-        )[0]
+        return self.collect(predictor, data, Intervention((), (), np.zeros((1, 0), dtype=np.intp)), full=full)[0]
 
     def collect(
         self, predictor: Predictor, data: Data, intervention: Intervention, *, full: bool = False
@@ -170,9 +170,7 @@ class Run:
         out: FloatArray | None = None
         for batch in self.stream(predictor, data, [intervention], full=full):
             if out is None:
-                out = np.full(
-                    (intervention.variants, intervention.n_rows(data), batch.predictions.shape[2]), np.nan
-                )
+                out = np.full((intervention.variants, intervention.n_rows(data), batch.predictions.shape[2]), np.nan)
             out[batch.variants, batch.rows] = batch.predictions
         if out is None:
             return np.empty((intervention.variants, intervention.n_rows(data), len(predictor.output_names)))
@@ -233,9 +231,7 @@ class Run:
     def _plan(self, data: Data, interventions: Sequence[Intervention]) -> Iterator[_Job]:
         """Rows outside, variants inside: one stacked copy of the rows serves all variants and interventions."""
         size = self._batch_size(data)
-        everywhere = [
-            (s, intervention) for s, intervention in enumerate(interventions) if intervention.rows is None
-        ]
+        everywhere = [(s, intervention) for s, intervention in enumerate(interventions) if intervention.rows is None]
         for rows in blocks(len(data), size) if everywhere else ():
             for s, intervention in everywhere:
                 for variants in intervention.chunks(max(1, size // (rows.stop - rows.start))):
@@ -275,9 +271,7 @@ def _effective_jobs(n_jobs: int | None) -> int:
     try:
         return int(effective_n_jobs(n_jobs))
     except (TypeError, ValueError):
-        raise InputError(
-            f"n_jobs={n_jobs!r} is not a number of workers; give 1, 2, ... or -1 for all cores."
-        ) from None
+        raise InputError(f"n_jobs={n_jobs!r} is not a number of workers; give 1, 2, ... or -1 for all cores.") from None
 
 
 class _Desks:

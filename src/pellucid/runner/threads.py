@@ -1,8 +1,8 @@
 """Several calls at once in threads of this process, given back in order; Ctrl-C leaves nothing behind.
 
-An interruption may strike the main thread between any two of its steps, also while it holds a lock or is inside a library. So it
-holds none here: threads and caller share two `queue.SimpleQueue`, which are written in C and cannot be left half done, and
-one list that says whether anybody still wants the answers.
+An interruption may strike the main thread between any two of its steps, also while it holds a lock or is inside a
+library. So it holds none here: threads and caller share two `queue.SimpleQueue`, which are written in C and cannot be
+left half done, and one list that says whether anybody still wants the answers.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ With PD_T(x) the mean over the background b of f(x on T, b elsewhere), the divid
 
     d_S(x) = sum over T within S of (-1)^(|S| - |T|) PD_T(x),
 
-what S adds that no part of S does: d_j is the centred partial dependence of j, d_jk its interaction with k. A leaf whose
-path does not ask all players of S adds nothing to d_S. Another leaf l adds
+what S adds that no part of S does: d_j is the centred partial dependence of j, d_jk its interaction with k. A leaf
+whose path does not ask all players of S adds nothing to d_S. Another leaf l adds
 
     value_l * sum over T within S of (-1)^(|S| - |T|) g_l(T) [x satisfies l's conditions on T],
     g_l(T)  = share of the background that satisfies l's conditions on its players outside T:
@@ -65,9 +65,7 @@ def dividends(
         runs = all_runs(leaves.layout, atoms)
         for size in range(1, order + 1):
             entries = _Entries.of(ensemble, leaves, mass, size, output)
-            places = [
-                s for s, members in enumerate(wanted) if len(members) == size and members[-1] < len(atoms)
-            ]
+            places = [s for s, members in enumerate(wanted) if len(members) == size and members[-1] < len(atoms)]
             for some in _together(places, [_cells(wanted[s], atoms) for s in places]):
                 _add(entries, [wanted[s] for s in some], atoms, runs, [found[s] for s in some])
     return np.ascontiguousarray(found.transpose(2, 0, 1))
@@ -89,22 +87,16 @@ def worth_without(
     share = _shares(background, weights)
     leaf_count = (tree_sizes(ensemble)[0] + 1) // 2
     if _WALK * 4 * leaf_count.sum() * (len(X) + len(background)) > PATIENCE and can_compile():
-        from pellucid.trees.partial_dependence import (
-            partial_dependence_without,  # on use: it loads a compiler
-        )
+        from pellucid.trees.partial_dependence import partial_dependence_without  # on use: it loads a compiler
 
         parts = [
-            partial_dependence_without(
-                ensemble, np.flatnonzero(players == j), X, background, share, watch=watch
-            )
+            partial_dependence_without(ensemble, np.flatnonzero(players == j), X, background, share, watch=watch)
             for j in absent
         ]
         return np.stack(parts, axis=1)
     found = np.tile(ensemble.base, (len(X), len(absent), 1))
     for roots, output in _some_trees(ensemble, players, 1):
-        _add_without(
-            ensemble, find_leaves(ensemble, roots, players), output, X, absent, background, share, found
-        )
+        _add_without(ensemble, find_leaves(ensemble, roots, players), output, X, absent, background, share, found)
     return found
 
 
@@ -145,9 +137,7 @@ def _shares(background: FloatArray, weights: FloatArray | None) -> FloatArray:
     return weights / weights.sum()
 
 
-def _some_trees(
-    ensemble: TreeEnsemble, players: IntArray, order: int
-) -> Iterator[tuple[IntArray, IntArray]]:
+def _some_trees(ensemble: TreeEnsemble, players: IntArray, order: int) -> Iterator[tuple[IntArray, IntArray]]:
     """Trees with about as many coalitions as are held at once: their roots and outputs."""
     if len(ensemble.roots) == 0:
         return
@@ -187,9 +177,7 @@ class _Entries:
         turns = leaves.turn[leaves.first[leaf][:, None] + slots]
         players = leaves.layout.asked[turns]
         along = np.argsort(players, axis=1)
-        slots, turns, players = (
-            np.take_along_axis(part, along, axis=1) for part in (slots, turns, players)
-        )
+        slots, turns, players = (np.take_along_axis(part, along, axis=1) for part in (slots, turns, players))
         number = column_of(list(players.T))
         order = np.argsort(number, kind="stable")
         leaf, slots = leaf[order], slots[order]
@@ -207,9 +195,7 @@ class _Entries:
 
     def of_sets(self, sets: list[IntArray]) -> tuple[_Entries, IntArray]:
         """The entries of some sets, set by set, and which of the sets each belongs to."""
-        numbers = np.array(
-            [column_of([members[i : i + 1] for i in range(len(members))])[0] for members in sets]
-        )
+        numbers = np.array([column_of([members[i : i + 1] for i in range(len(members))])[0] for members in sets])
         first, end = np.searchsorted(self.number, numbers), np.searchsorted(self.number, numbers + 1)
         rows = np.concatenate([np.arange(*span) for span in zip(first, end, strict=True)])
         shares = {part: share[rows] for part, share in self.shares.items()}
@@ -253,9 +239,7 @@ def _together(places: list[int], cells: list[int]) -> Iterator[list[int]]:
         yield group
 
 
-def _add(
-    entries: _Entries, sets: list[IntArray], atoms: list[Atoms], runs: Runs, out: list[FloatArray]
-) -> None:
+def _add(entries: _Entries, sets: list[IntArray], atoms: list[Atoms], runs: Runs, out: list[FloatArray]) -> None:
     """Adds the dividends of some sets to their places ``(outputs, rows)``."""
     chosen, which = entries.of_sets(sets)
     if len(which) == 0:
@@ -316,9 +300,7 @@ def _by_grid(terms: list[_Term], which: IntArray, atoms: list[list[Atoms]], out:
             out[s][output] += grid[tuple(own.number for own in axes)]
 
 
-def _by_sweep(
-    boxes: list[tuple[IntArray, IntArray]], weight: FloatArray, atoms: list[Atoms], out: FloatArray
-) -> None:
+def _by_sweep(boxes: list[tuple[IntArray, IntArray]], weight: FloatArray, atoms: list[Atoms], out: FloatArray) -> None:
     from pellucid.trees.kernels.dividends import add_rectangles  # on use: it loads a compiler
 
     (left, right), (low, high) = boxes
@@ -328,9 +310,16 @@ def _by_sweep(
     for output in np.flatnonzero(weight.any(axis=0)):
         gain = np.concatenate([weight[:, output], -weight[:, output]])
         add_rectangles(
-            edge[order], np.tile(low, 2)[order], np.tile(high, 2)[order], gain[order],
-            first.order, first.number, second.number, second.count + 1, out[output],
-        )  # fmt: skip
+            edge[order],
+            np.tile(low, 2)[order],
+            np.tile(high, 2)[order],
+            gain[order],
+            first.order,
+            first.number,
+            second.number,
+            second.count + 1,
+            out[output],
+        )
 
 
 def _by_comparison(

@@ -107,7 +107,8 @@ class _Game:
     def __post_init__(self) -> None:
         if self.game == "path" and np.isnan(self.ensemble.nodes.cover).any():
             raise InputError(
-                "game='path' weighs branches by the training rows that took them, which this model does not keep; use game='marginal'."
+                "game='path' weighs branches by the training rows that took them, which this model does not keep; use"
+                " game='marginal'."
             )
         if self.game == "marginal" and (self.background is None or self.background.shape[0] == 0):
             raise InputError("game='marginal' needs background rows; give at least one.")
@@ -140,9 +141,16 @@ class _Game:
         few = fits(self.ensemble, self.players, X.shape[0], self.background.shape[0], order)
         flat = self.ensemble if few.all() else _some(self.ensemble, few)
         values = marginal_values(
-            flat, X, self.background, self.weights, self.players,
-            index=index, order=order, fill=self.fill, watch=self.watch,
-        )  # fmt: skip
+            flat,
+            X,
+            self.background,
+            self.weights,
+            self.players,
+            index=index,
+            order=order,
+            fill=self.fill,
+            watch=self.watch,
+        )
         if not few.all():
             values += self._deep(_some(self.ensemble, ~few), X, index, order)
         return values
@@ -153,9 +161,16 @@ class _Game:
                 ensemble, X, self.players, index=index, order=order, fill=self.fill, watch=self.watch
             )
         return plain.marginal_values(
-            ensemble, X, self.background, self.weights, self.players,
-            index=index, order=order, fill=self.fill, watch=self.watch,
-        )  # fmt: skip
+            ensemble,
+            X,
+            self.background,
+            self.weights,
+            self.players,
+            index=index,
+            order=order,
+            fill=self.fill,
+            watch=self.watch,
+        )
 
     def _deep(self, ensemble: TreeEnsemble, X: AnyArray, index: Index, order: int) -> FloatArray:
         from pellucid.trees.marginal_deep import deep_marginal_interactions, deep_marginal_values
@@ -175,9 +190,7 @@ class _Game:
         return square[:, low, high]
 
 
-def _compiled(
-    ensemble: TreeEnsemble, X: AnyArray, game: Game, background: AnyArray | None, order: int
-) -> bool:
+def _compiled(ensemble: TreeEnsemble, X: AnyArray, game: Game, background: AnyArray | None, order: int) -> bool:
     against = 0 if game == "path" or background is None else background.shape[0]
     return plain.worth_compiling(ensemble, X.shape[0], against, order)
 
@@ -187,7 +200,8 @@ def _check_room(rows: int, players: int, outputs: int) -> None:
     size = 8 * rows * players**2 * outputs
     if size > _MOST_BYTES:
         raise InputError(
-            f"the interactions of {players} features in {rows} rows take {size / 2**30:.0f} GB; explain fewer rows at once, or put features into groups (groups=)."
+            f"the interactions of {players} features in {rows} rows take {size / 2**30:.0f} GB; explain fewer rows at"
+            " once, or put features into groups (groups=)."
         )
 
 

@@ -58,9 +58,7 @@ class Nodes:
     set_start: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     set_words: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     other_left: BoolArray = field(default_factory=lambda: np.empty(0, np.bool_))
-    sets: np.ndarray[tuple[int], np.dtype[np.uint64]] = field(
-        default_factory=lambda: np.empty(0, np.uint64)
-    )
+    sets: np.ndarray[tuple[int], np.dtype[np.uint64]] = field(default_factory=lambda: np.empty(0, np.uint64))
 
     def __post_init__(self) -> None:
         n = len(self.feature)
@@ -177,17 +175,12 @@ class TreeEnsemble:
         if self.width > 1:
             value = self.nodes.value[:, outputs]
             return replace(
-                self,
-                nodes=replace(self.nodes, value=value),
-                output=np.zeros_like(self.roots),
-                base=self.base[outputs],
+                self, nodes=replace(self.nodes, value=value), output=np.zeros_like(self.roots), base=self.base[outputs]
             )
         place = np.full(self.n_outputs, -1)
         place[outputs] = np.arange(len(outputs))
         kept = place[self.output] >= 0
-        return replace(
-            self, roots=self.roots[kept], output=place[self.output[kept]], base=self.base[outputs]
-        )
+        return replace(self, roots=self.roots[kept], output=place[self.output[kept]], base=self.base[outputs])
 
     def scaled(self, factor: float) -> Self:
         """The ensemble whose predictions are these times a number."""
@@ -214,9 +207,7 @@ def at_most(threshold: FloatArray, precision: Precision) -> FloatArray:
         single = t.astype(np.float32)
         single = np.where(single > t, np.nextafter(single, np.float32(-np.inf)), single)
         following = np.nextafter(single, np.float32(np.inf)).astype(np.float64)
-        middle = np.where(
-            np.isinf(following), 2.0**128 - 2.0**103, (single.astype(np.float64) + following) / 2
-        )
+        middle = np.where(np.isinf(following), 2.0**128 - 2.0**103, (single.astype(np.float64) + following) / 2)
         middle = np.where(np.isneginf(single), -(2.0**128 - 2.0**103), middle)
         last = np.where(middle.astype(np.float32) == single, middle, np.nextafter(middle, -np.inf))
     return np.where(np.isposinf(single) | np.isnan(t), t, last)

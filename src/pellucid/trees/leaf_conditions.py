@@ -1,4 +1,5 @@
-"""What each leaf asks of each player: its merged conditions, and the share of the player's own distribution that meets them.
+"""What each leaf asks of each player: its merged conditions, and the share of the player's own distribution that meets
+them.
 
 The conditions of a leaf on one numeric column, merged over all splits on the way to it, are a run of the cells between
 the thresholds of that column, and a yes or no to missing values. Of a categorical column, or of several columns that
@@ -32,9 +33,7 @@ class Distribution:
     high: float | None = None
 
     @classmethod
-    def of_points(
-        cls, columns: tuple[int, ...], points: FloatArray, mass: FloatArray | None = None
-    ) -> Distribution:
+    def of_points(cls, columns: tuple[int, ...], points: FloatArray, mass: FloatArray | None = None) -> Distribution:
         """Points with masses that are scaled to one; equal ones unless given."""
         points = np.asarray(points, dtype=np.float64).reshape(len(points), len(columns))
         mass = np.ones(len(points)) if mass is None else np.asarray(mass, dtype=np.float64)
@@ -81,7 +80,9 @@ class Conditions(ABC):
 
     @abstractmethod
     def steps(self, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Sums ``(cells, outputs)`` of the weights ``(leaves, outputs)`` of the leaves that accept each cell, and the cells' masses."""
+        """Sums ``(cells, outputs)`` of the weights ``(leaves, outputs)`` of the leaves that accept each cell, and the
+        cells' masses.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,9 +99,7 @@ class Runs(Conditions):
     @property
     def share(self) -> FloatArray:
         cumulated = self.cumulated
-        return (
-            np.maximum(cumulated[self.high] - cumulated[self.low], 0.0) + self.missing * self.missing_mass
-        )
+        return np.maximum(cumulated[self.high] - cumulated[self.low], 0.0) + self.missing * self.missing_mass
 
     @property
     def cumulated(self) -> FloatArray:

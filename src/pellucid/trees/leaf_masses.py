@@ -1,9 +1,9 @@
 """Leaves as products: which players ask about a row on the way to a leaf, and which background rows miss it, by whom.
 
 A leaf is reached by the rows that satisfy the conditions of every player on its path. A row *misses a leaf by the
-players V* when it violates the conditions of exactly these. Of each leaf and each V of at most three players we keep the
-mass, the share of the background's weight that misses the leaf by V; the masses of V within T add up to the share that
-satisfies all conditions but those of T.
+players V* when it violates the conditions of exactly these. Of each leaf and each V of at most three players we keep
+the mass, the share of the background's weight that misses the leaf by V; the masses of V within T add up to the share
+that satisfies all conditions but those of T.
 """
 
 from __future__ import annotations
@@ -33,10 +33,11 @@ class Leaves:
     node, tree
         Of each leaf its node, and its tree (counted among these trees).
     first, turn
-        The players of leaf l are in its slots ``first[l]`` to ``first[l + 1]``; the turn of a slot is the last one on the
-        path that the player decides, a place of the layout.
+        The players of leaf l are in its slots ``first[l]`` to ``first[l + 1]``; the turn of a slot is the last one on
+        the path that the player decides, a place of the layout.
     slot
-        Of each node (of the whole ensemble) the slot, counted within its leaf, of the player who decides the turn to it.
+        Of each node (of the whole ensemble) the slot, counted within its leaf, of the player who decides the turn to
+        it.
     """
 
     layout: Layout
@@ -64,9 +65,7 @@ class Leaves:
         for d in np.unique(self.players):
             mine = np.flatnonzero(self.players == d)
             sets = coalitions(int(d), order)
-            slots[(starts[mine][:, None] + np.arange(len(sets))).reshape(-1)] = np.tile(
-                sets, (len(mine), 1)
-            )
+            slots[(starts[mine][:, None] + np.arange(len(sets))).reshape(-1)] = np.tile(sets, (len(mine), 1))
         return leaf, slots
 
 
@@ -146,9 +145,18 @@ def _walked(
         for row in range(0, len(X), _CHUNK):
             some = slice(row, row + _CHUNK)
             add_masses(
-                columns_of(ensemble.nodes), ensemble.nodes.sets, roots[begin:end], leaves.slot, leaf, depth,
-                X[some], weights[some], len(found) - 1, tuple(places), tuple(tables),
-            )  # fmt: skip
+                columns_of(ensemble.nodes),
+                ensemble.nodes.sets,
+                roots[begin:end],
+                leaves.slot,
+                leaf,
+                depth,
+                X[some],
+                weights[some],
+                len(found) - 1,
+                tuple(places),
+                tuple(tables),
+            )
 
     share_out(work, len(roots), watch)
 

@@ -11,7 +11,9 @@ _PROBABILITIES = ("logistic", "softmax", "one-vs-rest")
 
 
 def predictions(raw: FloatArray, link: Link, width: int, scale: str) -> FloatArray | None:
-    """Full predictions ``(rows, width)``, or None where the link is not known; one column for two classes is completed."""
+    """Full predictions ``(rows, width)``, or None where the link is not known; one column for two classes is
+    completed.
+    """
     from scipy.special import expit, softmax
 
     if link == "other":
@@ -29,7 +31,9 @@ def predictions(raw: FloatArray, link: Link, width: int, scale: str) -> FloatArr
 
 
 def magnitude(model: TreeModel, full: FloatArray, *, probability: bool) -> FloatArray:
-    """The size of each output, by which differences are judged: single precision rounds to a share of the numbers added."""
+    """The size of each output, by which differences are judged: single precision rounds to a share of the numbers
+    added.
+    """
     if probability:
         return np.ones(full.shape[-1])
     ensemble = model.ensemble

@@ -79,9 +79,7 @@ def _add(
     """Adds the values of all trees to `phi`, see the kernel."""
     nodes = ensemble.nodes
     players = np.asarray(players, dtype=np.int64)
-    sizes = measure(
-        nodes.feature, nodes.left, nodes.right, nodes.set_words, players, ensemble.roots, phi.shape[1]
-    )
+    sizes = measure(nodes.feature, nodes.left, nodes.right, nodes.set_words, players, ensemble.roots, phi.shape[1])
     depths, most = sizes[:, DEPTH], sizes[:, MOST]
     coefficients = _coefficients(index, order, int(most.max(initial=0)))
     columns = (

@@ -25,8 +25,8 @@ from pellucid.trees.rows import Alone, Watch, dense, portions, share_out
 
 MOST_PLAYERS = 12  # of a leaf, for tables: 2^12 patterns times 12 players
 _TABLE_BYTES = 64 * 2**20
-# Measured, in nanoseconds: to fill a cell of a table at one quadrature point, to read a cell, to count a background row in
-# a table, and to walk a tree with one background row (times its inner nodes to the power 0.6).
+# Measured, in nanoseconds: to fill a cell of a table at one quadrature point, to read a cell, to count a background row
+# in a table, and to walk a tree with one background row (times its inner nodes to the power 0.6).
 _NS_CELL, _NS_READ, _NS_COUNT, _NS_WALK = 3.0, 3.0, 7.0, 8.0
 _TRIFLE = 5e5  # below this, per tree, tables are taken without comparing
 
@@ -104,15 +104,13 @@ def marginal_base(
     return np.asarray(total / weights.sum())
 
 
-def fits(
-    ensemble: TreeEnsemble, players: IntArray, rows: int, background: int, order: int = 1
-) -> BoolArray:
-    """For each tree, whether tables are the cheaper way, by counting operations; within `MOST_PLAYERS` and the memory."""
+def fits(ensemble: TreeEnsemble, players: IntArray, rows: int, background: int, order: int = 1) -> BoolArray:
+    """For each tree, whether tables are the cheaper way, by counting operations; within `MOST_PLAYERS` and the
+    memory.
+    """
     players = np.asarray(players, dtype=np.int64)
     count = int(players.max(initial=-1)) + 1
-    inner, _, tables, columns, patterns, cells = _sizes(ensemble, players, count, order).T.astype(
-        np.float64
-    )
+    inner, _, tables, columns, patterns, cells = _sizes(ensemble, players, count, order).T.astype(np.float64)
     points = (_measured(ensemble, players, count)[:, path_program.MOST] + 1) // 2
     by_tables = _NS_CELL * cells * points + _NS_READ * rows * columns + _NS_COUNT * background * tables
     by_walks = _NS_WALK * np.maximum(inner, 1.0) ** 0.6 * order * float(rows) * background
@@ -131,15 +129,7 @@ def _measured(ensemble: TreeEnsemble, players: IntArray, count: int) -> IntArray
 def _sizes(ensemble: TreeEnsemble, players: IntArray, count: int, order: int) -> IntArray:
     nodes = ensemble.nodes
     sizes: IntArray = marginal_program.sizes(
-        nodes.feature,
-        nodes.left,
-        nodes.right,
-        nodes.set_words,
-        players,
-        ensemble.roots,
-        count,
-        order,
-        MOST_PLAYERS,
+        nodes.feature, nodes.left, nodes.right, nodes.set_words, players, ensemble.roots, count, order, MOST_PLAYERS
     )
     return sizes
 
@@ -168,13 +158,7 @@ def _read(ensemble: TreeEnsemble, tables: Tables, X: FloatArray, count: int, wat
 
 
 def _tables(
-    ensemble: TreeEnsemble,
-    players: IntArray,
-    count: int,
-    against: Background,
-    index: Index,
-    order: int,
-    watch: Watch,
+    ensemble: TreeEnsemble, players: IntArray, count: int, against: Background, index: Index, order: int, watch: Watch
 ) -> Iterator[Tables]:
     """Tables of the trees, as many as fit the memory at once."""
     nodes = ensemble.nodes
@@ -183,28 +167,14 @@ def _tables(
     sizes = _sizes(ensemble, players, count, order)
     for output in range(ensemble.n_outputs):
         column = output if ensemble.width > 1 else 0
-        mine = (
-            np.arange(len(ensemble.roots))
-            if ensemble.width > 1
-            else np.flatnonzero(ensemble.output == output)
-        )
+        mine = np.arange(len(ensemble.roots)) if ensemble.width > 1 else np.flatnonzero(ensemble.output == output)
         part = np.cumsum(8 * (sizes[mine, 4] + sizes[mine, 5])) // _TABLE_BYTES
         for p in np.unique(part):
             some = mine[part == p]
             depth = int(depths[some].max())
             total = sizes[some].sum(axis=0)
             yield _fill(
-                nodes,
-                ensemble.roots[some],
-                output,
-                column,
-                depth,
-                total,
-                players,
-                against,
-                index,
-                order,
-                watch,
+                nodes, ensemble.roots[some], output, column, depth, total, players, against, index, order, watch
             )
 
 

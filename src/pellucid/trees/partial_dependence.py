@@ -35,9 +35,7 @@ T = TypeVar("T")
 _TREE_BYTES = 32 * 2**20  # of nodes and steps held at once
 _CHUNK = 2048  # rows that go through a tree together, when values are added to them
 _MASS_CHUNK = 16384  # and when they are counted
-_FEW = (
-    32  # a list, rather than bits, are the rows at a node that are fewer than one in so many of the chunk
-)
+_FEW = 32  # a list, rather than bits, are the rows at a node that are fewer than one in so many of the chunk
 _MANY_COLUMNS = 256  # with more of them, chunks to be counted are smaller
 _PRUNING_POINTS = 4096  # up to so many points, it is looked up first where they can go
 
@@ -235,9 +233,17 @@ def _prepared(ensemble: TreeEnsemble, place: IntArray, trees: IntArray, span: sl
     nodes, first = ensemble.nodes, span.start
     table = np.empty((span.stop - first, walk.FIELDS), dtype=np.int64)
     depth = walk.fill_table(
-        nodes.feature, nodes.left, nodes.right, nodes.missing_left, nodes.set_start, nodes.set_words,
-        nodes.other_left, place, first, table,
-    )  # fmt: skip
+        nodes.feature,
+        nodes.left,
+        nodes.right,
+        nodes.missing_left,
+        nodes.set_start,
+        nodes.set_words,
+        nodes.other_left,
+        place,
+        first,
+        table,
+    )
     table.view(np.float64)[:, walk.THRESHOLD] = nodes.threshold[span]
     roots, outputs = ensemble.roots[trees] - first, ensemble.output[trees]
     return _Trees(table, nodes.sets, roots, outputs, int(depth), nodes.value[span].copy(), span)
@@ -264,9 +270,18 @@ def _steps(trees: _Trees, points: FloatArray, size: int | None = None) -> _Steps
     while True:
         steps = np.empty(size, dtype=np.int64)
         found = walk.leaf_steps(
-            trees.table, trees.thresholds, trees.sets, trees.roots, trees.depth, part, len(points),
-            len(points) // _FEW, starts, ends, steps,
-        )  # fmt: skip
+            trees.table,
+            trees.thresholds,
+            trees.sets,
+            trees.roots,
+            trees.depth,
+            part,
+            len(points),
+            len(points) // _FEW,
+            starts,
+            ends,
+            steps,
+        )
         if found <= size or size == 0:
             return _Steps(starts, ends, steps[:found])
         size = found
@@ -282,9 +297,7 @@ def _reached(ensemble: TreeEnsemble, columns: IntArray, points: FloatArray) -> B
     return reached
 
 
-def _at_points(
-    ensemble: TreeEnsemble, columns: IntArray, points: FloatArray
-) -> Iterator[tuple[_Trees, _Steps]]:
+def _at_points(ensemble: TreeEnsemble, columns: IntArray, points: FloatArray) -> Iterator[tuple[_Trees, _Steps]]:
     """Trees that follow the points, with the steps of their leaves."""
     for trees in _batches(ensemble, columns, _step_bytes(columns, points)):
         yield trees, _steps(trees, points)
@@ -352,32 +365,46 @@ def _shares(
         for trees in _batches(ensemble, used):
             if reached is not None:
                 walk.contract(trees.table, trees.roots, reached[trees.nodes])
-            _add_mass(
-                trees, part, rows.stop - rows.start, given[rows], weights is not None, chunk, mass, watch
-            )
+            _add_mass(trees, part, rows.stop - rows.start, given[rows], weights is not None, chunk, mass, watch)
     return mass / total
 
 
 def _add_mass(
-    trees: _Trees, part: FloatArray, n: int, weights: FloatArray, weighted: bool, chunk: int, mass: FloatArray, watch: Watch
-) -> None:  # fmt: skip
+    trees: _Trees,
+    part: FloatArray,
+    n: int,
+    weights: FloatArray,
+    weighted: bool,
+    chunk: int,
+    mass: FloatArray,
+    watch: Watch,
+) -> None:
     """Threads share the trees: every leaf belongs to one of them."""
 
     def work(first: int, end: int) -> None:
         for start in range(0, n, chunk):
             stop = min(start + chunk, n)
             walk.leaf_mass(
-                trees.table, trees.thresholds, trees.sets, trees.roots[first:end], trees.depth,
-                part, start, stop - start, weights[start:stop], weighted, chunk // _FEW,
+                trees.table,
+                trees.thresholds,
+                trees.sets,
+                trees.roots[first:end],
+                trees.depth,
+                part,
+                start,
+                stop - start,
+                weights[start:stop],
+                weighted,
+                chunk // _FEW,
                 mass[trees.nodes],
-            )  # fmt: skip
+            )
 
     share_out(work, len(trees.roots), watch)
 
 
 def _add_leaves(
     trees: _Trees, steps: _Steps, values: FloatArray, part: FloatArray, rows: slice, sums: FloatArray, watch: Watch
-) -> None:  # fmt: skip
+) -> None:
     """Threads share the rows."""
     n = rows.stop - rows.start
 
@@ -385,10 +412,22 @@ def _add_leaves(
         for start in range(first * WORD, min(end * WORD, n), _CHUNK):
             stop = min(start + _CHUNK, end * WORD, n)
             walk.add_leaves(
-                trees.table, trees.thresholds, trees.sets, trees.roots, trees.outputs, trees.depth,
-                part, start, stop - start, steps.starts, steps.ends, steps.steps, values,
-                _CHUNK // _FEW, sums,
-            )  # fmt: skip
+                trees.table,
+                trees.thresholds,
+                trees.sets,
+                trees.roots,
+                trees.outputs,
+                trees.depth,
+                part,
+                start,
+                stop - start,
+                steps.starts,
+                steps.ends,
+                steps.steps,
+                values,
+                _CHUNK // _FEW,
+                sums,
+            )
 
     share_out(work, -(-n // WORD), watch)
 

@@ -81,9 +81,7 @@ def path_base(ensemble: TreeEnsemble) -> FloatArray:
     return base
 
 
-def _batches(
-    ensemble: TreeEnsemble, players: IntArray, count: int, index: Index, order: int
-) -> Iterator[_Batch]:
+def _batches(ensemble: TreeEnsemble, players: IntArray, count: int, index: Index, order: int) -> Iterator[_Batch]:
     """The trees by output and number of quadrature points, as many as fit the memory at once."""
     nodes = ensemble.nodes
     sizes = path_program.measure(
@@ -99,9 +97,7 @@ def _batches(
             trees = mine[points == k]
             rule = quadrature(index, order, int(most[trees].max()))
             split, link = path_pairs.STEP + 6 * k + 6, (3 + k) * (order == 2)
-            program = 8 * (
-                split * sizes[trees, path_program.NODES] + link * sizes[trees, path_program.PARTNERS]
-            )
+            program = 8 * (split * sizes[trees, path_program.NODES] + link * sizes[trees, path_program.PARTNERS])
             part = np.cumsum(program) // _PROGRAM_BYTES
             for p in np.unique(part):
                 some = trees[part == p]
@@ -109,9 +105,7 @@ def _batches(
                 yield _Batch(ensemble.roots[some], output, column, depth, rule, sizes[some].sum(axis=0))
 
 
-def _add(
-    nodes: Nodes, batch: _Batch, players: IntArray, X: FloatArray, phi: FloatArray, watch: Watch
-) -> None:
+def _add(nodes: Nodes, batch: _Batch, players: IntArray, X: FloatArray, phi: FloatArray, watch: Watch) -> None:
     """Adds the values of some trees to those of a portion of rows."""
     steps, constants, starts = _program(nodes, batch, players)
     k = len(batch.rule)
@@ -120,9 +114,7 @@ def _add(
 
     def work(first: int, end: int) -> None:
         weights, workspace = batch.rule.weights, aligned(size)
-        path_shapley(
-            steps, starts, constants, nodes.sets, weights, X[first:end], phi[first:end], workspace, points
-        )
+        path_shapley(steps, starts, constants, nodes.sets, weights, X[first:end], phi[first:end], workspace, points)
 
     share_out(work, len(X), watch)
 
@@ -134,22 +126,12 @@ def _program(nodes: Nodes, batch: _Batch, players: IntArray) -> tuple[IntArray, 
     starts = np.empty(len(batch.roots) + 1, dtype=np.int64)
     value = np.ascontiguousarray(nodes.value[:, batch.column])
     path_program.write(
-        columns_of(nodes),
-        players,
-        value,
-        batch.roots,
-        batch.rule.points,
-        batch.depth,
-        steps,
-        constants,
-        starts,
+        columns_of(nodes), players, value, batch.roots, batch.rule.points, batch.depth, steps, constants, starts
     )
     return steps, constants, starts
 
 
-def _add_pairs(
-    nodes: Nodes, batch: _Batch, players: IntArray, X: FloatArray, out: FloatArray, watch: Watch
-) -> None:
+def _add_pairs(nodes: Nodes, batch: _Batch, players: IntArray, X: FloatArray, out: FloatArray, watch: Watch) -> None:
     """Adds the indices of all pairs, of some trees, to those of a portion of rows."""
     k = len(batch.rule)
     n_nodes, n_links = batch.size[path_program.NODES], batch.size[path_program.PARTNERS]
@@ -159,16 +141,7 @@ def _add_pairs(
     starts = np.empty(len(batch.roots) + 1, dtype=np.int64)
     value = np.ascontiguousarray(nodes.value[:, batch.column])
     path_pairs.write(
-        columns_of(nodes),
-        players,
-        value,
-        batch.roots,
-        batch.rule.points,
-        batch.depth,
-        steps,
-        constants,
-        links,
-        starts,
+        columns_of(nodes), players, value, batch.roots, batch.rule.points, batch.depth, steps, constants, links, starts
     )
     size = path_pairs.workspace_bytes(batch.depth, k) // 8
     outside = -1 / (1 - batch.rule.points)
@@ -193,21 +166,13 @@ def _add_pairs(
 
 
 def _triples(
-    ensemble: TreeEnsemble,
-    X: AnyArray,
-    players: IntArray,
-    count: int,
-    index: Index,
-    fill: float,
-    watch: Watch,
+    ensemble: TreeEnsemble, X: AnyArray, players: IntArray, count: int, index: Index, fill: float, watch: Watch
 ) -> FloatArray:
     values = np.zeros((X.shape[0], comb(count, 3), ensemble.n_outputs))
     for batch in _batches(ensemble, players, count, index, 3):
         for rows in portions(X.shape[0], len(players) + values.shape[1]):
             part = np.ascontiguousarray(dense(X, rows, fill))
-            values[rows, :, batch.output] += _some_triples(
-                ensemble.nodes, batch, players, part, values.shape[1], watch
-            )
+            values[rows, :, batch.output] += _some_triples(ensemble.nodes, batch, players, part, values.shape[1], watch)
     return values
 
 

@@ -86,27 +86,23 @@ class Shares:
         ``players`` gives the player of each column, 0, 1, ...; by default every column is one.
         """
         players = np.arange(ensemble.n_features) if players is None else np.asarray(players)
-        columns = [
-            tuple(np.flatnonzero(players == p).tolist()) for p in range(int(players.max(initial=-1)) + 1)
-        ]
+        columns = [tuple(np.flatnonzero(players == p).tolist()) for p in range(int(players.max(initial=-1)) + 1)]
         return cls.of(ensemble, [Distribution.of_points(c, matrix[:, list(c)], weights) for c in columns])
 
     @classmethod
     def uniform(
-        cls,
-        ensemble: TreeEnsemble,
-        low: AnyArray,
-        high: AnyArray,
-        levels: Mapping[int, AnyArray] | None = None,
+        cls, ensemble: TreeEnsemble, low: AnyArray, high: AnyArray, levels: Mapping[int, AnyArray] | None = None
     ) -> Shares:
         """Each column uniform between two numbers, or on its levels where these are given."""
         levels = {} if levels is None else levels
         return cls.of(
             ensemble,
             [
-                Distribution.of_points((c,), np.asarray(levels[c], dtype=np.float64)[:, None])
-                if c in levels
-                else Distribution.uniform(c, float(low[c]), float(high[c]))
+                (
+                    Distribution.of_points((c,), np.asarray(levels[c], dtype=np.float64)[:, None])
+                    if c in levels
+                    else Distribution.uniform(c, float(low[c]), float(high[c]))
+                )
                 for c in range(ensemble.n_features)
             ],
         )
@@ -120,15 +116,15 @@ class Shares:
         """Values less the mean of their tree: the variances are the same, without the rounding of large means."""
         reached = self.share.prod(axis=1)
         mass = np.bincount(self.tree, reached)
-        means = [
-            np.bincount(self.tree, reached * value) / np.maximum(mass, 1e-300) for value in self.value.T
-        ]
+        means = [np.bincount(self.tree, reached * value) / np.maximum(mass, 1e-300) for value in self.value.T]
         return np.asarray(self.value - np.stack(means, axis=1)[self.tree])
 
 
 @dataclass(frozen=True, eq=False)
 class VarianceParts:
-    """Mean and variance ``(outputs,)`` of the predictions; per player and output the variance of the effect alone, and the total."""
+    """Mean and variance ``(outputs,)`` of the predictions; per player and output the variance of the effect alone, and
+    the total.
+    """
 
     mean: FloatArray
     variance: FloatArray
@@ -141,16 +137,14 @@ def partial_dependence_product(
 ) -> FloatArray:
     """E[f | columns = point] for each point: ``(points, outputs)``.
 
-    ``points`` is ``(points, columns)``, or ``(points,)`` for one column. Columns that act as one player are given together.
-    Without columns it is the mean, once for every point.
+    ``points`` is ``(points, columns)``, or ``(points,)`` for one column. Columns that act as one player are given
+    together. Without columns it is the mean, once for every point.
     """
     chosen = [int(c) for c in np.atleast_1d(np.asarray(columns, dtype=np.intp))]
     points = np.asarray(points, dtype=np.float64)
     points = points.reshape(len(points), len(chosen))
     players = [p for p, d in enumerate(shares.distributions) if set(d.columns) & set(chosen)]
-    if len(set(chosen)) < len(chosen) or len(chosen) != sum(
-        len(shares.distributions[p].columns) for p in players
-    ):
+    if len(set(chosen)) < len(chosen) or len(chosen) != sum(len(shares.distributions[p].columns) for p in players):
         raise ValueError("columns are named once, and those of one player together")
     weight = shares.value * shares.without(np.array(players, dtype=np.intp))[:, None]
     places = [[chosen.index(c) for c in shares.distributions[p].columns] for p in players]
@@ -241,9 +235,7 @@ def _plain_pairs(shares: Shares, some: IntArray, w: FloatArray, watch: Watch) ->
         variance += float((ww * (np.where(zeros == 0, product, 0.0) - 1.0)).sum())
         for i, p in enumerate(players):
             r = ratios[i]
-            kept = np.where(
-                r == 0, -1.0 * (zeros == 1), (1.0 - 1.0 / np.where(r == 0, 1.0, r)) * (zeros == 0)
-            )
+            kept = np.where(r == 0, -1.0 * (zeros == 1), (1.0 - 1.0 / np.where(r == 0, 1.0, r)) * (zeros == 0))
             total[p] += float((ww * product * kept).sum())
         watch.advance(len(block))
     return variance, total

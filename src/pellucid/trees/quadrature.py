@@ -41,9 +41,7 @@ class Quadrature:
 def quadrature(index: Index, order: int, players: int) -> Quadrature:
     """Points and weights that are exact for leaves with at most so many players."""
     if order > 2 and index not in ("shapley", "banzhaf"):
-        raise InputError(
-            f"the {index} index is known for players and pairs here; use 'shapley' or 'banzhaf'."
-        )
+        raise InputError(f"the {index} index is known for players and pairs here; use 'shapley' or 'banzhaf'.")
     if index == "banzhaf":
         return Quadrature(np.array([0.5]), np.array([1.0]))
     if index == "shapley-taylor" and order == 1:

@@ -1,7 +1,7 @@
 """A model's trees, read once for all questions of an Explainer.
 
-Columns that no split compares are left out: a wide table of counts becomes as narrow as the trees are. Sparse tables are
-encoded in portions, so that the whole is never filled in.
+Columns that no split compares are left out: a wide table of counts becomes as narrow as the trees are. Sparse tables
+are encoded in portions, so that the whole is never filled in.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The regions of a player: which rows satisfy the conditions of one player on the way to a place.
 
-Rows are told apart only as far as the splits do. The *atoms* of a player are the classes of rows that all its splits treat
-alike, numbered so that the rows between two thresholds have neighbouring numbers; a region is a few runs of numbers. A player
-of one numeric column has one run, and another for missing values; columns with categories and groups of columns
-have as many as it takes.
+Rows are told apart only as far as the splits do. The *atoms* of a player are the classes of rows that all its splits
+treat alike, numbered so that the rows between two thresholds have neighbouring numbers; a region is a few runs of
+numbers. A player of one numeric column has one run, and another for missing values; columns with categories and groups
+of columns have as many as it takes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from pellucid.trees.plain.levels import Layout
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """The runs of the region of turn t are number ``first[t]`` to ``first[t + 1]``: from ``start`` to before ``end``."""
+    """The runs of the region of turn t are number ``first[t]`` to ``first[t + 1]``: from ``start`` to before
+    ``end``.
+    """
 
     first: IntArray
     start: IntArray
@@ -76,7 +78,9 @@ class IntervalAtoms(Atoms):
         return _gathered(turns, real.sum(axis=1), flat, layout.size)
 
     def _bounds(self, layout: Layout) -> tuple[IntArray, IntArray, BoolArray]:
-        """Of every place the stretches that its turn and earlier ones of the same player leave, and whether missing goes there."""
+        """Of every place the stretches that its turn and earlier ones of the same player leave, and whether missing
+        goes there.
+        """
         nodes = self.ensemble.nodes
         low = np.zeros(layout.size + 1, dtype=np.int64)
         high = np.full(layout.size + 1, np.iinfo(np.int64).max)
@@ -132,9 +136,7 @@ def all_runs(layout: Layout, atoms: list[Atoms]) -> Runs:
     turn = np.concatenate([np.repeat(np.arange(len(count)), count) for count in counts])
     order = np.argsort(turn, kind="stable")
     first = np.concatenate([[0], np.cumsum(np.sum(counts, axis=0))])
-    start, end = (
-        np.concatenate(ends)[order] for ends in ([p.start for p in parts], [p.end for p in parts])
-    )
+    start, end = (np.concatenate(ends)[order] for ends in ([p.start for p in parts], [p.end for p in parts]))
     return Runs(first, start, end)
 
 

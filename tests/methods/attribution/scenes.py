@@ -39,9 +39,7 @@ def table(n=N, *, missing=False):
 
 def outcome(frame):
     season = frame["season"].astype(object).map({"winter": 0.0, "summer": 9.0}).fillna(4.0).astype(float)
-    return (
-        frame["temp"] + season * (1 + frame["work"]) + 0.1 * frame["day"] - 0.2 * frame["hum"].fillna(20.0)
-    )
+    return frame["temp"] + season * (1 + frame["work"]) + 0.1 * frame["day"] - 0.2 * frame["hum"].fillna(20.0)
 
 
 def three_classes(frame):

@@ -18,18 +18,11 @@ from pellucid.methods.attribution.shapley_kernel import shapley_kernel
 from pellucid.methods.attribution.shapley_permutation import shapley_permutation
 from pellucid.runner import Run
 from reference.indices import interaction_matrix, shapley
-from reference.shapley import (
-    TableGame,
-    additive_table,
-    kernel_least_squares,
-    shapley_by_orders,
-)
+from reference.shapley import TableGame, additive_table, kernel_least_squares, shapley_by_orders
 
 many = settings(max_examples=30, deadline=None)
 seeds = st.integers(0, 10_000)
-LEVELS = (
-    5.0  # standard errors: chance alone does not break a test in which hundreds of numbers are compared
-)
+LEVELS = 5.0  # standard errors: chance alone does not break a test in which hundreds of numbers are compared
 
 
 def exact(*tables, interactions=False):
@@ -214,10 +207,7 @@ def test_estimates_agree_with_the_axioms_within_their_errors(way):
     w = np.cos(additive_table(rng.normal(size=p))) * size
     symmetric = v + v[swapped(masks, 2, 5)]
     idle = v[masks & ~(1 << 3)] + 0.7 * bit(masks, 3)
-    estimate = {
-        "kernel": lambda *t: kernel(*t, pairs=60),
-        "permutation": lambda *t: permutation(*t, draws=300),
-    }[way]
+    estimate = {"kernel": lambda *t: kernel(*t, pairs=60), "permutation": lambda *t: permutation(*t, draws=300)}[way]
     found = estimate(v, w, v + w, symmetric, idle)
     phi, se = found.values[..., 0], found.se[..., 0]
     close = LEVELS * np.sqrt(np.square(se[:3]).sum(axis=0))
@@ -268,17 +258,12 @@ def explain(model, X, rows, **options):
 def test_models_of_all_kinds_keep_the_axioms(scene, groups):
     model, X = scene
     names = list(X.columns)
-    options = {
-        "sample_weight": np.linspace(0.5, 2, len(X)),
-        "groups": {"both": names[:2]} if groups else None,
-    }
+    options = {"sample_weight": np.linspace(0.5, 2, len(X)), "groups": {"both": names[:2]} if groups else None}
     found = explain(model, X, [0, 3, 3], method="exact", interactions=True, **options)
     predict = model.predict_proba if hasattr(model, "predict_proba") else model.predict
     predictions = np.asarray(predict(X), dtype=float)
     np.testing.assert_allclose(found.prediction, predictions[[0, 3, 3]], atol=1e-9)
-    np.testing.assert_allclose(
-        found.base, np.average(predictions, axis=0, weights=options["sample_weight"]), atol=1e-9
-    )
+    np.testing.assert_allclose(found.base, np.average(predictions, axis=0, weights=options["sample_weight"]), atol=1e-9)
     np.testing.assert_allclose(found.base + found.values.sum(axis=1), found.prediction, atol=1e-9)
     np.testing.assert_allclose(found.interaction_values.sum(axis=2), found.values, atol=1e-9)
     np.testing.assert_array_equal(found.values[1], found.values[2])
@@ -299,14 +284,10 @@ def test_linear_models_have_a_closed_form_whoever_estimates():
     assert pairs.method == "kernel"
     np.testing.assert_allclose(pairs.values, expected, atol=1e-4 * scale)
     assert pairs.se.max() < 1e-4 * scale
-    orders = explain(
-        model, X, X.iloc[:3], method="permutation"
-    )  # of which each has a background row of its own
+    orders = explain(model, X, X.iloc[:3], method="permutation")  # of which each has a background row of its own
     assert (np.abs(orders.values - expected) <= LEVELS * orders.se).all()
     contrast = explain(model, X, X.iloc[:3], method="permutation", background=X.iloc[[7]])
-    np.testing.assert_allclose(
-        contrast.values, (X.iloc[:3] - X.iloc[7]).to_numpy() * model.coef_, atol=1e-9
-    )
+    np.testing.assert_allclose(contrast.values, (X.iloc[:3] - X.iloc[7]).to_numpy() * model.coef_, atol=1e-9)
 
 
 def test_a_forest_is_the_mean_of_its_trees():
@@ -316,9 +297,7 @@ def test_a_forest_is_the_mean_of_its_trees():
     for way in ("exact", "tree"):
         found = explain(forest, X.to_numpy(), rows, method=way, interactions=True)
         trees = [explain(tree, X.to_numpy(), rows, method=way, interactions=True) for tree in forest]
-        np.testing.assert_allclose(
-            found.values, np.mean([tree.values for tree in trees], axis=0), atol=1e-9
-        )
+        np.testing.assert_allclose(found.values, np.mean([tree.values for tree in trees], axis=0), atol=1e-9)
         pairs = np.mean([tree.interaction_values for tree in trees], axis=0)
         np.testing.assert_allclose(found.interaction_values, pairs, atol=1e-9)
 
@@ -347,19 +326,12 @@ def test_a_group_is_worth_its_members_where_they_do_not_interact_with_others():
 
 
 @pytest.mark.parametrize(
-    ("way", "budget", "rounding"),
-    [
-        ("exact", None, 0.0),
-        ("kernel", 2 * 2 * 30 * 60, 0.0),
-        ("permutation", None, 1e-8),
-    ],
+    ("way", "budget", "rounding"), [("exact", None, 0.0), ("kernel", 2 * 2 * 30 * 60, 0.0), ("permutation", None, 1e-8)]
 )
 def test_missingness_a_feature_that_is_the_same_everywhere_gets_exactly_nothing(way, budget, rounding):
     X = np.random.default_rng(2).normal(size=(30, 9))
     X[:, 3] = 2.0
-    found = explain(
-        lambda Z: np.tanh(Z.sum(axis=1)) + Z[:, 0] * Z[:, 3], X, [0, 1], method=way, budget=budget
-    )
+    found = explain(lambda Z: np.tanh(Z.sum(axis=1)) + Z[:, 0] * Z[:, 3], X, [0, 1], method=way, budget=budget)
     assert found.method == way
     np.testing.assert_allclose(found.values[:, 3], 0.0, atol=rounding)
     np.testing.assert_allclose(found.se[:, 3], 0.0, atol=rounding)

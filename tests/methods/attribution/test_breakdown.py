@@ -313,11 +313,7 @@ def test_the_background_can_be_one_row():
 def test_what_it_costs():
     f, X = crooked(6, 5)
     ends = len(X) + 2
-    for options, coalitions in (
-        ({}, 5 * 6 // 2 - 1),
-        ({"order": [4, 3, 2, 1, 0]}, 4),
-        ({"order": "all"}, 2**5 - 2),
-    ):
+    for options, coalitions in (({}, 5 * 6 // 2 - 1), ({"order": [4, 3, 2, 1, 0]}, 4), ({"order": "all"}, 2**5 - 2)):
         assert explained(f, X, 0, **options).cost.model_rows == coalitions * len(X) + ends
     checked = explained(f, X, 0, checks=True)
     assert checked.cost.model_rows == 14 * len(X) + ends

@@ -37,12 +37,7 @@ def game(request):
     rng = np.random.default_rng(p)
     X = rng.normal(size=(300, p))
     X[:, 1] += X[:, 0]
-    y = (
-        np.sin(2 * X[:, 0]) * X[:, 1]
-        + X[:, 2] * X[:, 3] * X[:, 4]
-        + np.abs(X[:, 6])
-        + 0.3 * X[:, 5:].sum(axis=1)
-    )
+    y = np.sin(2 * X[:, 0]) * X[:, 1] + X[:, 2] * X[:, 3] * X[:, 4] + np.abs(X[:, 6]) + 0.3 * X[:, 5:].sum(axis=1)
     model = MODELS[kind]().fit(X, y)
     return TableGame(model_table(model.predict, X[:4], X[50:62]))
 
@@ -124,12 +119,7 @@ def test_a_forest_whose_pairs_of_two_have_just_been_asked_is_not_taken_for_known
     rng = np.random.default_rng(12)
     X = rng.normal(size=(300, 12))
     X[:, 1] += X[:, 0]
-    y = (
-        np.sin(2 * X[:, 0]) * X[:, 1]
-        + X[:, 2:5].prod(axis=1)
-        + np.abs(X[:, 6])
-        + 0.3 * X[:, 5:].sum(axis=1)
-    )
+    y = np.sin(2 * X[:, 0]) * X[:, 1] + X[:, 2:5].prod(axis=1) + np.abs(X[:, 6]) + 0.3 * X[:, 5:].sum(axis=1)
     tables = model_table(RandomForestRegressor(50, random_state=0).fit(X, y).predict, X[:4], X[50:62])
     held = []
     for row in range(4):

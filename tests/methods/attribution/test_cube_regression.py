@@ -73,8 +73,7 @@ def fitted_game(halves, fit, parity, game=0):
     values = []
     for s in corners:
         smooth = sum(
-            w * kernel_of(s, t, fit.bends, parity)
-            for w, t in zip(fit.weights[:, game], sides(halves), strict=True)
+            w * kernel_of(s, t, fit.bends, parity) for w, t in zip(fit.weights[:, game], sides(halves), strict=True)
         )
         own = sum(
             fit.noise * w * (float((s == t).all()) + sign * float((s == -t).all()))
@@ -150,10 +149,7 @@ def test_curve_and_noise_are_those_of_least_error(parity, seed, p, pairs):
     """Of one game the best on the grid (of noises within 1% the largest), with a free part that is nearly so."""
     halves, worth = sample(seed, p, pairs, games=1)
     fit = regress(halves, worth, parity)
-    losses = {
-        (curve, noise): np.mean(errors[1:] ** 2)
-        for curve, noise, _, errors in processes(halves, worth, parity)
-    }
+    losses = {(curve, noise): np.mean(errors[1:] ** 2) for curve, noise, _, errors in processes(halves, worth, parity)}
     curve = CURVES[int(np.argmin(np.abs(np.array(CURVES) - fit.bends.sum())))]
     assert fit.bends.sum() == pytest.approx(curve)
     assert losses[curve, fit.noise] <= min(losses.values()) * 1.0101
@@ -185,8 +181,7 @@ def test_doubt_is_the_variance_over_all_curves_and_noises(seed, p, more):
     belief = {key: (loss / least) ** (-len(halves) / 6) for key, (loss, _, _) in at.items()}
     _, value, own = at[chosen.curve, chosen.noise]
     mean = sum(
-        belief[key] * (variance.sum() + np.sum((other - value) ** 2))
-        for key, (_, other, variance) in at.items()
+        belief[key] * (variance.sum() + np.sum((other - value) ** 2)) for key, (_, other, variance) in at.items()
     ) / sum(belief.values())
     np.testing.assert_allclose(chosen.doubt, max(mean / own.sum(), 1.0), rtol=0.02)
 
@@ -219,9 +214,7 @@ def test_activity_is_that_of_the_expected_interactions(seed, p):
         b = corners.T @ (weights[:, None] * corners)
         np.fill_diagonal(b, 0.0)
         squares += np.square(b).sum(axis=1) / np.square(b).sum()
-    np.testing.assert_allclose(
-        activity(halves, worth), np.sqrt(squares / squares.max() + 0.01), rtol=1e-6, atol=1e-9
-    )
+    np.testing.assert_allclose(activity(halves, worth), np.sqrt(squares / squares.max() + 0.01), rtol=1e-6, atol=1e-9)
 
 
 @many
@@ -367,9 +360,7 @@ def test_interactions_of_the_fit_are_those_of_its_game(seed, p, pairs):
 def test_pair_weights_are_the_definition(seed, p):
     """The Shapley values are the weighted sum of v(S) - v(complement), over one half of every pair."""
     v = np.random.default_rng(seed).normal(size=2**p)
-    halves = all_coalitions(p)[
-        2 ** (p - 1) :
-    ]  # those with the last player: one of each pair, everybody included
+    halves = all_coalitions(p)[2 ** (p - 1) :]  # those with the last player: one of each pair, everybody included
     masks = halves.astype(int) @ (1 << np.arange(p))
     odd = v[masks] - v[2**p - 1 - masks]
     np.testing.assert_allclose(pair_weights(halves).T @ odd, shapley(v), atol=1e-12)

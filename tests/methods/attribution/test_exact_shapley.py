@@ -101,9 +101,7 @@ def test_batches_and_threads_change_nothing(monkeypatch):
 
 def test_progress_counts_every_model_row():
     X, seen = np.random.default_rng(6).normal(size=(50, 3)), []
-    found = Explainer(lambda Z: Z[:, 0], X, checks=False, progress=lambda *now: seen.append(now)).shap(
-        [0, 1]
-    )
+    found = Explainer(lambda Z: Z[:, 0], X, checks=False, progress=lambda *now: seen.append(now)).shap([0, 1])
     assert seen[-1] == (found.cost.model_rows,) * 2
     assert found.cost.model_rows == 2 * 50 * 6 + 50 + 2 * 2
 
@@ -111,12 +109,7 @@ def test_progress_counts_every_model_row():
 @pytest.mark.parametrize(
     ("width", "options", "call", "message"),
     [
-        (
-            15,
-            {},
-            {"method": "exact"},
-            r"at most 14 players, but there are 15; .* groups of players \(groups=\)\.",
-        ),
+        (15, {}, {"method": "exact"}, r"at most 14 players, but there are 15; .* groups of players \(groups=\)\."),
         (
             8,
             {},

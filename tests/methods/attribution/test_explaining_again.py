@@ -8,11 +8,7 @@ import pytest
 from pellucid import Explainer
 
 P = 7
-CONTAINERS = {
-    "numpy": lambda X: X,
-    "pandas": lambda X: pd.DataFrame(X).add_prefix("x"),
-    "polars": pl.DataFrame,
-}
+CONTAINERS = {"numpy": lambda X: X, "pandas": lambda X: pd.DataFrame(X).add_prefix("x"), "polars": pl.DataFrame}
 
 
 def curved(table):

@@ -35,9 +35,7 @@ def audit(model, X, rows=(0, 1, 2), seed=0, run=None, **options):
     explainer = Explainer(model, X, **options)
     run = Run(seed=seed) if run is None else run
     players = explainer.data.schema.players()
-    found = list(
-        fooled_caveat(explainer.predictor, explainer.data, explainer.data.rows(list(rows)), players, run)
-    )
+    found = list(fooled_caveat(explainer.predictor, explainer.data, explainer.data.rows(list(rows)), players, run))
     assert [caveat.code for caveat in found] in ([], ["fooled"])
     return found, run
 
@@ -72,9 +70,7 @@ def read(name, rows=N):
     if not (folder / name).is_file():
         pytest.skip(f"{name} is absent: set PELLUCID_DATA to the folder that holds the data files")
     table = pd.read_csv(folder / name)
-    table = table.iloc[np.linspace(0, len(table) - 1, min(rows, len(table))).astype(int)].reset_index(
-        drop=True
-    )
+    table = table.iloc[np.linspace(0, len(table) - 1, min(rows, len(table))).astype(int)].reset_index(drop=True)
     words = table.select_dtypes(exclude="number").columns
     table = table.assign(**{word: pd.factorize(table[word], sort=True)[0] for word in words}).astype(float)
     return table.fillna(table.median())
@@ -96,8 +92,7 @@ MODELS = {
     "boosting": lambda: GradientBoostingRegressor(n_estimators=50, random_state=0),
     "histogram boosting": lambda: HistGradientBoostingRegressor(max_iter=40, random_state=0),
     "network": lambda: make_pipeline(
-        StandardScaler(),
-        MLPRegressor(hidden_layer_sizes=(16,), solver="lbfgs", max_iter=5000, random_state=0),
+        StandardScaler(), MLPRegressor(hidden_layer_sizes=(16,), solver="lbfgs", max_iter=5000, random_state=0)
     ),
     "support vectors": lambda: make_pipeline(StandardScaler(), SVR()),
     "neighbours": lambda: make_pipeline(StandardScaler(), KNeighborsRegressor(7)),
@@ -118,11 +113,7 @@ def table_of(name):
 # -- the attack --------------------------------------------------------------------------------------
 
 # Table: the sensitive and the harmless feature
-ATTACKED = {
-    "together": ("coin", "x5"),
-    "credit": ("sex", "amount"),
-    "titanic": ("gender", "age"),
-}
+ATTACKED = {"together": ("coin", "x5"), "credit": ("sex", "amount"), "titanic": ("gender", "age")}
 
 
 @cache
@@ -202,11 +193,7 @@ def test_a_classifier_with_three_outputs_is_left_in_peace():
 
 @pytest.mark.parametrize(
     "formula",
-    [
-        lambda a, b: a * b,
-        lambda a, b: np.sign(a * b),
-        lambda a, b: np.sin(3 * a) * b,
-    ],
+    [lambda a, b: a * b, lambda a, b: np.sign(a * b), lambda a, b: np.sin(3 * a) * b],
     ids=["product", "sign", "sine"],
 )
 def test_a_formula_of_other_features_that_the_model_does_not_see_is_no_attack(formula):
@@ -323,9 +310,7 @@ def test_mixtures_take_every_feature_from_one_of_two_rows_and_come_in_pairs():
     real, mixed = asked[-2], asked[-1]
     rows = X.to_numpy()
     assert {row.tobytes() for row in real} == {row.tobytes() for row in rows}
-    origin = np.stack(
-        [[np.flatnonzero(rows[:, j] == value)[0] for value in mixed[:, j]] for j in range(6)], axis=1
-    )
+    origin = np.stack([[np.flatnonzero(rows[:, j] == value)[0] for value in mixed[:, j]] for j in range(6)], axis=1)
     assert max(len(set(of)) for of in origin) == 2
     first, second = mixed.reshape(4, 2, fooled._PAIRS, 6).swapaxes(0, 1)
     changed = (first != second).any(axis=1)
@@ -337,9 +322,7 @@ def test_mixtures_take_every_feature_from_one_of_two_rows_and_come_in_pairs():
 def test_the_members_of_a_group_come_from_the_same_row():
     X = apart(150)
     asked = []
-    measured(
-        lambda Z: asked.append(Z.to_numpy(copy=True)) or Z["c"].to_numpy(), X, groups={"ef": ["e", "f"]}
-    )
+    measured(lambda Z: asked.append(Z.to_numpy(copy=True)) or Z["c"].to_numpy(), X, groups={"ef": ["e", "f"]})
     partner = dict(zip(X["e"], X["f"], strict=True))
     assert len(asked[-1]) > 1000
     assert [partner[e] for e in asked[-1][:, 4]] == asked[-1][:, 5].tolist()
@@ -362,9 +345,7 @@ def test_rows_without_weight_are_not_asked():
     X = apart(300).assign(f=lambda X: np.where(np.arange(300) < 150, 99.0, X["f"]))
     asked = []
     explainer = Explainer(
-        lambda Z: asked.append(Z["f"].max()) or Z["a"].to_numpy(),
-        X,
-        sample_weight=(np.arange(300) >= 150) * 1.0,
+        lambda Z: asked.append(Z["f"].max()) or Z["a"].to_numpy(), X, sample_weight=(np.arange(300) >= 150) * 1.0
     )
     del asked[:]
     data = explainer.data

@@ -55,9 +55,7 @@ def test_correlated_contributions_are_those_of_a_normal_distribution():
             known, rest = list(known), [j for j in range(3) if j not in known]
             expected = away.copy()
             if known and rest:
-                expected[rest] = S[np.ix_(rest, known)] @ np.linalg.solve(
-                    S[np.ix_(known, known)], away[known]
-                )
+                expected[rest] = S[np.ix_(rest, known)] @ np.linalg.solve(S[np.ix_(known, known)], away[known])
             elif rest:
                 expected[rest] = 0
             return SLOPES @ expected
@@ -74,9 +72,7 @@ def mixed_table(n=120):
     })  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "numbers", [StandardScaler(), SplineTransformer(n_knots=4)], ids=["scaled", "splines"]
-)
+@pytest.mark.parametrize("numbers", [StandardScaler(), SplineTransformer(n_knots=4)], ids=["scaled", "splines"])
 def test_encoded_pipelines_are_explained_on_their_own_columns_exactly(numbers):
     table = mixed_table()
     y = np.sin(table["size"]) + table["age"] + (table["town"] == "west") * 2.0

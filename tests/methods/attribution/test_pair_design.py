@@ -54,9 +54,7 @@ def test_the_whole_design_is_all_pairs(p):
     made = design(p)
     assert made.total == 2 ** (p - 1) - 1
     halves = made.between(0, made.total)
-    expected = {
-        min(mask, 2**p - 1 - mask) for mask in range(1, 2**p - 1)
-    }  # a pair by the smaller of its two numbers
+    expected = {min(mask, 2**p - 1 - mask) for mask in range(1, 2**p - 1)}  # a pair by the smaller of its two numbers
     masks = halves.astype(int) @ (1 << np.arange(p))
     assert {min(mask, 2**p - 1 - mask) for mask in masks.tolist()} == expected
     np.testing.assert_array_equal(made.between(0, 10 * made.total), halves)

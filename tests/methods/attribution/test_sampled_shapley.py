@@ -33,11 +33,7 @@ def bent(seed=0, p=8, rows=3, donors=6, outputs=1):
     rng = np.random.default_rng(seed)
     a, X = rng.normal(size=(p, outputs)), rng.normal(size=(rows + donors, p))
     return TableGame(
-        model_table(
-            lambda Z: np.tanh(Z @ a) + (Z[:, :1] * Z[:, 1:2]) * 0.5 + np.abs(Z[:, 2:3]),
-            X[:rows],
-            X[rows:],
-        )
+        model_table(lambda Z: np.tanh(Z @ a) + (Z[:, :1] * Z[:, 1:2]) * 0.5 + np.abs(Z[:, 2:3]), X[:rows], X[rows:])
     )
 
 
@@ -148,9 +144,7 @@ def test_standard_errors_of_many_pairs_are_those_of_the_process(seed, p, more):
     fit = regress(halves, odd, "odd", active)
     relative = odd / np.sqrt(np.square(odd).mean())
     doubt = choose(halves, relative, active / active.sum(), "odd").doubt
-    whole = np.concatenate(
-        [np.ones((1, p), bool), PairDesign(p, np.random.default_rng(0)).between(0, 2**p)]
-    )
+    whole = np.concatenate([np.ones((1, p), bool), PairDesign(p, np.random.default_rng(0)).between(0, 2**p)])
 
     def covariance(a, b):
         agree = np.where(a[:, None] == b[None], 1.0, -1.0)
@@ -178,9 +172,7 @@ def test_standard_errors_of_many_pairs_are_those_of_the_process(seed, p, more):
     sampled = variance_of_a_sample(halves, fit.errors[1:, 0]).sum()
     wider = max(sampled / 3 / (variance * scale).sum(), 1.0)
     rounding = 3e-9 / fit.noise  # of the inverse above, and of what is left of the prior
-    np.testing.assert_allclose(
-        found.se[0, :, 0], np.sqrt(variance * scale * wider), rtol=1e-4 + rounding, atol=1e-9
-    )
+    np.testing.assert_allclose(found.se[0, :, 0], np.sqrt(variance * scale * wider), rtol=1e-4 + rounding, atol=1e-9)
 
 
 @many
@@ -226,9 +218,7 @@ def test_standard_errors_of_orders_are_those_of_a_regression(seed, p, n):
 def test_the_mean_of_many_orders_is_the_exact_value():
     game = bent()
     found = np.array([permutation(game, 20, seed=seed).values for seed in range(80)])
-    error = (
-        np.abs(found.mean(axis=0) - shapley_values(game.means)) * np.sqrt(80) / found.std(axis=0, ddof=1)
-    )
+    error = np.abs(found.mean(axis=0) - shapley_values(game.means)) * np.sqrt(80) / found.std(axis=0, ddof=1)
     assert error.max() < 4.5
     assert np.mean(error < 2) > 0.85
 
@@ -247,8 +237,7 @@ def test_more_draws_are_nearer(estimate, few, more):
     game = bent()
     exact = shapley_values(game.means)
     near, far = (
-        np.mean([np.abs(estimate(game, n, seed=seed).values - exact).mean() for seed in range(5)])
-        for n in (more, few)
+        np.mean([np.abs(estimate(game, n, seed=seed).values - exact).mean() for seed in range(5)]) for n in (more, few)
     )
     assert near < far / 3
 
@@ -338,9 +327,7 @@ def test_missing_values_are_alike_and_a_group_is_one_question():
     X = np.random.default_rng(1).normal(size=(7, 8))
 
     def cost(table, rows, **options):
-        ex = Explainer(
-            lambda Z: np.nansum(np.sin(Z), axis=1), table, progress=False, checks=False, **options
-        )
+        ex = Explainer(lambda Z: np.nansum(np.sin(Z), axis=1), table, progress=False, checks=False, **options)
         return ex.shap(rows, method="kernel", budget=len(rows) * 7 * 2 * 20).cost.model_rows
 
     gaps = np.where(np.arange(8) < 6, np.nan, X)
@@ -359,11 +346,7 @@ def test_background_rows_are_drawn_as_often_as_they_weigh():
     X = np.concatenate([rng.normal(size=(20, 4)), 4 + rng.normal(size=(20, 4))])
     weights = np.repeat([1.0, 0.01], 20)
     ex = Explainer(
-        lambda Z: Z[:, 0] * Z[:, 1] + Z[:, 2] * Z[:, 3] ** 2,
-        X,
-        sample_weight=weights,
-        progress=False,
-        checks=False,
+        lambda Z: Z[:, 0] * Z[:, 1] + Z[:, 2] * Z[:, 3] ** 2, X, sample_weight=weights, progress=False, checks=False
     )
     exact, found = ex.shap([0, 25], method="exact"), ex.shap([0, 25], method="permutation")
     assert (np.abs(found.values - exact.values) <= 5 * found.se).all()
@@ -419,9 +402,7 @@ def test_the_same_seed_gives_the_same_bytes(method):
     X = np.random.default_rng(3).normal(size=(40, 15))
 
     def explained(seed, **options):
-        ex = Explainer(
-            lambda Z: np.tanh(Z.sum(axis=1)), X, progress=False, checks=False, random_state=seed, **options
-        )
+        ex = Explainer(lambda Z: np.tanh(Z.sum(axis=1)), X, progress=False, checks=False, random_state=seed, **options)
         return ex.shap([0, 1], method=method, budget=2 * 40 * 2 * 40)
 
     first, again, other = explained(0), explained(0), explained(1)
@@ -504,17 +485,13 @@ class Interrupted:
 @pytest.mark.parametrize(("method", "budget"), [("kernel", 4_000), ("permutation", 20_000)])
 def test_an_interruption_gives_what_is_known(method, budget):
     run = Run(seed=0)
-    game = FunctionGame(
-        Interrupted(at=6), 30, run=run
-    )  # two calls for nobody and everybody, one for each look
+    game = FunctionGame(Interrupted(at=6), 30, run=run)  # two calls for nobody and everybody, one for each look
     found = solve(game, method=method, budget=budget, tolerance=1e-7, run=run)
     assert run.interrupted
     nobody, everybody = game.ends()
     np.testing.assert_allclose(found.values.sum(axis=1), everybody - nobody, atol=1e-9)
     assert found.se.max() > 0
-    whole = solve(
-        FunctionGame(Interrupted(at=-1), 30), method=method, budget=budget, tolerance=1e-7, run=Run(seed=0)
-    )
+    whole = solve(FunctionGame(Interrupted(at=-1), 30), method=method, budget=budget, tolerance=1e-7, run=Run(seed=0))
     assert (np.abs(found.values - whole.values) <= 6 * np.hypot(found.se, whole.se)).all()
     assert found.se.max() > whole.se.max()
 
@@ -570,14 +547,8 @@ def test_auto_asks_for_all_coalitions_where_they_fit():
         ({"method": "kernal"}, "method='kernal' is not known; did you mean 'kernel'"),
         ({"method": "exact"}, "at most 14 players, but there are 22; use method='kernel', or make groups"),
         ({"method": "exact", "budget": 2**22}, "at most 14 players, but there are 22"),
-        (
-            {"method": "kernel", "budget": 43},
-            r"budget=43 is too small: 22 players in 1 row take at least 44",
-        ),
-        (
-            {"method": "permutation", "budget": 100},
-            "budget=100 is too small: .* at least [0-9,]+ model rows",
-        ),
+        ({"method": "kernel", "budget": 43}, r"budget=43 is too small: 22 players in 1 row take at least 44"),
+        ({"method": "permutation", "budget": 100}, "budget=100 is too small: .* at least [0-9,]+ model rows"),
         ({"method": "permutation", "interactions": True}, "use method='kernel' or 'exact'"),
     ],
 )
@@ -587,14 +558,7 @@ def test_refusals_name_the_remedy(options, message):
         solve(game, run=Run(), **options)
 
 
-@pytest.mark.parametrize(
-    ("p", "method"),
-    [
-        (17, "kernel"),
-        (17, "permutation"),
-        (5, "kernel"),
-    ],
-)
+@pytest.mark.parametrize(("p", "method"), [(17, "kernel"), (17, "permutation"), (5, "kernel")])
 def test_the_smallest_budget_that_is_offered_is_the_smallest(p, method):
     X = np.random.default_rng(0).normal(size=(11, p))
     ex = Explainer(lambda Z: Z.prod(axis=1), X, progress=False, checks=False)

@@ -48,9 +48,7 @@ def test_the_worst_of_the_top_contributions_is_told():
     found = only(imprecise(attribution([[4.0, -3.0, 1.0]], [[0.1, 0.1, 0.3]])), "imprecise")
     assert found.value == pytest.approx(Z * 0.3)
     assert found.feature == "x2"
-    assert "The contribution of x2 in row 0, +1, was sampled and is known to ±0.588 only, 59% of it" in str(
-        found
-    )
+    assert "The contribution of x2 in row 0, +1, was sampled and is known to ±0.588 only, 59% of it" in str(found)
     assert "do not decide" not in found.message
 
 
@@ -109,10 +107,7 @@ def test_the_budget_advised_is_enough(ratio, rows):
 def test_unknown_contributions_and_errors_are_no_ground_to_judge():
     values = [[np.nan] * 3, [4.0, 3.0, 2.0]]
     assert list(imprecise(attribution(values, [[np.nan] * 3, [0.1, np.nan, 0.1]]))) == []
-    assert (
-        only(imprecise(attribution(values, [[np.nan] * 3, [0.1, np.nan, 0.9]])), "imprecise").feature
-        == "x2"
-    )
+    assert only(imprecise(attribution(values, [[np.nan] * 3, [0.1, np.nan, 0.9]])), "imprecise").feature == "x2"
 
 
 # -- conditional-game --------------------------------------------------------------------------------
@@ -155,9 +150,7 @@ def test_twenty_equal_features_are_no_small_pieces():
     assert list(dense_answer(attribution(np.ones((1, 21))))) != []
 
 
-@pytest.mark.parametrize(
-    ("pieces", "share", "fires"), [(11, 0.31, True), (10, 0.31, False), (11, 0.29, False)]
-)
+@pytest.mark.parametrize(("pieces", "share", "fires"), [(11, 0.31, True), (10, 0.31, False), (11, 0.29, False)])
 def test_how_many_pieces_and_how_much_of_the_whole(pieces, share, fires):
     row = np.concatenate([[1 - share], np.full(pieces, share / pieces), np.zeros(30)])
     found = list(dense_answer(attribution([row, -row])))

@@ -29,10 +29,7 @@ from pellucid import Explainer
 def test_user_pain_a5_shapes_do_not_depend_on_the_model(name, outputs, scale, rows):
     model, frame, y = scene(name)
     ex = Explainer(model, frame, y, progress=False, checks=False)
-    for found in (
-        ex.shap(list(range(rows)), interactions=True),
-        ex.shap(frame.iloc[:rows], interactions=True),
-    ):
+    for found in (ex.shap(list(range(rows)), interactions=True), ex.shap(frame.iloc[:rows], interactions=True)):
         last = () if outputs == 1 else (outputs,)
         assert found.values.shape == found.se.shape == (rows, 5, *last)
         assert found.prediction.shape == (rows, *last)
@@ -41,9 +38,7 @@ def test_user_pain_a5_shapes_do_not_depend_on_the_model(name, outputs, scale, ro
         assert found.interaction_values.shape == (rows, 5, 5, *last)
         assert found.scale == scale
         assert len(found.output_names) == outputs
-        np.testing.assert_allclose(
-            found.base + found.values.sum(axis=1), found.prediction, rtol=1e-5, atol=1e-9
-        )
+        np.testing.assert_allclose(found.base + found.values.sum(axis=1), found.prediction, rtol=1e-5, atol=1e-9)
 
 
 def test_user_pain_a2_the_residual_is_on_the_result():
@@ -107,9 +102,7 @@ def test_a_row_in_any_form():
         np.testing.assert_array_equal(ex.shap(form).values, expected)
     forest, numbers, _ = scene("forest")
     of_forest = Explainer(forest, numbers, progress=False)
-    np.testing.assert_array_equal(
-        of_forest.shap(numbers.to_numpy(dtype=float)[7]).values, of_forest.shap(7).values
-    )
+    np.testing.assert_array_equal(of_forest.shap(numbers.to_numpy(dtype=float)[7]).values, of_forest.shap(7).values)
 
 
 @pytest.mark.parametrize("name", ["forest", "boosted"])
@@ -195,9 +188,7 @@ def test_a_function_has_no_path_game():
     X = np.random.default_rng(0).normal(size=(20, 2))
     ex = Explainer(lambda Z: Z[:, 0], X, progress=False)
     for options in ({"game": "path"}, {"method": "tree"}):
-        with pytest.raises(
-            pellucid.InputError, match=r"needs trees, but .* use method='auto' and game='marginal'"
-        ):
+        with pytest.raises(pellucid.InputError, match=r"needs trees, but .* use method='auto' and game='marginal'"):
             ex.shap(0, **options)
     with pytest.raises(pellucid.InputError, match="row 20 is out of range"):
         ex.shap(20)

@@ -47,8 +47,6 @@ def test_rows_features_and_outputs_last(name, way):
 @pytest.mark.parametrize("order", [None, "all", [f"x{j}" for j in reversed(range(P))]])
 def test_steps_have_the_same_shapes(name, order):
     build, outputs = MODELS[name]
-    found = Explainer(build(), X, background=10, progress=False, checks=False).breakdown(
-        [0, 1], order=order
-    )
+    found = Explainer(build(), X, background=10, progress=False, checks=False).breakdown([0, 1], order=order)
     assert found.values.shape == (2, P, *outputs)
     np.testing.assert_allclose(found.residual, 0, atol=1e-8)

@@ -18,12 +18,7 @@ def by_table(v):
 
 
 @settings(max_examples=25, deadline=None)
-@given(
-    st.integers(0, 10_000),
-    st.integers(1, 6),
-    st.integers(1, 3),
-    st.sampled_from(["auto", "exact", "kernel"]),
-)
+@given(st.integers(0, 10_000), st.integers(1, 6), st.integers(1, 3), st.sampled_from(["auto", "exact", "kernel"]))
 def test_equals_the_definition(seed, p, outputs, method):
     v = np.random.default_rng(seed).normal(size=(2**p, outputs))
     found = shapley(by_table(v), p, method=method, order=2)
@@ -131,9 +126,7 @@ def test_progress_is_told():
 
 @pytest.mark.parametrize("n", [0, -1, 2.5, True, "3"])
 def test_numbers_of_players_that_are_none(n):
-    with pytest.raises(
-        pellucid.InputError, match="is no number of players; give a whole number, at least 1"
-    ):
+    with pytest.raises(pellucid.InputError, match="is no number of players; give a whole number, at least 1"):
         shapley(lambda S: S.sum(axis=1), n)
 
 

@@ -50,8 +50,7 @@ def test_trees_do_better_where_the_game_is_rules_among_many():
     exact[[3, 11, 20]] = 4 / 3
     errors = {
         proxy: np.abs(
-            pellucid.shapley(three_together, 40, method="kernel", budget=1500, proxy=proxy).values[0]
-            - exact
+            pellucid.shapley(three_together, 40, method="kernel", budget=1500, proxy=proxy).values[0] - exact
         ).mean()
         for proxy in ("curve", "trees")
     }

@@ -47,9 +47,7 @@ def test_equals_going_through_all_coalitions(name):
     assert not found.se.any()
 
 
-@pytest.mark.parametrize(
-    "name", ["forest", "forest of three classes", "hist", "lightgbm", "one-hot pipeline"]
-)
+@pytest.mark.parametrize("name", ["forest", "forest of three classes", "hist", "lightgbm", "one-hot pipeline"])
 def test_equals_asking_the_model_itself(name):
     """Where the trees add up to the prediction, the two methods are told apart by nothing but their cost."""
     model, frame, y = scene(name)
@@ -99,9 +97,7 @@ def test_features_the_model_does_not_use_contribute_exactly_nothing():
     np.testing.assert_array_equal(found.values[:, [2, 1]], alone.values)
 
 
-@pytest.mark.parametrize(
-    "name", ["hist of classes", "boosted", "xgboost of classes", "one-hot pipeline of classes"]
-)
+@pytest.mark.parametrize("name", ["hist of classes", "boosted", "xgboost of classes", "one-hot pipeline of classes"])
 def test_the_first_of_two_classes_is_the_mirror_image(name):
     model, frame, y = scene(name)
     second = Explainer(model, frame, y, progress=False).shap(ROWS)
@@ -152,9 +148,7 @@ def test_trees_that_miss_the_model_are_refused(monkeypatch):
 
     monkeypatch.setattr(reading, "convert", wrong)
     ex = Explainer(model, frame, progress=False)
-    with pytest.raises(
-        pellucid.InputError, match=r"miss its own predictions by up to \d.*; use method='auto'"
-    ):
+    with pytest.raises(pellucid.InputError, match=r"miss its own predictions by up to \d.*; use method='auto'"):
         ex.shap(ROWS, method="tree")
     found = ex.shap(ROWS)
     assert found.method == "exact"
@@ -167,9 +161,7 @@ def test_trees_that_miss_the_model_are_refused(monkeypatch):
 def test_a_background_of_any_size_costs_no_model_rows():
     model, frame, _y = scene("hist")
     many = pd.concat([frame] * 20, ignore_index=True)
-    once, often = (
-        Explainer(model, X, progress=False, checks=False).shap(frame.iloc[ROWS]) for X in (frame, many)
-    )
+    once, often = (Explainer(model, X, progress=False, checks=False).shap(frame.iloc[ROWS]) for X in (frame, many))
     np.testing.assert_allclose(once.values, often.values, atol=1e-9)
     assert often.background == 1200
     assert often.cost.model_rows == len(ROWS)
@@ -177,9 +169,7 @@ def test_a_background_of_any_size_costs_no_model_rows():
 
 def test_forests_of_outliers_are_asked_instead():
     X = coded(table())
-    found = Explainer(
-        IsolationForest(n_estimators=10, random_state=0).fit(X), X, background=10, progress=False
-    ).shap(0)
+    found = Explainer(IsolationForest(n_estimators=10, random_state=0).fit(X), X, background=10, progress=False).shap(0)
     assert found.method == "exact"
     assert "not-trees" in {caveat.code for caveat in found.caveats}
 

@@ -77,9 +77,7 @@ def test_what_parts_of_three_leave_is_held_by_those_of_two_even_with_few_rows(se
 
     def model(X):
         x, y, z = (X[name] for name in "abc")
-        return (
-            x * b[0] + y * b[1] + z * b[2] + x * y * b[3] + x * z * b[4] + y * z * b[5] + x * y * z * b[6]
-        )
+        return x * b[0] + y * b[1] + z * b[2] + x * y * b[3] + x * z * b[4] + y * z * b[5] + x * y * z * b[6]
 
     X = correlated(n, seed)
     found = decompose(model, X, order=3)
@@ -287,10 +285,7 @@ def test_empty_cells_are_counted():
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [
-        ({"grid": 1}, "whole number of points per feature, at least 2"),
-        ({"density": "uniform"}, "density='uniform'"),
-    ],
+    [({"grid": 1}, "whole number of points per feature, at least 2"), ({"density": "uniform"}, "density='uniform'")],
 )
 def test_refusals_name_the_remedy(options, words):
     with pytest.raises(pellucid.InputError, match=words):
@@ -299,7 +294,5 @@ def test_refusals_name_the_remedy(options, words):
 
 def test_work_without_end_is_refused(monkeypatch):
     monkeypatch.setattr("pellucid.methods.decomposition.ale_parts._MOST", 500)
-    with pytest.raises(
-        pellucid.InputError, match="3 parts need about 800 predictions; give fewer features"
-    ):
+    with pytest.raises(pellucid.InputError, match="3 parts need about 800 predictions; give fewer features"):
         decompose(lambda X: X["a"], uniform(100, 2))

@@ -48,9 +48,7 @@ def test_categories_and_whole_numbers_equal_the_definition(seed):
             point = [0, 0, 0]
             for j, value in zip(own, entry, strict=True):
                 point[j] = value
-            assert component.table[entry][0] == pytest.approx(
-                anova_component(one, axes, own, point), abs=1e-10
-            )
+            assert component.table[entry][0] == pytest.approx(anova_component(one, axes, own, point), abs=1e-10)
     assert found.variance == pytest.approx(variance([one(row) for row in product_rows(axes)[0]], [1] * 24))
     assert found.values.sum() == pytest.approx(1)
     assert found.residual == pytest.approx(0, abs=1e-12)
@@ -102,9 +100,7 @@ def test_shares_of_a_sample_are_as_good_as_the_components():
     """Order 2 is complete here, so nothing of the variance needs to be left to chance."""
     X = np.random.default_rng(0).random((64, 7))
     X[0], X[1] = 0, 1
-    found = explained(lambda X: np.exp(3 * X[:, 0]) * X[:, 1] + X[:, 2:].sum(axis=1) ** 2, X).decompose(
-        method="anova"
-    )
+    found = explained(lambda X: np.exp(3 * X[:, 0]) * X[:, 1] + X[:, 2:].sum(axis=1) ** 2, X).decompose(method="anova")
     assert found.settings["engine"] == "sample"
     # m = E exp(3u), s = E exp(6u); with v = u - 1/2 the square is 6.25 + 5 sum v_j + sum v_j^2 + 2 sum v_j v_k
     m, s = (np.exp(3) - 1) / 3, (np.exp(6) - 1) / 6

@@ -223,9 +223,7 @@ def test_the_support_is_uniform_but_leaves_out_what_is_empty():
 
 
 def test_the_uniform_density_gives_every_level_and_whole_number_the_same_share():
-    X = pd.DataFrame(
-        {"k": ["a"] * 90 + ["b"] * 9 + ["c"], "n": [1] * 95 + [2, 3, 4, 4, 4], "x": np.arange(100.0)}
-    )
+    X = pd.DataFrame({"k": ["a"] * 90 + ["b"] * 9 + ["c"], "n": [1] * 95 + [2, 3, 4, 4, 4], "x": np.arange(100.0)})
     points = points_of(Data.of(X), "uniform", Run())
     np.testing.assert_allclose(np.bincount(points.codes(0).astype(int)) / len(points), 1 / 3, atol=2e-3)
     np.testing.assert_allclose(np.bincount(points.codes(1).astype(int))[1:] / len(points), 1 / 4, atol=2e-3)
@@ -267,9 +265,7 @@ def test_a_good_model_is_judged_by_all_rows_even_if_some_have_no_weight(method):
     X = normal(256, 0.5)
     weights = (np.arange(256) % 3 > 0).astype(float)
     f = X["a"] * X["b"]
-    found = Explainer(lambda X: X["a"] * X["b"], X, f, sample_weight=weights, progress=False).decompose(
-        method=method
-    )
+    found = Explainer(lambda X: X["a"] * X["b"], X, f, sample_weight=weights, progress=False).decompose(method=method)
     assert "poor-model" not in {caveat.code for caveat in found.caveats}
 
 

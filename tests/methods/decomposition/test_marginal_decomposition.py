@@ -47,9 +47,7 @@ def test_equals_the_definition(seed, weighted, order):
         own = tuple(int(name[1:]) for name in component.features)
         for row in rows[:4]:
             expected = marginal_component(one, rows, weights.tolist(), own, row)
-            assert component.at([np.array([row[j]]) for j in own])[0, 0] == pytest.approx(
-                expected, abs=1e-10
-            )
+            assert component.at([np.array([row[j]]) for j in own])[0, 0] == pytest.approx(expected, abs=1e-10)
     assert found.constant == pytest.approx(np.average(f(X), weights=weights))
 
 
@@ -120,9 +118,7 @@ def test_permuting_a_feature_destroys_every_component_that_contains_it(seed):
 
 def scene(n=200, seed=0):
     rng = np.random.default_rng(seed)
-    X = pd.DataFrame(
-        {"a": rng.normal(size=n), "b": rng.normal(size=n), "c": rng.integers(0, 9, n), "d": rng.random(n)}
-    )
+    X = pd.DataFrame({"a": rng.normal(size=n), "b": rng.normal(size=n), "c": rng.integers(0, 9, n), "d": rng.random(n)})
     y = np.sin(2 * X["a"]) + X["b"] * X["c"] / 5 + (X["d"] > 0.5) * X["a"] * X["b"]
     return X, y
 
@@ -223,9 +219,7 @@ def test_missing_values_and_categories_have_places_of_their_own():
     X.loc[::7, "x"] = np.nan
 
     def f(X):
-        return (
-            X["x"].fillna(9.0).to_numpy() + 2.0 * (X["kind"] == "q").to_numpy() * X["x"].isna().to_numpy()
-        )
+        return X["x"].fillna(9.0).to_numpy() + 2.0 * (X["kind"] == "q").to_numpy() * X["x"].isna().to_numpy()
 
     found = explained(f, X).decompose(grid=100)
     np.testing.assert_allclose(found.predict(X), f(X), atol=1e-10)

@@ -58,21 +58,15 @@ def test_trees_are_exact_over_the_range(monkeypatch):
 
 
 def test_levels_and_whole_numbers_count_alike_however_rare():
-    table = pd.DataFrame(
-        {"level": list("aaaaaaab"), "count": [0, 0, 0, 0, 0, 0, 0, 3], "on": [True, False] * 4}
-    )
+    table = pd.DataFrame({"level": list("aaaaaaab"), "count": [0, 0, 0, 0, 0, 0, 0, 3], "on": [True, False] * 4})
     keys = [(level, count, on) for level in "ab" for count in range(4) for on in (True, False)]
     cells = {key: float(i * 7 % 5) + (key[0] == "b") * key[1] for i, key in enumerate(keys)}
 
     def model(frame):
-        return np.array(
-            [cells[key] for key in zip(frame["level"], frame["count"], frame["on"], strict=True)]
-        )
+        return np.array([cells[key] for key in zip(frame["level"], frame["count"], frame["on"], strict=True)])
 
     points = [np.arange(n)[:, None] for n in (2, 4, 2)]
-    rows, mass, numbers = product_table(
-        points, [np.full(len(p), 1 / len(p)) for p in points], [(0,), (1,), (2,)], 3
-    )
+    rows, mass, numbers = product_table(points, [np.full(len(p), 1 / len(p)) for p in points], [(0,), (1,), (2,)], 3)
     values = np.array([cells["ab"[int(a)], int(b), bool(c)] for a, b, c in rows])
     variance, first, total = sobol(values, mass, numbers)
     found = shares(model, table, budget=60_000)

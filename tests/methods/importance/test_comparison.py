@@ -12,21 +12,13 @@ RNG = np.random.default_rng(0)
 def linear_scene(n=400):
     X = np.random.default_rng(1).normal(size=(n, 3)) * [1.0, 2.0, 0.5]
     slopes = np.array([2.0, 0.5, 0.5])
-    return Explainer(lambda X: X @ slopes, X, X @ slopes + 0.1 * RNG.normal(size=n)), slopes * [
-        1.0,
-        2.0,
-        0.5,
-    ]
+    return Explainer(lambda X: X @ slopes, X, X @ slopes + 0.1 * RNG.normal(size=n)), slopes * [1.0, 2.0, 0.5]
 
 
 def test_every_part_is_the_result_of_the_method_alone():
     ex, _ = linear_scene()
     both = ex.importance(method=["permutation", "conditional", "pdp"], repeats=3, grid=9)
-    for method, options in (
-        ("permutation", {"repeats": 3}),
-        ("conditional", {"repeats": 3}),
-        ("pdp", {"grid": 9}),
-    ):
+    for method, options in (("permutation", {"repeats": 3}), ("conditional", {"repeats": 3}), ("pdp", {"grid": 9})):
         alone = ex.importance(method=method, **options)
         np.testing.assert_array_equal(both.of(method).values, alone.values)
         assert both.of(method).cost.model_rows == alone.cost.model_rows
@@ -52,9 +44,7 @@ def disagreement(ex, methods, **options):
 def test_features_that_go_together_are_the_reason_named():
     x = np.random.default_rng(2).normal(size=(500, 2))
     X = np.column_stack([x[:, 0], x[:, 0] + 0.05 * RNG.normal(size=500), 0.5 * x[:, 1]])
-    said = disagreement(
-        Explainer(lambda X: X.sum(axis=1), X, X.sum(axis=1)), ["permutation", "conditional"]
-    )
+    said = disagreement(Explainer(lambda X: X.sum(axis=1), X, X.sum(axis=1)), ["permutation", "conditional"])
     assert "goes together with x1" in said["x0"]
     assert "groups=" in said["x0"]
 
@@ -115,9 +105,7 @@ def test_an_interruption_keeps_the_methods_that_were_reached(monkeypatch):
 
 def test_no_caveats_without_checks():
     X = np.random.default_rng(4).normal(size=(100, 2))
-    both = Explainer(lambda X: X[:, 0] + X[:, 1], X, X[:, 0], checks=False).importance(
-        method=["permutation", "shap"]
-    )
+    both = Explainer(lambda X: X[:, 0] + X[:, 1], X, X[:, 0], checks=False).importance(method=["permutation", "shap"])
     assert both.caveats == ()
 
 
@@ -132,9 +120,7 @@ def test_a_caveat_of_a_method_says_whose_it_is():
 @pytest.mark.parametrize("compare", ["difference", "ratio"])
 def test_a_model_of_nothing_has_no_shares_and_no_order(compare):
     X = np.random.default_rng(7).normal(size=(50, 2))
-    both = Explainer(lambda X: np.zeros(len(X)), X, X[:, 0]).importance(
-        method=["permutation", "pdp"], compare=compare
-    )
+    both = Explainer(lambda X: np.zeros(len(X)), X, X[:, 0]).importance(method=["permutation", "pdp"], compare=compare)
     np.testing.assert_array_equal(both.shares, 0)
     assert np.isnan(both.agreement).all()
     assert "no order" in both.text()

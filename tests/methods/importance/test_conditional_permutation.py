@@ -26,9 +26,7 @@ def normal(n, seed=0):
 
 
 def conditional(model, X, y=None, *, explainer=None, **options):
-    return Explainer(model, X, y, checks=False, **(explainer or {})).importance(
-        method="conditional", **options
-    )
+    return Explainer(model, X, y, checks=False, **(explainer or {})).importance(method="conditional", **options)
 
 
 def test_a_linear_model_of_normal_features_has_a_closed_form():
@@ -41,9 +39,7 @@ def test_a_linear_model_of_normal_features_has_a_closed_form():
 
 def test_it_has_the_closed_form_also_by_near_rows_and_with_few_given_columns(monkeypatch):
     X, y = normal(1500)
-    table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(
-        side=np.random.default_rng(1).choice(["u", "v"], 1500)
-    )
+    table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(side=np.random.default_rng(1).choice(["u", "v"], 1500))
     near = conditional(linear, table, y)
     assert near.settings["conditional"] == "neighbours"
     np.testing.assert_allclose(near.values[:3], CLOSED_FORM, rtol=0.15)
@@ -88,9 +84,7 @@ def test_a_parabola_is_seen():
 def test_a_category_that_another_determines_and_missing_values():
     rng = np.random.default_rng(0)
     size = rng.normal(size=600)
-    table = pd.DataFrame(
-        {"size": size, "class": np.where(size > 0, "large", "small"), "free": rng.normal(size=600)}
-    )
+    table = pd.DataFrame({"size": size, "class": np.where(size > 0, "large", "small"), "free": rng.normal(size=600)})
     table.loc[::7, "free"] = np.nan
 
     def model(X):
@@ -139,11 +133,7 @@ def test_rows_without_weight_say_nothing():
     odd = np.column_stack([np.full(200, 50.0), np.full(200, -50.0), np.arange(200.0)])
     weights = np.r_[np.ones(600), np.zeros(200)]
     found = conditional(
-        linear,
-        np.vstack([X, odd]),
-        np.r_[y, np.zeros(200)],
-        explainer={"sample_weight": weights},
-        repeats=10,
+        linear, np.vstack([X, odd]), np.r_[y, np.zeros(200)], explainer={"sample_weight": weights}, repeats=10
     )
     np.testing.assert_allclose(found.values, conditional(linear, X, y, repeats=10).values, rtol=0.1)
 
@@ -209,9 +199,7 @@ def test_features_the_others_determine_are_named():
     X, y = normal(400)
     X[:, 1] = X[:, 0]
     codes = {c.code: c for c in Explainer(linear, X, y).importance(method="conditional").caveats}
-    assert {"x0", "x1"} == set(
-        codes["determined"].message.split("determine ")[1].split(" almost")[0].split(" and ")
-    )
+    assert {"x0", "x1"} == set(codes["determined"].message.split("determine ")[1].split(" almost")[0].split(" and "))
     fine = Explainer(linear, *normal(400)).importance(method="conditional")
     assert not {"determined", "draws-off-data"} & {c.code for c in fine.caveats}
 

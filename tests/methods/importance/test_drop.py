@@ -101,9 +101,7 @@ def test_a_loss_of_all_rows_together_is_compared_fold_by_fold():
             losses.append(np.sqrt(np.mean((y[held] - f.predict(X[held][:, columns])) ** 2)))
         return np.array(losses)
 
-    found = Explainer(LinearRegression().fit(X, y), X, y).importance(
-        method="drop", loss="rmse", folds=fold.tolist()
-    )
+    found = Explainer(LinearRegression().fit(X, y), X, y).importance(method="drop", loss="rmse", folds=fold.tolist())
     change = rmse([1, 2]) - rmse([0, 1, 2])
     np.testing.assert_allclose(found.repeats[0], change, rtol=1e-9)
     assert found.values[0] == pytest.approx(change.mean(), rel=1e-9)
@@ -172,9 +170,7 @@ def test_rows_without_weight_are_not_there():
     weighted = Explainer(LinearRegression().fit(X, y), X, y, sample_weight=weights).importance(
         method="drop", folds=fold
     )
-    alone = Explainer(LinearRegression().fit(X, y), X[here], y[here]).importance(
-        method="drop", folds=fold[here]
-    )
+    alone = Explainer(LinearRegression().fit(X, y), X[here], y[here]).importance(method="drop", folds=fold[here])
     np.testing.assert_allclose(weighted.values, alone.values, rtol=1e-9)
     np.testing.assert_allclose(weighted.se, alone.se, rtol=1e-9)
 
@@ -184,9 +180,7 @@ def test_weights_count_like_repeated_rows():
     weights = np.where(np.arange(60) % 3 == 0, 3, 1)
     fold = np.arange(60) % 4
     model = LinearRegression().fit(X, y)
-    found = Explainer(model, X, y, sample_weight=weights, checks=False).importance(
-        method="drop", folds=fold
-    )
+    found = Explainer(model, X, y, sample_weight=weights, checks=False).importance(method="drop", folds=fold)
     again = Explainer(model, np.repeat(X, weights, axis=0), np.repeat(y, weights), checks=False).importance(
         method="drop", folds=np.repeat(fold, weights)
     )
@@ -258,9 +252,7 @@ def test_threads_and_processes_do_not_change_a_bit():
     with joblib.parallel_config(backend="loky", n_jobs=2):
         apart = Explainer(model, X, y).importance(method="drop", folds=2)
     here = Explainer(model, X, y).importance(method="drop", folds=2)
-    np.testing.assert_allclose(
-        apart.values, here.values, rtol=1e-10
-    )  # a forest adds up its trees in any order
+    np.testing.assert_allclose(apart.values, here.values, rtol=1e-10)  # a forest adds up its trees in any order
 
 
 def test_a_model_without_a_seed_gives_the_same_again():
@@ -288,9 +280,7 @@ def test_progress_and_cost_count_every_refit():
         LinearRegression().fit(X, y), X, y, progress=lambda done, total: seen.append((done, total))
     ).importance(method="drop")
     assert seen[-1][0] == seen[-1][1]
-    assert (
-        found.cost.model_rows == 50 + 4 * 50
-    )  # the given model, then every row once by each of four models
+    assert found.cost.model_rows == 50 + 4 * 50  # the given model, then every row once by each of four models
     assert found.settings["refits"] == 20
 
 
@@ -328,9 +318,7 @@ def test_can_be_stored_and_drawn(tmp_path):
     found = Explainer(LinearRegression().fit(X, y), X, y).importance(method="drop")
     assert load(found.save(tmp_path / "drop.json")) == found
     assert found.plot().spec["$schema"]
-    assert found.text().startswith(
-        "Importance by fitting again without each feature in 5 folds (increase of mse)."
-    )
+    assert found.text().startswith("Importance by fitting again without each feature in 5 folds (increase of mse).")
 
 
 def error_of(match, ex, **options):

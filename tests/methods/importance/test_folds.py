@@ -32,8 +32,7 @@ def test_equals_the_slow_twin(seed, n_folds):
     ex = Explainer(LinearRegression().fit(X, y), X, y, checks=False)
     found = ex.importance(scheme="pairs", folds=fold)
     expected = [
-        folds_importance(plain_fit, lambda y, p: (y - p) ** 2, X.tolist(), y, fold.tolist(), j)
-        for j in range(3)
+        folds_importance(plain_fit, lambda y, p: (y - p) ** 2, X.tolist(), y, fold.tolist(), j) for j in range(3)
     ]
     np.testing.assert_allclose(found.values, expected, rtol=1e-8, atol=1e-10)
 
@@ -44,9 +43,7 @@ def test_a_fold_is_the_importance_of_its_own_model_on_its_own_rows():
     found = Explainer(LinearRegression().fit(X, y), X, y).importance(folds=fold, repeats=4)
     for k in range(3):
         inside, held = fold != k, fold == k
-        alone = Explainer(LinearRegression().fit(X[inside], y[inside]), X[held], y[held]).importance(
-            repeats=4
-        )
+        alone = Explainer(LinearRegression().fit(X[inside], y[inside]), X[held], y[held]).importance(repeats=4)
         np.testing.assert_allclose(found.repeats[:, k], alone.values, rtol=1e-9)
     np.testing.assert_allclose(found.values, found.repeats.mean(axis=1), rtol=1e-9)
     spread = found.repeats.std(axis=1, ddof=1)
@@ -81,9 +78,7 @@ def test_the_interval_holds_the_true_value_in_most_samples():
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(50, 1))
         y = X[:, 0] + rng.normal(size=50)
-        found = Explainer(LinearRegression().fit(X, y), X, y, checks=False).importance(
-            folds=5, scheme="pairs"
-        )
+        found = Explainer(LinearRegression().fit(X, y), X, y, checks=False).importance(folds=5, scheme="pairs")
         inside += bool(found.low[0] <= 2 * (1 + 1 / 38) <= found.high[0])
     assert 72 <= inside <= 80
 
@@ -163,13 +158,7 @@ def test_labels_of_any_kind_make_the_same_folds():
     X, y = sample()
     ex = Explainer(LinearRegression().fit(X, y), X, y, checks=False)
     years = np.repeat(["2019", "2020", "2021"], 20)
-    kinds = [
-        years,
-        years.astype(int),
-        years.astype(object),
-        years.astype("datetime64[Y]"),
-        pl.Series(years.tolist()),
-    ]
+    kinds = [years, years.astype(int), years.astype(object), years.astype("datetime64[Y]"), pl.Series(years.tolist())]
     first, *others = [ex.importance(folds=labels).values for labels in kinds]
     for other in others:
         np.testing.assert_array_equal(other, first)
@@ -181,9 +170,7 @@ def test_features_that_share_are_measured_together_on_the_same_folds():
     y = X[:, 0] + X[:, 1] + X[:, 2]
     fold = np.arange(200) % 4
     model = LinearRegression().fit(X, y)
-    (shared,) = [
-        c for c in Explainer(model, X, y).importance(folds=fold).caveats if c.code == "shared-importance"
-    ]
+    (shared,) = [c for c in Explainer(model, X, y).importance(folds=fold).caveats if c.code == "shared-importance"]
     grouped = Explainer(model, X, y, groups={"both": [0, 1]}).importance(folds=fold, repeats=1)
     assert shared.value == pytest.approx(grouped.values[0])
     assert "groups={'x0 + x1': ['x0', 'x1']}" in shared.advice

@@ -15,9 +15,7 @@ def test_equals_the_definition():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 3))
     y = X[:, 0] + rng.normal(size=40)
-    found = Explainer(LinearRegression().fit(X, y), X, y, checks=False).importance(
-        scheme="pairs", p_values=19
-    )
+    found = Explainer(LinearRegression().fit(X, y), X, y, checks=False).importance(scheme="pairs", p_values=19)
     outcomes = []
 
     def fit(table, outcome):
@@ -69,9 +67,9 @@ def test_many_values_look_important_and_are_not():
     X = np.column_stack([rng.integers(0, 2, n), rng.normal(size=n), rng.integers(0, 2, n)])
     y = np.where(rng.random(n) < 0.25, 1 - X[:, 0], X[:, 0]).astype(int)
     model = RandomForestClassifier(20, random_state=0, max_features=None).fit(X, y)
-    found = Explainer(
-        model, X, y, feature_names=["signal", "many levels", "two levels"], checks=False
-    ).importance(loss="brier", p_values=39, repeats=3)
+    found = Explainer(model, X, y, feature_names=["signal", "many levels", "two levels"], checks=False).importance(
+        loss="brier", p_values=39, repeats=3
+    )
     p = dict(zip(found.feature_names, found.p_values, strict=True))
     null = dict(zip(found.feature_names, found.settings["null_mean"], strict=True))
     assert found.low[1] > 0.1  # the importance alone would call the noise important
@@ -85,10 +83,7 @@ def test_threads_do_not_change_them():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 2))
     model = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, X[:, 0])
-    one, two = (
-        Explainer(model, X, X[:, 0], n_jobs=jobs).importance(p_values=11, scheme="halves")
-        for jobs in (1, 2)
-    )
+    one, two = (Explainer(model, X, X[:, 0], n_jobs=jobs).importance(p_values=11, scheme="halves") for jobs in (1, 2))
     assert one.p_values.tobytes() == two.p_values.tobytes()
     assert one.settings == two.settings
 
@@ -98,9 +93,7 @@ def test_labels_groups_weights_and_ratio():
     X = rng.normal(size=(80, 3))
     y = np.where(X[:, 0] + 0.3 * rng.normal(size=80) > 0, "yes", "no")
     weights = np.where(np.arange(80) % 5 == 0, 0.0, 1.5)
-    ex = Explainer(
-        LogisticRegression().fit(X, y), X, y, groups={"rest": [1, 2]}, sample_weight=weights, checks=False
-    )
+    ex = Explainer(LogisticRegression().fit(X, y), X, y, groups={"rest": [1, 2]}, sample_weight=weights, checks=False)
     found = ex.importance(p_values=19, compare="ratio")
     assert found.feature_names == ("x0", "rest")
     assert found.p_values[0] == pytest.approx(1 / 20)
@@ -125,9 +118,7 @@ def test_rows_without_weight_keep_their_outcome():
         seen.append(sorted(outcome))
         return LinearRegression().fit(table, outcome)
 
-    Explainer(LinearRegression().fit(X, y), X, y, sample_weight=weights, checks=False).importance(
-        p_values=3, refit=fit
-    )
+    Explainer(LinearRegression().fit(X, y), X, y, sample_weight=weights, checks=False).importance(p_values=3, refit=fit)
     assert seen == [list(range(10))] * 3
 
 
@@ -168,9 +159,7 @@ def test_a_number_of_refits_that_is_none(wrong):
 
 def test_a_hundred_refits_unless_told():
     X = np.random.default_rng(0).normal(size=(12, 1))
-    found = Explainer(LinearRegression().fit(X, X[:, 0]), X, X[:, 0], checks=False).importance(
-        p_values=True, repeats=1
-    )
+    found = Explainer(LinearRegression().fit(X, X[:, 0]), X, X[:, 0], checks=False).importance(p_values=True, repeats=1)
     assert found.settings["p_values"] == 100
     assert found.p_values[0] == pytest.approx(1 / 101)
 

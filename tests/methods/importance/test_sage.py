@@ -59,13 +59,7 @@ class Softmax(ClassifierMixin, BaseEstimator):
 
 
 @settings(max_examples=12, deadline=None)
-@given(
-    st.integers(0, 10_000),
-    st.integers(2, 6),
-    st.integers(1, 4),
-    st.sampled_from(["mse", "mae"]),
-    st.booleans(),
-)
+@given(st.integers(0, 10_000), st.integers(2, 6), st.integers(1, 4), st.sampled_from(["mse", "mae"]), st.booleans())
 def test_equals_the_average_gain_over_all_orders(seed, n, p, loss, weighted):
     rng = np.random.default_rng(seed)
     X, background = rng.normal(size=(n, p)), rng.normal(size=(3, p))

@@ -175,8 +175,7 @@ def estimates(kind, budget, repeats=REPEATS, **options):
 
 
 @pytest.mark.parametrize(
-    ("kind", "budget"),
-    [("mse", 30_000), ("mse", 150_000), ("log_loss", 150_000), ("mae", 150_000)],
+    ("kind", "budget"), [("mse", 30_000), ("mse", 150_000), ("log_loss", 150_000), ("mae", 150_000)]
 )
 def test_intervals_hold_the_exact_value_and_values_are_not_off_to_one_side(kind, budget):
     exact, values, se = estimates(kind, budget)

@@ -86,9 +86,7 @@ def test_several_classes_have_a_column_each(sample):
     found = Explainer(model, X, labels, checks=False).importance(method="shap")
     assert found.values.shape == found.se.shape == (3, 3)
     one = Explainer(model, X, labels, output="mid", checks=False).importance(method="shap")
-    np.testing.assert_allclose(
-        one.values, found.values[:, list(found.output_names).index("mid")], rtol=1e-9
-    )
+    np.testing.assert_allclose(one.values, found.values[:, list(found.output_names).index("mid")], rtol=1e-9)
     assert len(found.frame()) == 9
 
 

@@ -9,14 +9,7 @@ from pellucid.data import Data
 from pellucid.data.sampling import row_draws
 from pellucid.data.sampling.row_draws import NeighbourDraw, scores_given
 from pellucid.methods.importance import shapley_effects
-from reference.sobol import (
-    even_rows,
-    g_function,
-    ishigami,
-    linear_gaussian_effects,
-    shapley_of,
-    sobol,
-)
+from reference.sobol import even_rows, g_function, ishigami, linear_gaussian_effects, shapley_of, sobol
 from reference.sobol import explained_variance as known_variance
 
 CORRELATED = {
@@ -91,18 +84,12 @@ def dependent_levels(n=2000, seed=0):
 def test_categories_by_neighbours_against_the_definition():
     rows, table = dependent_levels()
     frame = pd.DataFrame(
-        {
-            "a": np.array(list("xyz"))[rows[:, 0]],
-            "b": rows[:, 1] == 1,
-            "c": np.array(list("uv"))[rows[:, 2]],
-        }
+        {"a": np.array(list("xyz"))[rows[:, 0]], "b": rows[:, 1] == 1, "c": np.array(list("uv"))[rows[:, 2]]}
     )
     values = table[tuple(rows.T)]
     mass = np.full(len(rows), 1 / len(rows))
     whole = known_variance(values, mass, rows, (0, 1, 2))
-    expected = shapley_of(
-        lambda known: known_variance(values, mass, rows, known) / whole if known else 0.0, 3
-    )
+    expected = shapley_of(lambda known: known_variance(values, mass, rows, known) / whole if known else 0.0, 3)
 
     def model(frame):
         place = [
@@ -115,9 +102,7 @@ def test_categories_by_neighbours_against_the_definition():
     found = effects(model, frame, checks=False)
     assert found.settings["how"] == "neighbours"
     assert (np.abs(found.values - expected) <= 5 * found.se + 0.01).all()
-    assert (
-        np.abs(sobol(values, *_as_independent(rows))[1] / whole - expected).max() > 0.02
-    )  # dependence matters here
+    assert np.abs(sobol(values, *_as_independent(rows))[1] / whole - expected).max() > 0.02  # dependence matters here
 
 
 def _as_independent(rows):

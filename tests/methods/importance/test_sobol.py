@@ -20,15 +20,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from pellucid import Explainer, InputError
 from pellucid.methods.importance import pick_freeze, variance_shares
-from reference.sobol import (
-    even_rows,
-    g_function,
-    g_function_indices,
-    ishigami,
-    ishigami_indices,
-    product_table,
-    sobol,
-)
+from reference.sobol import even_rows, g_function, g_function_indices, ishigami, ishigami_indices, product_table, sobol
 
 SLOW = os.environ.get("PELLUCID_SLOW") == "1"
 A = np.array([0.0, 1.0, 4.5, 9.0, 99.0, 99.0, 99.0, 99.0])
@@ -222,10 +214,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say():
     for seed in range(200 if SLOW else 40):
         found = indices(rough, X, budget=4000, random_state=seed, checks=False)
         width = pick_freeze.half_width(found.settings["scramblings"])
-        for value, se, true in (
-            (found.values, found.se, truth.values),
-            (found.first, found.first_se, truth.first),
-        ):
+        for value, se, true in ((found.values, found.se, truth.values), (found.first, found.first_se, truth.first)):
             held.append(np.abs(value - true) <= width * se)
     # 95% intervals; four standard errors of the share are allowed in the short run
     assert 0.90 - (0 if SLOW else 0.03) <= np.mean(held) <= 0.985 + (0 if SLOW else 0.015)
@@ -237,9 +226,7 @@ def test_the_control_variate_takes_most_of_the_error_away(monkeypatch):
     errors = {}
     for use in (True, False):
         if not use:
-            monkeypatch.setattr(
-                pick_freeze._Control, "noise", lambda *_: 0.0
-            )  # the first of equals is none
+            monkeypatch.setattr(pick_freeze._Control, "noise", lambda *_: 0.0)  # the first of equals is none
         runs = [indices(ishigami, X, budget=5000, random_state=s, checks=False).values for s in range(4)]
         errors[use] = np.sqrt(np.mean(np.square(np.array(runs) - truth)))
     assert errors[True] < errors[False] / 10

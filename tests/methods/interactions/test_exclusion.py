@@ -21,9 +21,7 @@ def multilinear(coefficients):
     """sum_u c_u prod_{j in u} x_j."""
 
     def f(x):
-        return sum(
-            c * np.prod([x[..., j] for j in u], axis=0) for c, u in zip(coefficients, SETS, strict=True)
-        )
+        return sum(c * np.prod([x[..., j] for j in u], axis=0) for c, u in zip(coefficients, SETS, strict=True))
 
     return f
 
@@ -74,14 +72,7 @@ def costs(f, X, **options):
 def test_a_product_and_a_feature():
     X = np.random.default_rng(0).normal(size=(4000, 3))
     result, place = costs(lambda X: X[:, 0] * X[:, 1] + X[:, 2], X)
-    expected = {
-        ("x0",): 0.5,
-        ("x1",): 0.5,
-        ("x2",): 0.5,
-        ("x0", "x1"): 0.5,
-        ("x0", "x2"): 0.0,
-        ("x1", "x2"): 0.0,
-    }
+    expected = {("x0",): 0.5, ("x1",): 0.5, ("x2",): 0.5, ("x0", "x1"): 0.5, ("x0", "x2"): 0.0, ("x1", "x2"): 0.0}
     assert set(place) == set(expected)
     for part, share in expected.items():
         k = place[part]
@@ -107,8 +98,7 @@ def test_the_g_function():
 
 def test_additive_models_cost_nothing_at_all():
     result, _ = costs(
-        lambda X: 1e6 + np.exp(X[:, 0]) + X[:, 1] ** 2 - X[:, 2],
-        np.random.default_rng(0).normal(size=(300, 3)),
+        lambda X: 1e6 + np.exp(X[:, 0]) + X[:, 1] ** 2 - X[:, 2], np.random.default_rng(0).normal(size=(300, 3))
     )
     pairs = [k for k, part in enumerate(result.parts) if len(part) == 2]
     assert len(pairs) == 3
@@ -173,10 +163,7 @@ def test_the_most_promising_pairs_come_first_when_there_are_too_many(monkeypatch
     result = ex.interactions(method="greenwell", rows=50)
     network = result.network()
     assert ("x0", "x1") in result.parts
-    assert (network.examined, network.possible) == (
-        4 + 5,
-        15,
-    )  # four asked, five with a feature that does nothing
+    assert (network.examined, network.possible) == (4 + 5, 15)  # four asked, five with a feature that does nothing
     assert np.isnan(network.additive)
     assert "not examined" in network.text()
 

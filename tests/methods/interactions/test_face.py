@@ -15,10 +15,7 @@ def sample(p=4, n=60):
 @pytest.fixture
 def ex():
     return Explainer(
-        lambda X: X[:, 0] * X[:, 1] + X[:, 2],
-        sample(),
-        feature_names=["temp", "hum", "wind", "day"],
-        progress=False,
+        lambda X: X[:, 0] * X[:, 1] + X[:, 2], sample(), feature_names=["temp", "hum", "wind", "day"], progress=False
     )
 
 
@@ -72,8 +69,7 @@ def test_too_many_are_refused_with_a_way_out():
     X = sample(2000, 5)
     ex = Explainer(lambda X: X[:, 0], X, progress=False)
     with pytest.raises(
-        InputError,
-        match=r"2,000 features have 1,999,000 pairs, more than .* features=ex.importance\(\).top\(20\)",
+        InputError, match=r"2,000 features have 1,999,000 pairs, more than .* features=ex.importance\(\).top\(20\)"
     ):
         ex.interactions()
     with pytest.raises(InputError, match="triples, more than the 5,000"):

@@ -26,11 +26,7 @@ def test_equals_the_slow_twin(table):
         pair = data.schema.index(one), data.schema.index(other)
         points = [grid_points(data, j).tolist() for j in pair]
         nominal = [data.schema.features[j].nominal for j in pair]
-        expected = (
-            strength(bent, table.rows, table.mass, pair, points, nominal)
-            if min(map(len, points)) > 1
-            else 0.0
-        )
+        expected = strength(bent, table.rows, table.mass, pair, points, nominal) if min(map(len, points)) > 1 else 0.0
         assert value == pytest.approx(expected, rel=1e-7, abs=1e-9)
 
 
@@ -53,16 +49,12 @@ def test_categories_use_a_quarter_of_the_range():
     ex = Explainer(lambda X: X["kind"].map(slope).to_numpy() * X["x"].to_numpy(), X, progress=False)
     of_kind = np.std([x * (5 - 1) / 4 for x in range(4)], ddof=1)
     of_x = np.std([np.std(np.arange(4), ddof=1) * s for s in slope.values()], ddof=1)
-    assert ex.interactions(method="greenwell", normalize=False).values[0] == pytest.approx(
-        (of_kind + of_x) / 2
-    )
+    assert ex.interactions(method="greenwell", normalize=False).values[0] == pytest.approx((of_kind + of_x) / 2)
 
 
 def test_nothing_in_an_additive_model():
     X = np.random.default_rng(0).normal(size=(80, 3))
-    result = Explainer(lambda X: 1e5 + np.exp(X).sum(axis=1), X, progress=False).interactions(
-        method="greenwell"
-    )
+    result = Explainer(lambda X: 1e5 + np.exp(X).sum(axis=1), X, progress=False).interactions(method="greenwell")
     np.testing.assert_array_equal(result.values, 0)
     assert "the size of no effect depends on another feature" in result.text()
 
@@ -93,9 +85,7 @@ def test_standard_errors_shrink_with_rows_and_cover_the_truth():
     def f(X):
         return X[:, 0] * X[:, 1] * (X[:, 2] + 2)
 
-    truth = Explainer(f, everything, progress=False).interactions(
-        (0, 1), method="greenwell", normalize=False
-    )
+    truth = Explainer(f, everything, progress=False).interactions((0, 1), method="greenwell", normalize=False)
     apart, errors = [], {}
     for n in (50, 400):
         one = [
@@ -130,8 +120,6 @@ def test_rows_that_do_not_count_do_not_stretch_the_grid():
     def f(X):
         return X[:, 0] * X[:, 1]
 
-    weighted = Explainer(f, X, sample_weight=[1] * 30 + [0], progress=False).interactions(
-        method="greenwell"
-    )
+    weighted = Explainer(f, X, sample_weight=[1] * 30 + [0], progress=False).interactions(method="greenwell")
     without = Explainer(f, X[:30], progress=False).interactions(method="greenwell")
     np.testing.assert_allclose(weighted.values, without.values, rtol=1e-12)

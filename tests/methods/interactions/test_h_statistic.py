@@ -91,9 +91,7 @@ def houses(price):
     table = pd.DataFrame({"good": [1.0, 1.0, 0.0, 0.0], "big": [1.0, 0.0, 1.0, 0.0]})
     prices = {(1.0, 1.0): price, (1.0, 0.0): 200_000.0, (0.0, 1.0): 250_000.0, (0.0, 0.0): 150_000.0}
     return Explainer(
-        lambda X: np.array([prices[row] for row in zip(X["good"], X["big"], strict=True)]),
-        table,
-        checks=False,
+        lambda X: np.array([prices[row] for row in zip(X["good"], X["big"], strict=True)]), table, checks=False
     )
 
 
@@ -163,12 +161,7 @@ def test_interaction_over_no_joint_effect_is_unknown():
 
 def friedman(n=60, seed=0):
     X = np.random.default_rng(seed).random((n, 5)).round(2)
-    y = (
-        10 * np.sin(np.pi * X[:, 0] * X[:, 1])
-        + 20 * (X[:, 2] - 0.5) ** 2
-        + 10 * X[:, 3]
-        + 5 * X[:, 3] * X[:, 4]
-    )
+    y = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3] + 5 * X[:, 3] * X[:, 4]
     return X, y
 
 
@@ -177,9 +170,7 @@ def friedman(n=60, seed=0):
 @pytest.mark.parametrize("grouped", [False, True])
 def test_trees_equal_the_model_asked(against, weighted, grouped):
     X, y = friedman(40)
-    model = HistGradientBoostingRegressor(max_iter=30, min_samples_leaf=3).fit(
-        np.where(X < 0.1, np.nan, X), y
-    )
+    model = HistGradientBoostingRegressor(max_iter=30, min_samples_leaf=3).fit(np.where(X < 0.1, np.nan, X), y)
     X = np.where(X < 0.1, np.nan, X)
     options = {
         "sample_weight": np.arange(40) % 4 if weighted else None,
@@ -241,9 +232,7 @@ def test_linear_models_have_exactly_nothing():
 
 def test_a_linear_model_of_products_interacts():
     X, _ = friedman(50)
-    model = make_pipeline(PolynomialFeatures(interaction_only=True), LinearRegression()).fit(
-        X, X[:, 0] * X[:, 1]
-    )
+    model = make_pipeline(PolynomialFeatures(interaction_only=True), LinearRegression()).fit(X, X[:, 0] * X[:, 1])
     result = Explainer(model, X, checks=False).interactions()
     assert result.top(1) == [("x0", "x1")]
     assert result.pair("x0", "x1") > 0.1
@@ -361,9 +350,7 @@ def test_a_constant_prediction_and_a_constant_feature():
 def test_large_numbers_lose_no_small_interaction():
     X, _ = friedman(40)
     small = Explainer(lambda X: 1e-3 * X[:, 0] * X[:, 1], X, checks=False).interactions(normalize=False)
-    shifted = Explainer(lambda X: 1e6 + 1e-3 * X[:, 0] * X[:, 1], X, checks=False).interactions(
-        normalize=False
-    )
+    shifted = Explainer(lambda X: 1e6 + 1e-3 * X[:, 0] * X[:, 1], X, checks=False).interactions(normalize=False)
     assert shifted.values[0] == pytest.approx(small.values[0], rel=1e-4)
     np.testing.assert_array_equal(shifted.values[1:], 0.0)
 

@@ -55,9 +55,7 @@ def test_the_slope_is_that_of_the_full_regression(seed):
     doubled = np.column_stack([nuisance, nuisance[:, 1] * 2, np.zeros(60)])
     for columns in (nuisance, doubled):  # columns that add nothing are no matter
         assert slope_p_value(target, columns, y, weights) == pytest.approx(expected, rel=1e-6, abs=1e-12)
-    assert slope_p_value(3 * target, nuisance, y, 7 * weights) == pytest.approx(
-        expected, rel=1e-6, abs=1e-12
-    )
+    assert slope_p_value(3 * target, nuisance, y, 7 * weights) == pytest.approx(expected, rel=1e-6, abs=1e-12)
     opposite = slope_p_value(-target, nuisance, y, weights)
     assert opposite == pytest.approx(1 - expected, rel=1e-6, abs=1e-12)
 
@@ -70,9 +68,7 @@ def test_nothing_left_of_the_interaction_is_no_evidence():
 
 def test_too_few_rows_say_nothing():
     rng = np.random.default_rng(0)
-    assert np.isnan(
-        slope_p_value(rng.normal(size=12), rng.normal(size=(12, 5)), rng.normal(size=12), np.ones(12))
-    )
+    assert np.isnan(slope_p_value(rng.normal(size=12), rng.normal(size=(12, 5)), rng.normal(size=12), np.ones(12)))
 
 
 def test_orthonormal_spans_the_columns():
@@ -120,18 +116,14 @@ def p_values(scene, seed):
         model = (
             RandomForestRegressor(30, random_state=seed)
             if scene == "forest"
-            else GradientBoostingRegressor(
-                n_estimators=60, max_depth=4, learning_rate=0.15, random_state=seed
-            )
+            else GradientBoostingRegressor(n_estimators=60, max_depth=4, learning_rate=0.15, random_state=seed)
         )
     model.fit(X[:N], y[:N])
     ex = Explainer(model, X[N:], y[N:], checks=False)
     against = "all" if scene == "all" else "pairs"
     players = ex.data.schema.players()
     sets = tuple(combinations(range(5), 1 if against == "all" else 2))
-    result = h_statistic(
-        Question(ex.predictor, ex.data, None, players, sets, against, True, True, None, ex._run("h"))
-    )
+    result = h_statistic(Question(ex.predictor, ex.data, None, players, sets, against, True, True, None, ex._run("h")))
     assert result.settings["source"] == "trees"
     return result.p_values
 
@@ -158,9 +150,7 @@ def test_power_where_there_is_one_and_none_for_the_others(scene):
 
 def scene(n=300):
     rng = np.random.default_rng(0)
-    X = pd.DataFrame(
-        {"a": rng.normal(size=n), "b": rng.normal(size=n), "k": rng.choice(["p", "q", "r"], n)}
-    )
+    X = pd.DataFrame({"a": rng.normal(size=n), "b": rng.normal(size=n), "k": rng.choice(["p", "q", "r"], n)})
     X.loc[::9, "a"] = np.nan
     slope = X["k"].map({"p": -1.0, "q": 0.5, "r": 2.0})
     y = slope * X["b"] + X["a"].fillna(0.0) + rng.normal(size=n)

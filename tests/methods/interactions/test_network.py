@@ -13,9 +13,7 @@ from reference.exclusion import cost, loss_without
 from strategies import QUICK
 
 SETS = [frozenset(u) for n in (1, 2, 3, 4) for u in combinations("abcd", n)]
-VARIANCES = st.lists(
-    st.one_of(st.just(0.0), st.floats(1e-6, 0.05), st.floats(0.05, 5)), min_size=15, max_size=15
-)
+VARIANCES = st.lists(st.one_of(st.just(0.0), st.floats(1e-6, 0.05), st.floats(0.05, 5)), min_size=15, max_size=15)
 
 
 def exact(variances):
@@ -83,15 +81,11 @@ def test_an_additive_model_has_no_edges():
 
 
 def test_edges_nodes_and_triples_of_a_known_model():
-    result = explain(
-        lambda X: X[:, 0] * X[:, 1] * X[:, 2] + X[:, 3] + 0.01 * X[:, 0] * X[:, 3]
-    ).interactions(method="greenwell")
+    result = explain(lambda X: X[:, 0] * X[:, 1] * X[:, 2] + X[:, 3] + 0.01 * X[:, 0] * X[:, 3]).interactions(
+        method="greenwell"
+    )
     network = result.network()
-    assert {frozenset(edge) for edge in network.edges} == {
-        frozenset("ab"),
-        frozenset("ac"),
-        frozenset("bc"),
-    }
+    assert {frozenset(edge) for edge in network.edges} == {frozenset("ab"), frozenset("ac"), frozenset("bc")}
     assert [frozenset(triple) for triple in network.triples] == [frozenset("abc")]
     assert network.left_out == ()
     assert 0 < network.lost < 0.001

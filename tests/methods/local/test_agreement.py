@@ -38,9 +38,7 @@ def linear():
 def test_contributions_and_effects_of_a_linear_model_are_the_same(linear):
     mean, weights = ROWS.mean(axis=0), np.array([2.0, -1.0, 0.0])
     np.testing.assert_allclose(linear.values[:, 0], weights * (ROWS[3] - mean), atol=1e-12)
-    np.testing.assert_allclose(
-        linear.values[:, 1], linear.values[:, 0], atol=0.1
-    )  # samples have another mean
+    np.testing.assert_allclose(linear.values[:, 1], linear.values[:, 0], atol=0.1)  # samples have another mean
     assert linear.likeness > 0.995
     assert linear.overlap() == linear.same_direction == 1.0
     assert linear.caveats == ()
@@ -60,9 +58,7 @@ def test_beyond_the_top_of_a_hill_they_contradict_each_other():
     found = agreement(ex.shap(row), ex.lime(row, width=0.3))
     assert found.values[0, 0] > 0 > found.values[0, 1]
     assert found.likeness < -0.9
-    assert found.same_direction == pytest.approx(
-        np.abs(found.values[1, 0]) / np.abs(found.values[:, 0]).sum()
-    )
+    assert found.same_direction == pytest.approx(np.abs(found.values[1, 0]) / np.abs(found.values[:, 0]).sum())
     assert "opposite directions" in found.text()
     assert "contradict each other" in found.text()
     disagreement = next(item for item in found.caveats if item.code == "ways-disagree")
@@ -70,9 +66,7 @@ def test_beyond_the_top_of_a_hill_they_contradict_each_other():
     assert np.isnan(found.on_rule)
 
 
-@given(
-    arrays(np.float64, (4, 2), elements=st.floats(-5, 5).map(lambda x: round(x, 3))), st.floats(0.01, 100)
-)
+@given(arrays(np.float64, (4, 2), elements=st.floats(-5, 5).map(lambda x: round(x, 3))), st.floats(0.01, 100))
 def test_likeness_is_a_cosine(values, unit):
     whole = agreement_of(values)
     scaled = agreement_of(values * [1.0, unit])

@@ -35,18 +35,14 @@ def test_effects_of_a_linear_model_are_slope_times_distance_from_the_average_sam
     found = explain(line(slopes), X, 7, samples=2000, features=3, select=select)
     scale = np.abs(slopes) * X.std(axis=0)
     expected = np.array(slopes) * (X[7] - X.mean(axis=0))
-    assert (
-        np.abs(found.values[0] - expected) <= 0.01 * scale + 1e-9
-    ).all()  # the margins are sampled evenly
+    assert (np.abs(found.values[0] - expected) <= 0.01 * scale + 1e-9).all()  # the margins are sampled evenly
     assert found.bases[0] + found.values[0].sum() == pytest.approx(found.local_prediction[0])
 
 
 @pytest.mark.parametrize("row", [0, 1, 2])
 def test_near_a_smooth_model_the_weights_are_its_gradient(row):
     X = np.random.default_rng(1).normal(size=(200, 2))
-    found = explain(
-        lambda X: np.exp(X[:, 0]) * np.cos(X[:, 1]), X, row, sampler="around", width=0.15, samples=20_000
-    )
+    found = explain(lambda X: np.exp(X[:, 0]) * np.cos(X[:, 1]), X, row, sampler="around", width=0.15, samples=20_000)
     a, b = X[row]
     gradient = [np.exp(a) * np.cos(b), -np.exp(a) * np.sin(b)]
     np.testing.assert_allclose(found.weights[0], gradient, atol=0.05)
@@ -79,12 +75,7 @@ def test_a_unit_changes_weights_but_not_effects(sampler):
 def test_exactly_k_features_are_chosen(k, select):
     X = np.random.default_rng(0).normal(size=(300, 6))
     found = explain(
-        lambda X: np.sin(X).sum(axis=1) + X[:, 0] * X[:, 1],
-        X,
-        [0, 1],
-        features=k,
-        select=select,
-        samples=1000,
+        lambda X: np.sin(X).sum(axis=1) + X[:, 0] * X[:, 1], X, [0, 1], features=k, select=select, samples=1000
     )
     assert ((found.weights != 0).sum(axis=1) == k).all()
     assert all(len(names) == k for names in found.selected)
@@ -122,10 +113,7 @@ def test_the_fit_is_the_weighted_line_of_its_samples():
 
 def test_standard_errors_are_the_spread_over_seeds():
     X = np.random.default_rng(0).normal(size=(300, 3))
-    runs = [
-        explain(waves, X, 2, samples=1000, width=1.5, explainer={"random_state": seed})
-        for seed in range(40)
-    ]
+    runs = [explain(waves, X, 2, samples=1000, width=1.5, explainer={"random_state": seed}) for seed in range(40)]
     spread = np.std([one.weights[0] for one in runs], axis=0)
     claimed = np.mean([one.weights_se[0] for one in runs], axis=0)
     assert (claimed / spread > 0.7).all()
@@ -156,9 +144,7 @@ def test_same_seed_same_bytes_and_another_seed_not():
 
 
 def test_categories_stay_categories_and_integers_integers():
-    X = pd.DataFrame(
-        {"n": np.arange(60) % 7, "c": pd.Categorical(["u", "v", "w"] * 20), "b": [True, False] * 30}
-    )
+    X = pd.DataFrame({"n": np.arange(60) % 7, "c": pd.Categorical(["u", "v", "w"] * 20), "b": [True, False] * 30})
 
     def model(Z):
         assert Z["c"].dtype == X["c"].dtype
@@ -269,9 +255,7 @@ def test_quantile_bins(space, bins):
 
 def test_entropy_bins_find_the_steps_of_the_model():
     X = np.random.default_rng(0).uniform(0, 1, size=(500, 2))
-    found = explain(
-        lambda Z: np.digitize(Z[:, 0], [0.3, 0.7]) ** 2.0, X, {"x0": 0.5, "x1": 0.5}, space="entropy"
-    )
+    found = explain(lambda Z: np.digitize(Z[:, 0], [0.3, 0.7]) ** 2.0, X, {"x0": 0.5, "x1": 0.5}, space="entropy")
     low, high = (float(part) for part in found.conditions[0][0].replace("≤", "<").split("<")[::2])
     assert (low, high) == (pytest.approx(0.3, abs=0.01), pytest.approx(0.7, abs=0.01))
 
@@ -325,12 +309,7 @@ def test_a_logistic_model_of_a_logistic_regression_is_that_regression():
 def test_a_tree_of_one_split_finds_the_step():
     X = np.random.default_rng(0).uniform(-1, 1, size=(400, 3))
     found = explain(
-        lambda Z: 5.0 * (Z[:, 1] > 0.25),
-        X,
-        {"x0": 0.0, "x1": 0.5, "x2": 0.0},
-        model="tree",
-        features=1,
-        width=50.0,
+        lambda Z: 5.0 * (Z[:, 1] > 0.25), X, {"x0": 0.0, "x1": 0.5, "x2": 0.0}, model="tree", features=1, width=50.0
     )
     assert found.selected == (("x1",),)
     assert found.local_prediction[0] == pytest.approx(5.0, abs=1e-9)
@@ -411,8 +390,7 @@ def test_the_sweep_is_a_table_with_one_chosen_width_per_row():
 
 
 @pytest.mark.parametrize(
-    "options",
-    [{}, {"kernel": "shap"}, {"model": "tree", "samples": 200}, {"boundary": ("x0", "x1"), "samples": 200}],
+    "options", [{}, {"kernel": "shap"}, {"model": "tree", "samples": 200}, {"boundary": ("x0", "x1"), "samples": 200}]
 )
 def test_saving_and_loading(options, tmp_path):
     found = explain(waves, table(100, 3), 0, checks=True, **options)

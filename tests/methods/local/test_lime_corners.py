@@ -9,8 +9,7 @@ from methods.local.asking import explain, line, table, waves
 
 
 @pytest.mark.parametrize(
-    "kernel",
-    [lambda d, w: 1.0, lambda d, w: np.nan * d, lambda d, w: np.exp(-d / w)[:-1], lambda d, w: np.inf + d],
+    "kernel", [lambda d, w: 1.0, lambda d, w: np.nan * d, lambda d, w: np.exp(-d / w)[:-1], lambda d, w: np.inf + d]
 )
 def test_a_kernel_gives_a_finite_weight_for_each_distance(kernel):
     with pytest.raises(pellucid.InputError, match="return one finite weight for each distance"):

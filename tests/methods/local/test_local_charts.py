@@ -87,9 +87,7 @@ def test_the_boundary_shows_model_samples_weights_and_local_model():
     assert len(points) == len(part.answers)
     on_the_line = [(row["x"], row["y"]) for row in line_data(part, part.local)]
     values = [
-        found.local_prediction[0]
-        + (x - X[0, 0]) * found.weights[0, 0]
-        + (y - X[0, 1]) * found.weights[0, 1]
+        found.local_prediction[0] + (x - X[0, 0]) * found.weights[0, 0] + (y - X[0, 1]) * found.weights[0, 1]
         for x, y in on_the_line
     ]
     np.testing.assert_allclose(values, part.level, atol=1e-6)

@@ -52,10 +52,7 @@ def moments(X, y, weights):
 def test_a_fit_by_moments_is_least_squares(seed, kind, penalty):
     X, y, weights = problem(seed, kind)
     found = fit(
-        combined(block_moments(X, y[:, None], weights[None], 4)[0], np.ones((1, 4)), 5),
-        5,
-        "all",
-        penalty=penalty,
+        combined(block_moments(X, y[:, None], weights[None], 4)[0], np.ones((1, 4)), 5), 5, "all", penalty=penalty
     )
     expected = slow.weighted_line(X, y, weights, penalty)
     np.testing.assert_allclose(found.weights[0, :, 0], expected[1:], rtol=1e-6, atol=1e-8)
@@ -81,9 +78,7 @@ def test_r2_is_that_of_samples_that_were_not_fitted(seed, kind):
     fits = fit(combined(blocks[0], folds, 5), 5, "all")
     held = combined(blocks[0], 1 - folds, 5)
     found = r_squared(fits.missed(held), held, 1)[0, 0]
-    assert found == pytest.approx(
-        slow.held_out_r2(X, y, weights, np.repeat(np.arange(8) % 4, 10)), rel=1e-6, abs=1e-9
-    )
+    assert found == pytest.approx(slow.held_out_r2(X, y, weights, np.repeat(np.arange(8) % 4, 10)), rel=1e-6, abs=1e-9)
 
 
 def test_nothing_to_explain_is_explained():
@@ -99,9 +94,7 @@ def test_nothing_to_explain_is_explained():
 def test_forward_and_backward_are_those_of_every_candidate_tried(seed, kind, k):
     X, y, weights = problem(seed, kind)
     assert np.flatnonzero(forward(*moments(X, y, weights), k)[0]).tolist() == slow.forward(X, y, weights, k)
-    assert np.flatnonzero(backward(*moments(X, y, weights), k)[0]).tolist() == slow.backward(
-        X, y, weights, k
-    )
+    assert np.flatnonzero(backward(*moments(X, y, weights), k)[0]).tolist() == slow.backward(X, y, weights, k)
 
 
 @given(st.integers(0, 500), KINDS, st.integers(1, 4))
@@ -162,11 +155,7 @@ def test_what_has_no_effect_is_not_chosen():
 
 
 def test_many_regressions_at_once_are_each_their_own():
-    cases = [
-        moments(*problem(seed, kind))
-        for seed in range(6)
-        for kind in ("independent", "correlated", "binary")
-    ]
+    cases = [moments(*problem(seed, kind)) for seed in range(6) for kind in ("independent", "correlated", "binary")]
     xx, xy, yy = (np.concatenate(part) for part in zip(*cases, strict=True))
     for how in ("forward", "backward", "lasso"):
         together = choose(xx, xy, yy, 2, how)[0]
@@ -183,12 +172,7 @@ def test_indices_of_stability_by_hand():
     pairs = [2 / (3 + 2), 4 / (3 + 3), 2 / (2 + 3)]
     assert common(repeats) == pytest.approx(np.mean(pairs))
     assert agreement(repeats) == pytest.approx(np.mean([1 / 4, 2 / 4, 0 / 4]))
-    assert (
-        selection(np.zeros((3, 2), dtype=bool))
-        == common(np.zeros((3, 2)))
-        == agreement(np.zeros((3, 2)))
-        == 1.0
-    )
+    assert selection(np.zeros((3, 2), dtype=bool)) == common(np.zeros((3, 2))) == agreement(np.zeros((3, 2))) == 1.0
 
 
 @given(st.integers(0, 200))
@@ -247,9 +231,7 @@ def test_kernel_and_default_width():
 
 def test_a_kernel_of_the_callers_own():
     X = np.random.default_rng(0).normal(size=(300, 2))
-    step = explain(
-        lambda X: np.abs(X[:, 0]), X, {"x0": 1.0, "x1": 0.0}, kernel=lambda d, w: 1.0 * (d < w), width=0.9
-    )
+    step = explain(lambda X: np.abs(X[:, 0]), X, {"x0": 1.0, "x1": 0.0}, kernel=lambda d, w: 1.0 * (d < w), width=0.9)
     assert step.weights[0, 0] == pytest.approx(1.0)
     assert step.settings["kernel"] == "<lambda>"
 
@@ -262,9 +244,7 @@ def test_samples_have_the_moments_they_should(sampler):
     rng = np.random.default_rng(0)
     a = rng.gamma(2.0, size=2000)
     data = Data.of(
-        pd.DataFrame(
-            {"a": a, "b": 2 * a + rng.normal(size=2000), "c": rng.choice(["u", "v"], 2000, p=[0.8, 0.2])}
-        )
+        pd.DataFrame({"a": a, "b": 2 * a + rng.normal(size=2000), "c": rng.choice(["u", "v"], 2000, p=[0.8, 0.2])})
     )
     rows = data.take(np.array([5]))
     codes = next(iter(draw(Distributions.learn(data), data, rows, 4000, sampler, Run()))).codes
@@ -279,9 +259,7 @@ def test_samples_have_the_moments_they_should(sampler):
 
 def test_every_block_is_spread_evenly():
     data = Data.of(np.arange(1000.0)[:, None] * [1.0, 2.0])
-    codes = next(
-        iter(draw(Distributions.learn(data), data, data.take(np.array([0])), 20 * 50, "data", Run()))
-    ).codes
+    codes = next(iter(draw(Distributions.learn(data), data, data.take(np.array([0])), 20 * 50, "data", Run()))).codes
     for block in codes.reshape(BLOCKS, 50, 2):
         assert (np.sort(block[:, 0] // 20) == np.arange(50)).all()
 
@@ -333,11 +311,7 @@ def test_constrained_weights_meet_both_ends():
     assert kernel(4, np.array([1, 2, 3])).tolist() == pytest.approx([1 / 4, 1 / 8, 1 / 4])
     phi = constrained(coalitions * 1.0, coalitions @ [1.0, 2.0, 3.0], weights, np.ones(3, dtype=bool), 6.0)
     np.testing.assert_allclose(phi, [1, 2, 3])
-    assert constrained(coalitions * 1.0, np.zeros(6), weights, np.zeros(3, dtype=bool), 0.0).tolist() == [
-        0,
-        0,
-        0,
-    ]
+    assert constrained(coalitions * 1.0, np.zeros(6), weights, np.zeros(3, dtype=bool), 0.0).tolist() == [0, 0, 0]
 
 
 # -- the width -----------------------------------------------------------------------------------------------------

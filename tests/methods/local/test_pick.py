@@ -67,9 +67,7 @@ def test_two_rows_show_both_sides_of_a_switch():
     X = np.random.default_rng(0).normal(size=(300, 3))
     result = picked(switch, X, 2, sample=30, features=1, width=0.7, sampler="around")
     assert set(result.top(2)) == {"x1", "x2"}
-    assert [one.selected[0][0] for one in result.explanations] != [
-        result.explanations[0].selected[0][0]
-    ] * 2
+    assert [one.selected[0][0] for one in result.explanations] != [result.explanations[0].selected[0][0]] * 2
     assert result.covered[-1] > 0.7
     sides = X[result.positions, 0] > 0
     assert sides.tolist() in ([True, False], [False, True])
@@ -145,9 +143,7 @@ def test_refusals(bad):
 def pushy(texts):
     """What some words add."""
     worth = {"buy": 3.0, "now": 2.0, "cheap": 1.0}
-    return np.array(
-        [sum(worth.get(word.strip("!,").lower(), 0.0) for word in text.split()) for text in texts]
-    )
+    return np.array([sum(worth.get(word.strip("!,").lower(), 0.0) for word in text.split()) for text in texts])
 
 
 def test_texts_are_picked_by_the_words_they_show():
@@ -168,10 +164,7 @@ def test_texts_are_picked_by_the_words_they_show():
     assert Chart(chart.body(result, PickOptions())).spec["$schema"]
     long = pick_rows(TextExplainer(pushy, checks=False).lime(["buy " + "x" * 200, "now"]), 2)
     assert (
-        max(
-            len(cell["feature"])
-            for cell in chart.cell_data(long, [0, 1], chart.names_of(long, [0, 1]), ["a", "b"])
-        )
+        max(len(cell["feature"]) for cell in chart.cell_data(long, [0, 1], chart.names_of(long, [0, 1]), ["a", "b"]))
         < 60
     )
     dense = pick_rows(TextExplainer(pushy, checks=False).shap(["buy now", "cheap now"]), 1, least=None)
@@ -185,9 +178,7 @@ def test_rows_explained_one_by_one_are_picked_like_rows_explained_together():
     one_by_one, whole = pick_rows([together.row(i) for i in range(10)], 4), pick_rows(together, 4)
     np.testing.assert_array_equal(one_by_one.rows, whole.rows)
     np.testing.assert_allclose(one_by_one.values, whole.values)
-    halves = pick_rows(
-        [ex.lime(range(4), features=1, width=1.0), ex.lime(range(4, 10), features=1, width=1.0)], 4
-    )
+    halves = pick_rows([ex.lime(range(4), features=1, width=1.0), ex.lime(range(4, 10), features=1, width=1.0)], 4)
     np.testing.assert_array_equal(halves.rows, whole.rows)
     np.testing.assert_allclose([one.prediction[0] for one in halves.explanations], switch(X[whole.rows]))
 
@@ -202,9 +193,7 @@ def test_images_are_picked_if_they_have_the_same_segments():
     result = pick_rows(found, 2)
     assert result.rows.tolist() == [0, 1]
     assert result.covered[-1] == pytest.approx(1.0)
-    other = ImageExplainer(
-        lambda Z: Z.reshape(len(Z), -1).sum(axis=1), segmenter="grid", segments=2, checks=False
-    )
+    other = ImageExplainer(lambda Z: Z.reshape(len(Z), -1).sum(axis=1), segmenter="grid", segments=2, checks=False)
     with pytest.raises(pellucid.InputError, match="different segments"):
         pick_rows([found[0], other.lime(images[1])], 1)
 

@@ -39,9 +39,7 @@ def test_ex_40_six_numbers_of_a_model_are_one_word_of_four():
     found = explain(line(slopes), EVERY @ MEANINGS, x, space=(said, meant))
     assert found.feature_names == WORDS
     assert found.labels(0) == ["cheap = no", "price = no", "good = yes", "bad = no"]
-    own = (
-        MEANINGS @ slopes
-    )  # what each word adds; it is the weight of being there, or minus that of being absent
+    own = MEANINGS @ slopes  # what each word adds; it is the weight of being there, or minus that of being absent
     np.testing.assert_allclose(found.weights[0], own * [-1, -1, 1, -1], atol=1e-9)
     np.testing.assert_allclose(found.local_prediction, found.prediction)
     np.testing.assert_allclose(found.prediction, x @ slopes + 3.0)

@@ -75,9 +75,7 @@ def test_the_width_stays_while_samples_are_added():
 def sweeps(draw):
     n = draw(st.integers(1, 8))
     share = st.floats(0, 1)
-    parts = {
-        name: np.array([[draw(share)] for _ in range(n)]) for name in ("near", "stability", "agreement")
-    }
+    parts = {name: np.array([[draw(share)] for _ in range(n)]) for name in ("near", "stability", "agreement")}
     blank = np.zeros((n, 1))
     return WidthSearch(
         widths=np.arange(1.0, n + 1), effective=np.ones(n), fidelity=blank, selection=blank,
@@ -158,9 +156,7 @@ def test_an_explainer_asks_for_its_samples_once():
     assert max(asked) < 100
     assert again.values.tobytes() == first.values.tobytes()
     assert first.cost.model_rows > 1000 > again.cost.model_rows
-    np.testing.assert_array_equal(
-        other.values, Explainer(waves, X, checks=False).lime(1, samples=1000).values
-    )
+    np.testing.assert_array_equal(other.values, Explainer(waves, X, checks=False).lime(1, samples=1000).values)
     for options in ({"samples": 1020}, {"sampler": "gaussian", "samples": 1000}, {"samples": 1000}):
         asked.clear()
         ex.lime(0, **options)

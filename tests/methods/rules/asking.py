@@ -28,7 +28,5 @@ def ask(explainer, rows, **options):
 def explain(score, X, rows, *, explainer=None, **options):
     """The anchor of a row under ``score(X) > 0``; checks off unless asked for."""
     return ask(
-        Explainer(Labels(score), X, **{"checks": False, "progress": False, **(explainer or {})}),
-        rows,
-        **options,
+        Explainer(Labels(score), X, **{"checks": False, "progress": False, **(explainer or {})}), rows, **options
     )

@@ -69,15 +69,11 @@ def test_the_promise_with_intervals():
         def score(Z, weights=weights):
             return Z @ weights + Z[:, 0] * Z[:, 1]
 
-        rule = explain(
-            score, X, 0, precision=0.8, epsilon=0.05, delta=0.1, explainer={"random_state": seed}
-        )
+        rule = explain(score, X, 0, precision=0.8, epsilon=0.05, delta=0.1, explainer={"random_state": seed})
         rows, ones, predict = enumerated(X, score)
         cells = {int(c.feature[1:]): (c.low, c.high) for c in rule.conditions if c.kind == "interval"}
         cells |= {
-            int(c.feature[1:]): (np.nextafter(c.level, -np.inf), c.level)
-            for c in rule.conditions
-            if c.kind == "level"
+            int(c.feature[1:]): (np.nextafter(c.level, -np.inf), c.level) for c in rule.conditions if c.kind == "level"
         }
         assert len(cells) == len(rule.conditions)
         x = tuple(X[0].tolist())
@@ -346,14 +342,8 @@ def test_perturbations_of_the_callers_own():
     assert rule.players == ("b",)
     assert rule.base == pytest.approx(1 / 3, abs=0.1)
     assert calls[0] == ({"a": 0, "b": 2, "c": 1}, (), 32)
-    with pytest.raises(
-        pellucid.InputError, match=r"perturb= returned a row .* that breaks the rule on 'a'"
-    ):
-        ask(
-            ex,
-            {"a": 0, "b": 2, "c": 1},
-            perturb=lambda *asked: perturb(asked[0], (), *asked[2:]).assign(a=1),
-        )
+    with pytest.raises(pellucid.InputError, match=r"perturb= returned a row .* that breaks the rule on 'a'"):
+        ask(ex, {"a": 0, "b": 2, "c": 1}, perturb=lambda *asked: perturb(asked[0], (), *asked[2:]).assign(a=1))
     with pytest.raises(pellucid.InputError, match="returned 100 rows instead of 32"):
         ask(ex, 0, perturb=lambda *_: X)
 

@@ -83,9 +83,7 @@ def test_an_exact_precision_is_called_so():
     rule = explain(lambda Z: Z[:, 0] - 0.5, X, np.array([1.0, 0.0]), batch=64)
     assert rule.samples == 0
     assert "The precision is exact: every row that a perturbation can give was counted" in rule.text()
-    drawn = explain(
-        lambda Z: Z[:, 0] - 0.5, np.random.default_rng(0).normal(size=(60, 2)), np.array([1.0, 0.0])
-    )
+    drawn = explain(lambda Z: Z[:, 0] - 0.5, np.random.default_rng(0).normal(size=(60, 2)), np.array([1.0, 0.0]))
     assert f"from {drawn.samples} perturbed rows" in drawn.text()
 
 
@@ -108,9 +106,7 @@ def test_no_more_rows_are_asked_for_than_the_budget(perturb, budget, classes):
     model = Labels(lambda Z: Z.sum(axis=1) - 1) if classes else lambda Z: Z.sum(axis=1)
     ex, row = Explainer(model, X, checks=False), int(np.argmax(X.sum(axis=1)))
     if perturb == "balanced" and budget < 301:
-        with pytest.raises(
-            pellucid.InputError, match=f"budget={budget} model rows; perturb='balanced' needs"
-        ):
+        with pytest.raises(pellucid.InputError, match=f"budget={budget} model rows; perturb='balanced' needs"):
             ask(ex, row, budget=budget, perturb=perturb)
         return
     rule = ask(ex, row, budget=budget, perturb=perturb)
@@ -260,10 +256,7 @@ def test_suboptimal_is_a_truth_value():
 def test_the_empty_rule_is_evaluated_as_often_as_asked():
     """Where not all rows are asked for: the more evaluations, the closer its precision is to the share of the data."""
     X = np.random.default_rng(0).normal(size=(3000, 2))
-    found = {
-        n: explain(lambda Z: Z[:, 0] - 0.5, X, int(np.argmax(X[:, 0])), empty_evaluations=n)
-        for n in (64, 2000)
-    }
+    found = {n: explain(lambda Z: Z[:, 0] - 0.5, X, int(np.argmax(X[:, 0])), empty_evaluations=n) for n in (64, 2000)}
     share = (X[:, 0] > 0.5).mean()
     assert found[64].base * 64 == pytest.approx(round(found[64].base * 64))
     assert found[2000].base == pytest.approx(share, abs=4 * np.sqrt(share / 2000))

@@ -47,9 +47,7 @@ def play(asking, means, seed, *, shared=True):
 def test_the_best_arms_are_found(shared):
     space = Coins([0.2, 0.9, 0.5, 0.85, 0.3])
     arms = space.arms(paired=shared)
-    found, _ = play(
-        best_arms(arms, np.arange(5), 2, epsilon=0.1, delta=0.05, batch=16), space.means, 0, shared=shared
-    )
+    found, _ = play(best_arms(arms, np.arange(5), 2, epsilon=0.1, delta=0.05, batch=16), space.means, 0, shared=shared)
     assert found.tolist() == [1, 3]
 
 
@@ -100,9 +98,7 @@ def test_an_end_to_patience():
 
 def test_with_no_more_arms_than_wanted_nothing_is_drawn():
     space = Coins([0.4, 0.6])
-    found, tossed = play(
-        best_arms(space.arms(), np.arange(2), 3, epsilon=0.1, delta=0.05, batch=16), space.means, 0
-    )
+    found, tossed = play(best_arms(space.arms(), np.arange(2), 3, epsilon=0.1, delta=0.05, batch=16), space.means, 0)
     assert tossed == 0
     assert set(found.tolist()) == {0, 1}
 

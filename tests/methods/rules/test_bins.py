@@ -8,16 +8,7 @@ from hypothesis import strategies as st
 
 import pellucid
 from pellucid.data import Data
-from pellucid.methods.rules.bins import (
-    MISSING,
-    Cell,
-    check_bins,
-    condition,
-    finer_cell,
-    first_cell,
-    only,
-    opened_cells,
-)
+from pellucid.methods.rules.bins import MISSING, Cell, check_bins, condition, finer_cell, first_cell, only, opened_cells
 
 TABLE = pd.DataFrame(
     {
@@ -61,9 +52,7 @@ def test_edges_of_the_callers_own():
 def test_a_number_with_few_values_is_taken_value_by_value():
     data = Data.of(pd.DataFrame({"n": [1.5, 2.5, 2.5, 4.0]}))
     assert first_cell(data, 0, 2.5) == only(2.5)
-    assert (
-        first_cell(data, 0, 3.0).holds(np.array([2.5, 3.0])).any()
-    )  # not a value of the data: an interval
+    assert first_cell(data, 0, 3.0).holds(np.array([2.5, 3.0])).any()  # not a value of the data: an interval
 
 
 @given(st.lists(st.integers(-50, 50), min_size=1, max_size=60), st.integers(-60, 60), st.integers(1, 9))

@@ -56,8 +56,7 @@ def test_rows_obey_the_rule_and_the_rest_is_a_row_of_the_data(row, kept, seed):
             assert cell.holds(codes[:, j]).all()
     rest = [j for j in range(4) if j not in held]
     known = {
-        tuple(np.nan_to_num(line, nan=-99))
-        for line in np.column_stack([data.codes(j) for j in range(4)])[:, rest]
+        tuple(np.nan_to_num(line, nan=-99)) for line in np.column_stack([data.codes(j) for j in range(4)])[:, rest]
     }
     assert {tuple(np.nan_to_num(line, nan=-99)) for line in codes[:, rest]} <= known
 
@@ -127,11 +126,7 @@ def test_a_rule_on_an_interval_is_not_gone_through():
     space, perturbation, _ = place(table(), 5)
     perturbation.prepare()
     by_player = {predicate.player: q for q, predicate in enumerate(space.predicates)}
-    assert space.enumerable(space.bits([(by_player[0],), (by_player[2],), ()])).tolist() == [
-        False,
-        True,
-        True,
-    ]
+    assert space.enumerable(space.bits([(by_player[0],), (by_player[2],), ()])).tolist() == [False, True, True]
 
 
 def test_conditional_draws_are_the_rows_that_obey_each_once():

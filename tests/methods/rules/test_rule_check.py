@@ -19,9 +19,7 @@ def checked(explainer, rule, rows):
 def tables():
     rng = np.random.default_rng(0)
     return [
-        pd.DataFrame(
-            {"a": rng.normal(size=400), "b": rng.choice(["x", "y"], 400), "c": rng.normal(size=400)}
-        )
+        pd.DataFrame({"a": rng.normal(size=400), "b": rng.choice(["x", "y"], 400), "c": rng.normal(size=400)})
         for _ in range(2)
     ]
 
@@ -105,9 +103,7 @@ def test_a_rule_of_another_model_is_refused(tables):
     other = Both()
     other.classes_ = np.array(["good", "bad"], dtype=object)
     rule = ask(Explainer(other, X, checks=False), 0)
-    with pytest.raises(
-        pellucid.InputError, match=r"predicts the class '\w+', which is none of this model's"
-    ):
+    with pytest.raises(pellucid.InputError, match=r"predicts the class '\w+', which is none of this model's"):
         checked(Explainer(Both(), X, checks=False), rule, X)
 
 

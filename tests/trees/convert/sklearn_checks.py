@@ -19,9 +19,7 @@ def data(n=300, *, seed=0, missing=0.0):
 
 def labels(y, n_classes=3):
     """String classes of about equal size."""
-    return np.array(["a", "b", "c", "d"])[
-        np.searchsorted(np.quantile(y, np.arange(1, n_classes) / n_classes), y)
-    ]
+    return np.array(["a", "b", "c", "d"])[np.searchsorted(np.quantile(y, np.arange(1, n_classes) / n_classes), y)]
 
 
 def on_the_edge(X, feature, threshold, limit=400):
@@ -34,14 +32,7 @@ def on_the_edge(X, feature, threshold, limit=400):
         single = np.float32(t)
         above, below = np.nextafter(single, np.float32(np.inf)), np.nextafter(single, np.float32(-np.inf))
         ties = [(float(single) + float(above)) / 2, (float(single) + float(below)) / 2]
-        near = [
-            t,
-            float(single),
-            float(above),
-            float(below),
-            np.nextafter(t, np.inf),
-            np.nextafter(t, -np.inf),
-        ]
+        near = [t, float(single), float(above), float(below), np.nextafter(t, np.inf), np.nextafter(t, -np.inf)]
         near += ties + [np.nextafter(tie, side) for tie in ties for side in (np.inf, -np.inf)]
         block = np.repeat(X[len(rows) % len(X)][None], len(near), axis=0)
         block[:, j] = near

@@ -211,12 +211,7 @@ def test_classification(X, policy, loss, link, scale):
 
 @pytest.mark.parametrize(
     ("loss", "link"),
-    [
-        ("Poisson", "exp"),
-        ("Tweedie:variance_power=1.5", "exp"),
-        ("MAE", "identity"),
-        ("Huber:delta=1", "identity"),
-    ],
+    [("Poisson", "exp"), ("Tweedie:variance_power=1.5", "exp"), ("MAE", "identity"), ("Huber:delta=1", "identity")],
 )
 def test_regression_losses(X, loss, link, tmp_path):
     model = fitted(X, np.abs(X[:, 0]) + 1, loss_function=loss)
@@ -234,9 +229,7 @@ def test_several_targets(X):
     tree_model = agrees(model, X)
     assert tree_model.ensemble.n_outputs == 2
     assert (tree_model.link, tree_model.scale) == ("identity", "response")
-    labels = fitted(
-        X, (X[:, :3] > 0).astype(int), catboost.CatBoostClassifier, loss_function="MultiLogloss"
-    )
+    labels = fitted(X, (X[:, :3] > 0).astype(int), catboost.CatBoostClassifier, loss_function="MultiLogloss")
     assert agrees(labels, X).link == "one-vs-rest"
 
 
@@ -253,13 +246,7 @@ def test_scale_bias_and_weights(rng, X):
 
 def test_only_the_trees_that_predict_uses(X):
     y = X[:, 0] * X[:, 1]
-    options = {
-        "iterations": 60,
-        "depth": 5,
-        "learning_rate": 0.9,
-        "verbose": 0,
-        "allow_writing_files": False,
-    }
+    options = {"iterations": 60, "depth": 5, "learning_rate": 0.9, "verbose": 0, "allow_writing_files": False}
     model = catboost.CatBoostRegressor(**options).fit(X[:200], y[:200], eval_set=(X[200:], y[200:]))
     assert model.tree_count_ < 60
     tree_model = agrees(model, X)
@@ -306,10 +293,7 @@ def test_the_levels_of_a_symmetric_tree_are_in_the_order_that_the_path_game_of_c
         }
         for j in range(3):
             phi = sum(
-                math.factorial(len(S))
-                * math.factorial(2 - len(S))
-                / 6
-                * (games[tuple(sorted({*S, j}))] - v)
+                math.factorial(len(S)) * math.factorial(2 - len(S)) / 6 * (games[tuple(sorted({*S, j}))] - v)
                 for S, v in games.items()
                 if j not in S
             )
@@ -323,9 +307,7 @@ def test_constructs_that_are_refused_by_name(rng, frame, frame_y):
     with pytest.raises(Unsupported, match=r"CatBoost ctr split on .*'(colour|floor)'"):
         convert(model)
     words = pandas.DataFrame({"x": frame.x, "words": rng.choice(["a b", "b c d", "e f"], 400)})
-    model = fitted(
-        words, (words.words == "a b").astype(int), catboost.CatBoostClassifier, text_features=["words"]
-    )
+    model = fitted(words, (words.words == "a b").astype(int), catboost.CatBoostClassifier, text_features=["words"])
     with pytest.raises(Unsupported, match="CatBoost text feature 'words'"):
         convert(model)
     X = rng.normal(size=(300, 2)).round(1)

@@ -44,10 +44,7 @@ def corners(model, X, seed=1):
         (int(feature), float(threshold))
         for tree in trees
         for feature, threshold, bits in zip(
-            tree["split_feature"].split(),
-            tree["threshold"].split(),
-            tree["decision_type"].split(),
-            strict=True,
+            tree["split_feature"].split(), tree["threshold"].split(), tree["decision_type"].split(), strict=True
         )
         if int(bits) % 2 == 0
     }
@@ -128,9 +125,7 @@ class TestScores:
     @pytest.mark.parametrize("objective", ["multiclass", "multiclassova"])
     def test_classes(self, n_classes, objective):
         X = rows(3)
-        model = lgb.LGBMClassifier(**FAST, objective=objective).fit(
-            X, pd.qcut(target(X), n_classes, labels=False)
-        )
+        model = lgb.LGBMClassifier(**FAST, objective=objective).fit(X, pd.qcut(target(X), n_classes, labels=False))
         known = assert_equal_everywhere(model, X)
         raw = known.ensemble.predict(known.encode(X))
         if objective == "multiclass":
@@ -185,9 +180,7 @@ class TestScores:
     @pytest.mark.parametrize("method", ["basic", "advanced"])
     def test_monotone(self, method):
         X = rows(7)
-        model = lgb.LGBMRegressor(
-            **FAST, monotone_constraints=[1, 0, -1, 0, 0], monotone_constraints_method=method
-        )
+        model = lgb.LGBMRegressor(**FAST, monotone_constraints=[1, 0, -1, 0, 0], monotone_constraints_method=method)
         assert_equal_everywhere(model.fit(X, target(X)), X)
 
     def test_single_leaves(self):
@@ -198,13 +191,7 @@ class TestScores:
     def test_single_leaves_among_trees(self):
         """A class without rows has trees without splits."""
         X = rows(8)
-        params = {
-            "objective": "multiclass",
-            "num_class": 3,
-            "verbose": -1,
-            "num_leaves": 6,
-            "num_threads": 1,
-        }
+        params = {"objective": "multiclass", "num_class": 3, "verbose": -1, "num_leaves": 6, "num_threads": 1}
         model = lgb.train(params, lgb.Dataset(X, (target(X) > 0).astype(int)), 5)
         ensemble = assert_equal_everywhere(model, X).ensemble
         single = ensemble.nodes.feature[ensemble.roots] < 0
@@ -228,8 +215,7 @@ class TestScores:
 class TestMissing:
     @pytest.mark.parametrize("gaps", [0.0, 0.15])
     @pytest.mark.parametrize(
-        "options",
-        [{}, {"zero_as_missing": True}, {"use_missing": False}, {"zero_as_missing": True, "max_bin": 7}],
+        "options", [{}, {"zero_as_missing": True}, {"use_missing": False}, {"zero_as_missing": True, "max_bin": 7}]
     )
     def test_what_is_missing(self, gaps, options):
         X = rows(20, gaps=gaps, zeros=0.2)
@@ -274,18 +260,8 @@ class TestCategories:
         effect = rng.normal(size=n_categories + 1)
         y = np.nan_to_num(X[:, 0]) + effect[np.nan_to_num(X[:, 2], nan=n_categories).astype(int)]
         data = lgb.Dataset(X, y, categorical_feature=[2])
-        params = {
-            "verbose": -1,
-            "num_leaves": 15,
-            "min_data_per_group": 5,
-            "cat_smooth": 1,
-            "num_threads": 1,
-        }
-        params |= {
-            "use_missing": use_missing,
-            "max_cat_to_onehot": max_cat_to_onehot,
-            "min_data_in_leaf": 3,
-        }
+        params = {"verbose": -1, "num_leaves": 15, "min_data_per_group": 5, "cat_smooth": 1, "num_threads": 1}
+        params |= {"use_missing": use_missing, "max_cat_to_onehot": max_cat_to_onehot, "min_data_in_leaf": 3}
         model = lgb.train(params, data, 12)
         known = assert_equal_everywhere(model, X)
         assert (known.ensemble.nodes.set_start >= 0).any()
@@ -443,9 +419,7 @@ def test_cover_is_the_count_of_rows():
         own = nodes.cover[root : root + len(tree)]
         assert sorted(own) == sorted(tree["count"])
     inner = nodes.feature >= 0
-    np.testing.assert_array_equal(
-        nodes.cover[inner], nodes.cover[nodes.left[inner]] + nodes.cover[nodes.right[inner]]
-    )
+    np.testing.assert_array_equal(nodes.cover[inner], nodes.cover[nodes.left[inner]] + nodes.cover[nodes.right[inner]])
 
 
 def test_expected_value_along_covers_is_lightgbms_bias():

@@ -60,9 +60,7 @@ def agrees(model, X, tolerance=1e-5):
     raw = tree_model.ensemble.predict(tree_model.encode(X))
     np.testing.assert_array_equal(before, X)
     expected = asked(model, X)
-    np.testing.assert_allclose(
-        linked(tree_model, raw), expected.reshape(len(X), -1), rtol=tolerance, atol=tolerance
-    )
+    np.testing.assert_allclose(linked(tree_model, raw), expected.reshape(len(X), -1), rtol=tolerance, atol=tolerance)
     return tree_model
 
 
@@ -88,9 +86,7 @@ def a_tree(rng, modes, depth=4, features=3):
     for k in range(2 * inner + 1):
         if k < inner:
             mode = modes[rng.integers(len(modes))]
-            nodes.append(
-                (mode, int(rng.integers(features)), float(rng.integers(-2, 4)), 2 * k + 1, 2 * k + 2)
-            )
+            nodes.append((mode, int(rng.integers(features)), float(rng.integers(-2, 4)), 2 * k + 1, 2 * k + 2))
         else:
             nodes.append(None)
     return nodes
@@ -140,9 +136,7 @@ def lists(trees, rng, targets=1, weight=None, tensor=False, tracks=True, kind="t
 def model_of(nodes, version, columns=3, element=FLOAT, inputs=None, output=("Y",), initializer=()):
     inputs = inputs or [helper.make_tensor_value_info("X", element, [None, columns])]
     outputs = [
-        helper.make_tensor_value_info(
-            name, INT64 if name == "label" else kind, [None] * (1 + (name != "label"))
-        )
+        helper.make_tensor_value_info(name, INT64 if name == "label" else kind, [None] * (1 + (name != "label")))
         for name, kind in ((o if isinstance(o, tuple) else (o, FLOAT)) for o in output)
     ]
     graph = helper.make_graph(nodes, "trees", inputs, outputs, list(initializer))
@@ -152,12 +146,7 @@ def model_of(nodes, version, columns=3, element=FLOAT, inputs=None, output=("Y",
 
 def regressor(version=3, element=FLOAT, input_name="X", output_name="Y", post="NONE", **given):
     return helper.make_node(
-        "TreeEnsembleRegressor",
-        [input_name],
-        [output_name],
-        domain="ai.onnx.ml",
-        post_transform=post,
-        **given,
+        "TreeEnsembleRegressor", [input_name], [output_name], domain="ai.onnx.ml", post_transform=post, **given
     )
 
 
@@ -193,9 +182,7 @@ def test_every_mode_of_the_regressor(rng, X, version, modes):
 @pytest.mark.parametrize("value", [-np.inf, np.inf, -3.4028234663852886e38, 3.4028234663852886e38, -0.0])
 def test_thresholds_at_the_ends_of_the_numbers(rng, mode, value):
     given = lists([[(mode, 0, value, 1, 2), None, None]], rng, tracks=False)
-    X = np.array(
-        [[-np.inf], [np.inf], [np.nan], [-3.4028234663852886e38], [3.4028234663852886e38], [0.0], [-1.0]]
-    )
+    X = np.array([[-np.inf], [np.inf], [np.nan], [-3.4028234663852886e38], [3.4028234663852886e38], [0.0], [-1.0]])
     agrees(model_of([regressor(n_targets=1, **given)], 3, columns=1), X.astype(np.float32))
 
 
@@ -229,9 +216,7 @@ def test_whole_number_inputs(rng):
 @pytest.mark.parametrize("post", ["NONE", "LOGISTIC", "SOFTMAX"])
 def test_targets_aggregates_and_transforms(rng, X, targets, aggregate, post):
     given = lists([a_tree(rng, MODES[:4]) for _ in range(4)], rng, targets=targets)
-    node = regressor(
-        n_targets=targets, aggregate_function=aggregate, post=post, base_values=[0.5] * targets, **given
-    )
+    node = regressor(n_targets=targets, aggregate_function=aggregate, post=post, base_values=[0.5] * targets, **given)
     agrees(model_of([node], 3), X)
 
 
@@ -348,14 +333,10 @@ def test_version_five_keeps_raw_scores_where_the_transform_is_not_sure(rng, X, p
     tree_model = convert(ensemble5(given, post_transform=post))
     assert (tree_model.link, tree_model.scale) == ("other", "score")
     expected = asked(ensemble5(given), X)
-    np.testing.assert_allclose(
-        tree_model.ensemble.predict(tree_model.encode(X)), expected, rtol=1e-5, atol=1e-6
-    )
+    np.testing.assert_allclose(tree_model.ensemble.predict(tree_model.encode(X)), expected, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    "sets", [((5, 40, 41, 70),), ((-3, 0, 2),), ((1.5, 2), (-1, 1)), ((0, 1, 30), (31,))]
-)
+@pytest.mark.parametrize("sets", [((5, 40, 41, 70),), ((-3, 0, 2),), ((1.5, 2), (-1, 1)), ((0, 1, 30), (31,))])
 @pytest.mark.parametrize("seed", range(3))
 def test_membership(seed, X, sets):
     rng = np.random.default_rng(seed)
@@ -378,9 +359,7 @@ def test_hit_rates_that_add_up_are_the_cover(rng, X):
     tree_model = agrees(right, X)
     nodes = tree_model.ensemble.nodes
     inner = nodes.feature >= 0
-    np.testing.assert_allclose(
-        nodes.cover[inner], nodes.cover[nodes.left[inner]] + nodes.cover[nodes.right[inner]]
-    )
+    np.testing.assert_allclose(nodes.cover[inner], nodes.cover[nodes.left[inner]] + nodes.cover[nodes.right[inner]])
     np.testing.assert_allclose(nodes.cover[tree_model.ensemble.roots], 10)
     ones = model_of([regressor(n_targets=1, nodes_hitrates=[1.0] * 14, **given)], 3)
     assert np.isnan(convert(ones).ensemble.nodes.cover).all()
@@ -419,13 +398,7 @@ def test_columns_that_are_joined_scaled_and_filled(rng, X):
 def test_arithmetic_after_the_trees(rng, X):
     given = lists([a_tree(rng, MODES[:4]) for _ in range(6)], rng)
     given["target_ids"] = [t % 3 for t in given["target_treeids"]]
-    numbers = {
-        "by": [2.0, 3.0, -1.0],
-        "plus": [0.5],
-        "from": [1.0, 2.0, 3.0],
-        "over": [4.0],
-        "less": [0.25],
-    }
+    numbers = {"by": [2.0, 3.0, -1.0], "plus": [0.5], "from": [1.0, 2.0, 3.0], "over": [4.0], "less": [0.25]}
     constants = [numpy_helper.from_array(np.array(v, np.float32), k) for k, v in numbers.items()]
     nodes = [
         regressor(n_targets=3, output_name="y0", base_values=[1.0, 2.0, 3.0], **given),
@@ -447,15 +420,11 @@ def refusals(rng):
     yield "MIN", model_of([regressor(n_targets=1, aggregate_function="MIN", **given)], 3)
     yield (
         "Abs before",
-        model_of(
-            [helper.make_node("Abs", ["X"], ["x"]), regressor(n_targets=1, input_name="x", **given)], 3
-        ),
+        model_of([helper.make_node("Abs", ["X"], ["x"]), regressor(n_targets=1, input_name="x", **given)], 3),
     )
     yield (
         "Relu after",
-        model_of(
-            [regressor(n_targets=1, output_name="y", **given), helper.make_node("Relu", ["y"], ["Y"])], 3
-        ),
+        model_of([regressor(n_targets=1, output_name="y", **given), helper.make_node("Relu", ["y"], ["Y"])], 3),
     )
     yield "Relu after", model_of([helper.make_node("Relu", ["X"], ["Y"])], 3)
     two = [regressor(n_targets=1, output_name=n, **given) for n in ("y1", "y2")]
@@ -468,8 +437,7 @@ def refusals(rng):
             [
                 regressor(
                     n_targets=1,
-                    **given
-                    | {"nodes_modes": ["BRANCH_ODD" if m != "LEAF" else m for m in given["nodes_modes"]]},
+                    **given | {"nodes_modes": ["BRANCH_ODD" if m != "LEAF" else m for m in given["nodes_modes"]]},
                 )
             ],
             3,
@@ -478,17 +446,10 @@ def refusals(rng):
     yield "names a node", model_of([regressor(n_targets=1, **given | {"nodes_truenodeids": [99] * 31})], 3)
     yield "without trees", model_of([helper.make_node("Identity", ["X"], ["Y"])], 3)
     labels = {"classlabels_int64s": [0, 1], **lists([a_tree(rng, MODES[:1])], rng, 2, kind="class")}
-    classifier = helper.make_node(
-        "TreeEnsembleClassifier", ["X"], ["label", "y"], domain="ai.onnx.ml", **labels
-    )
+    classifier = helper.make_node("TreeEnsembleClassifier", ["X"], ["label", "y"], domain="ai.onnx.ml", **labels)
     yield "the label", model_of([classifier], 3, output=("label",))
     classifier = helper.make_node(
-        "TreeEnsembleClassifier",
-        ["X"],
-        ["label", "y"],
-        domain="ai.onnx.ml",
-        base_values=[0.1, 0.2],
-        **labels,
+        "TreeEnsembleClassifier", ["X"], ["label", "y"], domain="ai.onnx.ml", base_values=[0.1, 0.2], **labels
     )
     yield "two labels with 2 base_values", probabilities(classifier)
 
@@ -556,9 +517,7 @@ def skl2onnx(monkeypatch):
 
     def whole(attribute):
         is_list = isinstance(attribute, list)
-        return (
-            [int(v) if isinstance(v, bool | np.bool_) else v for v in attribute] if is_list else attribute
-        )
+        return [int(v) if isinstance(v, bool | np.bool_) else v for v in attribute] if is_list else attribute
 
     # newer onnx takes no truth values where whole numbers are meant, as the exporter still gives them
     make = _container.make_node
@@ -582,9 +541,7 @@ def test_exported_from_scikit_learn(rng, skl2onnx, kind, task, zipmap):
     size = {"n_estimators": 7} if "n_estimators" in kind().get_params() else {}
     size |= {"max_iter": 5} if "max_iter" in kind().get_params() else {"max_depth": 4}
     model = kind(random_state=0, **size).fit(X, y)
-    options = (
-        {} if task in ("number", "two numbers") or zipmap else {"options": {id(model): {"zipmap": False}}}
-    )
+    options = {} if task in ("number", "two numbers") or zipmap else {"options": {id(model): {"zipmap": False}}}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         exported = skl2onnx.to_onnx(model, X[:1], **options)

@@ -57,11 +57,7 @@ def mixed(n=300, seed=0):
             "age": rng.integers(18, 80, size=n).astype(float),
         }
     )
-    y = (
-        frame["size"] * (frame["colour"] == "red")
-        + (frame["grade"] == "high") * frame["weight"]
-        + frame["age"] / 20
-    )
+    y = frame["size"] * (frame["colour"] == "red") + (frame["grade"] == "high") * frame["weight"] + frame["age"] / 20
     frame.loc[rng.random(n) < 0.2, "size"] = np.nan
     frame.loc[rng.random(n) < 0.2, "age"] = np.nan
     return frame, y.to_numpy()
@@ -119,9 +115,7 @@ def test_imputer(strategy, keep):
     X, y = data(missing=0.2)
     X[:, 1] = np.nan
     X[:, 4] = np.nan_to_num(X[:, 4])
-    model = make_pipeline(
-        SimpleImputer(strategy=strategy, keep_empty_features=keep, add_indicator=True), FOREST
-    )
+    model = make_pipeline(SimpleImputer(strategy=strategy, keep_empty_features=keep, add_indicator=True), FOREST)
     model.fit(X, y)
     read = assert_predicts(model, X, model.predict(X))
     assert_source(read, X, X[::-1])
@@ -134,9 +128,7 @@ def test_imputer(strategy, keep):
 def test_imputer_that_marks_missing_values_as_such():
     X, y = data()
     X[::3, 2] = -1
-    marker = SimpleImputer(
-        missing_values=-1, strategy="constant", fill_value=np.nan, keep_empty_features=True
-    )
+    marker = SimpleImputer(missing_values=-1, strategy="constant", fill_value=np.nan, keep_empty_features=True)
     model = make_pipeline(marker, FOREST).fit(X, y)
     read = assert_predicts(model, X, model.predict(X))
     assert read.source.tolist() == [0, 1, 2, 3, 4]
@@ -147,11 +139,7 @@ def mixed_pipeline(*, sparse_threshold, final, output="default"):
     numeric = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler())
     columns = ColumnTransformer(
         [
-            (
-                "words",
-                OneHotEncoder(handle_unknown="ignore", sparse_output=output == "default"),
-                ["colour"],
-            ),
+            ("words", OneHotEncoder(handle_unknown="ignore", sparse_output=output == "default"), ["colour"]),
             ("numbers", numeric, ["age", "size"]),
             ("none", StandardScaler(), []),
             ("gone", "drop", ["weight"]),
@@ -162,12 +150,8 @@ def mixed_pipeline(*, sparse_threshold, final, output="default"):
     return Pipeline([("columns", columns), ("final", final)]).set_output(transform=output)
 
 
-@pytest.mark.parametrize(
-    ("sparse_threshold", "output"), [(0.0, "default"), (1.0, "default"), (0.0, "pandas")]
-)
-@pytest.mark.parametrize(
-    "final", [FOREST, GradientBoostingRegressor(n_estimators=5)], ids=["forest", "boosting"]
-)
+@pytest.mark.parametrize(("sparse_threshold", "output"), [(0.0, "default"), (1.0, "default"), (0.0, "pandas")])
+@pytest.mark.parametrize("final", [FOREST, GradientBoostingRegressor(n_estimators=5)], ids=["forest", "boosting"])
 def test_column_transformer(final, sparse_threshold, output):
     frame, y = mixed()
     model = mixed_pipeline(sparse_threshold=sparse_threshold, final=final, output=output).fit(frame, y)
@@ -261,10 +245,7 @@ def test_pipelines_in_pipelines():
 def test_members_of_other_libraries():
     lightgbm, xgboost = pytest.importorskip("lightgbm"), pytest.importorskip("xgboost")
     frame, y = mixed()
-    for member in (
-        lightgbm.LGBMRegressor(n_estimators=5, verbose=-1),
-        xgboost.XGBRegressor(n_estimators=5),
-    ):
+    for member in (lightgbm.LGBMRegressor(n_estimators=5, verbose=-1), xgboost.XGBRegressor(n_estimators=5)):
         # XGBoost reads what a sparse matrix does not store as missing, LightGBM as zero.
         model = mixed_pipeline(sparse_threshold=1.0, final=member).fit(frame, y)
         read = assert_predicts_loosely(model, frame)
@@ -352,10 +333,7 @@ def test_real_tables(name):
     table = datasets.bike() if name == "bike" else datasets.credit(complete=False)
     X, y = table.X, table.y
     columns = make_column_transformer(
-        (
-            OneHotEncoder(handle_unknown="ignore", sparse_output=False),
-            make_column_selector(dtype_exclude=np.number),
-        ),
+        (OneHotEncoder(handle_unknown="ignore", sparse_output=False), make_column_selector(dtype_exclude=np.number)),
         (SimpleImputer(strategy="median"), make_column_selector(dtype_include=np.number)),
     )
     if name == "bike":

@@ -37,14 +37,10 @@ def test_regressor(loss, link, scale, missing):
     read = assert_predicts(model, table, model._raw_predict(table), atol=1e-12)
     assert (read.link, read.scale) == (link, scale)
     if link == "exp":
-        np.testing.assert_allclose(
-            np.exp(read.ensemble.predict(read.encode(table)))[:, 0], model.predict(table)
-        )
+        np.testing.assert_allclose(np.exp(read.ensemble.predict(read.encode(table)))[:, 0], model.predict(table))
 
 
-@pytest.mark.parametrize(
-    ("n_classes", "link", "scale"), [(2, "logistic", "log-odds"), (3, "softmax", "score")]
-)
+@pytest.mark.parametrize(("n_classes", "link", "scale"), [(2, "logistic", "log-odds"), (3, "softmax", "score")])
 def test_classifier(n_classes, link, scale):
     X, y = data(missing=0.1)
     model = HistGradientBoostingClassifier(max_iter=15).fit(X, labels(y, n_classes))
@@ -75,9 +71,7 @@ def with_categories(n=400, seed=0):
 def test_categories_are_coded_by_the_model_itself(n_classes):
     frame, y = with_categories()
     if n_classes == 1:
-        model = HistGradientBoostingRegressor(categorical_features=["colour", "code"], max_iter=30).fit(
-            frame, y
-        )
+        model = HistGradientBoostingRegressor(categorical_features=["colour", "code"], max_iter=30).fit(frame, y)
     else:
         model = HistGradientBoostingClassifier(categorical_features=["colour", "code"], max_iter=30)
         model.fit(frame, labels(y, n_classes))
@@ -114,9 +108,7 @@ def test_many_categories_fill_several_words():
 def test_codes_that_stand_for_no_category_go_where_missing_values_go():
     X, y = data()
     X[:, 4] = np.arange(len(X)) % 5
-    model = HistGradientBoostingRegressor(categorical_features=[4], max_iter=30).fit(
-        X, y + 3 * (X[:, 4] % 2)
-    )
+    model = HistGradientBoostingRegressor(categorical_features=[4], max_iter=30).fit(X, y + 3 * (X[:, 4] % 2))
     read = convert(model)
     matrix = read.encode(X)
     gap = matrix.copy()

@@ -21,12 +21,7 @@ from sklearn.ensemble import (
     StackingClassifier,
 )
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.tree import (
-    DecisionTreeClassifier,
-    DecisionTreeRegressor,
-    ExtraTreeClassifier,
-    ExtraTreeRegressor,
-)
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 
 from pellucid import Explainer
 from pellucid.errors import InputError
@@ -45,9 +40,7 @@ REGRESSORS = {
 }
 CLASSIFIERS = {
     "tree": DecisionTreeClassifier(max_depth=5, random_state=0),
-    "entropy": DecisionTreeClassifier(
-        criterion="entropy", class_weight="balanced", max_depth=5, random_state=0
-    ),
+    "entropy": DecisionTreeClassifier(criterion="entropy", class_weight="balanced", max_depth=5, random_state=0),
     "extra tree": ExtraTreeClassifier(max_depth=5, random_state=0),
     "random forest": RandomForestClassifier(7, max_depth=5, random_state=0),
     "extra trees": ExtraTreesClassifier(7, max_depth=5, random_state=0),
@@ -86,9 +79,7 @@ def test_missing_values_that_training_never_saw_go_where_most_rows_went():
     assert_predicts(model, table, model.predict(table))
 
 
-@pytest.mark.parametrize(
-    "model", [DecisionTreeRegressor(max_depth=4), RandomForestRegressor(5, random_state=0)]
-)
+@pytest.mark.parametrize("model", [DecisionTreeRegressor(max_depth=4), RandomForestRegressor(5, random_state=0)])
 def test_several_targets(model):
     X, y = data()
     model.fit(X, np.column_stack([y, -y, X[:, 1]]))
@@ -129,9 +120,7 @@ def test_gradient_boosting_regressor(loss):
 )
 def test_gradient_boosting_classifier(loss, n_classes, link, scale):
     X, y = data()
-    model = GradientBoostingClassifier(loss=loss, n_estimators=15, random_state=0).fit(
-        X, labels(y, n_classes)
-    )
+    model = GradientBoostingClassifier(loss=loss, n_estimators=15, random_state=0).fit(X, labels(y, n_classes))
     table = edges_of(model, data(seed=1)[0])
     read = assert_predicts(model, table, model.decision_function(table))
     assert (read.link, read.scale) == (link, scale)
@@ -174,9 +163,7 @@ def test_gradient_boosting_from_another_model_is_refused():
 def test_isolation_forest(max_features):
     X, _ = data()
     X[0, 0] = np.nan
-    model = IsolationForest(n_estimators=20, max_features=max_features, max_samples=64, random_state=0).fit(
-        X
-    )
+    model = IsolationForest(n_estimators=20, max_features=max_features, max_samples=64, random_state=0).fit(X)
     subsets = [range(5)] * 20 if max_features == 1.0 else model.estimators_features_
     feature = [
         np.where(tree.tree_.feature < 0, -1, np.asarray(columns)[tree.tree_.feature])
@@ -258,12 +245,7 @@ def test_several_classified_targets_are_refused():
 
 @pytest.mark.parametrize(
     "model",
-    [
-        AdaBoostRegressor(n_estimators=3),
-        AdaBoostClassifier(n_estimators=3),
-        LogisticRegression(),
-        LinearRegression(),
-    ],
+    [AdaBoostRegressor(n_estimators=3), AdaBoostClassifier(n_estimators=3), LogisticRegression(), LinearRegression()],
 )
 def test_what_is_not_a_sum_of_trees_is_refused(model):
     X, y = data()
@@ -299,9 +281,7 @@ def test_a_converted_model_travels_to_other_processes():
     X, y = data()
     read = convert(RandomForestRegressor(3, random_state=0).fit(X, y))
     again = pickle.loads(pickle.dumps(read))
-    np.testing.assert_array_equal(
-        again.ensemble.predict(again.encode(X)), read.ensemble.predict(read.encode(X))
-    )
+    np.testing.assert_array_equal(again.ensemble.predict(again.encode(X)), read.ensemble.predict(read.encode(X)))
 
 
 def test_a_stacked_classifier_is_refused_by_name():

@@ -80,9 +80,7 @@ def test_voters_from_other_libraries():
     ]
     frame = pd.DataFrame(X, columns=list("abcde"))
     model = VotingRegressor(members, weights=[1, 2, 3]).fit(frame, y)
-    read = assert_predicts(
-        model, frame, model.predict(frame), atol=1e-5
-    )  # XGBoost adds in single precision
+    read = assert_predicts(model, frame, model.predict(frame), atol=1e-5)  # XGBoost adds in single precision
     assert set(read.source) == {0, 1, 2, 3, 4}
 
 
@@ -112,12 +110,8 @@ def test_votes_and_log_odds_are_refused():
         convert(counts.fit(X, np.abs(y)))
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"max_features": 3}, {"max_features": 4, "bootstrap_features": True}]
-)
-@pytest.mark.parametrize(
-    "member", [DecisionTreeRegressor(max_depth=5), HIST, make_pipeline(StandardScaler(), FOREST)]
-)
+@pytest.mark.parametrize("options", [{}, {"max_features": 3}, {"max_features": 4, "bootstrap_features": True}])
+@pytest.mark.parametrize("member", [DecisionTreeRegressor(max_depth=5), HIST, make_pipeline(StandardScaler(), FOREST)])
 def test_bagging_regressor(member, options):
     X, y = data()
     model = BaggingRegressor(member, n_estimators=4, random_state=0, **options).fit(X, y)
@@ -141,9 +135,7 @@ def test_bagging_with_coded_columns():
 
 def test_bagging_several_targets():
     X, y = data()
-    model = BaggingRegressor(
-        DecisionTreeRegressor(max_depth=4), n_estimators=3, max_features=4, random_state=0
-    )
+    model = BaggingRegressor(DecisionTreeRegressor(max_depth=4), n_estimators=3, max_features=4, random_state=0)
     model.fit(X, np.column_stack([y, -y]))
     assert_predicts(model, X, model.predict(X))
 
@@ -200,17 +192,14 @@ def calibrated_log_odds(model, X):
 
 
 @pytest.mark.parametrize(
-    "inner",
-    [CLASS_FOREST, GradientBoostingClassifier(n_estimators=5), HistGradientBoostingClassifier(max_iter=5)],
+    "inner", [CLASS_FOREST, GradientBoostingClassifier(n_estimators=5), HistGradientBoostingClassifier(max_iter=5)]
 )
 def test_calibrated_classifier(inner):
     X, y = data()
     model = CalibratedClassifierCV(inner, ensemble=False, cv=3).fit(X, labels(y, 2))
     read = assert_predicts(model, X, calibrated_log_odds(model, X))
     assert (read.link, read.scale) == ("logistic", "log-odds")
-    prefit = CalibratedClassifierCV(FrozenEstimator(inner.fit(X, labels(y, 2))), ensemble=False).fit(
-        X, labels(y, 2)
-    )
+    prefit = CalibratedClassifierCV(FrozenEstimator(inner.fit(X, labels(y, 2))), ensemble=False).fit(X, labels(y, 2))
     assert_predicts(prefit, X, calibrated_log_odds(prefit, X))
 
 
@@ -290,9 +279,7 @@ def test_wrappers_in_wrappers():
     X, y = data()
     bagged = BaggingRegressor(DecisionTreeRegressor(max_depth=4), n_estimators=3, max_features=3)
     inner = VotingRegressor([("forest", FOREST), ("bagged", bagged)], weights=[1, 2])
-    model = make_pipeline(
-        StandardScaler(), StackingRegressor([("voting", inner), ("hist", HIST)], cv=2)
-    ).fit(X, y)
+    model = make_pipeline(StandardScaler(), StackingRegressor([("voting", inner), ("hist", HIST)], cv=2)).fit(X, y)
     assert_predicts(model, X, model.predict(X))
 
 

@@ -53,11 +53,7 @@ def corners(model, X, seed=1):
         (feature, threshold)
         for tree in gradient_booster(model)["trees"]
         for feature, threshold, left, kind in zip(
-            tree["split_indices"],
-            tree["split_conditions"],
-            tree["left_children"],
-            tree["split_type"],
-            strict=True,
+            tree["split_indices"], tree["split_conditions"], tree["left_children"], tree["split_type"], strict=True
         )
         if left >= 0 and kind == 0
     }
@@ -155,9 +151,7 @@ class TestMargins:
         times = np.exp(target(X))
         data.set_float_info("label_lower_bound", times)
         data.set_float_info("label_upper_bound", times)
-        known = assert_equal_everywhere(
-            xgb.train({"objective": "survival:aft", "max_depth": 3}, data, 5), X
-        )
+        known = assert_equal_everywhere(xgb.train({"objective": "survival:aft", "max_depth": 3}, data, 5), X)
         assert (known.link, known.scale) == ("exp", "score")
 
     def test_quantiles_are_outputs(self):
@@ -276,10 +270,7 @@ class TestMargins:
     def test_own_objective(self):
         X, y = rows(15), target(rows(15))
         model = xgb.train(
-            {"max_depth": 3, "base_score": 0.0},
-            xgb.DMatrix(X, y),
-            5,
-            obj=lambda p, d: (p - y, np.ones_like(p)),
+            {"max_depth": 3, "base_score": 0.0}, xgb.DMatrix(X, y), 5, obj=lambda p, d: (p - y, np.ones_like(p))
         )
         assert_equal_everywhere(model, X)
 
@@ -293,9 +284,7 @@ class TestRounds:
         assert model.best_iteration + 1 < model.get_booster().num_boosted_rounds()
         return model, X
 
-    @pytest.mark.parametrize(
-        "options", [{}, {"num_parallel_tree": 2}, {"booster": "dart", "rate_drop": 0.3}]
-    )
+    @pytest.mark.parametrize("options", [{}, {"num_parallel_tree": 2}, {"booster": "dart", "rate_drop": 0.3}])
     def test_an_estimator_stops_at_its_best(self, options):
         model, X = self.early(xgb.XGBRegressor, target(rows(20)), **options)
         known = assert_equal_everywhere(model, X)
@@ -312,9 +301,7 @@ class TestRounds:
 
     def test_rounds_without_an_index_of_rounds(self):
         """Before 2.0 the trees of a round are counted."""
-        model, _ = self.early(
-            xgb.XGBClassifier, pd.qcut(target(rows(20)), 3, labels=False), num_parallel_tree=2
-        )
+        model, _ = self.early(xgb.XGBClassifier, pd.qcut(target(rows(20)), 3, labels=False), num_parallel_tree=2)
         learner = stored(model)["learner"]
         new = tree_ensemble(learner, 2)
         del learner["gradient_booster"]["model"]["iteration_indptr"]
@@ -328,30 +315,7 @@ class TestRounds:
         assert len(known.ensemble.roots) == 2 * FAST["n_estimators"]
 
 
-CODES = [
-    0,
-    1,
-    2,
-    3,
-    0.5,
-    -0.5,
-    -1,
-    -7,
-    1.5,
-    2.9,
-    2.999999999,
-    31,
-    32,
-    63,
-    64,
-    64.5,
-    65,
-    90,
-    99,
-    100,
-    127,
-    128,
-]
+CODES = [0, 1, 2, 3, 0.5, -0.5, -1, -7, 1.5, 2.9, 2.999999999, 31, 32, 63, 64, 64.5, 65, 90, 99, 100, 127, 128]
 CODES += [1e9, 2.0**24, 2.0**24 + 1, 3e38, 1e300, np.nan, np.inf, -np.inf]
 
 
@@ -465,9 +429,7 @@ class TestCategories:
         model = xgb.XGBRegressor(**FAST, enable_categorical=True).fit(frame, y)
         known = convert(model)
         matrix = known.encode(frame)
-        np.testing.assert_allclose(
-            known.ensemble.predict(known.encode(matrix)), margins(model, frame), atol=1e-5
-        )
+        np.testing.assert_allclose(known.ensemble.predict(known.encode(matrix)), margins(model, frame), atol=1e-5)
 
 
 class TestMissing:
@@ -633,9 +595,7 @@ class TestFormats:
         assert plain(binary) == plain(text)
 
     def test_ubjson_by_hand(self):
-        data = (
-            b"{i\x01aSi\x02hii\x01b[TFZ]i\x01c[#i\x02U\xffI\x01\x00i\x01d[$I#i\x02\x00\x01\xff\xffi\x01e{}}"
-        )
+        data = b"{i\x01aSi\x02hii\x01b[TFZ]i\x01c[#i\x02U\xffI\x01\x00i\x01d[$I#i\x02\x00\x01\xff\xffi\x01e{}}"
         value = read(data)
         assert value.pop("d").tolist() == [1, -1]
         assert value == {"a": "hi", "b": [True, False, None], "c": [255, 256], "e": {}}

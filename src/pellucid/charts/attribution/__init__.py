@@ -8,16 +8,7 @@ from dataclasses import dataclass
 from altair.typing import ChartType
 
 from pellucid.charts import theme
-from pellucid.charts.attribution import (
-    bar,
-    beeswarm,
-    decision,
-    dependence,
-    force,
-    interactions,
-    stacked,
-    waterfall,
-)
+from pellucid.charts.attribution import bar, beeswarm, decision, dependence, force, interactions, stacked, waterfall
 from pellucid.charts.attribution.words import title, view_name, who_and_where
 from pellucid.charts.layout import by_output, titled
 from pellucid.charts.options import AttributionOptions
@@ -53,9 +44,7 @@ _PICTURES = {
 def body(attribution: Attribution, options: AttributionOptions) -> ChartType:
     """The Altair chart of contributions."""
     if not attribution.feature_names:
-        raise InputError(
-            "there is nothing to draw: no part contributed; plot() without kind= shows the whole."
-        )
+        raise InputError("there is nothing to draw: no part contributed; plot() without kind= shows the whole.")
     kind = options.kind
     if kind == "auto":
         kind = "waterfall" if len(attribution) == 1 else "beeswarm"

@@ -23,9 +23,7 @@ def notes(attribution: Attribution, options: AttributionOptions) -> list[str]:
     return [*not_shown(attribution, options.max_display), *thin]
 
 
-def bar_data(
-    attribution: Attribution, output: str, max_display: int = 20, aggregate: str = "mean"
-) -> list[Row]:
+def bar_data(attribution: Attribution, output: str, max_display: int = 20, aggregate: str = "mean") -> list[Row]:
     """One bar per feature shown: the mean (or sum) of its absolute contributions; of one row the contribution itself.
 
     The error of a mean or sum over rows is bounded by the mean or sum of the errors.
@@ -75,11 +73,7 @@ def view(attribution: Attribution, output: str, options: AttributionOptions, wid
     errors = alt.Chart(data(sure)).mark_rule(color=theme.INK, strokeWidth=1.5, clip=True)
     layers = [
         bars.encode(
-            x=alt.X("size", **x),
-            x2=alt.datum(0),
-            y=y,
-            tooltip=tips,
-            color=signed if one_row else alt.value(theme.MAIN),
+            x=alt.X("size", **x), x2=alt.datum(0), y=y, tooltip=tips, color=signed if one_row else alt.value(theme.MAIN)
         ),
         *([errors.encode(x=alt.X("low", **x), x2="high", y=y)] if sure else []),
         *zero_line(limits, True, "x"),

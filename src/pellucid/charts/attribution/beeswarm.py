@@ -21,10 +21,7 @@ from pellucid.explanations.attribution import shown_value
 
 _MOST_POINTS = 2000
 _BINS = 50
-_STRIPS, _FEW_STRIPS = (
-    5,
-    3,
-)  # categories with a strip of their own, if few or many categorical features are shown
+_STRIPS, _FEW_STRIPS = (5, 3)  # categories with a strip of their own, if few or many categorical features are shown
 _CATEGORY = theme.CATEGORIES[3]  # not in the colours from low to high
 
 
@@ -32,9 +29,7 @@ def notes(attribution: Attribution, options: AttributionOptions) -> list[str]:
     """What is left out, and what the colours leave open."""
     shown_features = attribution.ranking[: options.max_display]
     drawn = len(rows_shown(attribution, options.max_display))
-    plain = any(
-        not _nominal(attribution, j) and np.isnan(ranks(attribution, j)).any() for j in shown_features
-    )
+    plain = any(not _nominal(attribution, j) and np.isnan(ranks(attribution, j)).any() for j in shown_features)
     strips = any(_nominal(attribution, j) for j in shown_features)
     return [
         *not_shown(attribution, options.max_display),
@@ -94,17 +89,12 @@ def strips(one: Attribution, j: int, name: str, rows: IntArray, most: int) -> li
     sizes = {word: float(np.abs(one.values[rows[words == word], j]).sum()) for word in dict.fromkeys(words)}
     ranked = sorted(sizes, key=lambda word: -sizes[word])
     kept, rest = fold(np.arange(len(ranked)), most)
-    parts = [
-        (f"{shortened(name, 26)} = {shortened(ranked[k], 16)}", rows[words == ranked[k]]) for k in kept
-    ]
+    parts = [(f"{shortened(name, 26)} = {shortened(ranked[k], 16)}", rows[words == ranked[k]]) for k in kept]
     parts.sort(key=lambda part: -float(one.values[part[1], j].mean()))
     if len(rest):
         folded = np.isin(words.astype(str), [ranked[k] for k in rest])
         parts.append((f"{shortened(name, 26)} = {len(rest)} others", rows[folded]))
-    return [
-        (label, members)
-        for label, (_, members) in zip(short_names(p[0] for p in parts), parts, strict=True)
-    ]
+    return [(label, members) for label, (_, members) in zip(short_names(p[0] for p in parts), parts, strict=True)]
 
 
 def _nominal(attribution: Attribution, j: int) -> bool:
@@ -155,9 +145,7 @@ def view(attribution: Attribution, output: str, options: AttributionOptions, wid
         "x": alt.X("contribution", **value_axis(axis_title(attribution, output), limits, width)),
         "y": alt.Y("strip", **level_axis(None, names, height)),
         "yOffset": alt.YOffset("offset", type="quantitative", scale=alt.Scale(domain=[-1.15, 1.15])),
-        "tooltip": tooltips(
-            ("row", "row"), ("feature", "feature"), ("value", "value_text"), ("contribution", "label")
-        ),
+        "tooltip": tooltips(("row", "row"), ("feature", "feature"), ("value", "value_text"), ("contribution", "label")),
     }
     layers = [*zero_line(limits, True, "x")]
     for colour, some in (

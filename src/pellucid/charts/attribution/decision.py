@@ -70,10 +70,7 @@ def view(attribution: Attribution, output: str, options: AttributionOptions, wid
     y = alt.Y("step", **level_axis(None, names, height, grid=True))
     ends = limits_of(attribution.prediction)  # of all outputs, which share their colours
     legend = alt.Legend(
-        type="gradient",
-        title=wrapped("prediction", 120, 12),
-        format=number_format(ends),
-        gradientLength=100,
+        type="gradient", title=wrapped("prediction", 120, 12), format=number_format(ends), gradientLength=100
     )
     scale = alt.Scale(scheme=theme.SEQUENTIAL_LINES, domain=list(ends), nice=False, zero=False)
     many = len({row["line"] for row in rows}) > 1

@@ -43,11 +43,7 @@ def notes(attribution: Attribution, options: AttributionOptions) -> list[str]:
     """The colour and how it was chosen, and what is left out."""
     colouring = colour_of(attribution, options)
     chosen = options.colour == "auto"
-    how = (
-        "strongest interaction"
-        if attribution.interaction_values is not None
-        else "explains most of the spread"
-    )
+    how = "strongest interaction" if attribution.interaction_values is not None else "explains most of the spread"
     said = f"colour: {shortened(colouring.feature)}" if colouring else ""
     if chosen:
         said = f"{said} ({how})" if colouring else "no colour: no other feature explains the spread"

@@ -23,7 +23,9 @@ class Step:
 
 
 def steps(one: Attribution, row: int, max_display: int) -> list[Step]:
-    """The contributions to a row, largest first or step by step; those beyond ``max_display`` are the last one together."""
+    """The contributions to a row, largest first or step by step; those beyond ``max_display`` are the last one
+    together.
+    """
     values, labels = one.values[row], one.labels(row)
     half = half_widths(one)[row]
     kept, rest = fold(one.sequence(row), max_display)

@@ -36,7 +36,8 @@ def notes(attribution: Attribution, _: AttributionOptions) -> list[str]:
 
 
 def force_data(one: Attribution, max_display: int = 10, row: int = 0) -> list[Row]:
-    """One arrow per contribution that is not zero: ``start`` to ``end``, those up from the left, those down from the right.
+    """One arrow per contribution that is not zero: ``start`` to ``end``, those up from the left, those down from the
+    right.
 
     The largest are next to the prediction; beyond ``max_display`` the small ones are together, up and down apart.
     """
@@ -79,9 +80,7 @@ def view(attribution: Attribution, output: str, options: AttributionOptions, wid
     return below_each_other(_of_row, attribution.for_output(output), output, options, width, MOST_ROWS)
 
 
-def _of_row(
-    one: Attribution, output: str, options: AttributionOptions, width: float, row: int
-) -> ChartType:
+def _of_row(one: Attribution, output: str, options: AttributionOptions, width: float, row: int) -> ChartType:
     arrows = force_data(one, options.max_display, row)
     base, prediction = float(one.base), float(one.prediction[row])
     words = named(arrows)
@@ -90,9 +89,7 @@ def _of_row(
     totals = total_words(one, row, axis)
     top = _LINE * (1 + max(each["line"] for each in totals)) + 8
     bottom = top + _ARROW + _LINE * (1 + max((each["line"] for each in words), default=-1)) + 8
-    x = value_axis(
-        prediction_title(one, output), axis.limits, width, grid=False, tickCount=max(3, round(width / 90))
-    )
+    x = value_axis(prediction_title(one, output), axis.limits, width, grid=False, tickCount=max(3, round(width / 90)))
     y = alt.Y("y", type="quantitative", axis=None, scale=alt.Scale(domain=[bottom, 0], nice=False))
     totals = [{**each, "y": _LINE * each["line"] + 8, "y2": top + _ARROW} for each in totals]
     words = [{**each, "y": top + _ARROW + _LINE * each["line"] + 13, "y2": top + _ARROW} for each in words]
@@ -116,12 +113,9 @@ def total_words(one: Attribution, row: int, axis: Axis) -> list[Row]:
     else:
         away = 1 if places[0] >= places[1] else -1
         centres = [places[0] + away * (halves[0] + GAP / 2), places[1] - away * (halves[1] + GAP / 2)]
-        lines = (
-            [0, 0] if sum(halves) * 2 + GAP < min(axis.width, 2 * axis.width - 2 * max(places)) else [0, 1]
-        )
+        lines = [0, 0] if sum(halves) * 2 + GAP < min(axis.width, 2 * axis.width - 2 * max(places)) else [0, 1]
     centres = [
-        min(max(centre, half), max(axis.width - half, half))
-        for centre, half in zip(centres, halves, strict=True)
+        min(max(centre, half), max(axis.width - half, half)) for centre, half in zip(centres, halves, strict=True)
     ]
     return [
         {"text": text, "at": at, "centre": axis.value(centre), "sort": "total", "line": line}
@@ -142,10 +136,12 @@ def _words(rows: list[Row], x: dict[str, Any], y: alt.Y) -> list[alt.Chart]:
     layers = []
     for sort in dict.fromkeys(row["sort"] for row in rows):
         align, dx, ink, weight = _LOOK[sort]
-        some = [{"x": row.get("centre", row["at"]), "y": row["y"], "text": row["text"]} for row in rows if row["sort"] == sort]  # fmt: skip
-        mark = alt.Chart(data(some)).mark_text(
-            fontSize=11, align=align, dx=dx, color=ink, fontWeight=weight
-        )
+        some = [
+            {"x": row.get("centre", row["at"]), "y": row["y"], "text": row["text"]}
+            for row in rows
+            if row["sort"] == sort
+        ]
+        mark = alt.Chart(data(some)).mark_text(fontSize=11, align=align, dx=dx, color=ink, fontWeight=weight)
         layers.append(mark.encode(x=alt.X("x", **x), y=y, text=alt.Text("text", type="nominal")))
     return layers
 
@@ -162,11 +158,18 @@ def _arrows(arrows: list[Row], axis: Axis, top: float, x: dict[str, Any], y: alt
     layers = []
     for sort in dict.fromkeys(each["sort"] for each in arrows):
         corners = [
-            {"arrow": f"{k}", "order": n, "x": axis.value(px), "y": top + py, "full": each["full"], "label": each["label"]}
+            {
+                "arrow": f"{k}",
+                "order": n,
+                "x": axis.value(px),
+                "y": top + py,
+                "full": each["full"],
+                "label": each["label"],
+            }
             for k, each in enumerate(arrows)
             if each["sort"] == sort
             for n, (px, py) in enumerate(_outline(axis.pixel(each["start"]), axis.pixel(each["end"])))
-        ]  # fmt: skip
+        ]
         mark = alt.Chart(data(corners)).mark_line(
             interpolate="linear-closed", stroke="white", strokeWidth=1, fill=COLOURS[sort], fillOpacity=0.85
         )
@@ -179,11 +182,4 @@ def _outline(start: float, end: float) -> list[tuple[float, float]]:
     """The corners of an arrow with a notched tail, in pixels."""
     tip = min(6.0, abs(end - start) / 2) * (1 if end > start else -1)
     middle = _ARROW / 2
-    return [
-        (start, 0),
-        (end - tip, 0),
-        (end, middle),
-        (end - tip, _ARROW),
-        (start, _ARROW),
-        (start + tip, middle),
-    ]
+    return [(start, 0), (end - tip, 0), (end, middle), (end - tip, _ARROW), (start, _ARROW), (start + tip, middle)]

@@ -43,7 +43,7 @@ def named(arrows: list[Row]) -> list[Row]:
         {**each, "at": (each["start"] + each["end"]) / 2, "text": _words(each, _LETTERS)}
         for side in sides
         for each in side
-    ]  # fmt: skip
+    ]
 
 
 def _words(arrow: Row, most: int) -> str:
@@ -62,9 +62,7 @@ def axis_of(values: Sequence[float], words: list[Row], width: float) -> Axis:
         need = {True: _MARGIN, False: _MARGIN}
         for each in words:
             up, share = each["sort"] == UP, (each["at"] - low) / (high - low)
-            need[up] = max(
-                need[up], LETTER * (len(each["text"]) + 1) - inner * (share if up else 1 - share)
-            )
+            need[up] = max(need[up], LETTER * (len(each["text"]) + 1) - inner * (share if up else 1 - share))
         left, right = (min(need[side], _MOST_MARGIN * width) for side in (True, False))
     per_pixel = (high - low) / (width - left - right)
     return Axis((low - left * per_pixel, high + right * per_pixel), width)
@@ -77,16 +75,15 @@ def hung(words: list[Row], axis: Axis) -> list[Row]:
         side = [each for each in words if (each["sort"] == UP) == up]
         places = [axis.pixel(each["at"]) if up else axis.width - axis.pixel(each["at"]) for each in side]
         texts = [
-            each["text"]
-            if LETTER * len(each["text"]) <= place
-            else _words(each, min(_LETTERS, max(int(place / LETTER) - len(each["label"]) - 3, 6)))
+            (
+                each["text"]
+                if LETTER * len(each["text"]) <= place
+                else _words(each, min(_LETTERS, max(int(place / LETTER) - len(each["label"]) - 3, 6)))
+            )
             for each, place in zip(side, places, strict=True)
         ]
         lines = flags(places, [LETTER * len(text) for text in texts])
-        found += [
-            {**each, "text": text, "line": line}
-            for each, text, line in zip(side, texts, lines, strict=True)
-        ]
+        found += [{**each, "text": text, "line": line} for each, text, line in zip(side, texts, lines, strict=True)]
     return found
 
 

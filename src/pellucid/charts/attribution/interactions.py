@@ -82,9 +82,7 @@ def view(attribution: Attribution, output: str, options: AttributionOptions, _: 
     cells = "; in cells percentage points" if attribution.scale == "probability" and printed else ""
     legend = alt.Legend(
         title=wrapped(
-            f"{'' if single else 'mean absolute '}interaction value{attribution.scale_of(only)}{cells}",
-            170,
-            12,
+            f"{'' if single else 'mean absolute '}interaction value{attribution.scale_of(only)}{cells}", 170, 12
         ),
         format=number_format((-top if single else 0.0, top)),
         gradientLength=max(60.0, min(height, 160.0)),
@@ -95,10 +93,7 @@ def view(attribution: Attribution, output: str, options: AttributionOptions, _: 
         else alt.Scale(scheme=theme.STRENGTH, domain=[0, top], nice=False)
     )
     tips = tooltips(
-        ("feature", "feature"),
-        ("with", "other"),
-        ("", "sort"),
-        ("value" if single else "mean size", "value_text"),
+        ("feature", "feature"), ("with", "other"), ("", "sort"), ("value" if single else "mean size", "value_text")
     )
     squares = alt.Chart(data(rows)).mark_rect()
     colour = alt.Color("value", type="quantitative", scale=scale, legend=legend)

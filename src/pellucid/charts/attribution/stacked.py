@@ -1,4 +1,5 @@
-"""Many rows side by side, each a force plot turned upright: what pushes up lies below the prediction, what pushes down above.
+"""Many rows side by side, each a force plot turned upright: what pushes up lies below the prediction, what pushes down
+above.
 
 Rows stand in the order of a hierarchical clustering of their contributions (Ward's linkage of Euclidean distances,
 leaves ordered so that neighbours are close), so that rows explained alike stand together; cut into groups where asked.
@@ -70,10 +71,10 @@ def arranged(attribution: Attribution, options: AttributionOptions) -> Arrangeme
     return Arrangement(rows[leaves], groups)
 
 
-def stacked_data(
-    attribution: Attribution, output: str, options: AttributionOptions, order: Arrangement
-) -> list[Row]:
-    """Two points (left and right edge) per row, feature and direction: ``low`` to ``high``, starting at the prediction."""
+def stacked_data(attribution: Attribution, output: str, options: AttributionOptions, order: Arrangement) -> list[Row]:
+    """Two points (left and right edge) per row, feature and direction: ``low`` to ``high``, starting at the
+    prediction.
+    """
     one, kept, rest, names = _features(attribution, output, options)
     rows: list[Row] = []
     for at, i in enumerate(order.rows):
@@ -115,10 +116,7 @@ def column_data(attribution: Attribution, output: str, order: Arrangement) -> li
                 "group_text": f"{group + 1} of {n_groups}",
                 "prediction": float(one.prediction[i]),
                 "prediction_text": shown(float(one.prediction[i]), one.scale, change=False),
-                **{
-                    f"said{k}": f"{labels[j]} ({change(float(values[j]), one.scale)})"
-                    for k, j in enumerate(top)
-                },
+                **{f"said{k}": f"{labels[j]} ({change(float(values[j]), one.scale)})" for k, j in enumerate(top)},
             }
         )
     return rows
@@ -127,10 +125,7 @@ def column_data(attribution: Attribution, output: str, order: Arrangement) -> li
 def view(attribution: Attribution, output: str, options: AttributionOptions, width: float) -> ChartType:
     """The areas of one output; the order of the rows is that of all outputs together."""
     order = arranged(attribution, options)
-    areas, columns = (
-        stacked_data(attribution, output, options, order),
-        column_data(attribution, output, order),
-    )
+    areas, columns = (stacked_data(attribution, output, options, order), column_data(attribution, output, order))
     names = _features(attribution, output, options)[3]
     height = options.height or theme.HEIGHT
     base = float(attribution.for_output(output).base)
@@ -179,9 +174,7 @@ def shades(colour: str, n: int) -> list[str]:
 
 def _line(columns: list[Row], x: Any, y: Any) -> alt.Chart:
     """The predictions, level across each row."""
-    points = [
-        {"x": at, "prediction": row["prediction"]} for row in columns for at in (row["left"], row["right"])
-    ]
+    points = [{"x": at, "prediction": row["prediction"]} for row in columns for at in (row["left"], row["right"])]
     line = alt.Chart(data(points)).mark_line(color=theme.INK, strokeWidth=1.5)
     return line.encode(x=alt.X("x", **x), y=alt.Y("prediction", **y))
 

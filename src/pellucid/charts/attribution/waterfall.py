@@ -8,13 +8,7 @@ from altair.typing import ChartType
 from pellucid.charts import theme
 from pellucid.charts.attribution.folding import DOWN, UP, steps
 from pellucid.charts.attribution.single_rows import below_each_other
-from pellucid.charts.attribution.words import (
-    change,
-    prediction_title,
-    rows_note,
-    short_names,
-    start_name,
-)
+from pellucid.charts.attribution.words import change, prediction_title, rows_note, short_names, start_name
 from pellucid.charts.options import AttributionOptions
 from pellucid.charts.scales import Row, data, level_axis, limits_of, tooltips, value_axis
 from pellucid.charts.text import shown
@@ -57,8 +51,17 @@ def waterfall_data(one: Attribution, max_display: int = 10, row: int = 0) -> lis
 
 def _total(name: str, at: float, scale: str) -> Row:
     label = shown(at, scale, change=False)
-    return {"step": name, "start": at, "end": at, "low": None, "high": None, "right": at,
-            "sort": "total", "label": label, "full": name}  # fmt: skip
+    return {
+        "step": name,
+        "start": at,
+        "end": at,
+        "low": None,
+        "high": None,
+        "right": at,
+        "sort": "total",
+        "label": label,
+        "full": name,
+    }
 
 
 def view(attribution: Attribution, output: str, options: AttributionOptions, width: float) -> ChartType:
@@ -66,9 +69,7 @@ def view(attribution: Attribution, output: str, options: AttributionOptions, wid
     return below_each_other(_of_row, attribution.for_output(output), output, options, width, MOST_ROWS)
 
 
-def _of_row(
-    one: Attribution, output: str, options: AttributionOptions, width: float, row: int
-) -> ChartType:
+def _of_row(one: Attribution, output: str, options: AttributionOptions, width: float, row: int) -> ChartType:
     rows = waterfall_data(one, options.max_display, row)
     names = [each["step"] for each in rows]
     height = options.height or 24.0 * len(rows)

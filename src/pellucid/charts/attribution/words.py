@@ -153,8 +153,7 @@ def others_note(attribution: Attribution, outputs: Iterable[str]) -> str:
         return ""
     several = len(attribution.output_names) > 1
     sums = [
-        change(float(attribution.for_output(name).values[0, j]), attribution.scale)
-        + (f" to {name}" if several else "")
+        change(float(attribution.for_output(name).values[0, j]), attribution.scale) + (f" to {name}" if several else "")
         for name in outputs
     ]
     return f"grey: {attribution.feature_names[j]} together {', '.join(sums)}"

@@ -47,10 +47,12 @@ def adding_up(result: LocalAttribution) -> LocalAttribution:
         return None if part is None else np.concatenate([part[:, used], more], axis=1)
 
     return dataclasses.replace(
-        result, values=np.concatenate([result.values[:, used], rest], axis=1),
+        result,
+        values=np.concatenate([result.values[:, used], rest], axis=1),
         se=np.concatenate([result.se[:, used], np.zeros_like(rest)], axis=1),
         feature_names=(*(result.feature_names[j] for j in used), *((_REST,) if rest.size else ())),
         data=(*(result.data[j] for j in used), *((blank,) if rest.size else ())),
         members=(*(members[j] for j in used), *(((),) if rest.size else ())),
-        rarity=taken(result.rarity, unknown), side=taken(result.side, 0 * unknown),
-    )  # fmt: skip
+        rarity=taken(result.rarity, unknown),
+        side=taken(result.side, 0 * unknown),
+    )

@@ -1,10 +1,12 @@
-"""LIME beside anchors, for rows of a model of two features: a line that holds near a row, and a box that fixes its prediction.
+"""LIME beside anchors, for rows of a model of two features: a line that holds near a row, and a box that fixes its
+prediction.
 
-Reference. Ribeiro, Singh and Guestrin 2018, "Anchors: high-precision model-agnostic explanations", whose first figure is of this kind.
+Reference. Ribeiro, Singh and Guestrin 2018, "Anchors: high-precision model-agnostic explanations", whose first figure
+is of this kind.
 
-Left, the line on which the local model passes the boundary, drawn out where samples count for more than 1/e (the ellipse of the
-kernel's width): how far the line may be followed is a choice. Right, the box of the rule: it says to which rows it applies,
-and how often it is right there.
+Left, the line on which the local model passes the boundary, drawn out where samples count for more than 1/e (the
+ellipse of the kernel's width): how far the line may be followed is a choice. Right, the box of the rule: it says to
+which rows it applies, and how often it is right there.
 """
 
 from __future__ import annotations
@@ -49,12 +51,11 @@ class Pair:
         return np.asarray(self.local.width[0] * self.local.scales[0, places])
 
 
-def lime_against_anchor(
-    *explained: tuple[LocalAttribution, Rule], title: str = "LIME and anchors"
-) -> Chart:
+def lime_against_anchor(*explained: tuple[LocalAttribution, Rule], title: str = "LIME and anchors") -> Chart:
     """The model's regions, with a local model and a rule for each of some rows.
 
-    Local models come from ``lime(row, boundary=(first, second))``, rules from ``anchor(row)``; the model of the first is shown.
+    Local models come from ``lime(row, boundary=(first, second))``, rules from ``anchor(row)``; the model of the first
+    is shown.
     """
     pairs = [_pair(local, rule) for local, rule in explained]
     if not pairs:
@@ -89,15 +90,11 @@ def _pair(local: LocalAttribution, rule: Rule) -> Pair:
     found = local.boundary
     if found is None or len(local.terms) != 2 or local.settings.get("distance") != "euclidean":
         raise InputError(
-            "the local model has no boundary in its two features; explain one row of a model of two numeric features with lime(row, boundary=('first', 'second'))."
+            "the local model has no boundary in its two features; explain one row of a model of two numeric features"
+            " with lime(row, boundary=('first', 'second'))."
         )
-    if any(
-        condition.feature not in found.names or condition.kind != "interval"
-        for condition in rule.conditions
-    ):
-        raise InputError(
-            f"the rule is not about {found.names[0]} and {found.names[1]} alone; explain the same row."
-        )
+    if any(condition.feature not in found.names or condition.kind != "interval" for condition in rule.conditions):
+        raise InputError(f"the rule is not about {found.names[0]} and {found.names[1]} alone; explain the same row.")
     return Pair(local, rule, found)
 
 
@@ -119,9 +116,7 @@ def near_line_data(pair: Pair, number_: int) -> list[Row]:
     rows = line_data(pair.boundary, pair.boundary.local)
     centre, axes = pair.boundary.row, pair.axes
     inside = [
-        row
-        for row in rows
-        if (((row["x"] - centre[0]) / axes[0]) ** 2 + ((row["y"] - centre[1]) / axes[1]) ** 2) <= 1
+        row for row in rows if (((row["x"] - centre[0]) / axes[0]) ** 2 + ((row["y"] - centre[1]) / axes[1]) ** 2) <= 1
     ]
     return [{**row, "line": f"{number_}-{row['line']}"} for row in inside]
 
@@ -136,10 +131,13 @@ def box_data(pair: Pair) -> Row:
         ends.append((low, high))
     (x, x2), (y, y2) = ends
     return {
-        "x": x, "x2": x2, "y": y, "y2": y2,
+        "x": x,
+        "x2": x2,
+        "y": y,
+        "y2": y2,
         "words": f"precision {percent(pair.rule.precision)}\ncoverage {percent(pair.rule.coverage)}",
         "rule": pair.rule.sentence,
-    }  # fmt: skip
+    }
 
 
 # -- layers ------------------------------------------------------------------------------------------
@@ -156,11 +154,17 @@ def _regions(pair: Pair, x: dict[str, Any], y: dict[str, Any]) -> list[alt.Chart
     edge = alt.Chart(data(line_data(found, found.model))).mark_line(color=theme.MUTED, strokeWidth=1.2)
     return [
         cells.encode(
-            x=alt.X("x", **x), x2="x2", y=alt.Y("y", **y), y2="y2", tooltip=tooltips((words, "label")),
-            color=alt.Color("value", type="quantitative", scale=shade, legend=alt.Legend(title=words, gradientLength=140)),
+            x=alt.X("x", **x),
+            x2="x2",
+            y=alt.Y("y", **y),
+            y2="y2",
+            tooltip=tooltips((words, "label")),
+            color=alt.Color(
+                "value", type="quantitative", scale=shade, legend=alt.Legend(title=words, gradientLength=140)
+            ),
         ),
         edge.encode(x=alt.X("x", **x), y=alt.Y("y", **y), detail="line:N", order="at:Q"),
-    ]  # fmt: skip
+    ]
 
 
 def _lines(pairs: list[Pair], x: dict[str, Any], y: dict[str, Any]) -> list[alt.Chart]:
@@ -174,11 +178,14 @@ def _lines(pairs: list[Pair], x: dict[str, Any], y: dict[str, Any]) -> list[alt.
     round_ = [row for k, pair in enumerate(pairs) for row in ellipse_data(pair, k)]
     said = [
         {
-            "x": float(pair.boundary.row[0]), "y": float(pair.boundary.row[1] - pair.axes[1]),
-            "words": f"R2 {number(float(np.ravel(pair.local.fidelity)[0]))}\nwidth {number(float(pair.local.width[0]))}",
+            "x": float(pair.boundary.row[0]),
+            "y": float(pair.boundary.row[1] - pair.axes[1]),
+            "words": (
+                f"R2 {number(float(np.ravel(pair.local.fidelity)[0]))}\nwidth {number(float(pair.local.width[0]))}"
+            ),
         }
         for pair in pairs
-    ]  # fmt: skip
+    ]
 
     def line(rows: list[Row], width: float, dash: list[float], ink: str) -> alt.Chart:
         drawn = alt.Chart(data(rows)).mark_line(color=ink, strokeWidth=width, strokeDash=dash, clip=True)
@@ -203,24 +210,16 @@ def _boxes(pairs: list[Pair], x: dict[str, Any], y: dict[str, Any]) -> list[alt.
     for row, pair in zip(rows, pairs, strict=True):
         points = pair.boundary.grids[1]  # the words stand where there is more room
         higher = float(points[-1]) - row["y2"] > row["y"] - float(points[0])
-        said = {
-            "x": (row["x"] + row["x2"]) / 2,
-            "y": row["y2"] if higher else row["y"],
-            "words": row["words"],
-        }
+        said = {"x": (row["x"] + row["x2"]) / 2, "y": row["y2"] if higher else row["y"], "words": row["words"]}
         (above if higher else below).append(said)
     return [
-        boxes.encode(
-            x=alt.X("x", **x), x2="x2", y=alt.Y("y", **y), y2="y2", tooltip=tooltips(("", "rule"))
-        ),
+        boxes.encode(x=alt.X("x", **x), x2="x2", y=alt.Y("y", **y), y2="y2", tooltip=tooltips(("", "rule"))),
         *_words(below, x, y),
         *_words(above, x, y, above=True),
     ]
 
 
-def _words(
-    rows: list[Row], x: dict[str, Any], y: dict[str, Any], *, above: bool = False
-) -> list[alt.Chart]:
+def _words(rows: list[Row], x: dict[str, Any], y: dict[str, Any], *, above: bool = False) -> list[alt.Chart]:
     """Words of two lines below or above a place."""
     text = alt.Chart(data(rows)).encode(x=alt.X("x", **x), y=alt.Y("y", **y), text="words:N")
     shift = -2.4 * _TEXT - 6 if above else 6
@@ -228,6 +227,4 @@ def _words(
 
 
 def _panel(name: str, layers: list[alt.Chart]) -> ChartType:
-    return alt.layer(*layers).properties(
-        width=_SIZE, height=_SIZE, title=alt.TitleParams(name, fontSize=13)
-    )
+    return alt.layer(*layers).properties(width=_SIZE, height=_SIZE, title=alt.TitleParams(name, fontSize=13))

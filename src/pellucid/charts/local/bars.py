@@ -18,7 +18,9 @@ _COLOURS = {UP: theme.SECOND, DOWN: theme.MAIN}
 def signed_bars(
     rows: list[Row], x: dict[str, Any], y: alt.Y, tips: list[alt.Tooltip], limits: Limits
 ) -> list[ChartType]:
-    """A bar for each row's ``value`` in the colour of its ``sort``, thin lines from ``low`` to ``high`` where these are known."""
+    """A bar for each row's ``value`` in the colour of its ``sort``, thin lines from ``low`` to ``high`` where these are
+    known.
+    """
     scale = alt.Scale(domain=list(_COLOURS), range=list(_COLOURS.values()))
     colour = alt.Color("sort", type="nominal", scale=scale, legend=None)
     sure = [row for row in rows if row["low"] is not None]

@@ -1,4 +1,6 @@
-"""A local model in four pictures: the model, the samples, how much they count, and the local model with its boundary."""
+"""A local model in four pictures: the model, the samples, how much they count, and the local model with its
+boundary.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +29,16 @@ def raster_data(found: Boundary, values: FloatArray, scale: str) -> list[Row]:
     (left, right), (low, high) = _edges(found.grids[0]), _edges(found.grids[1])
     return [
         {
-            "x": float(left[j]), "x2": float(right[j]), "y": float(low[i]), "y2": float(high[i]),
-            "value": float(values[i, j]), "label": shown(float(values[i, j]), scale, change=False),
+            "x": float(left[j]),
+            "x2": float(right[j]),
+            "y": float(low[i]),
+            "y2": float(high[i]),
+            "value": float(values[i, j]),
+            "label": shown(float(values[i, j]), scale, change=False),
         }
-        for i in range(len(low)) for j in range(len(left))
-    ]  # fmt: skip
+        for i in range(len(low))
+        for j in range(len(left))
+    ]
 
 
 def line_data(found: Boundary, values: FloatArray) -> list[Row]:
@@ -48,11 +55,15 @@ def point_data(found: Boundary, scale: str) -> list[Row]:
     """The samples, what the model says of them and how much they count."""
     return [
         {
-            "x": float(x), "y": float(y), "value": float(answer), "count": float(count),
-            "label": shown(float(answer), scale, change=False), "weight": number(float(count)),
+            "x": float(x),
+            "y": float(y),
+            "value": float(answer),
+            "count": float(count),
+            "label": shown(float(answer), scale, change=False),
+            "weight": number(float(count)),
         }
         for (x, y), answer, count in zip(found.points, found.answers, found.counts, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def body(result: LocalAttribution, options: LocalOptions) -> ChartType:
@@ -70,43 +81,26 @@ def body(result: LocalAttribution, options: LocalOptions) -> ChartType:
     low, high = limits_of(found.model, found.answers)
     shade = alt.Scale(scheme=theme.DIVERGING, domain=[low, found.level, high], clamp=True)
     words = scale_words(replace(result, scale=scale), found.output).strip(" ()") or "prediction"
-    colour = alt.Color(
-        "value", type="quantitative", scale=shade, legend=alt.Legend(title=words, gradientLength=140)
-    )
+    colour = alt.Color("value", type="quantitative", scale=shade, legend=alt.Legend(title=words, gradientLength=140))
     points = point_data(found, scale)
     here = [{"x": float(found.row[0]), "y": float(found.row[1])}]
 
     def raster(values: FloatArray, opacity: float = 1.0) -> alt.Chart:
         cells = alt.Chart(data(raster_data(found, values, scale))).mark_rect(opacity=opacity)
         return cells.encode(
-            x=alt.X("x", **x),
-            x2="x2",
-            y=alt.Y("y", **y),
-            y2="y2",
-            color=colour,
-            tooltip=tooltips((words, "label")),
+            x=alt.X("x", **x), x2="x2", y=alt.Y("y", **y), y2="y2", color=colour, tooltip=tooltips((words, "label"))
         )
 
     def line(values: FloatArray, ink: str, dash: list[float]) -> alt.Chart:
-        drawn = alt.Chart(data(line_data(found, values))).mark_line(
-            color=ink, strokeWidth=2.2, strokeDash=dash
-        )
+        drawn = alt.Chart(data(line_data(found, values))).mark_line(color=ink, strokeWidth=2.2, strokeDash=dash)
         return drawn.encode(x=alt.X("x", **x), y=alt.Y("y", **y), detail="line:N", order="at:Q")
 
     def dots(sized: bool) -> alt.Chart:
-        marks = alt.Chart(data(points)).mark_point(
-            filled=True, opacity=0.85, stroke=theme.MUTED, strokeWidth=0.3
-        )
-        area = alt.Size(
-            "count", type="quantitative", scale=alt.Scale(domain=[0, 1], range=[2, 90]), legend=None
-        )
+        marks = alt.Chart(data(points)).mark_point(filled=True, opacity=0.85, stroke=theme.MUTED, strokeWidth=0.3)
+        area = alt.Size("count", type="quantitative", scale=alt.Scale(domain=[0, 1], range=[2, 90]), legend=None)
         tips = tooltips((words, "label"), ("weight", "weight"))
         return marks.encode(
-            x=alt.X("x", **x),
-            y=alt.Y("y", **y),
-            color=colour,
-            size=area if sized else alt.value(14),
-            tooltip=tips,
+            x=alt.X("x", **x), y=alt.Y("y", **y), color=colour, size=area if sized else alt.value(14), tooltip=tips
         )
 
     cross = alt.Chart(data(here)).mark_point(
@@ -117,11 +111,19 @@ def body(result: LocalAttribution, options: LocalOptions) -> ChartType:
         ("A: the model", alt.layer(raster(found.model), line(found.model, theme.INK, [1, 0]), row)),
         ("B: samples and their predictions", alt.layer(dots(False), row)),
         ("C: samples by how much they count", alt.layer(dots(True), row)),
-        ("D: the local model and its boundary", alt.layer(raster(found.local), line(found.model, theme.MUTED, [1, 0]), line(found.local, "white", [1, 0]), line(found.local, "black", [6, 3]), row)),
-    ]  # fmt: skip
+        (
+            "D: the local model and its boundary",
+            alt.layer(
+                raster(found.local),
+                line(found.model, theme.MUTED, [1, 0]),
+                line(found.local, "white", [1, 0]),
+                line(found.local, "black", [6, 3]),
+                row,
+            ),
+        ),
+    ]
     views = [
-        panel.properties(width=size, height=height, title=alt.TitleParams(name, fontSize=13))
-        for name, panel in panels
+        panel.properties(width=size, height=height, title=alt.TitleParams(name, fontSize=13)) for name, panel in panels
     ]
     at = shown(found.level, scale, change=False)
     notes = [
@@ -129,15 +131,11 @@ def body(result: LocalAttribution, options: LocalOptions) -> ChartType:
         f"kernel width {number(float(result.width[0]))}, R2 {number(float(np.ravel(result.fidelity)[0]))}",
         caveat_note(result),
     ]
-    return titled(
-        grid(views, columns=2), options.title or "A model and its local model", notes, 2 * size + 150
-    )
+    return titled(grid(views, columns=2), options.title or "A model and its local model", notes, 2 * size + 150)
 
 
 def _edges(grid_points: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The sides of the cells around the points."""
     middle = (grid_points[1:] + grid_points[:-1]) / 2
-    over = (
-        0.05 * np.diff(grid_points).mean() if len(grid_points) > 1 else 0.0
-    )  # no hair lines between cells
+    over = 0.05 * np.diff(grid_points).mean() if len(grid_points) > 1 else 0.0  # no hair lines between cells
     return np.concatenate([grid_points[:1], middle]), np.concatenate([middle + over, grid_points[-1:]])

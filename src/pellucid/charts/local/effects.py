@@ -45,9 +45,8 @@ def body(result: LocalAttribution, options: LocalOptions) -> ChartType:
     """A panel for each of the first rows and outputs."""
     outputs, n = result.output_names, min(len(result), options.max_rows)
     tables = {
-        (i, name): effect_data(result.for_output(name), i, options.max_display)
-        for i in range(n) for name in outputs
-    }  # fmt: skip
+        (i, name): effect_data(result.for_output(name), i, options.max_display) for i in range(n) for name in outputs
+    }
     every = [row for rows in tables.values() for row in rows]
     ends = [row[end] for row in every for end in ("value", "low", "high") if row[end] is not None]
     limits = limits_of(ends, zero=True)
@@ -73,21 +72,15 @@ def numbers(one: LocalAttribution, i: int) -> str:
 
 def _panel(
     result: LocalAttribution, i: int, output: str, rows: list[Row], limits: Limits, width: float, options: LocalOptions
-) -> ChartType:  # fmt: skip
+) -> ChartType:
     one = result.for_output(output)
     height = options.height or max(40.0, _STEP * len(rows))
     x = value_axis(f"effect on the prediction{one.scale_of(output)}", limits, width, tickCount=5)
     y = alt.Y("feature", **level_axis(None, [row["feature"] for row in rows], height))
     tips = tooltips(("", "full"), ("effect", "label"), ("weight", "weight"))
     layers = signed_bars(rows, x, y, tips, limits)
-    words = [
-        f"row {i}" if len(result) > 1 else "",
-        output if len(result.output_names) > 1 else "",
-        numbers(one, i),
-    ]
+    words = [f"row {i}" if len(result) > 1 else "", output if len(result.output_names) > 1 else "", numbers(one, i)]
     name = ": ".join(word for word in words if word)
     return alt.layer(*layers).properties(
-        width=width,
-        height=height,
-        title=alt.TitleParams(wrapped(name, width + 20, 12), fontSize=12, frame="group"),
+        width=width, height=height, title=alt.TitleParams(wrapped(name, width + 20, 12), fontSize=12, frame="group")
     )

@@ -35,11 +35,16 @@ def cell_data(picked: Pick, features: list[int], names: list[str], rows: list[st
     shares = picked.sizes / np.where(whole > 0, whole, 1.0)
     return [
         {
-            "row": rows[i], "feature": name, "full": picked.feature_names[j], "share": float(shares[i, j]) if picked.shows[i, j] else None,
-            "label": percent(float(shares[i, j])), "shown": "yes" if picked.shows[i, j] else "no",
+            "row": rows[i],
+            "feature": name,
+            "full": picked.feature_names[j],
+            "share": float(shares[i, j]) if picked.shows[i, j] else None,
+            "label": percent(float(shares[i, j])),
+            "shown": "yes" if picked.shows[i, j] else "no",
         }
-        for i in range(len(picked)) for j, name in zip(features, names, strict=True)
-    ]  # fmt: skip
+        for i in range(len(picked))
+        for j, name in zip(features, names, strict=True)
+    ]
 
 
 def body(picked: Pick, options: PickOptions) -> ChartType:
@@ -72,18 +77,24 @@ def body(picked: Pick, options: PickOptions) -> ChartType:
     ).properties(width=width, height=height)
     bars = [
         {
-            "feature": name, "full": picked.feature_names[j], "importance": float(picked.values[j]),
+            "feature": name,
+            "full": picked.feature_names[j],
+            "importance": float(picked.values[j]),
             "label": number(float(picked.values[j])),
         }
         for j, name in zip(features, names, strict=True)
-    ]  # fmt: skip
-    axis = value_axis(
-        "importance", (0.0, limits_of([bar["importance"] for bar in bars], zero=True)[1]), 120.0
+    ]
+    axis = value_axis("importance", (0.0, limits_of([bar["importance"] for bar in bars], zero=True)[1]), 120.0)
+    beside = (
+        alt.Chart(data(bars))
+        .mark_bar(color=theme.MAIN, opacity=0.85)
+        .encode(
+            x=alt.X("importance", **axis),
+            y=alt.Y("feature", **level_axis(None, names, height, cells=True, labels=False, ticks=False)),
+            tooltip=tooltips(("", "full"), ("importance", "label")),
+        )
+        .properties(width=120.0, height=height)
     )
-    beside = alt.Chart(data(bars)).mark_bar(color=theme.MAIN, opacity=0.85).encode(
-        x=alt.X("importance", **axis), y=alt.Y("feature", **level_axis(None, names, height, cells=True, labels=False, ticks=False)),
-        tooltip=tooltips(("", "full"), ("importance", "label")),
-    ).properties(width=120.0, height=height)  # fmt: skip
     curve = [
         {"row": row, "covered": float(share), "label": percent(float(share))}
         for row, share in zip(rows, picked.covered, strict=True)
@@ -108,9 +119,5 @@ def _curve(curve: list[Row], rows: list[str], width: float) -> ChartType:
         y=alt.Y("covered", type="quantitative", scale=alt.Scale(domain=[0, 1.15]), axis=axis),
         tooltip=tooltips(("", "row"), ("shown so far", "label")),
     )
-    words = base.mark_text(dy=-8, fontSize=10, color=theme.INK).encode(
-        text=alt.Text("label", type="nominal")
-    )
-    return alt.layer(base.mark_line(point=True, color=theme.SECOND), words).properties(
-        width=width, height=70
-    )
+    words = base.mark_text(dy=-8, fontSize=10, color=theme.INK).encode(text=alt.Text("label", type="nominal"))
+    return alt.layer(base.mark_line(point=True, color=theme.SECOND), words).properties(width=width, height=70)

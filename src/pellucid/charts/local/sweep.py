@@ -19,11 +19,7 @@ from pellucid.explanations.local_attribution import LocalAttribution
 from pellucid.explanations.words import number
 
 _MOST = 8  # as many colours as can be told apart
-_MEASURES = {
-    "near": "R2 near the row",
-    "fidelity": "R2 in its neighbourhood",
-    "agreement": "stability of the weights",
-}
+_MEASURES = {"near": "R2 near the row", "fidelity": "R2 in its neighbourhood", "agreement": "stability of the weights"}
 
 
 def weight_data(one: LocalAttribution, i: int, max_display: int = _MOST) -> list[Row]:
@@ -95,9 +91,11 @@ def _view(one: LocalAttribution, output: str, width: float, options: LocalOption
     used = alt.Chart(data([{}])).mark_rule(strokeDash=[5, 4], color=theme.MUTED)
     used = used.encode(x=alt.datum(float(one.width[0])))
     colour = alt.Color(
-        "feature", type="nominal", scale=alt.Scale(domain=names, **theme.category_range(len(names))),
+        "feature",
+        type="nominal",
+        scale=alt.Scale(domain=names, **theme.category_range(len(names))),
         legend=alt.Legend(title=None),
-    )  # fmt: skip
+    )
     y = value_axis(f"weight (numbers: per standard deviation){one.scale_of(output)}", limits, 200.0)
     lines = alt.Chart(data(rows))
     tips = tooltips(("feature", "feature"), ("weight", "label"), ("effective samples", "effective"))
@@ -105,17 +103,14 @@ def _view(one: LocalAttribution, output: str, width: float, options: LocalOption
     upper = alt.layer(
         lines.mark_area(opacity=0.15).encode(**place, y=alt.Y("low", **y), y2="high"),
         lines.mark_line(strokeWidth=2.2).encode(**place, y=alt.Y("weight", **y)),
-        lines.mark_point(filled=True, size=34, opacity=1).encode(
-            **place, y=alt.Y("weight", **y), tooltip=tips
-        ),
+        lines.mark_point(filled=True, size=34, opacity=1).encode(**place, y=alt.Y("weight", **y), tooltip=tips),
         *zero_line(limits, True),
         used,
     ).properties(width=width, height=options.height or 220.0)
     kinds = alt.Scale(domain=list(_MEASURES.values()), range=[[1, 0], [6, 3], [2, 2]])
     legend = alt.Legend(title=None, symbolType="stroke", symbolSize=300, symbolStrokeColor=theme.INK)
     curves = alt.Chart(data(measures)).encode(
-        x=alt.X("width", **x),
-        y=alt.Y("value", **value_axis("share", (0.0, 1.05), 90.0, values=[0, 0.5, 1])),
+        x=alt.X("width", **x), y=alt.Y("value", **value_axis("share", (0.0, 1.05), 90.0, values=[0, 0.5, 1]))
     )
     dashed = alt.StrokeDash("measure", type="nominal", legend=legend, scale=kinds)
     tips = tooltips(("", "measure"), ("", "label"))

@@ -59,7 +59,8 @@ def _wrap(table: Any, feature_names: Sequence[str] | None) -> Frame:
             return RecordsFrame.from_dicts(rows)
         return NumpyFrame(_matrix_of(table), feature_names)
     raise InputError(
-        f"X is a {type(table).__name__}; give a pandas, polars or pyarrow table, a numpy array, a scipy sparse matrix or a list of dicts."
+        f"X is a {type(table).__name__}; give a pandas, polars or pyarrow table, a numpy array, a scipy sparse matrix"
+        " or a list of dicts."
     )
 
 
@@ -67,9 +68,7 @@ def _wrap_pandas(table: Any) -> Frame:
     from pellucid.data.frames.pandas import PandasFrame
 
     if getattr(table, "ndim", 0) != 2:
-        raise InputError(
-            f"X is a pandas {type(table).__name__}; give a DataFrame (series.to_frame() for one feature)."
-        )
+        raise InputError(f"X is a pandas {type(table).__name__}; give a DataFrame (series.to_frame() for one feature).")
     return PandasFrame(table)
 
 
@@ -81,9 +80,7 @@ def _wrap_polars(table: Any) -> Frame:
     if isinstance(table, pl.LazyFrame):
         raise InputError("X is a polars LazyFrame; call .collect() first.")
     if not isinstance(table, pl.DataFrame):
-        raise InputError(
-            f"X is a polars {type(table).__name__}; give a DataFrame (series.to_frame() for one feature)."
-        )
+        raise InputError(f"X is a polars {type(table).__name__}; give a DataFrame (series.to_frame() for one feature).")
     return PolarsFrame(table)
 
 

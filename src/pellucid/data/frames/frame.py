@@ -136,9 +136,7 @@ class StackedScratch(Scratch):
     def fill(self, columns: Mapping[int, tuple[Any, IntArray]], n: int) -> Any:
         stack = self._stack if n == len(self._stack) else self._stack.head(n)
         per_row = {j: (column, _per_row(index, n)) for j, (column, index) in columns.items()}
-        return stack.replace(
-            {j: stack.gather(column, index) for j, (column, index) in per_row.items()}
-        ).native
+        return stack.replace({j: stack.gather(column, index) for j, (column, index) in per_row.items()}).native
 
 
 def _per_row(index: IntArray, n: int) -> IntArray:
@@ -174,7 +172,8 @@ def is_missing(value: object) -> bool:
 def cannot_vary(name: str, dtype: object) -> InputError:
     """The error for a column of a type that is no number, date or category."""
     return InputError(
-        f"column {name!r} has type {dtype}, which pellucid cannot vary; convert it to a number, a date or a category, or drop it."
+        f"column {name!r} has type {dtype}, which pellucid cannot vary; convert it to a number, a date or a category,"
+        " or drop it."
     )
 
 
@@ -193,9 +192,7 @@ def whole(values: AnyArray, name: str, dtype: np.dtype[Any], *, nullable: bool =
     bad = ~(fits | np.isnan(numbers)) if nullable else ~fits
     if bad.any():
         value = float(numbers[bad][0])
-        remedy = (
-            "leave the missing value out" if np.isnan(value) else f"give whole numbers from {low} to {high}"
-        )
+        remedy = "leave the missing value out" if np.isnan(value) else f"give whole numbers from {low} to {high}"
         raise cannot_take(name, dtype, value, remedy)
     # float(2**63 - 1) is 2**63, which no longer fits: the largest float that does is its neighbour.
     largest = float(high) if int(float(high)) <= high else float(np.nextafter(float(high), 0.0))
@@ -209,9 +206,7 @@ def stamps(values: AnyArray, name: str, unit: str) -> AnyArray:
         limit = np.iinfo(np.int64).max // 1000
         far = ~np.isnat(dates) & (np.abs(dates.astype(np.int64)) > limit)
         if far.any():
-            raise cannot_take(
-                name, "dates in nanoseconds", str(dates[far][0]), "give dates from 1678 to 2261"
-            )
+            raise cannot_take(name, "dates in nanoseconds", str(dates[far][0]), "give dates from 1678 to 2261")
     return dates
 
 
@@ -234,6 +229,4 @@ def _level_position(position: Mapping[Any, int], value: Any, name: str) -> int:
         return position[value]
     except (KeyError, TypeError):
         levels = [str(level) for level in position if level is not None]
-        raise InputError(
-            f"{value!r} is not a category of feature {name!r}{nearest(str(value), levels)}"
-        ) from None
+        raise InputError(f"{value!r} is not a category of feature {name!r}{nearest(str(value), levels)}") from None

@@ -83,7 +83,8 @@ class NumpyFrame(Frame):
     def __init__(self, array: AnyArray, names: Sequence[str] | None = None) -> None:
         if array.ndim != 2:
             raise InputError(
-                f"X must have two dimensions (rows and features), not {array.ndim}; use X.reshape(-1, 1) for one feature."
+                f"X must have two dimensions (rows and features), not {array.ndim}; use X.reshape(-1, 1) for one"
+                " feature."
             )
         self.array = array
         self.names = feature_labels(names, array.shape[1])
@@ -169,9 +170,7 @@ class MatrixScratch(Scratch):
             self._clean(j)
         for j, (column, index) in columns.items():
             target = self._stack[:n, j]
-            target = (
-                target if index.ndim == 1 else target.reshape(len(index), -1)
-            )  # a view: writes go through
+            target = target if index.ndim == 1 else target.reshape(len(index), -1)  # a view: writes go through
             target[:] = column[index]
         self._dirty, self._laid = set(columns), {}
         return self._stack[:n]

@@ -10,16 +10,7 @@ import polars as pl
 
 from pellucid.arrays import AnyArray, IntArray
 from pellucid.data.cells import objects
-from pellucid.data.frames.frame import (
-    ColumnType,
-    Frame,
-    Kind,
-    cannot_take,
-    cannot_vary,
-    stamps,
-    unique_names,
-    whole,
-)
+from pellucid.data.frames.frame import ColumnType, Frame, Kind, cannot_take, cannot_vary, stamps, unique_names, whole
 
 _KINDS: dict[Any, Kind] = {
     pl.Boolean: "boolean",
@@ -89,9 +80,7 @@ class PolarsFrame(Frame):
         return type(self)(self.table.head(n))
 
     def replace(self, columns: Mapping[int, Any]) -> Self:
-        return type(self)(
-            self.table.with_columns([column.alias(self.names[j]) for j, column in columns.items()])
-        )
+        return type(self)(self.table.with_columns([column.alias(self.names[j]) for j, column in columns.items()]))
 
     def from_columns(self, columns: Sequence[Any]) -> Self:
         named = [column.alias(name) for name, column in zip(self.names, columns, strict=True)]

@@ -72,11 +72,7 @@ class RecordsFrame(Frame):
     def _dicts(self) -> list[dict[Hashable, object]]:
         cells = [column.tolist() for column in self._columns]
         return [
-            {
-                label: cell
-                for label, cell in zip(self._labels, row, strict=True)
-                if cell is not _Absent.ABSENT
-            }
+            {label: cell for label, cell in zip(self._labels, row, strict=True) if cell is not _Absent.ABSENT}
             for row in zip(*cells, strict=True)
         ]
 

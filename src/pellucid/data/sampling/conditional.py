@@ -15,8 +15,8 @@ Estimators.
 
 When they mislead.
 
-1. With many features known hardly a row is near, and those that count are not near: `effective_sizes` says how many rows an
-   estimate rests on.
+1. With many features known hardly a row is near, and those that count are not near: `effective_sizes` says how many
+   rows an estimate rests on.
 2. Where the explained row is itself a reference row, it is its own nearest neighbour; ``own=False`` leaves it out.
 3. At the edges of the data all neighbours lie on one side.
 4. The copula sees no dependence without a trend (a parabola, a cycle), and of categories only what one order of their
@@ -46,17 +46,17 @@ _HALVINGS = 12
 class Neighbours:
     """Weights over the reference rows: a normal kernel of the distance in the known features.
 
-    The distance of two numbers (ordered levels, dates) is that of their mid-ranks, as shares of the rows. With d of them
-    known the kernel is exp(-(sum of squared distances) / (2 h^2)) with Scott's width h = n^(-1 / (d + 4)) / sqrt(12), the
-    standard deviation of a rank times the rate that suits n rows in d dimensions. A row that has another category, or a
-    missing value where the other has none, counts 1/n for each: rows that agree decide as long as there are some, and a
-    category that no row has says nothing. With nothing known, or nothing that tells rows apart, the weights are those
-    of the reference rows.
+    The distance of two numbers (ordered levels, dates) is that of their mid-ranks, as shares of the rows. With d of
+    them known the kernel is exp(-(sum of squared distances) / (2 h^2)) with Scott's width h = n^(-1 / (d + 4)) /
+    sqrt(12), the standard deviation of a rank times the rate that suits n rows in d dimensions. A row that has another
+    category, or a missing value where the other has none, counts 1/n for each: rows that agree decide as long as there
+    are some, and a category that no row has says nothing. With nothing known, or nothing that tells rows apart, the
+    weights are those of the reference rows.
 
-    Where so few rows are near that they count like fewer than ``least`` rows (or a tenth of all rows, if that is fewer), the
-    kernel is flattened, raised to the largest power below one that lets as many count: a mean of two or three rows is
-    noise. On normal data of 5 to 12 features that took a quarter to a half off the error where few
-    rows were near, and changed little elsewhere.
+    Where so few rows are near that they count like fewer than ``least`` rows (or a tenth of all rows, if that is
+    fewer), the kernel is flattened, raised to the largest power below one that lets as many count: a mean of two or
+    three rows is noise. On normal data of 5 to 12 features that took a quarter to a half off the error where few rows
+    were near, and changed little elsewhere.
 
     Attributes
     ----------
@@ -95,7 +95,8 @@ class Neighbours:
         return cls(codes, ranks, data.weights, margins, width, least)
 
     def weights(self, row: FloatArray, known: BoolArray, *, own: bool = True) -> FloatArray:
-        """For each coalition of ``known`` features ``(m, p)`` of one row ``(p,)``, the weights ``(m, n)`` of the rows; sums are one.
+        """For each coalition of ``known`` features ``(m, p)`` of one row ``(p,)``, the weights ``(m, n)`` of the rows;
+        sums are one.
 
         ``own=False`` leaves out one reference row that equals the given one in every feature, if there is one.
         """
@@ -108,11 +109,7 @@ class Neighbours:
         n = count_rows(self.mass)
         there = known.astype(np.float64)
         d = there @ ~np.isnan(rank)
-        h = (
-            n ** (-1.0 / (d + 4.0)) / np.sqrt(12.0)
-            if self.width is None
-            else np.full(len(known), self.width)
-        )
+        h = n ** (-1.0 / (d + 4.0)) / np.sqrt(12.0) if self.width is None else np.full(len(known), self.width)
         kernel = -(there @ squares) / (2.0 * np.square(h))[:, None] - (there @ differs) * np.log(n)
         mass = self.mass if own else self._without_one(row, n)
         kernel[:, mass == 0] = -np.inf  # such rows are nobody's nearest
@@ -124,11 +121,7 @@ class Neighbours:
         """The weights of the rows, less one row that equals the given one."""
         same = _equal(self.codes, row[:, None]).all(axis=0)
         there, unit = float(self.mass[same].sum()), float(self.mass.sum()) / n
-        left = np.where(
-            same,
-            self.mass * (1.0 - min(unit / there, 1.0)) if there else 0.0,
-            self.mass,
-        )
+        left = np.where(same, self.mass * (1.0 - min(unit / there, 1.0)) if there else 0.0, self.mass)
         return left if left.any() else self.mass
 
 
@@ -138,7 +131,9 @@ def effective_sizes(weights: FloatArray) -> FloatArray:
 
 
 def _flattening(kernel: FloatArray, counts: FloatArray, least: float) -> FloatArray:
-    """The powers ``(m, 1)`` of the kernels, given as logarithms, that let ``least`` of the rows count; one where they do anyway."""
+    """The powers ``(m, 1)`` of the kernels, given as logarithms, that let ``least`` of the rows count; one where they
+    do anyway.
+    """
     kernel, counts = kernel[:, counts > 0], counts[counts > 0]
     wanted = min(least, float(counts.sum()) / 10)
 

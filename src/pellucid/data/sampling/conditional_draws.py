@@ -1,9 +1,9 @@
 """New values for some columns of every row, drawn given the other columns of that row.
 
-Two estimators (see `pellucid.data.sampling.conditional`): where all columns are numbers, none is missing and they go together in
-trends alone, a Gaussian copula of the columns; otherwise other rows that are near in the columns associated with the drawn ones (Strobl et al. 2008 condition
-on those alone: what is not associated says nothing and makes near rows rare). In a wide table only the columns most
-associated with the drawn ones are given.
+Two estimators (see `pellucid.data.sampling.conditional`): where all columns are numbers, none is missing and they go
+together in trends alone, a Gaussian copula of the columns; otherwise other rows that are near in the columns associated
+with the drawn ones (Strobl et al. 2008 condition on those alone: what is not associated says nothing and makes near
+rows rare). In a wide table only the columns most associated with the drawn ones are given.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """Drawn codes ``(repeats, rows, its columns)`` of each player, which estimator drew them, and how strongly columns go together."""
+    """Drawn codes ``(repeats, rows, its columns)`` of each player, which estimator drew them, and how strongly columns
+    go together.
+    """
 
     codes: Mapping[str, FloatArray]
     estimator: str
@@ -53,7 +55,8 @@ def conditional_draws(
     generators: tuple[np.random.Generator, np.random.Generator],
     repeats: int,
 ) -> Draws:
-    """Values of each player for some rows, given the other columns of the row; near rows come from the second generator.
+    """Values of each player for some rows, given the other columns of the row; near rows come from the second
+    generator.
 
     Columns are taken in the order of their names, so that the numbers drawn do not depend on the order of the table.
     """
@@ -157,9 +160,7 @@ def _by_neighbours(
             whole.codes[c], whole.ranks[c], whole.mass, tuple(whole.margins[j] for j in c), width, _FEWEST
         )
         known = _masks(part, strength)
-        picked = np.stack(
-            [_picked(near, row[c], known, u) for row, u in zip(codes, marks, strict=True)], axis=2
-        )
+        picked = np.stack([_picked(near, row[c], known, u) for row, u in zip(codes, marks, strict=True)], axis=2)
         for i, (name, members) in enumerate(part.players.items()):
             drawn[name] = np.stack([whole.codes[j][picked[i]] for j in members], axis=-1)
     return drawn

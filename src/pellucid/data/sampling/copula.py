@@ -44,10 +44,9 @@ class Copula:
     other and then resampled by what the later intervals say of the earlier ones (exact for one interval, and for
     several in the limit of many draws).
 
-    Correlations of the scores are such that the levels correlate as in the data: the correlation r of the levels'
-    mean scores is the sum of c_k c'_k rho^k in the features' Hermite coefficients c, solved for rho. Each is shrunk by the
-    share of r^2 that sampling alone explains, (1 - r^2)^2 / (n - 1), and all of them by (q/n)^2 for q scores of n
-    rows.
+    Correlations of the scores are such that the levels correlate as in the data: the correlation r of the levels' mean
+    scores is the sum of c_k c'_k rho^k in the features' Hermite coefficients c, solved for rho. Each is shrunk by the
+    share of r^2 that sampling alone explains, (1 - r^2)^2 / (n - 1), and all of them by (q/n)^2 for q scores of n rows.
 
     Attributes
     ----------
@@ -74,11 +73,11 @@ class Copula:
         columns += [np.isnan(columns[j]).astype(np.float64) for j in gaps]
         if len(columns) > _MOST_SCORES:
             raise InputError(
-                f"the copula is for at most {_MOST_SCORES} features, not {len(columns)}; leave features out, or use neighbours."
+                f"the copula is for at most {_MOST_SCORES} features, not {len(columns)}; leave features out, or use"
+                " neighbours."
             )
         margins = [
-            Margin.of(column, weights, levels=j >= len(nominal) or bool(nominal[j]))
-            for j, column in enumerate(columns)
+            Margin.of(column, weights, levels=j >= len(nominal) or bool(nominal[j])) for j, column in enumerate(columns)
         ]
         margins = _order_levels(margins, columns, weights)
         return cls(tuple(margins), gaps, _correlation(margins, columns, weights))
@@ -89,7 +88,8 @@ class Copula:
         return len(self.margins) - len(self.gaps)
 
     def draw(self, row: FloatArray, known: BoolArray, n: int, generator: np.random.Generator) -> FloatArray:
-        """For each coalition of ``known`` features ``(m, p)`` of one row ``(p,)``, ``n`` rows ``(m, n, p)`` that agree with it there.
+        """For each coalition of ``known`` features ``(m, p)`` of one row ``(p,)``, ``n`` rows ``(m, n, p)`` that agree
+        with it there.
 
         All coalitions use the same random numbers, so that their differences are not noise; those of each feature are
         spread evenly (a Latin hypercube).
@@ -101,10 +101,10 @@ class Copula:
         parts = [self._draw(row, known[i : i + block], uniforms) for i in range(0, len(known), block)]
         return np.concatenate(parts) if parts else np.empty((0, n, self.n_features))
 
-    def draw_each(
-        self, rows: FloatArray, known: BoolArray, n: int, generator: np.random.Generator
-    ) -> FloatArray:
-        """As `draw`, for each of many rows: ``(m, n, rows, p)``; at once for all rows of which every value is known to a point."""
+    def draw_each(self, rows: FloatArray, known: BoolArray, n: int, generator: np.random.Generator) -> FloatArray:
+        """As `draw`, for each of many rows: ``(m, n, rows, p)``; at once for all rows of which every value is known to
+        a point.
+        """
         sides = [m.intervals(column) for m, column in zip(self.margins, rows.T, strict=False)]
         low, high = (np.stack(part, axis=1) for part in zip(*sides, strict=True))
         silent = (high - low >= 1.0).all(axis=0)  # constants say nothing
@@ -120,14 +120,11 @@ class Copula:
         return drawn
 
     def _from_points(
-        self,
-        rows: FloatArray,
-        shares: FloatArray,
-        known: BoolArray,
-        telling: BoolArray,
-        uniforms: FloatArray,
+        self, rows: FloatArray, shares: FloatArray, known: BoolArray, telling: BoolArray, uniforms: FloatArray
     ) -> FloatArray:
-        """Draws ``(n, rows, p)`` given the shares of the ``telling`` features: the normal law of the others' scores, as in `_given`."""
+        """Draws ``(n, rows, p)`` given the shares of the ``telling`` features: the normal law of the others' scores, as
+        in `_given`.
+        """
         from scipy.linalg import solve_triangular
         from scipy.special import ndtr, ndtri
 
@@ -146,9 +143,7 @@ class Copula:
         from scipy.special import ndtr
 
         cells = np.concatenate([row, np.isnan(row[list(self.gaps)])])
-        bounds = np.array(
-            [[side[0] for side in m.intervals(cells[[j]])] for j, m in enumerate(self.margins)]
-        )
+        bounds = np.array([[side[0] for side in m.intervals(cells[[j]])] for j, m in enumerate(self.margins)])
         told = np.concatenate([known, known[:, list(self.gaps)]], axis=1)
         shares = ndtr(_given(self.correlation, bounds[:, 0], bounds[:, 1], told, uniforms))
         drawn = self.rows(shares)
@@ -162,7 +157,9 @@ class Copula:
         return self.rows(ndtr(scores))
 
     def rows(self, shares: FloatArray) -> FloatArray:
-        """The codes ``(..., p)`` of rows whose scores stand at the given shares ``(..., scores)`` of their distributions."""
+        """The codes ``(..., p)`` of rows whose scores stand at the given shares ``(..., scores)`` of their
+        distributions.
+        """
         values = [margin.quantile(shares[..., j]) for j, margin in enumerate(self.margins)]
         for score, j in enumerate(self.gaps, start=self.n_features):
             values[j] = np.where(values[score] == 1.0, np.nan, values[j])
@@ -248,7 +245,9 @@ def _pairwise(scores: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def _hermite(margin: Margin) -> FloatArray:
-    """Coefficients of a feature's standardised mean score, a step function of its score, in the Hermite polynomials 1 to _TERMS."""
+    """Coefficients of a feature's standardised mean score, a step function of its score, in the Hermite polynomials 1
+    to _TERMS.
+    """
     scores, edges = margin.scores(), normal_edges(margin.upper)
     density, finite = normal_density(edges), np.where(np.isfinite(edges), edges, 0.0)
     before, polynomial, coefficients = np.zeros_like(finite), np.ones_like(finite), []
@@ -272,7 +271,9 @@ def _latent(r: FloatArray, hermite: FloatArray) -> FloatArray:
 
 
 def positive(matrix: FloatArray) -> FloatArray:
-    """The nearest thing to the matrix that is a correlation matrix: no eigenvalue below a floor, ones on the diagonal."""
+    """The nearest thing to the matrix that is a correlation matrix: no eigenvalue below a floor, ones on the
+    diagonal.
+    """
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
     if values[0] < _LEAST_EIGENVALUE:
         matrix = (vectors * np.maximum(values, _LEAST_EIGENVALUE)) @ vectors.T
@@ -292,9 +293,7 @@ def _given(
     """
     shape = known.shape
     low, high = np.broadcast_to(low, shape), np.broadcast_to(high, shape)
-    steps = step_by_step(
-        correlation, low, high, known, np.broadcast_to(uniforms, (len(known), *uniforms.shape))
-    )
+    steps = step_by_step(correlation, low, high, known, np.broadcast_to(uniforms, (len(known), *uniforms.shape)))
     e = np.take_along_axis(steps.e, _resampled(steps.log_weight)[:, :, None], axis=1)
     return steps.scores(np.where(steps.free[:, None, :], steps.e, e))
 

@@ -2,14 +2,15 @@
 
 Reference. Nelsen 2006, "An introduction to copulas"; the copula is that of `pellucid.data.sampling.copula`.
 
-What is stored, and nothing else: for each feature its distribution, coarsely, and the correlations of the features' normal
-scores. With ``least`` (10 unless told) as the number of rows below which nothing is told:
+What is stored, and nothing else: for each feature its distribution, coarsely, and the correlations of the features'
+normal scores. With ``least`` (10 unless told) as the number of rows below which nothing is told:
 
-- a number of many values: at most 101 knots of its quantile function, each the mean of ``least`` neighbouring values, rounded
-  to a hundredth of its distance from the nearer of the knots beside it, or finer (kept as it is where all of these values are
-  equal). The outermost knots are the means of the ``least`` smallest and largest values, rounded inwards: no knot and no drawn
-  row is beyond them, and a minimum or maximum is stored only where ``least`` rows share it. The exception is whole numbers or
-  days of which none lies between the outermost means: the one nearest to their middle is told, and drawn always;
+- a number of many values: at most 101 knots of its quantile function, each the mean of ``least`` neighbouring values,
+  rounded to a hundredth of its distance from the nearer of the knots beside it, or finer (kept as it is where all of
+  these values are equal). The outermost knots are the means of the ``least`` smallest and largest values, rounded
+  inwards: no knot and no drawn row is beyond them, and a minimum or maximum is stored only where ``least`` rows share
+  it. The exception is whole numbers or days of which none lies between the outermost means: the one nearest to their
+  middle is told, and drawn always;
 - a number of few values (nine in ten rows share theirs with ``least`` rows or more): those values and their shares, the
   rarer ones counted to the nearest of them;
 - a category: the levels that ``least`` rows or more have, and their shares; rarer ones are dropped, also from the
@@ -95,11 +96,7 @@ class RowGenerator:
             )
         copula = Copula.of(data)
         columns = [
-            {
-                "label": label,
-                "type": word,
-                **_column(feature, data.codes(j), data.weights, copula.margins[j], least),
-            }
+            {"label": label, "type": word, **_column(feature, data.codes(j), data.weights, copula.margins[j], least)}
             for j, (label, word, feature) in enumerate(
                 zip(column_labels(data.frame), words, data.schema.features, strict=True)
             )
@@ -113,9 +110,7 @@ class RowGenerator:
             "library": data.frame.kind,
             "least": int(least),
             "columns": columns,
-            "gaps": {
-                data.schema.names[copula.gaps[k]]: float(copula.margins[p + k].upper[0]) for k in gaps
-            },
+            "gaps": {data.schema.names[copula.gaps[k]]: float(copula.margins[p + k].upper[0]) for k in gaps},
             "correlation": np.round(copula.correlation[np.ix_(kept, kept)], 4).tolist(),
         }
         return cls(json.loads(json.dumps(description)))
@@ -130,9 +125,7 @@ class RowGenerator:
         codes = copula.sample(n, np.random.default_rng(random_state))
         drawn = [snap(feature, codes[:, j]) for j, feature in enumerate(features)]
         frame = self._template(features, drawn)
-        return frame.from_columns(
-            [frame.column(j, f.plain(drawn[j])) for j, f in enumerate(features)]
-        ).native
+        return frame.from_columns([frame.column(j, f.plain(drawn[j])) for j, f in enumerate(features)]).native
 
     def save(self, path: str | Path) -> None:
         """Write what is known as JSON."""
@@ -146,9 +139,7 @@ class RowGenerator:
         except json.JSONDecodeError:
             description = None
         if not isinstance(description, dict) or description.get("format") != _FORMAT:
-            raise InputError(
-                f"{path} holds no row generator of this version; write one with RowGenerator.save."
-            )
+            raise InputError(f"{path} holds no row generator of this version; write one with RowGenerator.save.")
         return cls(description)
 
     def _features(self) -> list[Feature]:
@@ -175,9 +166,7 @@ class RowGenerator:
             )
             for column in columns
         ]
-        present = [
-            Margin(np.array([0.0, 1.0]), np.array([share, 1.0]), levels=True) for share in gaps.values()
-        ]
+        present = [Margin(np.array([0.0, 1.0]), np.array([share, 1.0]), levels=True) for share in gaps.values()]
         return Copula(
             (*margins, *present),
             tuple(names.index(name) for name in gaps),
@@ -196,9 +185,7 @@ def _whole(given: Any) -> bool:
 # -- what is told of one feature ---------------------------------------------------------------------
 
 
-def _column(
-    feature: Feature, codes: FloatArray, weights: FloatArray, margin: Margin, least: int
-) -> dict[str, Any]:
+def _column(feature: Feature, codes: FloatArray, weights: FloatArray, margin: Margin, least: int) -> dict[str, Any]:
     """The distribution of one feature as plain data."""
     told = {"name": feature.name, "kind": feature.kind, "whole_days": feature.whole_days, "labels": None}
     if margin.levels or feature.categories is not None:
@@ -217,7 +204,8 @@ def _levels(feature: Feature, codes: FloatArray, margin: Margin, least: int) -> 
     often = np.flatnonzero(np.bincount(places[places >= 0], minlength=len(margin.values)) >= least)
     if not often.size:
         raise InputError(
-            f"every value of {feature.name!r} is held by fewer than {least} rows, which would give rows away; drop the column, or lower least."
+            f"every value of {feature.name!r} is held by fewer than {least} rows, which would give rows away; drop the"
+            " column, or lower least."
         )
     mass, values = np.diff(margin.upper, prepend=0.0)[often], margin.values[often]
     told: dict[str, Any] = {"curve": False, "upper": (np.cumsum(mass) / mass.sum()).tolist()}
@@ -233,14 +221,13 @@ def _label(feature: Feature, code: int) -> Any:
     label = label.item() if isinstance(label, np.generic) else label
     if not isinstance(label, str | int | float | bool):
         raise InputError(
-            f"the categories of {feature.name!r} are no text or numbers but {type(label).__name__}, which a file cannot hold; convert them to text."
+            f"the categories of {feature.name!r} are no text or numbers but {type(label).__name__}, which a file cannot"
+            " hold; convert them to text."
         )
     return label
 
 
-def _shared_values(
-    codes: FloatArray, weights: FloatArray, least: int
-) -> tuple[list[float], list[float]] | None:
+def _shared_values(codes: FloatArray, weights: FloatArray, least: int) -> tuple[list[float], list[float]] | None:
     """The values that enough rows share, and their cumulated shares; None where most rows have others."""
     values, place, counts = np.unique(codes, return_inverse=True, return_counts=True)
     often = values[counts >= least]
@@ -254,16 +241,12 @@ def _shared_values(
     return often.tolist(), (np.cumsum(mass) / mass.sum()).tolist()
 
 
-def _knots(
-    feature: Feature, codes: FloatArray, weights: FloatArray, least: int
-) -> tuple[list[float], list[float]]:
+def _knots(feature: Feature, codes: FloatArray, weights: FloatArray, least: int) -> tuple[list[float], list[float]]:
     """Knots of the quantile function: means of ``least`` neighbouring values around evenly spaced shares, rounded."""
     order = np.argsort(codes, kind="stable")
     ascending, cumulated = codes[order], np.cumsum(weights[order])
     shares = np.linspace(0.0, 1.0, min(_KNOTS - 1, max(1, len(codes) // least)) + 1)
-    middle = np.searchsorted(
-        cumulated, shares * cumulated[-1] * (1 - 1e-12)
-    )  # sums that differ by rounding are equal
+    middle = np.searchsorted(cumulated, shares * cumulated[-1] * (1 - 1e-12))  # sums that differ by rounding are equal
     start = np.clip(middle - least // 2, 0, len(codes) - least)
     around = ascending[start[:, None] + np.arange(least)]
     first, last = around[:, 0], around[:, -1]

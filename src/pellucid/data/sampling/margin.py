@@ -55,7 +55,9 @@ class Margin:
         return Margin(self.values[order], _cumulated(np.diff(self.upper, prepend=0.0)[order]), self.levels)
 
     def intervals(self, codes: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The shares of rows below, and up to, each code; from 0 to 1 for what says nothing (missing, or a level never seen)."""
+        """The shares of rows below, and up to, each code; from 0 to 1 for what says nothing (missing, or a level never
+        seen).
+        """
         edges, place = self._edges, self.places(codes)
         low, high = edges[np.maximum(place, 0)], edges[np.maximum(place, 0) + 1]
         if not self.levels:  # between two values that occur, or beyond them

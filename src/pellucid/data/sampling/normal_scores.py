@@ -1,7 +1,7 @@
 """Normal scores of which some are known to a point, some to an interval, and some not at all.
 
-Geweke 1991, Keane 1994: scores are drawn one after the other, each given those before, within what is known of it; draws count
-by how likely their intervals were.
+Geweke 1991, Keane 1994: scores are drawn one after the other, each given those before, within what is known of it;
+draws count by how likely their intervals were.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ POINT = 0.05  # a value held by at most this share of the rows is known by the m
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """Draws ``e`` (m, n, q) of independent normal numbers; with L the scores are L e, in the ``order`` (m, q) of the steps.
+    """Draws ``e`` (m, n, q) of independent normal numbers; with L the scores are L e, in the ``order`` (m, q) of the
+    steps.
 
     ``free`` (m, q) marks the steps of which nothing is known; ``log_weight`` (m, n) is how much a draw counts.
     """
@@ -39,7 +40,8 @@ class Steps:
 def step_by_step(
     correlation: FloatArray, low: FloatArray, high: FloatArray, known: BoolArray, uniforms: FloatArray
 ) -> Steps:
-    """Draws, made with the ``uniforms`` (m, n, q), of which the ``known`` ones (m, q) lie between the shares ``low`` and ``high`` (m, q).
+    """Draws, made with the ``uniforms`` (m, n, q), of which the ``known`` ones (m, q) lie between the shares ``low``
+    and ``high`` (m, q).
 
     Scores are taken in the order: known to a point, known to an interval, unknown. With L the Cholesky factor of the
     correlation in that order, the k-th is sum_i L_ki e_i in independent e, of which e_k is the one to be found.
@@ -50,9 +52,7 @@ def step_by_step(
     stage = np.where(high - low >= 1.0, 2, stage)  # an interval that says nothing
     order = np.argsort(stage, axis=1, kind="stable")
     stage = np.take_along_axis(stage, order, axis=1)
-    L: FloatArray = np.asarray(
-        np.linalg.cholesky(correlation[order[:, :, None], order[:, None, :]]), dtype=np.float64
-    )
+    L: FloatArray = np.asarray(np.linalg.cholesky(correlation[order[:, :, None], order[:, None, :]]), dtype=np.float64)
     point, a, b = (np.take_along_axis(ndtri(s), order, axis=1) for s in ((low + high) / 2, low, high))
     u = np.take_along_axis(uniforms, order[:, None, :], axis=2)
     e, log_weight = ndtri(u), np.zeros(u.shape[:2])

@@ -1,8 +1,8 @@
 """One draw of the unknown features for each of many rows and coalitions, given the known ones.
 
-The estimators are those of `pellucid.data.sampling.conditional`, for many rows with one draw each instead of one row with many. All
-coalitions of a row use the same random numbers, so that their differences are not noise. Known features keep the
-row's own values.
+The estimators are those of `pellucid.data.sampling.conditional`, for many rows with one draw each instead of one row
+with many. All coalitions of a row use the same random numbers, so that their differences are not noise. Known features
+keep the row's own values.
 """
 
 from __future__ import annotations
@@ -44,9 +44,7 @@ class CopulaDraw:
         from scipy.special import ndtr
 
         w, m, q = known.shape
-        sides = [
-            margin.intervals(column) for margin, column in zip(self._copula.margins, rows.T, strict=True)
-        ]
+        sides = [margin.intervals(column) for margin, column in zip(self._copula.margins, rows.T, strict=True)]
         low, high = (np.stack(part, axis=1) for part in zip(*sides, strict=True))
         uniforms, marks = generator.random((w, _CANDIDATES, q)), generator.random((w,))
         of_row = np.repeat(np.arange(w), m)
@@ -70,10 +68,11 @@ def scores_given(
     uniforms: FloatArray,
     marks: FloatArray,
 ) -> FloatArray:
-    """Normal scores ``(lines, q)`` of which the ``known`` ones lie between the shares ``low`` and ``high`` of each line.
+    """Normal scores ``(lines, q)`` of which the ``known`` ones lie between the shares ``low`` and ``high`` of each
+    line.
 
-    Of several candidates, drawn with the ``uniforms`` (lines, candidates, q), one is picked at its ``marks`` by what the
-    intervals say.
+    Of several candidates, drawn with the ``uniforms`` (lines, candidates, q), one is picked at its ``marks`` by what
+    the intervals say.
     """
     if not (known & (high - low > POINT)).any():
         uniforms = uniforms[:, :1]

@@ -15,8 +15,8 @@ Estimator. The definition along one order of each row, which is
 - all (``order="all"``): the mean over all orders, which is the Shapley value (`shapley_exact`).
 
 ``interactions=True`` ranks players by ``|v(i) - v(nobody)|`` and pairs by what they do together beyond that,
-``|v(ij) - v(i) - v(j) + v(nobody)|``, and goes down the list: a pair enters as one step ``i:j`` if both are still outside,
-that is, if their interaction is larger than the effect of either alone.
+``|v(ij) - v(i) - v(j) + v(nobody)|``, and goes down the list: a pair enters as one step ``i:j`` if both are still
+outside, that is, if their interaction is larger than the effect of either alone.
 
 When it misleads:
 1. contributions depend on the order wherever features interact: one explanation of many. The caveat "order" says how
@@ -26,7 +26,8 @@ When it misleads:
 3. features that go together: the model is asked about rows that do not occur.
 
 Cost. At each row, in coalitions of the background's size: p (p+1) / 2 - 1 for the greedy order, p - 1 for a given one,
-p (p+1) / 2 and p - 2 more at most with interactions; the check of the order at most 62, or 32 (p-1), in up to five rows.
+p (p+1) / 2 and p - 2 more at most with interactions; the check of the order at most 62, or 32 (p-1), in up to five
+rows.
 """
 
 from __future__ import annotations
@@ -56,9 +57,7 @@ from pellucid.runner import Run
 
 Step = tuple[int, ...]
 MOST_PLAYERS = 8  # whose orders are all gone through
-ORDER_SHARE = (
-    0.25  # of the row's largest contribution: a contribution that varies by more depends on the order
-)
+ORDER_SHARE = 0.25  # of the row's largest contribution: a contribution that varies by more depends on the order
 _NOISE = 8 * np.finfo(np.float64).eps  # of the row's worths: rounding, no effect
 _CHECKED = 5  # rows whose order is checked
 _LISTED = 6  # steps whose orders are all gone through by the check
@@ -96,9 +95,14 @@ def breakdown(
     asks = {"order": orders, "interactions": interactions}
     result = _wrapped(predictor, data, explained, _entries(players, names), game, values, asks, run)
     caveats = attribution_caveats(
-        predictor, data, run, _by_player(result, values, steps, players),
-        rows=explained, players=players, marginal=lambda: None,
-    )  # fmt: skip
+        predictor,
+        data,
+        run,
+        _by_player(result, values, steps, players),
+        rows=explained,
+        players=players,
+        marginal=lambda: None,
+    )
     if run.checks and not every:
         with run.checking():
             caveats += _order_caveat(result, worths, paths, steps, run)
@@ -106,34 +110,54 @@ def breakdown(
 
 
 def _wrapped(
-    predictor: Predictor, data: Data, rows: Data, entries: Players, game: MarginalGame, values: FloatArray,
-    asks: Mapping[str, Any], run: Run,
-) -> Attribution:  # fmt: skip
+    predictor: Predictor,
+    data: Data,
+    rows: Data,
+    entries: Players,
+    game: MarginalGame,
+    values: FloatArray,
+    asks: Mapping[str, Any],
+    run: Run,
+) -> Attribution:
     shown, rare = squeeze_outputs(values), rarity(data, rows, entries)
     two = predictor.classes if predictor.classes is not None and len(predictor.classes) == 2 else None
     asks = asks if two is None else {**asks, "classes": [str(label) for label in two]}
     prediction = run.predict(predictor, rows)  # once more: what is missing shows a model that is not steady
     return Attribution(
-        method="breakdown", game="marginal", background=game.donors, scale=predictor.scale,
-        values=shown, se=np.zeros(shown.shape),
-        base=squeeze_outputs(game.ends()[0][0]), prediction=squeeze_outputs(prediction),
-        data=tuple(cells(rows, members) for members in entries.values()), rarity=rare.share, side=rare.side,
+        method="breakdown",
+        game="marginal",
+        background=game.donors,
+        scale=predictor.scale,
+        values=shown,
+        se=np.zeros(shown.shape),
+        base=squeeze_outputs(game.ends()[0][0]),
+        prediction=squeeze_outputs(prediction),
+        data=tuple(cells(rows, members) for members in entries.values()),
+        rarity=rare.share,
+        side=rare.side,
         members=tuple(tuple(data.schema.names[j] for j in members) for members in entries.values()),
-        feature_names=tuple(entries), output_names=predictor.output_names, cost=run.cost(), library=data.caller,
+        feature_names=tuple(entries),
+        output_names=predictor.output_names,
+        cost=run.cost(),
+        library=data.caller,
         settings={"method": "breakdown", **asks, "background": game.donors, "random_state": run.seed},
-    )  # fmt: skip
+    )
 
 
-def _by_player(
-    result: Attribution, values: FloatArray, steps: Sequence[Step], players: Players
-) -> Attribution:
+def _by_player(result: Attribution, values: FloatArray, steps: Sequence[Step], players: Players) -> Attribution:
     """For the checks that go by feature: what a pair contributes is shared equally."""
     share = np.array([[(i in step) / len(step) for i in range(len(players))] for step in steps])
     alone = squeeze_outputs(np.einsum("rsk,sp->rpk", values, share))
     return replace(
-        result, values=alone, se=np.zeros(alone.shape), feature_names=tuple(players),
-        members=(), data=(), rarity=None, side=None,
-    )  # fmt: skip
+        result,
+        values=alone,
+        se=np.zeros(alone.shape),
+        feature_names=tuple(players),
+        members=(),
+        data=(),
+        rarity=None,
+        side=None,
+    )
 
 
 def _entries(players: Players, names: Mapping[Step, str]) -> dict[str, tuple[int, ...]]:
@@ -163,15 +187,14 @@ def _given_steps(order: Any, names: tuple[str, ...], interactions: bool) -> list
         return None
     if interactions:
         instead = "shap(interactions=True)" if isinstance(order, str) else "a pair as one entry of order="
-        raise InputError(
-            f"interactions=True finds pairs and order= says who enters; give one of them, or {instead}."
-        )
+        raise InputError(f"interactions=True finds pairs and order= says who enters; give one of them, or {instead}.")
     if isinstance(order, str):
         if order != "all":
             raise InputError(f"order={order!r} is no order; give a list of all features, 'all' or None.")
         if len(names) > MOST_PLAYERS:
             raise InputError(
-                f"order='all' goes through all orders of at most {MOST_PLAYERS} features, but there are {len(names)}; use shap, which gives their mean."
+                f"order='all' goes through all orders of at most {MOST_PLAYERS} features, but there are {len(names)};"
+                " use shap, which gives their mean."
             )
         return [(i,) for i in range(len(names))]
     if not isinstance(order, Iterable):
@@ -294,10 +317,12 @@ def _order_caveat(
         if share[s, k] > worst:
             worst, feature = float(share[s, k]), result.feature_names[steps.index(path[s])]
             of = f" to {result.output_names[k]}" if len(result.output_names) > 1 else ""
-            tried = (
-                "over all orders" if len(path) <= _LISTED else f"over {2 * _ORDERS} orders that were tried"
+            tried = "over all orders" if len(path) <= _LISTED else f"over {2 * _ORDERS} orders that were tried"
+            message = (
+                f"The contribution of {feature}{of} in row {i} runs from {number(float(low[s, k]))} to"
+                f" {number(float(high[s, k]))} {tried} in which the features can enter; that is {percent(worst)} of the"
+                " largest contribution."
             )
-            message = f"The contribution of {feature}{of} in row {i} runs from {number(float(low[s, k]))} to {number(float(high[s, k]))} {tried} in which the features can enter; that is {percent(worst)} of the largest contribution."
     if worst <= ORDER_SHARE:
         return ()
     advice = "Use shap, which gives the mean over all orders."

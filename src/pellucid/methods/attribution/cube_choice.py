@@ -1,13 +1,15 @@
 """Which kernel fits: how fast the weights of interactions fall, and how much noise there is.
 
-Every curve and noise is tried on some of the pairs. The free part has a prior that is nearly free: it belongs to the kernel, and one
-decomposition ``V diag(d) V'`` of the kernel serves all noises,
+Every curve and noise is tried on some of the pairs. The free part has a prior that is nearly free: it belongs to the
+kernel, and one decomposition ``V diag(d) V'`` of the kernel serves all noises,
 
     weights = V (d + noise)^-1 V' y,    errors = weights / diagonal of V (d + noise)^-1 V'
 
-The choice is that of least squared error when a pair is left out. Others may do about as well, give other values and leave more
-uncertain. `Choice.doubt` says how much larger the variance of the Shapley values is when each is believed by its loss,
-``loss^(-pairs / 2)`` as of independent errors, except that three pairs count as one (in trials, intervals then held what they should):
+The choice is that of least squared error when a pair is left out. Others may do about as well, give other values and
+leave more uncertain. `Choice.doubt` says how much larger the variance of the Shapley values is when each is believed by
+its loss,
+``loss^(-pairs / 2)`` as of independent errors, except that three pairs count as one (in trials, intervals then held
+what they should):
 
     doubt = mean over curves and noises of (variance + (value - value chosen)^2)  /  variance chosen,    at least 1
 """
@@ -45,7 +47,9 @@ class Choice(NamedTuple):
 
 
 class _Trials(NamedTuple):
-    """Of every curve and noise: the mean squared error ``(curves, noises, games)``, and the Shapley values and their variances ``(curves, noises, players, games)``."""
+    """Of every curve and noise: the mean squared error ``(curves, noises, games)``, and the Shapley values and their
+    variances ``(curves, noises, players, games)``.
+    """
 
     losses: FloatArray
     values: FloatArray
@@ -55,8 +59,8 @@ class _Trials(NamedTuple):
 def choose(halves: BoolArray, worth: FloatArray, shares: FloatArray, parity: Parity) -> Choice:
     """Curve and noise of least leave-one-out error, on some of the pairs; the games count relative to their best.
 
-    Single players are among them, because what one of them does alone may be like nothing else. Of noises that do about as well
-    the largest is taken: too little noise believes a single odd pair, too much loses little.
+    Single players are among them, because what one of them does alone may be like nothing else. Of noises that do about
+    as well the largest is taken: too little noise believes a single odd pair, too much loses little.
     """
     few = spread(halves.sum(axis=1))
     losses, values, variances = _try(halves[few], worth[few], np.outer(CURVES, shares), parity)
@@ -93,9 +97,7 @@ def _try(halves: BoolArray, worth: FloatArray, bends: FloatArray, parity: Parity
     free = corners if parity == "odd" else np.ones((len(halves), 1))
     prior = _NEARLY_FREE / free.shape[1]
     nearly_free = prior * (free @ free.T)
-    found, vectors = np.linalg.eigh(
-        np.stack([kernel(corners, each, parity) + nearly_free for each in bends])
-    )
+    found, vectors = np.linalg.eigh(np.stack([kernel(corners, each, parity) + nearly_free for each in bends]))
     turn = vectors.transpose(0, 2, 1)
     inverse = 1 / (np.maximum(found, 0.0)[:, None] + np.array(NOISES)[:, None])  # (curves, noises, pairs)
     turned = inverse[..., None] * (turn @ worth)[:, None]

@@ -5,9 +5,9 @@ With ``bends`` a_i >= 0, one for each player, and corners s and t of -1 and 1,
     odd:    ( sinh(sum of a_i s_i t_i) - its linear part )   / the same at s = t
     even:   ( cosh(sum of a_i s_i t_i) - its constant part ) / the same at s = t
 
-Because exp(a s t) = cosh(a) (1 + s t tanh(a)), the first is a sum over the odd sets of three players and more, each with the
-weight ``product of cosh(a) over all players * product of tanh(a_i) over the set``: a player that bends little takes part in
-few interactions, and large sets weigh less the smaller the bends are.
+Because exp(a s t) = cosh(a) (1 + s t tanh(a)), the first is a sum over the odd sets of three players and more, each
+with the weight ``product of cosh(a) over all players * product of tanh(a_i) over the set``: a player that bends little
+takes part in few interactions, and large sets weigh less the smaller the bends are.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ def kernel(corners: FloatArray, bends: FloatArray, parity: Parity) -> FloatArray
 
 
 def scales(bends: FloatArray, parity: Parity) -> tuple[FloatArray, float]:
-    """The weights of what is left out, the linear part (players) or the constant, and what remains where corners are the same.
+    """The weights of what is left out, the linear part (players) or the constant, and what remains where corners are
+    the same.
 
     Where nothing remains, as of the odd part of two players, the kernel is nothing.
     """

@@ -8,14 +8,15 @@ process on the cube (kernels: `cube_kernel`):
     odd:    a linear function of s  +  interactions of orders 3, 5, 7, ...  +  noise [s = t]
     even:   a constant              +  interactions of orders 2, 4, 6, ...  +  noise [s = t]
 
-A free part, so that additive games are fitted exactly; interactions that weigh less the higher they are, and the
-less the players of a set take part in interactions at all; and what is too crooked to be learned. The fitted game is
-linear in what was asked and passes through all of it, also through the pair of nobody and everybody. How fast the weights
-fall (c) and the noise are those of least leave-one-out error; these errors, each of a pair that the fit has not seen, also
-say how far the process may be off. (Universal kriging; the errors when a pair is left out follow from the inverse: Dubrule 1983.)
+A free part, so that additive games are fitted exactly; interactions that weigh less the higher they are, and the less
+the players of a set take part in interactions at all; and what is too crooked to be learned. The fitted game is linear
+in what was asked and passes through all of it, also through the pair of nobody and everybody. How fast the weights fall
+(c) and the noise are those of least leave-one-out error; these errors, each of a pair that the fit has not seen, also
+say how far the process may be off. (Universal kriging; the errors when a pair is left out follow from the inverse:
+Dubrule 1983.)
 
-Which players take part is seen in the other part of the game: players whose interactions of two are large (`activity`, from the
-even part) have those of three. All games that are fitted together have the same kernel and one factorisation.
+Which players take part is seen in the other part of the game: players whose interactions of two are large (`activity`,
+from the even part) have those of three. All games that are fitted together have the same kernel and one factorisation.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ _STILL = 0.01  # of the most active player's activity, that of all others at lea
 _ALL = 400  # pairs whose errors are all worked out exactly
 
 
-def regress(
-    halves: BoolArray, worth: FloatArray, parity: Parity, active: FloatArray | None = None
-) -> Regression:
-    """Fit the parts ``worth`` (pairs, games) of the pairs ``halves``; ``active`` says how much each player takes part."""
+def regress(halves: BoolArray, worth: FloatArray, parity: Parity, active: FloatArray | None = None) -> Regression:
+    """Fit the parts ``worth`` (pairs, games) of the pairs ``halves``; ``active`` says how much each player takes
+    part.
+    """
     corners, p = np.where(halves, 1.0, -1.0), halves.shape[1]
     scale = np.sqrt(np.mean(np.square(worth), axis=0))
     relative = worth / np.where(scale > 0, scale, 1.0)
@@ -52,17 +53,24 @@ def regress(
     # Wider for what was fitted: the kernel, or the free part.
     wider = np.maximum(chosen.doubt, n / max(n - free.shape[1], 1))
     return Regression(
-        solved.trend * scale, solved.weights * scale, solved.errors * scale, bends, chosen.noise,
-        solved.scale * np.square(scale) * wider, solved.factor, solved.free, solved.left,
-    )  # fmt: skip
+        solved.trend * scale,
+        solved.weights * scale,
+        solved.errors * scale,
+        bends,
+        chosen.noise,
+        solved.scale * np.square(scale) * wider,
+        solved.factor,
+        solved.free,
+        solved.left,
+    )
 
 
 def activity(halves: BoolArray, even: FloatArray) -> FloatArray:
     """How much each player takes part in interactions of two, over all games; about 1 for the one that does most.
 
     A first regression of the even parts, with players alike, expects the interaction of i and j to be
-    ``b_ij = sum over the pairs t of weights[t] t_i t_j`` (times a constant); the activity of i is the root of the sum of b_ij^2 over j
-    and all games, each counting the same.
+    ``b_ij = sum over the pairs t of weights[t] t_i t_j`` (times a constant); the activity of i is the root of the sum
+    of b_ij^2 over j and all games, each counting the same.
     """
     from scipy.linalg import lapack  # on use: scipy is slow to import
 
@@ -94,14 +102,12 @@ class _Solved(NamedTuple):
     left: FloatArray
 
 
-def _solve(
-    curved: FloatArray, free: FloatArray, worth: FloatArray, noise: float, sizes: IntArray
-) -> _Solved:
+def _solve(curved: FloatArray, free: FloatArray, worth: FloatArray, noise: float, sizes: IntArray) -> _Solved:
     """The free part, the weights of the pairs, and by how much each pair is missed when it is left out.
 
-    With K the kernel, F the free functions: trend = (F' K^-1 F)^-1 F' K^-1 y, weights = P y, errors = weights / diagonal of P,
-    where P = K^-1 - K^-1 F (F' K^-1 F)^-1 F' K^-1. The process expects squared errors of 1 / diagonal of P; how much larger
-    they are on average is the scale. The kernel is overwritten.
+    With K the kernel, F the free functions: trend = (F' K^-1 F)^-1 F' K^-1 y, weights = P y, errors = weights /
+    diagonal of P, where P = K^-1 - K^-1 F (F' K^-1 F)^-1 F' K^-1. The process expects squared errors of 1 / diagonal of
+    P; how much larger they are on average is the scale. The kernel is overwritten.
     """
     from scipy.linalg import lapack  # on use: scipy is slow to import
 

@@ -1,12 +1,14 @@
 """Shapley and interaction values of the games that `cube_regression` fits, exactly.
 
-The game ``exp(sum of a_j s_j t_j)`` of s, for a corner t, is a product over the players of cosh(a_j) (1 + s_j t_j tanh(a_j)).
-When everybody joins with chance (1 + x) / 2, s_j is x on average, and Shapley's average over orders is the mean over x from -1
-to 1 of the others' product times the player's own step (Owen 1972). Of the kernel of t, player i has
+The game ``exp(sum of a_j s_j t_j)`` of s, for a corner t, is a product over the players of cosh(a_j) (1 + s_j t_j
+tanh(a_j)). When everybody joins with chance (1 + x) / 2, s_j is x on average, and Shapley's average over orders is the
+mean over x from -1 to 1 of the others' product times the player's own step (Owen 1972). Of the kernel of t, player i
+has
 
     2 w_i t_i ( mean over x of the product over the others of (1 + x t_j tanh(a_j))  -  1 ) / the kernel's scale
 
-with w the weights of its linear part (`cube_kernel.scales`): a polynomial in x, so that Gauss-Legendre nodes give it exactly.
+with w the weights of its linear part (`cube_kernel.scales`): a polynomial in x, so that Gauss-Legendre nodes give it
+exactly.
 """
 
 from __future__ import annotations
@@ -63,7 +65,9 @@ def odd_kernel_values(corners: FloatArray, bends: FloatArray) -> FloatArray:
 
 
 def odd_kernel_variance(bends: FloatArray) -> FloatArray:
-    """The variance (players) of the Shapley values of the odd process: the values of the kernels' values, with the product of two nodes for x."""
+    """The variance (players) of the Shapley values of the odd process: the values of the kernels' values, with the
+    product of two nodes for x.
+    """
     linear, most = scales(bends, "odd")
     nodes, weights = _nodes(len(bends))
     others = _product_of_others(np.outer(nodes, nodes).ravel(), np.tanh(bends)[None])[:, 0]
@@ -94,9 +98,7 @@ def interactions_of(fit: Regression, halves: BoolArray) -> FloatArray:
     alike, mixed, without = even_kernel_values(p, float(fit.bends.sum()))
     both, one, none = interaction_weights(p)
     size = halves.sum(axis=1)
-    table = (
-        np.stack([without, mixed, alike])[:, size] + 2 * fit.noise * np.stack([none, one, both])[:, size]
-    )
+    table = np.stack([without, mixed, alike])[:, size] + 2 * fit.noise * np.stack([none, one, both])[:, size]
     values = np.zeros((p, p, fit.weights.shape[1]))
     for i in range(p):  # a player at a time: all pairs at once would fill the memory
         together = halves[:, i : i + 1].astype(np.intp) + halves[:, :i]
@@ -107,7 +109,9 @@ def interactions_of(fit: Regression, halves: BoolArray) -> FloatArray:
 
 
 def even_kernel_values(p: int, curve: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Half the interaction index of the even kernel of t, with players alike, for two players inside, one inside, none, by the size of t."""
+    """Half the interaction index of the even kernel of t, with players alike, for two players inside, one inside, none,
+    by the size of t.
+    """
     x, w = _nodes(p)
     step = np.tanh(curve / p)
     together, most = scales(np.full(p, curve / p), "even")
@@ -126,7 +130,9 @@ def even_kernel_values(p: int, curve: float) -> tuple[FloatArray, FloatArray, Fl
 
 
 def pair_weights(halves: BoolArray, *, of_stratum: bool = False) -> FloatArray:
-    """The weight of ``v(S) - v(complement)`` in each player's Shapley value; times the coalitions of that size if ``of_stratum``."""
+    """The weight of ``v(S) - v(complement)`` in each player's Shapley value; times the coalitions of that size if
+    ``of_stratum``.
+    """
     p = halves.shape[1]
     size = halves.sum(axis=1)
     one_of = np.array([1 / (1 if of_stratum else comb(p, s)) for s in range(p + 1)])
@@ -136,7 +142,9 @@ def pair_weights(halves: BoolArray, *, of_stratum: bool = False) -> FloatArray:
 
 
 def interaction_weights(p: int, *, of_stratum: bool = False) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The weight of a coalition, by its size, in half the interaction index of two members, a member and another, two others."""
+    """The weight of a coalition, by its size, in half the interaction index of two members, a member and another, two
+    others.
+    """
     s = np.arange(p + 1.0)
     half = np.array([(1 / (1 if of_stratum else comb(p, k))) * p / 2 for k in range(p + 1)])
     both = np.where(s >= 2, half / np.maximum(s * (s - 1), 1), 0.0)

@@ -67,46 +67,47 @@ class Question:
         check_amounts(budget=asked["budget"], tolerance=asked["tolerance"])
         method, game = asked["method"], asked["game"]
         if game == "path" and method not in ("auto", "tree"):
-            raise InputError(
-                f"method={method!r} does not answer the path game; use method='tree' with game='path'."
-            )
+            raise InputError(f"method={method!r} does not answer the path game; use method='tree' with game='path'.")
         if game == "conditional" and method == "tree":
             raise InputError(
-                "method='tree' does not answer the conditional game; use method='auto', or game='path', its relative for trees."
+                "method='tree' does not answer the conditional game; use method='auto', or game='path', its relative"
+                " for trees."
             )
         _check_sparse(asked["sparse"], method, asked["interactions"])
-        return cls(
-            _on_scale(predictor, asked["scale"]), data, data.rows(rows), data.schema.players(), **asked
-        )
+        return cls(_on_scale(predictor, asked["scale"]), data, data.rows(rows), data.schema.players(), **asked)
 
 
 def answer(question: Question) -> tuple[Solved, ExplainedTrees | Refusal]:
     """The contributions, and the model's trees or why they did not serve."""
     trees = _trees(question)
     if isinstance(trees, ExplainedTrees):
-        absent = (
-            None
-            if question.game == "path"
-            else background_rows(question.data, question.background, question.run)
-        )
+        absent = None if question.game == "path" else background_rows(question.data, question.background, question.run)
         solved = tree_shap(
-            question.predictor, trees, absent, players=question.players, interactions=question.interactions, run=question.run
-        )  # fmt: skip
+            question.predictor,
+            trees,
+            absent,
+            players=question.players,
+            interactions=question.interactions,
+            run=question.run,
+        )
         return _because(question, solved, "the model is made of trees"), trees
     terms = _terms(question)
     if isinstance(terms, Terms):
         solved = linear_shap(
-            terms, players=question.players, conditional=question.game == "conditional",
-            interactions=question.interactions, budget=question.budget, tolerance=question.tolerance, run=question.run,
-        )  # fmt: skip
+            terms,
+            players=question.players,
+            conditional=question.game == "conditional",
+            interactions=question.interactions,
+            budget=question.budget,
+            tolerance=question.tolerance,
+            run=question.run,
+        )
         return _because(question, solved, "the model is a sum of one term per feature"), trees
     return _asked(question, trees), trees
 
 
 def _because(question: Question, solved: Solved, why: str) -> Solved:
-    return (
-        replace(solved, settings={**solved.settings, "why": why}) if question.method == "auto" else solved
-    )
+    return replace(solved, settings={**solved.settings, "why": why}) if question.method == "auto" else solved
 
 
 # -- checks ------------------------------------------------------------------------------------------
@@ -122,14 +123,10 @@ def _check_sparse(sparse: Any, method: str, interactions: bool) -> None:
     if sparse is None:
         return
     if isinstance(sparse, bool) or not isinstance(sparse, int | np.integer) or sparse < 1:
-        raise InputError(
-            f"sparse={sparse!r} is no number of features; give a whole number, at least 1, or None."
-        )
+        raise InputError(f"sparse={sparse!r} is no number of features; give a whole number, at least 1, or None.")
     if method not in ("auto", "kernel") or interactions:
         what = "interactions=True" if interactions else f"method={method!r}"
-        raise InputError(
-            f"sparse={sparse} is answered by method='kernel' without interactions, not by {what}."
-        )
+        raise InputError(f"sparse={sparse} is answered by method='kernel' without interactions, not by {what}.")
 
 
 def _on_scale(predictor: Predictor, scale: Scale) -> Predictor:
@@ -158,14 +155,8 @@ def _trees(question: Question) -> ExplainedTrees | Refusal:
     if method not in ("auto", "tree") or game == "conditional" or question.sparse is not None:
         return Refusal("no trees", "they were not asked for")
     found = explained_trees(predictor, question.rows, question.data, question.run)
-    if (
-        isinstance(found, ExplainedTrees)
-        and question.scale == "probability"
-        and found.scale != "probability"
-    ):
-        found = Refusal(
-            "scale", f"the trees of {predictor.name} add up to {found.scale}, not to probabilities"
-        )
+    if isinstance(found, ExplainedTrees) and question.scale == "probability" and found.scale != "probability":
+        found = Refusal("scale", f"the trees of {predictor.name} add up to {found.scale}, not to probabilities")
     if isinstance(found, Refusal) and (method == "tree" or game == "path"):
         asking = "method='tree'" if method == "tree" else "game='path'"
         instead = _other_scale(predictor) if found.kind == "scale" else "method='auto' and game='marginal'"
@@ -181,11 +172,7 @@ def _terms(question: Question) -> Terms | Unlike:
     absent = background_rows(question.data, question.background, question.run)
     found = linear_terms(question.predictor, question.rows, absent, question.run)
     if isinstance(found, Unlike) and question.method == "linear":
-        scale = (
-            " (scale='log-odds' explains the log-odds of a logistic regression)"
-            if question.scale == "auto"
-            else ""
-        )
+        scale = " (scale='log-odds' explains the log-odds of a logistic regression)" if question.scale == "auto" else ""
         raise InputError(
             f"method='linear' needs a sum of one term per feature, but {found.reason}; use method='auto'{scale}."
         )
@@ -214,9 +201,16 @@ def _asked(question: Question, refusal: Refusal) -> Solved:
     game, background = _game(replace(question, players=players))
     estimator: Estimator = "auto" if question.method in ("tree", "linear") else question.method  # type: ignore[assignment]
     found = solve(
-        game, method=estimator, budget=question.budget, tolerance=question.tolerance,
-        interactions=question.interactions, sparse=question.sparse, proxy=question.proxy, remedy=_remedy(predictor, refusal), run=run,
-    ).ordered(np.argsort(by_name))  # fmt: skip
+        game,
+        method=estimator,
+        budget=question.budget,
+        tolerance=question.tolerance,
+        interactions=question.interactions,
+        sparse=question.sparse,
+        proxy=question.proxy,
+        remedy=_remedy(predictor, refusal),
+        run=run,
+    ).ordered(np.argsort(by_name))
     return Solved(
         method=found.method,
         values=found.values,

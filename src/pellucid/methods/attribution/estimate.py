@@ -26,9 +26,7 @@ class Estimate:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def exact(
-        cls, method: str, values: FloatArray, interactions: FloatArray | None, **settings: Any
-    ) -> Estimate:
+    def exact(cls, method: str, values: FloatArray, interactions: FloatArray | None, **settings: Any) -> Estimate:
         """Values that are no estimate."""
         zero = None if interactions is None else np.zeros(interactions.shape)
         return cls(method, values, np.zeros(values.shape), interactions, zero, settings)
@@ -36,15 +34,10 @@ class Estimate:
     def ordered(self, order: IntArray) -> Estimate:
         """The same with players in another order: the i-th is the one that was at ``order[i]``."""
         pairs, pairs_se = (
-            None if part is None else part[:, order][:, :, order]
-            for part in (self.interactions, self.interactions_se)
+            None if part is None else part[:, order][:, :, order] for part in (self.interactions, self.interactions_se)
         )
         return replace(
-            self,
-            values=self.values[:, order],
-            se=self.se[:, order],
-            interactions=pairs,
-            interactions_se=pairs_se,
+            self, values=self.values[:, order], se=self.se[:, order], interactions=pairs, interactions_se=pairs_se
         )
 
     def put(self, part: Estimate, rows: IntArray, players: IntArray) -> None:

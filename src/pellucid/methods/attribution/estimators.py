@@ -84,11 +84,7 @@ def solve(
         if found.method == "exact"
         else f"all 2^{_most_players(game)} are too many"
     )
-    return (
-        replace(found, settings={**found.settings, "why": why})
-        if method == "auto" and sparse is None
-        else found
-    )
+    return replace(found, settings={**found.settings, "why": why}) if method == "auto" and sparse is None else found
 
 
 def check_amounts(**given: float | None) -> None:
@@ -104,15 +100,15 @@ def check_amounts(**given: float | None) -> None:
 def _together(game: Game, parts: list[tuple[np.ndarray, np.ndarray]], wish: Wish, run: Run) -> Estimate:
     """The answers for rows in which different players matter, put together."""
     shape = (game.rows, game.players, game.outputs)
-    whole = Estimate.exact("exact", np.zeros(shape), np.zeros((game.rows, game.players, *shape[1:])) if wish.interactions else None)  # fmt: skip
+    whole = Estimate.exact(
+        "exact", np.zeros(shape), np.zeros((game.rows, game.players, *shape[1:])) if wish.interactions else None
+    )
     for rows, players in parts:
         share = None if wish.budget is None else wish.budget * len(rows) // game.rows
         found = _answer(RestrictedGame(game, rows, players), replace(wish, budget=share), run)
         whole.put(found, rows, players)
         if found.method != "exact":
-            counts = {
-                name: max(count, whole.settings.get(name, 0)) for name, count in found.settings.items()
-            }
+            counts = {name: max(count, whole.settings.get(name, 0)) for name, count in found.settings.items()}
             whole = replace(whole, method=found.method, settings=counts)
     return whole
 
@@ -132,9 +128,7 @@ def _answer(game: Game, wish: Wish, run: Run) -> Estimate:
     if rounds.tolerance is not None and _all_pairs(game) >= 8 * rounds.fewest:  # a part of them may do
         tried = replace(rounds, most=_all_pairs(game) // 4)
         found = shapley_kernel(game, tried, run, interactions=wish.interactions, proxy=wish.proxy)
-        enough = tried.reached(found.se) and (
-            found.interactions_se is None or tried.reached(found.interactions_se)
-        )
+        enough = tried.reached(found.se) and (found.interactions_se is None or tried.reached(found.interactions_se))
         if enough or run.interrupted:
             return found
     return shapley_exact(game, interactions=wish.interactions)
@@ -164,12 +158,16 @@ def _refuse_too_many(game: Game, wish: Wish) -> None:
     players = _most_players(game)
     if players > _LISTED_PLAYERS or (wish.budget is None and players > MOST_PLAYERS):
         raise InputError(
-            f"going through all coalitions takes at most {MOST_PLAYERS} players, but there are {players}; use method='kernel', or make groups of players (groups=){wish.remedy}."
+            f"going through all coalitions takes at most {MOST_PLAYERS} players, but there are {players}; use"
+            f" method='kernel', or make groups of players (groups=){wish.remedy}."
         )
     asked, most = _needed(game), MOST_ROWS if wish.budget is None else wish.budget
     if asked > most:
         raise InputError(
-            f"{players} players, {game.rows:,} row{_s(game.rows)} and a background of {game.price:,} row{_s(game.price)} take {asked:,} model rows, more than {most:,}; use method='kernel', explain fewer rows, give a smaller background (background=), groups of features (groups=) or a larger budget (budget=){wish.remedy}."
+            f"{players} players, {game.rows:,} row{_s(game.rows)} and a background of {game.price:,}"
+            f" row{_s(game.price)} take {asked:,} model rows, more than {most:,}; use method='kernel', explain fewer"
+            " rows, give a smaller background (background=), groups of features (groups=) or a larger budget"
+            f" (budget=){wish.remedy}."
         )
 
 
@@ -207,11 +205,11 @@ def _given(wish: Wish) -> int:
 
 
 def _too_small(wish: Wish, given: int, needed: int, game: Game, what: str) -> InputError:
-    named = (
-        f"budget={wish.budget}" if wish.budget is not None else f"the usual budget of {given:,} model rows"
-    )
+    named = f"budget={wish.budget}" if wish.budget is not None else f"the usual budget of {given:,} model rows"
     return InputError(
-        f"{named} is too small: {game.players} players in {game.rows:,} row{_s(game.rows)} take at least {needed:,} model rows for enough {what}; give a larger budget, a smaller background (background=) or fewer rows{wish.remedy}."
+        f"{named} is too small: {game.players} players in {game.rows:,} row{_s(game.rows)} take at least {needed:,}"
+        f" model rows for enough {what}; give a larger budget, a smaller background (background=) or fewer"
+        f" rows{wish.remedy}."
     )
 
 

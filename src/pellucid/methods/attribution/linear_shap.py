@@ -2,17 +2,18 @@
 
 Strumbelj and Kononenko 2014 (marginal); Aas, Jullum and Loland 2021 and Chen et al. 2020 (correlated features).
 
-Definition. For a model that is a weighted sum of encoded columns e, each made from one feature, f(x) = b_0 + sum of b e(x), on
-some scale, with d = e(x) - E e:
+Definition. For a model that is a weighted sum of encoded columns e, each made from one feature, f(x) = b_0 + sum of b
+e(x), on some scale, with d = e(x) - E e:
 
 - marginal game:      phi_j = sum over the columns of feature j of b d.   Without encoding:  b_j x_j - b_j E[X_j]
-- conditional game:   v(S) = E f + sum over the known columns of b d + sum over the others of b Cov(e, e_S) Cov(e_S)^-1 d_S
+- conditional game:   v(S) = E f + sum over the known columns of b d + sum over the others of b Cov(e, e_S) Cov(e_S)^-1
+  d_S
 
-The latter is exact if the columns are jointly normal, and otherwise the best linear prediction of what is absent. The worth of a
-coalition is linear in d; all its Shapley values follow by the usual estimators, which ask no model.
+The latter is exact if the columns are jointly normal, and otherwise the best linear prediction of what is absent. The
+worth of a coalition is linear in d; all its Shapley values follow by the usual estimators, which ask no model.
 
-Estimator. Coefficients and encodings are read from the model (see `pellucid.models.linear`) and trusted only after they have
-reproduced the model's own predictions of the explained rows, of background rows and of mixtures of those.
+Estimator. Coefficients and encodings are read from the model (see `pellucid.models.linear`) and trusted only after they
+have reproduced the model's own predictions of the explained rows, of background rows and of mixtures of those.
 
 When it misleads: as `shapley_exact`. The conditional game knows only linear dependence between the columns, and credits
 features the model does not use.
@@ -38,15 +39,15 @@ from pellucid.models import Predictor
 from pellucid.models.linear import LinearForm, Unlike, agreeing_link, linear_form
 from pellucid.runner import Run
 
-_COMPARED = (
-    1000  # background rows, and as many mixtures of them, on which the terms must reproduce the model
-)
+_COMPARED = 1000  # background rows, and as many mixtures of them, on which the terms must reproduce the model
 _MIXING = 61  # key of the random numbers
 
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """Encoded columns of the explained rows and of the background; ``source`` is the column of the table each is made from."""
+    """Encoded columns of the explained rows and of the background; ``source`` is the column of the table each is made
+    from.
+    """
 
     explained: FloatArray
     background: FloatArray
@@ -68,9 +69,7 @@ def linear_terms(predictor: Predictor, rows: Data, background: Data, run: Run) -
     some = background.take(background.spread(_COMPARED))
     compared = [(form.sums(matrices[0]), full), _both(form, predictor, some, run)]
     if some.frame.kind != "sparse":
-        with suppress(
-            PellucidError
-        ):  # a model may refuse a mixture; it is then compared on real rows alone
+        with suppress(PellucidError):  # a model may refuse a mixture; it is then compared on real rows alone
             compared.append(_both(form, predictor, some.mixed(run.generator(_MIXING)), run))
     link = agreeing_link(form, *(np.vstack(parts) for parts in zip(*compared, strict=True)))
     if isinstance(link, Unlike):
@@ -81,11 +80,16 @@ def linear_terms(predictor: Predictor, rows: Data, background: Data, run: Run) -
         return Unlike(f"{predictor.name} adds up on another scale than the one that is explained")
     chosen = form.outputs(predictor.explained, predictor.width)
     return Terms(
-        matrices[0], matrices[1], background.weights / background.weights.sum(),
-        np.asarray(predictor.columns, dtype=np.intp)[form.source], chosen.weights, chosen.intercept,
+        matrices[0],
+        matrices[1],
+        background.weights / background.weights.sum(),
+        np.asarray(predictor.columns, dtype=np.intp)[form.source],
+        chosen.weights,
+        chosen.intercept,
         # Probabilities near 0 and 1 lose their log-odds: the sums have them.
-        chosen.sums(matrices[0]) if link == "logit" else predictor.restrict(full), str(predictor.scale),
-    )  # fmt: skip
+        chosen.sums(matrices[0]) if link == "logit" else predictor.restrict(full),
+        str(predictor.scale),
+    )
 
 
 def _both(form: LinearForm, predictor: Predictor, rows: Data, run: Run) -> tuple[FloatArray, FloatArray]:
@@ -118,9 +122,16 @@ def linear_shap(
         se, inner = np.zeros(values.shape), "closed form"
         pairs = _no_interactions(values) if interactions else None
     return Solved(
-        method="linear", values=values, se=se, base=terms.intercept + middle @ terms.slopes, prediction=terms.prediction,
-        interactions=pairs, scale=terms.scale, background=len(terms.background), settings={"inner": inner},
-    )  # fmt: skip
+        method="linear",
+        values=values,
+        se=se,
+        base=terms.intercept + middle @ terms.slopes,
+        prediction=terms.prediction,
+        interactions=pairs,
+        scale=terms.scale,
+        background=len(terms.background),
+        settings={"inner": inner},
+    )
 
 
 def _no_interactions(values: FloatArray) -> FloatArray:

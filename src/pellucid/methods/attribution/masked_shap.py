@@ -2,20 +2,22 @@
 
 Lundberg and Lee 2017; interpretable parts of texts and images: Ribeiro, Singh and Guestrin 2016.
 
-Definition. The players are the parts. v(S) is what the model says to the thing with only the parts of S: the absent words
-are taken out (or masked), the absent segments painted over. The contributions are the Shapley values of v; they start
-from v(nobody), the prediction with everything absent, not from an average prediction, and lead to the prediction.
+Definition. The players are the parts. v(S) is what the model says to the thing with only the parts of S: the absent
+words are taken out (or masked), the absent segments painted over. The contributions are the Shapley values of v; they
+start from v(nobody), the prediction with everything absent, not from an average prediction, and lead to the prediction.
 
-Estimator. Those of any game: all coalitions where there are at most 14 parts, else pairs of coalitions with standard errors.
+Estimator. Those of any game: all coalitions where there are at most 14 parts, else pairs of coalitions with standard
+errors.
 
 When it misleads:
 1. texts without some words and images with painted segments are unlike anything the model was trained on;
-2. the parts are a choice: other words, phrases or segments share the prediction out differently (caveat "cut-dependence");
+2. the parts are a choice: other words, phrases or segments share the prediction out differently (caveat
+   "cut-dependence");
 3. what stands for absence is a choice: a grey segment may itself look like something (caveat "absence");
 4. all parts share the prediction, none is left out.
 
-Cost. One model row per coalition: 2^parts - 2, or twice (512 + parts), from 100 parts on 20 for each; four to see whether the model is steady, and at most 17
-for the caveats.
+Cost. One model row per coalition: 2^parts - 2, or twice (512 + parts), from 100 parts on 20 for each; four to see
+whether the model is steady, and at most 17 for the caveats.
 """
 
 from __future__ import annotations
@@ -92,10 +94,17 @@ def text_shap(
     fields = _solved(game, effort, "by='auto' or by='sentence'", run)
     settings = {"method": "shap", "unit": unit, "words": words, "mask": mask, **fields.pop("settings")}
     found = TextAttribution(
-        game="text", source=text, spans=np.array(spans, dtype=np.intp).reshape(-1, 2), unit=unit, mask=mask,
-        feature_names=names, players=names, data=tuple(np.array([token], dtype=object) for token in tokens),
-        settings=settings, **fields,
-    )  # fmt: skip
+        game="text",
+        source=text,
+        spans=np.array(spans, dtype=np.intp).reshape(-1, 2),
+        unit=unit,
+        mask=mask,
+        feature_names=names,
+        players=names,
+        data=tuple(np.array([token], dtype=object) for token in tokens),
+        settings=settings,
+        **fields,
+    )
     return _checked(found, game, _quarters(len(spans)), {}, run)
 
 
@@ -117,14 +126,24 @@ def image_shap(
     fields = _solved(game, effort, "segments=", run)
     chosen = absent_name(absent, image)
     settings = {
-        "method": "shap", "segmenter": segmenter if isinstance(segmenter, str) else "given",
-        "segments": game.players, "absent": absent if isinstance(absent, str) else chosen, **fields.pop("settings"),
-    }  # fmt: skip
+        "method": "shap",
+        "segmenter": segmenter if isinstance(segmenter, str) else "given",
+        "segments": game.players,
+        "absent": absent if isinstance(absent, str) else chosen,
+        **fields.pop("settings"),
+    }
     shares = np.bincount(labels.ravel()) / labels.size
     found = ImageAttribution(
-        game="image", image=image, segments=labels, absent=chosen, feature_names=names, players=names,
-        data=tuple(np.array([share]) for share in shares), settings=settings, **fields,
-    )  # fmt: skip
+        game="image",
+        image=image,
+        segments=labels,
+        absent=chosen,
+        feature_names=names,
+        players=names,
+        data=tuple(np.array([share]) for share in shares),
+        settings=settings,
+        **fields,
+    )
     bases = {}
     with run.checking():
         for name, colour in plain_colours(image, absent).items() if run.checks else ():
@@ -158,16 +177,24 @@ def _solved(game: MaskedGame, effort: Effort, larger: str, run: Run) -> dict[str
         pairs[:, kept[:, None], kept] = found.interactions
     nobody, everybody = game.ends()
     settings = {
-        "algorithm": found.method, "interactions": effort.interactions, "random_state": run.seed,
-        "classes": [str(label) for label in game.predictor.classes or ()], **found.settings,
-    }  # fmt: skip
+        "algorithm": found.method,
+        "interactions": effort.interactions,
+        "random_state": run.seed,
+        "classes": [str(label) for label in game.predictor.classes or ()],
+        **found.settings,
+    }
     return {
-        "method": found.method, "scale": game.predictor.scale, "output_names": game.predictor.output_names,
-        "values": squeeze_outputs(values), "se": squeeze_outputs(se),
-        "base": np.asarray(squeeze_outputs(nobody[0])), "prediction": squeeze_outputs(everybody),
+        "method": found.method,
+        "scale": game.predictor.scale,
+        "output_names": game.predictor.output_names,
+        "values": squeeze_outputs(values),
+        "se": squeeze_outputs(se),
+        "base": np.asarray(squeeze_outputs(nobody[0])),
+        "prediction": squeeze_outputs(everybody),
         "interaction_values": None if pairs is None else squeeze_outputs(pairs),
-        "settings": settings, "cost": run.cost(),
-    }  # fmt: skip
+        "settings": settings,
+        "cost": run.cost(),
+    }
 
 
 def _budget(players: int, effort: Effort) -> int | None:
@@ -182,13 +209,15 @@ def _refuse(players: int, effort: Effort, larger: str) -> None:
     """Too many parts, or too small a budget, with what can be done about it here."""
     if players > MOST_PARTS:
         raise InputError(
-            f"there are {players:,} parts, more than the {MOST_PARTS:,} that can be played with one by one; use fewer, larger parts ({larger})."
+            f"there are {players:,} parts, more than the {MOST_PARTS:,} that can be played with one by one; use fewer,"
+            f" larger parts ({larger})."
         )
     if effort.method == "exact":
         most = MOST_PLAYERS if effort.budget is None else min(_LISTED, int(np.log2(effort.budget + 2)))
         if players > most:
             raise InputError(
-                f"method='exact' goes through all coalitions, which takes at most {most} parts, but there are {players}; use method='kernel', or fewer, larger parts ({larger})."
+                f"method='exact' goes through all coalitions, which takes at most {most} parts, but there are"
+                f" {players}; use method='kernel', or fewer, larger parts ({larger})."
             )
     elif players > 1 and effort.budget is not None and effort.method in ("auto", "kernel", "permutation"):
         every = 2.0**players - 2
@@ -197,7 +226,8 @@ def _refuse(players: int, effort: Effort, larger: str) -> None:
         needed = fewest * each if effort.method == "permutation" else min(fewest * each, every)
         if effort.budget < needed:
             raise InputError(
-                f"budget={effort.budget} is too small: {players} parts take at least {needed:,.0f} model rows; give a larger budget, or fewer, larger parts ({larger})."
+                f"budget={effort.budget} is too small: {players} parts take at least {needed:,.0f} model rows; give a"
+                f" larger budget, or fewer, larger parts ({larger})."
             )
 
 
@@ -210,7 +240,7 @@ def _checked(found: M, game: MaskedGame, blocks: IntArray, bases: Mapping[str, F
         return replace(found, cost=run.cost())
     caveats = masked_caveats(
         found, run, instability=game.predictor.instability, blocks=blocks, joint=_joint(game, blocks, run), bases=bases
-    )  # fmt: skip
+    )
     return replace(found, caveats=caveats, cost=run.cost())
 
 

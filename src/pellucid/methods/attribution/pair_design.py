@@ -1,13 +1,12 @@
 """Which coalitions to ask: pairs of a coalition and its complement, stratified by size, none twice.
 
-With p players the pairs (S, everybody else) fall into strata by the size s of the smaller half, s = 1 ... p/2.
-Within a stratum pairs are drawn at random without replacement. A pair of size s counts for player i with a weight whose
-mean square over the players is 1 / (s (p - s)) relative to the stratum, so Neyman's allocation draws from each stratum
-in proportion to the square root of that, until there are no more: the few coalitions of the smallest and largest sizes,
-which weigh most, are soon taken whole; single players come first. With few players, all coalitions of two come next, once
-there are some of every size: a game whose players act together in threes at most is then known exactly (its odd part is of
-order one and three). A longer design contains the shorter ones, so that
-sampling can go on where it stopped.
+With p players the pairs (S, everybody else) fall into strata by the size s of the smaller half, s = 1 ... p/2. Within a
+stratum pairs are drawn at random without replacement. A pair of size s counts for player i with a weight whose mean
+square over the players is 1 / (s (p - s)) relative to the stratum, so Neyman's allocation draws from each stratum in
+proportion to the square root of that, until there are no more: the few coalitions of the smallest and largest sizes,
+which weigh most, are soon taken whole; single players come first. With few players, all coalitions of two come next,
+once there are some of every size: a game whose players act together in threes at most is then known exactly (its odd
+part is of order one and three). A longer design contains the shorter ones, so that sampling can go on where it stopped.
 """
 
 from __future__ import annotations
@@ -22,9 +21,7 @@ from pellucid.arrays import BoolArray, FloatArray
 
 _TWO_SOON = 16  # players, up to whom all coalitions of two are asked early
 _FEW_EACH = 4  # pairs per player, besides the single ones, before they are
-_LISTED = (
-    20_000  # strata up to this size are listed and shuffled; of larger ones members are drawn one by one
-)
+_LISTED = 20_000  # strata up to this size are listed and shuffled; of larger ones members are drawn one by one
 
 
 class PairDesign:
@@ -43,14 +40,14 @@ class PairDesign:
         """The smaller halves of the pairs that come after the first ``m``, up to the ``n``-th."""
         parts = [
             stratum.first(now)[before:]
-            for stratum, before, now in zip(
-                self._strata, self.allocation(m), self.allocation(n), strict=True
-            )
+            for stratum, before, now in zip(self._strata, self.allocation(m), self.allocation(n), strict=True)
         ]
         return np.concatenate(parts)
 
     def asked(self, n: int, halves: BoolArray) -> tuple[FloatArray, FloatArray]:
-        """For each of some halves, how many pairs of its size are among the first ``n``, and what share of all that is."""
+        """For each of some halves, how many pairs of its size are among the first ``n``, and what share of all that
+        is.
+        """
         counts = self.allocation(n)
         shares = [count / stratum.total for count, stratum in zip(counts, self._strata, strict=True)]
         size = halves.sum(axis=1) - 1

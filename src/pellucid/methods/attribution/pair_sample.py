@@ -36,11 +36,11 @@ class PairSample:
         return np.concatenate(halves), together.transpose(1, 2, 0, 3).reshape(2, together.shape[2], -1)
 
     def spread(self, n: int, halves: BoolArray) -> tuple[FloatArray, FloatArray]:
-        """For each pair: how many coalitions of its size it stands for, relative to all of them; and the share not asked."""
+        """For each pair: how many coalitions of its size it stands for, relative to all of them; and the share not
+        asked.
+        """
         asked, share = self.design.asked(n, halves)
-        once = np.where(
-            2 * halves.sum(axis=1) == halves.shape[1], 0.5, 1.0
-        )  # equal halves: a pair stands for both
+        once = np.where(2 * halves.sum(axis=1) == halves.shape[1], 0.5, 1.0)  # equal halves: a pair stands for both
         return once / asked, 1 - share
 
 

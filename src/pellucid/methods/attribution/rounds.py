@@ -2,8 +2,8 @@
 
 With a tolerance there are several looks at the data, each with about twice the draws of the one before, and a row is
 finished at the first look at which all its intervals are narrow enough. Looking R times is taken into account by
-widening the intervals that decide: each look has an error of 5% / R, so that over all looks together a finished interval
-misses its value in at most 5% of cases (Bonferroni's union bound).
+widening the intervals that decide: each look has an error of 5% / R, so that over all looks together a finished
+interval misses its value in at most 5% of cases (Bonferroni's union bound).
 """
 
 from __future__ import annotations
@@ -49,11 +49,7 @@ class Rounds:
         return NormalDist().inv_cdf(1 - (1 - LEVEL) / 2 / len(self.looks))
 
     def run(
-        self,
-        rows: int,
-        ask: Callable[[int, IntArray], None],
-        estimate: Callable[[int, IntArray], FloatArray],
-        run: Run,
+        self, rows: int, ask: Callable[[int, IntArray], None], estimate: Callable[[int, IntArray], FloatArray], run: Run
     ) -> IntArray:
         """Draws made for each row.
 

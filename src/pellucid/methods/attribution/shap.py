@@ -52,15 +52,34 @@ def shap(
 ) -> Attribution:
     """Contributions of the features (or groups) to the predictions of some rows."""
     question = Question.of(
-        predictor, data, rows, background=background, method=method, game=game, budget=budget, tolerance=tolerance,
-        interactions=interactions, scale=scale, conditional=conditional, sparse=sparse, proxy=proxy, run=run,
-    )  # fmt: skip
+        predictor,
+        data,
+        rows,
+        background=background,
+        method=method,
+        game=game,
+        budget=budget,
+        tolerance=tolerance,
+        interactions=interactions,
+        scale=scale,
+        conditional=conditional,
+        sparse=sparse,
+        proxy=proxy,
+        run=run,
+    )
     solved, trees = answer(question)
     asks = {
-        "game": game, "scale": scale, "interactions": interactions, "random_state": run.seed,
-        **{name: value for name, value in (("budget", budget), ("tolerance", tolerance), ("sparse", sparse)) if value is not None},
+        "game": game,
+        "scale": scale,
+        "interactions": interactions,
+        "random_state": run.seed,
+        **{
+            name: value
+            for name, value in (("budget", budget), ("tolerance", tolerance), ("sparse", sparse))
+            if value is not None
+        },
         **({"proxy": proxy} if proxy != "curve" else {}),
-    }  # fmt: skip
+    }
     asked, players = question.predictor, question.players
     result = _wrapped(asked, data, question.rows, players, solved, game, asks, run)
     return _checked(question, result, trees)
@@ -83,17 +102,33 @@ def _wrapped(
     two = predictor.classes if predictor.classes is not None and len(predictor.classes) == 2 else None
     asks = asks if two is None else {**asks, "classes": [str(label) for label in two]}
     return Attribution(
-        method=solved.method, game=game, background=solved.background, scale=solved.scale,
-        values=squeeze_outputs(solved.values), se=squeeze_outputs(solved.se),
-        base=squeeze_outputs(solved.base), prediction=squeeze_outputs(solved.prediction),
+        method=solved.method,
+        game=game,
+        background=solved.background,
+        scale=solved.scale,
+        values=squeeze_outputs(solved.values),
+        se=squeeze_outputs(solved.se),
+        base=squeeze_outputs(solved.base),
+        prediction=squeeze_outputs(solved.prediction),
         interaction_values=None if part is None else squeeze_outputs(part),
         interaction_se=None if solved.interactions_se is None else squeeze_outputs(solved.interactions_se),
-        data=tuple(cells_of(rows, members) for members in players.values()), rarity=rare.share, side=rare.side,
+        data=tuple(cells_of(rows, members) for members in players.values()),
+        rarity=rare.share,
+        side=rare.side,
         against="the background row" if game == "marginal" and solved.background == 1 else "",
         members=tuple(tuple(data.schema.names[j] for j in members) for members in players.values()),
-        feature_names=tuple(players), output_names=predictor.output_names, cost=run.cost(), library=data.caller,
-        settings={"method": "shap", "algorithm": solved.method, **asks, "background": solved.background, **solved.settings},
-    )  # fmt: skip
+        feature_names=tuple(players),
+        output_names=predictor.output_names,
+        cost=run.cost(),
+        library=data.caller,
+        settings={
+            "method": "shap",
+            "algorithm": solved.method,
+            **asks,
+            "background": solved.background,
+            **solved.settings,
+        },
+    )
 
 
 def cells_of(rows: Data, members: tuple[int, ...]) -> AnyArray:

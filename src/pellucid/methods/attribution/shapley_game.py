@@ -34,13 +34,15 @@ def shapley(
     """Shapley values of a cooperative game of ``n`` players: each one's fair share of what all achieve together.
 
     ``value(coalitions)`` maps a boolean matrix (m, n), one coalition per row, to m worths (or to m rows of several
-    outputs). A player's value is the mean, over all orders of the players, of what the worth gains when the player enters.
+    outputs). A player's value is the mean, over all orders of the players, of what the worth gains when the player
+    enters.
     ``order=2`` adds `interaction_values`.
 
     ``method="auto"`` asks for all coalitions where there are at most 14 players (or as many as ``budget``, a number of
-    coalitions, covers), and else estimates from pairs of coalitions (``"kernel"``), with standard errors; ``"permutation"``
-    follows random orders. ``proxy="trees"`` lets boosted trees learn the game from the coalitions that were asked, which pays for
-    games of thresholds and rules. ``tolerance`` is the half width of the 95% intervals at which sampling ends.
+    coalitions, covers), and else estimates from pairs of coalitions (``"kernel"``), with standard errors;
+    ``"permutation"`` follows random orders. ``proxy="trees"`` lets boosted trees learn the game from the coalitions
+    that were asked, which pays for games of thresholds and rules. ``tolerance`` is the half width of the 95% intervals
+    at which sampling ends.
 
     Examples
     --------
@@ -57,45 +59,44 @@ def shapley(
     run = Run(progress=progress, what="Shapley values", seed=random_state)
     game = FunctionGame(value, n, run=run)
     found = solve(
-        game,
-        method=method,
-        budget=budget,
-        tolerance=tolerance,
-        interactions=order == 2,
-        proxy=proxy,
-        run=run,
+        game, method=method, budget=budget, tolerance=tolerance, interactions=order == 2, proxy=proxy, run=run
     )
     nobody, everybody = game.ends()
     part = found.interactions
     return Attribution(
-        method=found.method, game="given", background=0, scale="response",
-        values=squeeze_outputs(found.values), se=squeeze_outputs(found.se),
-        base=squeeze_outputs(nobody[0]), prediction=squeeze_outputs(everybody),
-        interaction_values=None if part is None else squeeze_outputs(part), against="nobody",
-        data=(np.array([""], dtype=object),) * n, members=((),) * n,  # players have names, but no values
+        method=found.method,
+        game="given",
+        background=0,
+        scale="response",
+        values=squeeze_outputs(found.values),
+        se=squeeze_outputs(found.se),
+        base=squeeze_outputs(nobody[0]),
+        prediction=squeeze_outputs(everybody),
+        interaction_values=None if part is None else squeeze_outputs(part),
+        against="nobody",
+        data=(np.array([""], dtype=object),) * n,
+        members=((),) * n,  # players have names, but no values
         feature_names=tuple(f"player {i}" for i in range(n)) if names is None else tuple(names),
         output_names=("worth",) if game.outputs == 1 else tuple(f"worth {k}" for k in range(game.outputs)),
-        cost=run.cost(), settings={"method": "shapley", "order": order, "random_state": random_state, **found.settings},
-    )  # fmt: skip
+        cost=run.cost(),
+        settings={"method": "shapley", "order": order, "random_state": random_state, **found.settings},
+    )
 
 
 def _check(value: Any, n: int, order: int, names: Sequence[str] | None, random_state: int) -> None:
     if not callable(value):
         raise InputError(
-            f"value is {type(value).__name__}, which cannot be called; give a function of coalitions (m, n) that returns m worths."
+            f"value is {type(value).__name__}, which cannot be called; give a function of coalitions (m, n) that"
+            " returns m worths."
         )
     if not _whole(n) or n < 1:
         raise InputError(f"n={n!r} is no number of players; give a whole number, at least 1.")
     if order not in (1, 2):
-        raise InputError(
-            f"order={order!r}: give 1 for the players' values or 2 for interaction values too."
-        )
+        raise InputError(f"order={order!r}: give 1 for the players' values or 2 for interaction values too.")
     if names is not None and len(names) != n:
         raise InputError(f"names has {len(names)} names for {n} players; give one per player.")
     if names is not None and len(set(names)) != n:
-        raise InputError(
-            f"names has {len(set(names))} different names for {n} players; give each player its own."
-        )
+        raise InputError(f"names has {len(set(names))} different names for {n} players; give each player its own.")
     if not _whole(random_state) or random_state < 0:
         raise InputError(f"random_state is {random_state!r}; give a whole number, at least 0.")
 

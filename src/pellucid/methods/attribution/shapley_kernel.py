@@ -10,24 +10,26 @@ v only through ``d(S) = v(S) - v(complement)``:
 
     phi_i = sum over pairs of  d(S) / (s C(p,s))  where i is in S,  -d(S) / ((p-s) C(p,s))  where not
 
-Estimator. d is asked for a sample of the pairs and predicted for all others by a game g fitted to the sample;
-phi(g) is exact and adds up to v(everybody) - v(nobody). Its variance is that of the Shapley values of the Gaussian process,
-given the sample (`cube_shapley.shapley_variance`), at the scale of the errors that fits make on pairs they lack, and larger
+Estimator. d is asked for a sample of the pairs and predicted for all others by a game g fitted to the sample; phi(g) is
+exact and adds up to v(everybody) - v(nobody). Its variance is that of the Shapley values of the Gaussian process, given
+the sample (`cube_shapley.shapley_variance`), at the scale of the errors that fits make on pairs they lack, and larger
 where other processes fit about as well (`cube_choice`). It is never less than a third of that of a stratified sample of
-residuals, summed over the players: a game may be like no process. For interactions, for trees as stand-ins, for hardly more pairs
-than players and for more than one regression takes, the sample alone is: with e(S) what a fit that lacks S misses of d(S), and pi(S) the
-share of its stratum that was asked,
+residuals, summed over the players: a game may be like no process. For interactions, for trees as stand-ins, for hardly
+more pairs than players and for more than one regression takes, the sample alone is: with e(S) what a fit that lacks S
+misses of d(S), and pi(S) the share of its stratum that was asked,
 
     variance of phi_i = n / (n - p)  sum over the asked of (1 - pi) (weight_i(S) e(S) / pi)^2
 
-with the degrees of freedom that n pairs leave after p players (after 2 p / 3 for interactions, by trial). If all coalitions are asked, either is zero and phi is exact.
+with the degrees of freedom that n pairs leave after p players (after 2 p / 3 for interactions, by trial). If all
+coalitions are asked, either is zero and phi is exact.
 
-When it misleads: as `shapley_exact`. In trials with smooth models and forests 89% to 98% of the 95% intervals held the exact value,
-over all players, from 4 coalitions per player on; where all coalitions of two have just been asked, those of smooth models were too
-wide (up to 100%). Of games that jump (sharp thresholds of few features), from 40 coalitions per player on, when hardly anything is
-left to learn, it was 76% to 90%, of errors a thousand times smaller than the values. For a single player of a single game, in whose way to count one coalition is like no other, it can be far fewer. Rows
-that are explained together share what is learned of who takes part; where that differs much from row to row, each row alone
-is answered somewhat better.
+When it misleads: as `shapley_exact`. In trials with smooth models and forests 89% to 98% of the 95% intervals held the
+exact value, over all players, from 4 coalitions per player on; where all coalitions of two have just been asked, those
+of smooth models were too wide (up to 100%). Of games that jump (sharp thresholds of few features), from 40 coalitions
+per player on, when hardly anything is left to learn, it was 76% to 90%, of errors a thousand times smaller than the
+values. For a single player of a single game, in whose way to count one coalition is like no other, it can be far fewer.
+Rows that are explained together share what is learned of who takes part; where that differs much from row to row, each
+row alone is answered somewhat better.
 
 Cost. Two coalitions per pair and row, at the game's price; the regression costs (pairs)^3, once for all rows.
 """
@@ -66,13 +68,7 @@ _MOST = 2048  # pairs in one regression; more are shared out among several
 
 
 def shapley_kernel(
-    game: Game,
-    rounds: Rounds,
-    run: Run,
-    *,
-    key: int = 41,
-    interactions: bool = False,
-    proxy: Proxy = "curve",
+    game: Game, rounds: Rounds, run: Run, *, key: int = 41, interactions: bool = False, proxy: Proxy = "curve"
 ) -> Estimate:
     """Contributions of the players in each row, from as many pairs as ``rounds`` allow.
 
@@ -85,9 +81,7 @@ def shapley_kernel(
     pairs_se = None if pairs is None else np.zeros(pairs.shape)
 
     def estimate(n: int, rows: IntArray) -> FloatArray:
-        values[rows], se[rows] = _values(
-            sample, n, rows, run.generator(key, 1) if proxy == "trees" else None
-        )
+        values[rows], se[rows] = _values(sample, n, rows, run.generator(key, 1) if proxy == "trees" else None)
         if pairs is not None and pairs_se is not None:
             pairs[rows], pairs_se[rows] = _interactions(sample, n, rows, values[rows], se[rows])
             return np.concatenate([se[rows][:, None], pairs_se[rows]], axis=1)
@@ -103,9 +97,7 @@ def _values(
     """Shapley values and standard errors ``(rows, players, outputs)`` from the first ``n`` pairs."""
     halves, worth = sample.pairs(rows)
     total = worth[0, 0] - worth[1, 0]
-    learned, odd = (
-        (0.0, (worth[0] - worth[1]) / 2) if folding is None else tree_proxy(halves, worth, folding)
-    )
+    learned, odd = (0.0, (worth[0] - worth[1]) / 2) if folding is None else tree_proxy(halves, worth, folding)
     active = activity(halves, worth.sum(axis=0) / 2)
     values, errors, fits = _fitted(halves, odd, "odd", shapley_of, active)
     values += learned
@@ -122,7 +114,9 @@ def _values(
 
 
 def _wider(process: FloatArray, sampled: FloatArray) -> FloatArray:
-    """What the variances of a process are to be multiplied by, so that they are a share of what the sample says at least."""
+    """What the variances of a process are to be multiplied by, so that they are a share of what the sample says at
+    least.
+    """
     ours, theirs = process.sum(axis=0), sampled.sum(axis=0)
     return np.maximum(_AT_LEAST * theirs / np.where(ours > 0, ours, np.inf), 1.0)
 
@@ -162,12 +156,12 @@ def _variance(
     *,
     certain: bool = True,
 ) -> FloatArray:
-    """The variance of a weighted sum over all pairs, of which ``n`` were asked and are ``certain``; weights are relative to the stratum."""
+    """The variance of a weighted sum over all pairs, of which ``n`` were asked and are ``certain``; weights are
+    relative to the stratum.
+    """
     stands_for, unasked = sample.spread(n, halves)
     unasked = unasked if certain else np.ones(len(unasked))
-    return np.asarray(
-        ((np.square(2 * stands_for) * unasked)[:, None] * squared_weights).T @ np.square(errors)
-    )
+    return np.asarray(((np.square(2 * stands_for) * unasked)[:, None] * squared_weights).T @ np.square(errors))
 
 
 def _mean_squares(p: int) -> FloatArray:
@@ -185,9 +179,11 @@ def _fitted(
     values_of: Callable[[Regression, BoolArray], FloatArray],
     active: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray, list[Regression]]:
-    """The values of the games fitted to one part of the pairs, the error of each pair when it is left out, and the fits.
+    """The values of the games fitted to one part of the pairs, the error of each pair when it is left out, and the
+    fits.
 
-    Many pairs are shared out among several regressions, whose values are averaged; everybody and nobody are in all of them.
+    Many pairs are shared out among several regressions, whose values are averaged; everybody and nobody are in all of
+    them.
     """
     n = len(halves) - 1
     count = -(-n // _MOST)

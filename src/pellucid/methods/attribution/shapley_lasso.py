@@ -2,18 +2,20 @@
 
 Lundberg and Lee 2017; Tibshirani 1996 (lasso); Efron et al. 2004 (its path).
 
-Definition. The additive game of at most k players that is nearest to v, in the weighted squares of KernelSHAP, among those
-that the lasso path offers; it is right for nobody and everybody. For k = all players these are the Shapley values. For fewer
-they are not: the players left out get nothing, and what they do is laid at the door of those that go on.
+Definition. The additive game of at most k players that is nearest to v, in the weighted squares of KernelSHAP, among
+those that the lasso path offers; it is right for nobody and everybody. For k = all players these are the Shapley
+values. For fewer they are not: the players left out get nothing, and what they do is laid at the door of those that go
+on.
 
-Estimator. Pairs of coalitions as in `shapley_kernel`. The path is followed until more than k players have entered; least squares
-on the k players, under the constraint that they add up, gives the contributions, and its residuals (divided by one minus the
-leverage) the standard errors, by the sandwich formula. The choice of the players is not in them.
+Estimator. Pairs of coalitions as in `shapley_kernel`. The path is followed until more than k players have entered;
+least squares on the k players, under the constraint that they add up, gives the contributions, and its residuals
+(divided by one minus the leverage) the standard errors, by the sandwich formula. The choice of the players is not in
+them.
 
 When it misleads:
 1. the contributions are not Shapley values: of two players that do the same, one may get everything;
-2. what k players cannot say is not said: `settings["explained"]` is the share of the variation between coalitions that they
-   reproduce.
+2. what k players cannot say is not said: `settings["explained"]` is the share of the variation between coalitions that
+   they reproduce.
 
 Cost. As `shapley_kernel`.
 """
@@ -35,10 +37,7 @@ from pellucid.runner import Run
 
 def shapley_lasso(game: Game, rounds: Rounds, run: Run, *, features: int, key: int = 41) -> Estimate:
     """Contributions of at most ``features`` players in each row and output; all others get exactly nothing."""
-    sample = PairSample(
-        game,
-        PairDesign(game.players, run.generator(key)),
-    )
+    sample = PairSample(game, PairDesign(game.players, run.generator(key)))
     values = np.zeros((game.rows, game.players, game.outputs))
     se, explained = np.zeros(values.shape), np.ones((game.rows, game.outputs))
 
@@ -81,11 +80,7 @@ def _sparse(
     values, se = np.zeros((2, x.shape[1]))
     values[chosen], se[chosen] = phi, np.sqrt(np.square(score).sum(axis=1))
     all_of_it = float(weights @ np.square(y))
-    return (
-        values,
-        se,
-        np.asarray(1 - float(weights @ np.square(missed)) / all_of_it if all_of_it > 0 else 1.0),
-    )
+    return (values, se, np.asarray(1 - float(weights @ np.square(missed)) / all_of_it if all_of_it > 0 else 1.0))
 
 
 def _first_on_the_path(x: FloatArray, y: FloatArray, k: int) -> IntArray:
@@ -94,9 +89,7 @@ def _first_on_the_path(x: FloatArray, y: FloatArray, k: int) -> IntArray:
 
     if k >= x.shape[1]:
         return np.arange(x.shape[1])
-    with warnings.catch_warnings(
-        action="ignore"
-    ):  # of players that are alike the path drops one, as it should
+    with warnings.catch_warnings(action="ignore"):  # of players that are alike the path drops one, as it should
         coefficients = lars_path(x, y, method="lasso", max_iter=8 * x.shape[1])[2]
     counts = (coefficients != 0).sum(axis=0)
     last = int(np.argmax(counts > k)) - 1 if (counts > k).any() else len(counts) - 1

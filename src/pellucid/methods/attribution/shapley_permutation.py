@@ -14,8 +14,8 @@ has mean zero, and serves as a control variate,
 The b_i add up to one, so that the contributions add up exactly. The standard error is that of the mean of
 D_i - b_i R over independent draws, a little wider where they are few, so that 1.96 of them make a 95% interval.
 
-When it misleads: as `shapley_exact`. An interaction of many players is met in few orders: the interval says so only once
-it has been met.
+When it misleads: as `shapley_exact`. An interaction of many players is met in few orders: the interval says so only
+once it has been met.
 
 Cost. 2 * players - 1 model rows per draw and row; the whole background once.
 """
@@ -98,14 +98,10 @@ class _Draws:
         return values, np.sqrt(own / np.maximum(n - 2, 1)) * _student(n - 2)
 
 
-def _gains(
-    game: Game, orders: IntArray, donors: IntArray, everybody: FloatArray, rows: IntArray
-) -> FloatArray:
+def _gains(game: Game, orders: IntArray, donors: IntArray, everybody: FloatArray, rows: IntArray) -> FloatArray:
     """``(rows, draws, players, outputs)``: the mean of what each player gains forwards and backwards."""
     place = orders.argsort(axis=1)
-    entered = (
-        np.arange(game.players)[None, :, None] > place[:, None, :]
-    )  # [draw, step, player]: who is in before step
+    entered = np.arange(game.players)[None, :, None] > place[:, None, :]  # [draw, step, player]: who is in before step
     backwards = np.arange(1, game.players)[None, :, None] > (game.players - 1 - place)[:, None, :]
     walks: BoolArray = np.concatenate([entered, backwards], axis=1)
     steps = walks.shape[1]

@@ -1,13 +1,13 @@
 """A stand-in for a game: trees that learn it from the coalitions that were asked.
 
-Witter et al. 2025 (regression adjustment). An ensemble of small trees is fitted to what coalitions are worth, as a function of who is
-in them; its Shapley values come exactly from the tree engine (present is 1, absent 0), and what it misses is left to
-`cube_regression`. Each pair is corrected by trees that have not seen it: the pairs are dealt into folds, and the trees
-of a fold learn from all the others. What is missed is then an honest sample of the errors, and the sum of both parts is right
-on average however bad the trees are.
+Witter et al. 2025 (regression adjustment). An ensemble of small trees is fitted to what coalitions are worth, as a
+function of who is in them; its Shapley values come exactly from the tree engine (present is 1, absent 0), and what it
+misses is left to `cube_regression`. Each pair is corrected by trees that have not seen it: the pairs are dealt into
+folds, and the trees of a fold learn from all the others. What is missed is then an honest sample of the errors, and the
+sum of both parts is right on average however bad the trees are.
 
-It pays where the game itself is made of thresholds and rules and pairs are many (some 15% less error in trials with 60 players and
-2,000 coalitions); on smooth models the curve alone does better, and sooner.
+It pays where the game itself is made of thresholds and rules and pairs are many (some 15% less error in trials with 60
+players and 2,000 coalitions); on smooth models the curve alone does better, and sooner.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ from pellucid.arrays import BoolArray, FloatArray, IntArray
 _FOLDS = 4
 
 
-def tree_proxy(
-    halves: BoolArray, worth: FloatArray, generator: np.random.Generator
-) -> tuple[FloatArray, FloatArray]:
+def tree_proxy(halves: BoolArray, worth: FloatArray, generator: np.random.Generator) -> tuple[FloatArray, FloatArray]:
     """The Shapley values ``(players, games)`` of the stand-ins, and what they miss of the odd parts ``(pairs, games)``.
 
     ``worth`` is ``(2, pairs, games)``, everybody and nobody first.
@@ -70,9 +68,7 @@ class _StandIn:
         everybody, nobody = (trees.encode(np.full((1, p), there)) for there in (1.0, 0.0))
         players: IntArray = np.asarray(trees.source, dtype=np.intp)
         present, numbers = np.unique(players, return_inverse=True)
-        found = attribute(
-            trees.ensemble, everybody, game="marginal", background=nobody, players=numbers
-        ).values
+        found = attribute(trees.ensemble, everybody, game="marginal", background=nobody, players=numbers).values
         values = self._slopes[:-1].copy()
         values[present] += found[0, :, 0]
         return values

@@ -116,7 +116,8 @@ def tree_shap(
     trees = explained.trees
     if background is None and not np.isfinite(trees.ensemble.nodes.cover).all():
         raise InputError(
-            f"game='path' needs the training rows at each node, which {predictor.name} does not hold; use game='marginal'."
+            f"game='path' needs the training rows at each node, which {predictor.name} does not hold; use"
+            " game='marginal'."
         )
     present, numbers = np.unique(_player_of_column(predictor, trees, players), return_inverse=True)
     found = attribute(
@@ -135,9 +136,9 @@ def tree_shap(
         se=np.zeros((len(found.values), len(players), found.values.shape[-1])),
         base=np.asarray(found.base),
         prediction=explained.prediction,
-        interactions=None
-        if found.interactions is None
-        else _spread_out(found.interactions, present, len(players), axes=2),
+        interactions=(
+            None if found.interactions is None else _spread_out(found.interactions, present, len(players), axes=2)
+        ),
         scale=explained.scale,
         background=0 if background is None else len(background),
         settings={"link": explained.link},
@@ -147,16 +148,12 @@ def tree_shap(
 # -- the trees ---------------------------------------------------------------------------------------
 
 
-def _compared(
-    predictor: Predictor, model: TreeModel, data: Data, run: Run
-) -> tuple[FloatArray, FloatArray]:
+def _compared(predictor: Predictor, model: TreeModel, data: Data, run: Run) -> tuple[FloatArray, FloatArray]:
     """The sums of the trees and the model's predictions, on rows of the data and on mixtures of them."""
     some = data.take(data.spread(_COMPARED))
     parts = [_both(predictor, model, some, run)]
     if data.frame.kind != "sparse":
-        with suppress(
-            PellucidError
-        ):  # a model may refuse a mixture; it is then asked no more than real rows
+        with suppress(PellucidError):  # a model may refuse a mixture; it is then asked no more than real rows
             parts.append(_both(predictor, model, some.mixed(run.generator(_MIXING)), run))
     raw, full = (np.vstack(arrays) for arrays in zip(*parts, strict=True))
     return raw, full
@@ -168,18 +165,14 @@ def _both(predictor: Predictor, model: TreeModel, rows: Data, run: Run) -> tuple
     return predict(model.ensemble, model.encode(predictor.dressed(rows.frame))), full
 
 
-def _agreeing_link(
-    model: TreeModel, raw: FloatArray, full: FloatArray, predictor: Predictor
-) -> Link | Refusal:
+def _agreeing_link(model: TreeModel, raw: FloatArray, full: FloatArray, predictor: Predictor) -> Link | Refusal:
     """How the trees' sums become the predictions: as the model says, or as they are (a decision function)."""
     width = full.shape[1]
     candidates: list[Link] = [model.link]
     if model.link not in ("identity", "other"):
         candidates.append("identity")
     size = magnitude(model, full, probability=predictor.raw_scale == "probability")
-    differences = [
-        _difference(predictions(raw, link, width, model.scale), full, size) for link in candidates
-    ]
+    differences = [_difference(predictions(raw, link, width, model.scale), full, size) for link in candidates]
     best = int(np.argmin(differences))
     if differences[best] <= _AGREE:
         return candidates[best]
@@ -188,7 +181,8 @@ def _agreeing_link(
         return Refusal("unread", f"{predictor.name} turns the sums of its trees into predictions {how}")
     return Refusal(
         "unlike",
-        f"the trees read from {predictor.name} miss its own predictions by up to {percent(differences[best])} of their size",
+        f"the trees read from {predictor.name} miss its own predictions by up to {percent(differences[best])} of their"
+        " size",
         differences[best],
         _AGREE,
     )
@@ -202,9 +196,7 @@ def _difference(predicted: FloatArray | None, full: FloatArray, size: FloatArray
     return float((worst / np.where(size > 0, size, 1.0)).max())
 
 
-def _outputs(
-    predictor: Predictor, sums: int, width: int, link: Link, scale: str
-) -> tuple[FloatArray, FloatArray]:
+def _outputs(predictor: Predictor, sums: int, width: int, link: Link, scale: str) -> tuple[FloatArray, FloatArray]:
     """``weight`` and ``shift`` such that ``sums @ weight.T + shift`` are the explained outputs.
 
     The first of two classes is the mirror image of the second: 1 - p of a probability, -s of a score. Two

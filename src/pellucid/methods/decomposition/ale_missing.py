@@ -1,9 +1,10 @@
 """Accumulated local effects of one feature, among all rows and apart by whether another feature is missing.
 
-A part of two features has no step from a value to no value, so local effects cannot tell what such a step does. But the effect of
-one feature can differ between the rows that have the other and those that lack it. That difference belongs to the two together: the
-part of (j, k) holds, where k is known, how the effect of j among these rows differs from that among all, and where k is missing
-the same for the rows that lack it. Averaged over all rows the two cancel, so the part still has no effect of j alone.
+A part of two features has no step from a value to no value, so local effects cannot tell what such a step does. But the
+effect of one feature can differ between the rows that have the other and those that lack it. That difference belongs to
+the two together: the part of (j, k) holds, where k is known, how the effect of j among these rows differs from that
+among all, and where k is missing the same for the rows that lack it. Averaged over all rows the two cancel, so the part
+still has no effect of j alone.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from pellucid.runner import Intervention, Run
 
 @dataclass(frozen=True, eq=False)
 class Moved:
-    """How predictions change when rows move along one axis: per difference its row, its step and the change ``(outputs,)``."""
+    """How predictions change when rows move along one axis: per difference its row, its step and the change
+    ``(outputs,)``.
+    """
 
     axis: Axis
     row: IntArray
@@ -31,7 +34,9 @@ class Moved:
     change: FloatArray
 
     def mean(self, weights: FloatArray, otherwise: FloatArray) -> FloatArray:
-        """Mean change in every step over rows with these weights, ``(steps, outputs)``; ``otherwise`` without such rows."""
+        """Mean change in every step over rows with these weights, ``(steps, outputs)``; ``otherwise`` without such
+        rows.
+        """
         own = weights[self.row]
         mass = np.bincount(self.step, weights=own, minlength=self.axis.n_steps)[:, None]
         total = group_sums(self.step, self.axis.n_steps, own[:, None] * self.change)
@@ -49,9 +54,7 @@ def moved(run: Run, predictor: Predictor, data: Data, j: int, axis: Axis) -> Mov
         nothing = np.empty(0, dtype=np.intp)
         return Moved(axis, nothing, nothing, np.empty((0, len(predictor.output_names))))
     index = axis.stops()[:, inside, None]
-    intervention = Intervention(
-        (j,), (data.pool(j, axis.points),), index, None if len(inside) == len(data) else inside
-    )
+    intervention = Intervention((j,), (data.pool(j, axis.points),), index, None if len(inside) == len(data) else inside)
     predictions = run.collect(predictor, data, intervention)
     rows, steps, changes = [], [], []
     for move in axis.moves():
@@ -62,9 +65,7 @@ def moved(run: Run, predictor: Predictor, data: Data, j: int, axis: Axis) -> Mov
     return Moved(axis, np.concatenate(rows), np.concatenate(steps), np.concatenate(changes))
 
 
-def split(
-    effect: Moved, placed: Placed, gone: FloatArray, weights: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def split(effect: Moved, placed: Placed, gone: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
     """How the effect differs from that among all rows: where the other feature is known, and where it is ``gone``."""
     everywhere = effect.overall(weights)
     tables = []

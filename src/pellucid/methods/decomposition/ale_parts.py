@@ -1,17 +1,18 @@
 """Decomposition into accumulated local effects.
 
-Apley and Zhu 2020, section 3 and appendix: ``f = f0 + sum of f_j + sum of f_jk + ...`` with f0 the mean prediction, f_j the
-accumulated local effect of one feature, f_jk the second-order effect of two.
+Apley and Zhu 2020, section 3 and appendix: ``f = f0 + sum of f_j + sum of f_jk + ...`` with f0 the mean prediction, f_j
+the accumulated local effect of one feature, f_jk the second-order effect of two.
 
-Definition. ``f_S = H_S f``: the changes of the function along all features of S at once, averaged over the rows with such values, added up
-(L_S), less all that belongs to fewer features, ``g - sum over v of L_v g``, from the largest v down to single ones and the mean. The
-parts are pseudo-orthogonal: ``H_S(f_S) = f_S`` and ``H_U(f_S) = 0`` for U other than S. Effects of correlated features do not mix,
-and the model is asked only about values near those of real rows.
-Estimator. The local effects of `ale`, at the edges of quantile bins; pairs and triples on fewer of the same edges, so that their cells hold
-rows. What belongs to fewer features is taken out with the rows themselves (`local_tables`), so that pseudo-orthogonality is exact
-for the estimator, and parts have mean zero over the rows (`ale` has the mean at midpoints of bins as zero: its curves differ by a
-constant). Where a feature is missing, its main effect is what such rows have on average beyond their other parts; parts of two features
-say how the effect of one differs where the other is missing (`ale_missing`), parts of three nothing.
+Definition. ``f_S = H_S f``: the changes of the function along all features of S at once, averaged over the rows with
+such values, added up (L_S), less all that belongs to fewer features, ``g - sum over v of L_v g``, from the largest v
+down to single ones and the mean. The parts are pseudo-orthogonal: ``H_S(f_S) = f_S`` and ``H_U(f_S) = 0`` for U other
+than S. Effects of correlated features do not mix, and the model is asked only about values near those of real rows.
+Estimator. The local effects of `ale`, at the edges of quantile bins; pairs and triples on fewer of the same edges, so
+that their cells hold rows. What belongs to fewer features is taken out with the rows themselves (`local_tables`), so
+that pseudo-orthogonality is exact for the estimator, and parts have mean zero over the rows (`ale` has the mean at
+midpoints of bins as zero: its curves differ by a constant). Where a feature is missing, its main effect is what such
+rows have on average beyond their other parts; parts of two features say how the effect of one differs where the other
+is missing (`ale_missing`), parts of three nothing.
 
 When it misleads:
 1. parts add up to the function exactly only with narrow bins and rows in all cells; what is left is the residual;
@@ -20,7 +21,8 @@ When it misleads:
 4. categories are put in an order, and their parts depend on it;
 5. two and three features need many rows: see the caveat.
 
-Cost. Two predictions per row and feature (three for categories), four to nine for a pair, eight to 27 for three, and one per row.
+Cost. Two predictions per row and feature (three for categories), four to nine for a pair, eight to 27 for three, and
+one per row.
 """
 
 from __future__ import annotations
@@ -76,26 +78,24 @@ def ale_parts(
 ) -> Decomposition:
     """The function as mean prediction plus accumulated local effects; ``background`` plays no role.
 
-    ``grid`` is the number of edges of bins along each feature in every part; by default there are up to 41, and in parts of
-    several features as many as leave some twenty rows per cell.
+    ``grid`` is the number of edges of bins along each feature in every part; by default there are up to 41, and in
+    parts of several features as many as leave some twenty rows per cell.
     """
     chosen = subsets(data, features, order)
     columns = tuple(subset[0] for subset in chosen if len(subset) == 1)
     given, data = data, data.take(np.flatnonzero(data.weights > 0))
     _refuse_too_dear(data, chosen)
-    fine = {
-        j: _placed(data, j, _BINS[max(map(len, chosen)) - 1] if grid is None else grid - 1) for j in columns
-    }
+    fine = {j: _placed(data, j, _BINS[max(map(len, chosen)) - 1] if grid is None else grid - 1) for j in columns}
     rows = different(data, columns)
     coarse = {
         subset: {j: _fewer(data, j, fine[j], _cells(data, subset, rows) if grid is None else grid - 1) for j in subset}
-        for subset in chosen if len(subset) > 1
-    }  # fmt: skip
+        for subset in chosen
+        if len(subset) > 1
+    }
     predictions = run.predict(predictor, data)
     effects = {j: moved(run, predictor, data, j, fine[j].axis) for j in columns}
     tables: dict[Subset, FloatArray] = {
-        (j,): own_part([fine[j]], added_up(effects[j].overall(data.weights), 1), data.weights, {})
-        for j in columns
+        (j,): own_part([fine[j]], added_up(effects[j].overall(data.weights), 1), data.weights, {}) for j in columns
     }
     tables |= {subset: _part(run, predictor, data, subset, coarse, fine) for subset in coarse}
     axes = {j: _axis(data, j, fine[j].axis) for j in columns}
@@ -103,11 +103,18 @@ def ale_parts(
     components = [_beside_missing(part, data, effects, fine) for part in components]
     constant = weighted_mean(predictions, data.weights)
     result = build(
-        "ale", predictor, data, run,
-        order=order, density="data", constant=constant, components=_at_missing(constant, components, data, predictions),
-        predictions=predictions, checks=_checks(tables, coarse, fine, data, predictions),
+        "ale",
+        predictor,
+        data,
+        run,
+        order=order,
+        density="data",
+        constant=constant,
+        components=_at_missing(constant, components, data, predictions),
+        predictions=predictions,
+        checks=_checks(tables, coarse, fine, data, predictions),
         settings={"features": None if features is None else [data.schema.names[j] for j in columns], "grid": grid},
-    )  # fmt: skip
+    )
     cells = {subset: tuple(own[j].axis for j in subset) for subset, own in coarse.items()}
     caveats = ale_parts_caveats(predictor, given, run, found=result, cells=cells)
     return replace(result, caveats=caveats, cost=run.cost())
@@ -151,7 +158,8 @@ def _refuse_too_dear(data: Data, chosen: Sequence[Subset]) -> None:
     asked = len(data) * sum(2 ** len(subset) for subset in chosen)
     if asked > _MOST:
         raise InputError(
-            f"the accumulated local effects of {len(chosen):,} parts need about {asked:,} predictions; give fewer features (features=[...]), fewer rows or a lower order."
+            f"the accumulated local effects of {len(chosen):,} parts need about {asked:,} predictions; give fewer"
+            " features (features=[...]), fewer rows or a lower order."
         )
 
 
@@ -161,7 +169,9 @@ def _refuse_too_dear(data: Data, chosen: Sequence[Subset]) -> None:
 def _part(
     run: Run, predictor: Predictor, data: Data, subset: Subset, coarse: Mapping[Subset, Grids], fine: Grids
 ) -> FloatArray:
-    """H_S f of several features at the points of the fine axes: local effects added up, less what belongs to fewer features."""
+    """H_S f of several features at the points of the fine axes: local effects added up, less what belongs to fewer
+    features.
+    """
     many = [fine[j] for j in subset]
     steps = tuple(coarse[subset][j].axis for j in subset)
     inside = np.all([axis.cell >= 0 for axis in steps], axis=0)
@@ -174,7 +184,9 @@ def _part(
 
 
 def _lower(subset: Subset, coarse: Mapping[Subset, Grids]) -> Lower:
-    """The axes of the parts of some features of a subset, and its own, by their places in it; single features have fine ones."""
+    """The axes of the parts of some features of a subset, and its own, by their places in it; single features have fine
+    ones.
+    """
     return {
         places: [coarse[some][j] for j in some]
         for order in range(2, len(subset) + 1)
@@ -192,9 +204,7 @@ def _component(subset: Subset, table: FloatArray, axes: Mapping[int, Axis]) -> C
     return component(some, table)
 
 
-def _beside_missing(
-    component: Component, data: Data, effects: Mapping[int, Moved], fine: Grids
-) -> Component:
+def _beside_missing(component: Component, data: Data, effects: Mapping[int, Moved], fine: Grids) -> Component:
     """A part of two features with how the effect of one differs where the other is missing (`ale_missing`)."""
     if len(component.axes) != 2 or not any(axis.missing for axis in component.axes):
         return component
@@ -218,9 +228,9 @@ def _at_missing(
     if not lacking:
         return list(components)
     rest = predictions - constant - sum(at_rows(part, data) for part in components)
-    gone = np.column_stack(
-        [np.isnan(data.codes(data.schema.index(components[k].name))) for k in lacking]
-    ).astype(np.float64)
+    gone = np.column_stack([np.isnan(data.codes(data.schema.index(components[k].name))) for k in lacking]).astype(
+        np.float64
+    )
     root = np.sqrt(data.weights / data.weights.sum())[:, None]
     against_known = gone - weighted_mean(gone, data.weights)  # parts are centred below
     beyond = np.linalg.lstsq(root * against_known, root * rest, rcond=None)[0]
@@ -243,10 +253,10 @@ def _checks(
     data: Data,
     predictions: FloatArray,
 ) -> list[Check]:
-    """Pseudo-orthogonality: the estimator applied to the parts themselves, relative to the spread of the predictions."""
-    sd = np.sqrt(
-        weighted_mean(np.square(predictions - weighted_mean(predictions, data.weights)), data.weights)
-    )
+    """Pseudo-orthogonality: the estimator applied to the parts themselves, relative to the spread of the
+    predictions.
+    """
+    sd = np.sqrt(weighted_mean(np.square(predictions - weighted_mean(predictions, data.weights)), data.weights))
     sd = np.where(sd > 1e-12 * np.abs(predictions).max(axis=0), sd, np.inf)
     kept, foreign = 0.0, 0.0
     for subset, own in coarse.items():
@@ -263,11 +273,15 @@ def _checks(
         kept = max(kept, float(np.abs((again - table) / sd).max()))
     return [
         Check(
-            "parts are kept", kept, _TOLERANCE,
+            "parts are kept",
+            kept,
+            _TOLERANCE,
             "The accumulated local effect of a component differs from the component itself.",
         ),
         Check(
-            "no foreign effects", foreign, _TOLERANCE,
+            "no foreign effects",
+            foreign,
+            _TOLERANCE,
             "Components of several features have accumulated local effects of fewer features.",
         ),
-    ]  # fmt: skip
+    ]

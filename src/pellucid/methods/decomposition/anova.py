@@ -7,16 +7,17 @@ Definition. Under the uniform measure over the ranges of the features (see `meas
     f_{} = E[f],        f_S(x_S) = E[f | x_S] - sum over proper subsets T of S of f_T(x_T).
 
 f_12 = E[f | x_1, x_2] - f_1 - f_2 - f_{}, with f_1 and f_2 centred. Every component averages to zero along each of its
-features, any two are orthogonal, and the variances add up to that of f: their shares are Sobol's indices under this measure.
+features, any two are orthogonal, and the variances add up to that of f: their shares are Sobol's indices under this
+measure.
 
-Estimator. Where the product of all points of Gauss and Legendre (whole numbers, levels) is not too large, f at
-every one of them: exact for polynomials, with straight lines between the points. Trees that add up to the prediction: each leaf is
-a product of intervals, so all integrals are exact and components constant between the thresholds. Otherwise averages over two scrambled
-Sobol samples, centred; their difference is the error of the shares.
+Estimator. Where the product of all points of Gauss and Legendre (whole numbers, levels) is not too large, f at every
+one of them: exact for polynomials, with straight lines between the points. Trees that add up to the prediction: each
+leaf is a product of intervals, so all integrals are exact and components constant between the thresholds. Otherwise
+averages over two scrambled Sobol samples, centred; their difference is the error of the shares.
 
 When it misleads:
-1. features that go together: the uniform measure weighs combinations that never occur like any other (see the caveats; use
-   "generalized" or "ale");
+1. features that go together: the uniform measure weighs combinations that never occur like any other (see the caveats;
+   use "generalized" or "ale");
 2. the ends of the ranges count as much as the middle, however few rows are there: one outlier stretches a range;
 3. a product is no pure interaction: x1 x2 on positive numbers has main effects;
 4. the terms of a formula (of a GAM, say) are its components only up to their means over the ranges.
@@ -43,13 +44,7 @@ from pellucid.runner import Run
 
 
 def anova(
-    predictor: Predictor,
-    data: Data,
-    *,
-    order: int = 2,
-    features: Any = None,
-    grid: int | None = None,
-    run: Run,
+    predictor: Predictor, data: Data, *, order: int = 2, features: Any = None, grid: int | None = None, run: Run
 ) -> Decomposition:
     """The function in parts by functional ANOVA."""
     wanted = subsets(data, features, order)
@@ -63,9 +58,18 @@ def anova(
         made = of_sample(predictor, data, wanted, grid, run)
     chosen = sorted({j for subset in wanted for j in subset})
     found = build(
-        "anova", predictor, data, run, order=order, density="uniform", constant=made.constant,
-        components=made.components, predictions=made.predictions, variances=made.variances, checks=made.checks,
+        "anova",
+        predictor,
+        data,
+        run,
+        order=order,
+        density="uniform",
+        constant=made.constant,
+        components=made.components,
+        predictions=made.predictions,
+        variances=made.variances,
+        checks=made.checks,
         settings={"features": [data.schema.names[j] for j in chosen], "grid": grid, **made.settings},
-    )  # fmt: skip
+    )
     caveats = decomposition_caveats(predictor, data, run, found, mixed=chosen, lost=made.lost)
     return replace(found, caveats=caveats, cost=run.cost())

@@ -44,9 +44,7 @@ def _combinations(rule: Rule) -> float:
     return float(np.prod([float(own.grid.size) for own in rule]))
 
 
-def of_product(
-    predictor: Predictor, data: Data, wanted: Sequence[Subset], rules: tuple[Rule, Rule], run: Run
-) -> Made:
+def of_product(predictor: Predictor, data: Data, wanted: Sequence[Subset], rules: tuple[Rule, Rule], run: Run) -> Made:
     """The components, and as the error of their shares the difference to those from half as many points."""
     full, half = rules
     predictions = run.predict(predictor, data)
@@ -55,19 +53,13 @@ def of_product(
         return made
     other = _of_rule(predictor, data, wanted, half, predictions, run)
     shares = [
-        part.variances.parts / np.where(part.variances.total > 0, part.variances.total, 1.0)
-        for part in (made, other)
+        part.variances.parts / np.where(part.variances.total > 0, part.variances.total, 1.0) for part in (made, other)
     ]
     return replace(made, variances=replace(made.variances, se=np.abs(shares[0] - shares[1])))
 
 
 def _of_rule(
-    predictor: Predictor,
-    data: Data,
-    wanted: Sequence[Subset],
-    rule: Rule,
-    predictions: FloatArray,
-    run: Run,
+    predictor: Predictor, data: Data, wanted: Sequence[Subset], rule: Rule, predictions: FloatArray, run: Run
 ) -> Made:
     mesh = np.meshgrid(*(own.grid.codes for own in rule), indexing="ij")
     points = data.of_codes(np.column_stack([codes.ravel() for codes in mesh]))

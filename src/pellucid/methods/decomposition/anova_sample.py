@@ -31,21 +31,17 @@ _JUDGED = 12  # power of two: points at which function and components are compar
 _NEAR = 0.02
 
 
-def of_sample(
-    predictor: Predictor, data: Data, wanted: Sequence[Subset], grid: int | None, run: Run
-) -> Made:
+def of_sample(predictor: Predictor, data: Data, wanted: Sequence[Subset], grid: int | None, run: Run) -> Made:
     """The mean of the components of two samples; half of their difference is the error of the shares."""
     grids = knot_grids(data, wanted, grid, range_knots)
     power = int(np.clip(np.log2(BUDGET / 2 / entries_of(grids)), *_POWERS))
     measures = {
         subset: tuple(between_knots(data.schema.features[j], own) for j, own in zip(subset, grids[subset], strict=True))
         for subset in wanted
-    }  # fmt: skip
+    }
     first, second = (_of_one(predictor, data, grids, measures, power, key, run) for key in (0, 1))
     constant = (first[0] + second[0]) / 2
-    components = [
-        component(a.axes, (a.table + b.table) / 2) for a, b in zip(first[1], second[1], strict=True)
-    ]
+    components = [component(a.axes, (a.table + b.table) / 2) for a, b in zip(first[1], second[1], strict=True)]
     variances = _variances(predictor, data, constant, components, (first[1], second[1]), measures, run)
     checks = axioms(components, [measures[subset] for subset in wanted], variances, _NEAR)
     settings = {"engine": "sample", "points": 2 ** (power + 1)}
@@ -85,9 +81,7 @@ def _variances(
     for k, (part, a, b, measured) in enumerate(zip(components, *both, measures.values(), strict=True)):
         rest = rest - at_rows(part, judged)
         parts[k] = np.maximum(product_mean(a.table, b.table, measured), 0.0)
-        se[k] = (
-            np.abs(product_mean(a.table, a.table, measured) - product_mean(b.table, b.table, measured)) / 2
-        )
+        se[k] = np.abs(product_mean(a.table, a.table, measured) - product_mean(b.table, b.table, measured)) / 2
     residual = rest.var(axis=0)
     total = np.maximum(function_variance(f, first, second, parts), residual)
     found = Variances(total, parts, parts, residual, se / np.where(total > 0, total, np.inf))

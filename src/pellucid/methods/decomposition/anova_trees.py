@@ -1,6 +1,7 @@
 """Functional ANOVA of trees, exactly: under independence a leaf is a product of conditions on single features.
 
-With a_jl(x_j) = 1 where x_j fulfils what leaf l asks of feature j and s_jl = E[a_jl], the share that does, a leaf of value v adds
+With a_jl(x_j) = 1 where x_j fulfils what leaf l asks of feature j and s_jl = E[a_jl], the share that does, a leaf of
+value v adds
 
     f_S(x_S) = sum over leaves of v_l  prod_{j in S} (a_jl(x_j) - s_jl)  prod_{j not in S} s_jl,
 
@@ -46,7 +47,9 @@ Full = Mapping[int, Measured]
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """Some leaves: their values (leaves, outputs), and by feature a_jl at its entries (leaves, entries) and s_jl (leaves)."""
+    """Some leaves: their values (leaves, outputs), and by feature a_jl at its entries (leaves, entries) and s_jl
+    (leaves).
+    """
 
     place: slice
     values: FloatArray
@@ -61,24 +64,18 @@ class _Block:
 
 def of_trees(trees: TreeCells, wanted: Sequence[Subset], grid: int | None, run: Run) -> Made:
     """The components between the thresholds of the trees; where there are too many, their means over merged cells."""
-    made = cell_grids(
-        trees, wanted, grid, most=min(CELLS, max(_WORK // max(len(trees.leaves.values), 1), 10_000))
-    )
+    made = cell_grids(trees, wanted, grid, most=min(CELLS, max(_WORK // max(len(trees.leaves.values), 1), 10_000)))
     features = trees.data.schema.features
     used = np.unique(trees.asked[trees.asked >= 0]).tolist()
     full = {j: in_cells(features[j], trees.grid(j, trees.asking((j,)))) for j in used}
     measures = {
         subset: tuple(in_cells(features[j], own) for j, own in zip(subset, made.grids[subset], strict=True))
         for subset in wanted
-    }  # fmt: skip
+    }
     alive = [subset for subset in wanted if subset not in made.zero]
     constant, tables = _tables(trees, wanted, alive, full, measures)
-    components = [
-        component([own.grid.axis for own in measures[subset]], tables[subset]) for subset in wanted
-    ]
-    parts = np.array(
-        [product_mean(c.table, c.table, measures[s]) for s, c in zip(wanted, components, strict=True)]
-    )
+    components = [component([own.grid.axis for own in measures[subset]], tables[subset]) for subset in wanted]
+    parts = np.array([product_mean(c.table, c.table, measures[s]) for s, c in zip(wanted, components, strict=True)])
     judged = draw(trees.data, _JUDGED, run, 2)
     f = run.predict(trees.predictor, judged)
     said = sum((at_rows(c, judged) for c in components), np.zeros(f.shape))
@@ -86,9 +83,7 @@ def of_trees(trees: TreeCells, wanted: Sequence[Subset], grid: int | None, run: 
         function_variance(f, said, said, parts), parts, parts, (f - said).var(axis=0), np.zeros(parts.shape)
     )
     total = (
-        _variance(trees, full, constant)
-        if len(trees.leaves.values) <= _PAIRED
-        else parts.sum(axis=0) + seen.residual
+        _variance(trees, full, constant) if len(trees.leaves.values) <= _PAIRED else parts.sum(axis=0) + seen.residual
     )
     seen, variances = (
         beyond_rounding(part, f)
@@ -187,8 +182,8 @@ def _lost(
 ) -> float:
     """The mean squared difference between the sums of merged and of exact components, as a share of the variance.
 
-    ``sums[k]`` collects, feature by feature, the products over all sets of k features: times s_jl where the feature is not
-    in the set, times a_jl - s_jl where it is.
+    ``sums[k]`` collects, feature by feature, the products over all sets of k features: times s_jl where the feature is
+    not in the set, times a_jl - s_jl where it is.
     """
     chosen, order = {j for subset in wanted for j in subset}, max(map(len, wanted))
     exact = np.tile(trees.ensemble.base, (len(points), 1))

@@ -24,7 +24,8 @@ Averager = Callable[[Subset, tuple[FloatArray, ...], IntArray], FloatArray]
 def asked(run: Run, predictor: Predictor, background: Data, *, halves: bool = False) -> Averager:
     """The mean prediction over the rows of the background.
 
-    With ``halves`` the means over every second row and over the others are given side by side, as twice as many outputs.
+    With ``halves`` the means over every second row and over the others are given side by side, as twice as many
+    outputs.
     """
 
     def average(subset: Subset, codes: tuple[FloatArray, ...], index: IntArray) -> FloatArray:
@@ -49,9 +50,7 @@ def read_off(run: Run, trees: TreeCells, background: Data) -> Averager:
     def average(subset: Subset, codes: tuple[FloatArray, ...], index: IntArray) -> FloatArray:
         columns = np.concatenate([trees.columns(j) for j in subset])
         seen = [trees.encoded(j, own)[at] for j, own, at in zip(subset, codes, index.T, strict=True)]
-        return partial_dependence(
-            trees.ensemble, columns, np.column_stack(seen), matrix, background.weights, watch=run
-        )
+        return partial_dependence(trees.ensemble, columns, np.column_stack(seen), matrix, background.weights, watch=run)
 
     return average
 
@@ -70,8 +69,8 @@ def over_grids(average: Averager) -> Average:
 def at_own_values(average: Averager, rows: Data, wanted: list[Subset], constant: FloatArray) -> FloatArray:
     """The sum of the constant and all wanted components, exactly, at some rows: ``(rows, outputs)``.
 
-    Collecting the averages E_T in the sums of components, E_T is counted sum over k of (-1)^k C(p - |T|, k) times, with p
-    features and k from 0 to order - |T|.
+    Collecting the averages E_T in the sums of components, E_T is counted sum over k of (-1)^k C(p - |T|, k) times, with
+    p features and k from 0 to order - |T|.
     """
     p = len({j for subset in wanted for j in subset})
     order = max(map(len, wanted))

@@ -26,18 +26,19 @@ class Grid:
 
 
 def make_axis(
-    feature: Feature,
-    kind: Literal["knots", "cells", "levels"],
-    points: FloatArray,
-    *,
-    missing: bool | None = None,
+    feature: Feature, kind: Literal["knots", "cells", "levels"], points: FloatArray, *, missing: bool | None = None
 ) -> Axis:
     """An axis of a feature; the place for missing values is there where the feature is ever missing."""
     return Axis(
-        name=feature.name, kind=kind, points=points, low=feature.low, high=feature.high,
+        name=feature.name,
+        kind=kind,
+        points=points,
+        low=feature.low,
+        high=feature.high,
         missing=feature.missing > 0 if missing is None else missing,
-        feature_kind=feature.kind, categories=feature.categories,
-    )  # fmt: skip
+        feature_kind=feature.kind,
+        categories=feature.categories,
+    )
 
 
 def entries(axis: Axis, codes: FloatArray) -> Grid:
@@ -55,19 +56,20 @@ def levels(feature: Feature, codes: FloatArray) -> Grid:
 
 
 def knots(data: Data, j: int, size: int) -> Grid:
-    """Every value if there are at most ``size``; else half at quantiles, half evenly from least to greatest; or levels."""
+    """Every value if there are at most ``size``; else half at quantiles, half evenly from least to greatest; or
+    levels.
+    """
     feature, codes = data.schema.features[j], data.codes(j)
     if feature.nominal or feature.empty:
         return levels(feature, codes)
-    if feature.distinct <= size:
-        points = np.unique(codes[~np.isnan(codes)])
-    else:
-        points = spread_points(data, j, size)
+    points = np.unique(codes[~np.isnan(codes)]) if feature.distinct <= size else spread_points(data, j, size)
     return entries(make_axis(feature, "knots", points), points)
 
 
 def spread_points(data: Data, j: int, size: int) -> FloatArray:
-    """Values of which half lie at equal distances from least to greatest, for the tails, and half where the data are."""
+    """Values of which half lie at equal distances from least to greatest, for the tails, and half where the data
+    are.
+    """
     feature = data.schema.features[j]
     even = snap(feature, np.linspace(feature.low, feature.high, max(size - size // 2, 2)))
     inner = weighted_quantiles(data.codes(j), np.linspace(0.0, 1.0, size // 2 + 2)[1:-1], data.weights)
@@ -110,9 +112,7 @@ def fewer_cuts(data: Data, j: int, grid: Grid, most: int) -> Grid:
     wanted = np.arange(1, most + 1) / (most + 1)
     kept = cuts[np.unique(np.abs(below[None, :] - wanted[:, None]).argmin(axis=1))]
     axis = replace(grid.axis, points=kept)
-    return entries(
-        axis, _medians(codes, weights, np.searchsorted(kept, codes), cells(data.schema.features[j], kept))
-    )
+    return entries(axis, _medians(codes, weights, np.searchsorted(kept, codes), cells(data.schema.features[j], kept)))
 
 
 def _medians(codes: FloatArray, weights: FloatArray, cell: IntArray, plain: Grid) -> FloatArray:

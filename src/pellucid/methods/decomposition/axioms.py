@@ -1,8 +1,8 @@
 """The properties that components should have, measured.
 
-Zero means: every component averages to zero. Orthogonality: the product of two components averages to zero. Variance sum: the
-variances of the components and of what they leave over add up to that of the function. The first is measured against
-the standard deviation of the function, the others against its variance.
+Zero means: every component averages to zero. Orthogonality: the product of two components averages to zero. Variance
+sum: the variances of the components and of what they leave over add up to that of the function. The first is measured
+against the standard deviation of the function, the others against its variance.
 """
 
 from __future__ import annotations
@@ -33,11 +33,7 @@ def axioms_at_rows(
 
 
 def axioms(
-    components: Sequence[Component],
-    values: FloatArray,
-    weights: FloatArray,
-    variances: Variances,
-    tolerance: float,
+    components: Sequence[Component], values: FloatArray, weights: FloatArray, variances: Variances, tolerance: float
 ) -> tuple[Check, ...]:
     """The three properties from the values of components ``(components, points, outputs)`` at weighted points."""
     means = np.einsum("cpo,p->co", values, weights)
@@ -46,18 +42,30 @@ def axioms(
     worst, product = _products(values, weights, total)
     added = np.abs(variances.parts.sum(axis=0) + variances.residual - variances.total) / total
     names = [component.name for component in components]
-    mean, off = (
-        names[int(np.abs(means / np.sqrt(total)).max(axis=1).argmax())],
-        " and ".join(names[k] for k in worst),
-    )
+    mean, off = (names[int(np.abs(means / np.sqrt(total)).max(axis=1).argmax())], " and ".join(names[k] for k in worst))
     return (
-        Check("zero means", float(largest.max()), tolerance,
-              f"Components do not all average to zero: {mean} is off by {number(float(largest.max()))} standard deviations of the prediction."),
-        Check("orthogonality", product, tolerance,
-              f"Components overlap: the product of {off} averages to {percent(product)} of the variance of the prediction."),
-        Check("variance sum", float(added.max()), tolerance,
-              f"The variances of the components and of the residual miss the variance of the prediction by {percent(float(added.max()))} of it."),
-    )  # fmt: skip
+        Check(
+            "zero means",
+            float(largest.max()),
+            tolerance,
+            f"Components do not all average to zero: {mean} is off by {number(float(largest.max()))} standard"
+            " deviations of the prediction.",
+        ),
+        Check(
+            "orthogonality",
+            product,
+            tolerance,
+            f"Components overlap: the product of {off} averages to {percent(product)} of the variance of the"
+            " prediction.",
+        ),
+        Check(
+            "variance sum",
+            float(added.max()),
+            tolerance,
+            "The variances of the components and of the residual miss the variance of the prediction by"
+            f" {percent(float(added.max()))} of it.",
+        ),
+    )
 
 
 def _products(values: FloatArray, weights: FloatArray, total: FloatArray) -> tuple[tuple[int, ...], float]:

@@ -1,14 +1,14 @@
 """Functions of one feature at the points of a fit: piecewise linear between knots, or one value per level.
 
 A function of the feature is given by its values at *places*: knots, or levels, with a last place for missing values
-where there are any. Between knots it runs straight, beyond the outer ones it stays level. So every point has a place on its left
-and a share of the way to the next place.
+where there are any. Between knots it runs straight, beyond the outer ones it stays level. So every point has a place on
+its left and a share of the way to the next place.
 
 A fit needs fewer unknowns than there are places, and none for a constant. These are *steps*: ``steps[d]`` is a matrix
-(places, unknowns) whose columns, with the constant, span the functions allowed in parts of ``d + 1`` features. Between knots a
-step is a ramp from 0 to 1 over one interval, so that its coefficient is how much the function rises there; for levels
-steps are orthonormal contrasts. Parts of two and three features have longer steps: every second or third knot, and rare levels
-taken together. Their functions are all contained in those of parts with fewer features.
+(places, unknowns) whose columns, with the constant, span the functions allowed in parts of ``d + 1`` features. Between
+knots a step is a ramp from 0 to 1 over one interval, so that its coefficient is how much the function rises there; for
+levels steps are orthonormal contrasts. Parts of two and three features have longer steps: every second or third knot,
+and rare levels taken together. Their functions are all contained in those of parts with fewer features.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class Basis:
 
 
 def make_basis(data: Data, points: Data, j: int, sizes: tuple[int, ...], *, even: bool) -> Basis:
-    """The basis of feature ``j`` at the points, with at most ``sizes[d] + 1`` knots or levels in parts of ``d + 1`` features.
+    """The basis of feature ``j`` at the points, with at most ``sizes[d] + 1`` knots or levels in parts of ``d + 1``
+    features.
 
     Levels are those of the data, whether or not a point has them. Knots stand at the quantiles of the points or, if
     ``even``, at equal distances.

@@ -71,14 +71,10 @@ def variances_at(
         covariances[k] = weighted_mean(g * f, weights)
     residual = weighted_mean(np.square(rest - weighted_mean(rest, weights)), weights)
     total = weighted_mean(np.square(f), weights)
-    return beyond_rounding(
-        Variances(total, parts, covariances, residual, np.zeros(parts.shape)), predictions
-    )
+    return beyond_rounding(Variances(total, parts, covariances, residual, np.zeros(parts.shape)), predictions)
 
 
-def fidelity(
-    constant: FloatArray, components: Sequence[Component], data: Data, predictions: FloatArray
-) -> FloatArray:
+def fidelity(constant: FloatArray, components: Sequence[Component], data: Data, predictions: FloatArray) -> FloatArray:
     """R2 of constant and components against the predictions at the rows; 1 where both are constant and agree."""
     rest = predictions - constant
     for component in components:
@@ -118,17 +114,31 @@ def build(
         return squeeze_outputs(part / np.where(found.total > 0, found.total, np.inf))
 
     return Decomposition(
-        method=method, order=order, density=density, constant=squeeze_outputs(np.asarray(constant, dtype=np.float64)),
+        method=method,
+        order=order,
+        density=density,
+        constant=squeeze_outputs(np.asarray(constant, dtype=np.float64)),
         components=tuple(
             replace(component, variance=variance) for component, variance in zip(components, found.parts, strict=True)
         ),
-        values=share(found.parts), se=squeeze_outputs(found.se), covariance=share(found.covariances),
-        variance=squeeze_outputs(found.total), residual=share(found.residual),
-        r2=squeeze_outputs(fidelity(constant, components, data, predictions)), checks=tuple(checks),
-        feature_names=tuple(component.name for component in components), inputs=data.schema.names,
-        output_names=predictor.output_names, scale=predictor.scale, cost=run.cost(), library=data.caller,
+        values=share(found.parts),
+        se=squeeze_outputs(found.se),
+        covariance=share(found.covariances),
+        variance=squeeze_outputs(found.total),
+        residual=share(found.residual),
+        r2=squeeze_outputs(fidelity(constant, components, data, predictions)),
+        checks=tuple(checks),
+        feature_names=tuple(component.name for component in components),
+        inputs=data.schema.names,
+        output_names=predictor.output_names,
+        scale=predictor.scale,
+        cost=run.cost(),
+        library=data.caller,
         settings={
-            "method": method, "order": order, "density": density, "random_state": run.seed,
+            "method": method,
+            "order": order,
+            "density": density,
+            "random_state": run.seed,
             **{key: plain_setting(value) for key, value in settings.items()},
         },
-    )  # fmt: skip
+    )

@@ -42,9 +42,7 @@ def decompose(
             f"density={density!r} belongs to method='generalized'; method={method!r} has its own: leave it out."
         )
     if method == "marginal":
-        return marginal(
-            predictor, data, background=background, order=order, features=features, grid=grid, run=run
-        )
+        return marginal(predictor, data, background=background, order=order, features=features, grid=grid, run=run)
     if method == "anova":
         return anova(predictor, data, order=order, features=features, grid=grid, run=run)
     if method == "generalized":
@@ -52,9 +50,9 @@ def decompose(
 
         return generalized(
             predictor, data, background=background, order=order, features=features, grid=grid, density=density, run=run
-        )  # fmt: skip
+        )
     from pellucid.methods.decomposition.ale_parts import ale_parts
 
     return ale_parts(
         predictor, data, background=background, order=order, features=features, grid=grid, density=density, run=run
-    )  # fmt: skip
+    )

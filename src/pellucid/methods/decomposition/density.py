@@ -1,9 +1,9 @@
 """The points at which a generalised decomposition is fitted: they say where the function counts.
 
-``"data"``: the rows themselves, with their weights. ``"uniform"``: a scrambled Sobol sample, uniform over the ranges of the features and
-over their levels, whatever goes together in the data. ``"support"``: that sample without the regions that hold no data. There
-a point is kept when the row nearest to it is no farther than 95% of rows are from theirs, with numbers divided by
-their ranges and different levels at distance one.
+``"data"``: the rows themselves, with their weights. ``"uniform"``: a scrambled Sobol sample, uniform over the ranges of
+the features and over their levels, whatever goes together in the data. ``"support"``: that sample without the regions
+that hold no data. There a point is kept when the row nearest to it is no farther than 95% of rows are from theirs, with
+numbers divided by their ranges and different levels at distance one.
 """
 
 from __future__ import annotations
@@ -55,9 +55,7 @@ def _uniform(data: Data, n: int, generator: np.random.Generator) -> FloatArray:
     unit = qmc.Sobol(len(data.schema.features), scramble=True, seed=generator).random(n)
     codes = np.full(unit.shape, np.nan)
     names = data.schema.names
-    for place, j in enumerate(
-        sorted(range(len(names)), key=lambda j: names[j])
-    ):  # whatever the order of columns
+    for place, j in enumerate(sorted(range(len(names)), key=lambda j: names[j])):  # whatever the order of columns
         feature, share = data.schema.features[j], unit[:, place]
         if feature.empty:
             continue
@@ -83,8 +81,9 @@ def _near(data: Data, run: Run) -> FloatArray:
     points = np.concatenate(kept)[:_POINTS]
     if len(points) < _FEWEST:
         raise InputError(
-            f"density='support': only {len(points)} of {_ROUNDS * _ASKED:,} uniform points lie near the data, because "
-            f"{len(data.schema.features)} features leave most of the space empty; use density='data', or explain a model of fewer features."
+            f"density='support': only {len(points)} of {_ROUNDS * _ASKED:,} uniform points lie near the data, because"
+            f" {len(data.schema.features)} features leave most of the space empty; use density='data', or explain a"
+            " model of fewer features."
         )
     return points
 
@@ -105,9 +104,7 @@ class _Nearby:
 
     def holds(self, codes: FloatArray) -> BoolArray:
         """Whether each point is kept."""
-        distance, _ = self._tree.query(
-            self._scaled(codes), k=1, distance_upper_bound=self._reach * (1 + 1e-9)
-        )
+        distance, _ = self._tree.query(self._scaled(codes), k=1, distance_upper_bound=self._reach * (1 + 1e-9))
         return np.isfinite(distance)
 
     def _scaled(self, codes: FloatArray) -> FloatArray:

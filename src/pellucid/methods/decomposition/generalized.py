@@ -3,19 +3,21 @@
 Hooker 2007, Generalized functional ANOVA diagnostics for high-dimensional functions of dependent variables.
 
 Definition. Parts ``g_S`` of at most ``order`` features that together come nearest to the function,
-``min over g of integral (f(x) - sum over S of g_S(x_S))^2 w(x) dx``, and of which none holds what fewer features can say:
+``min over g of integral (f(x) - sum over S of g_S(x_S))^2 w(x) dx``, and of which none holds what fewer features can
+say:
 ``integral g_S(x_S) h_V(x_V) w(x) dx = 0`` for every function ``h_V`` of some of the features of S (hierarchical
-orthogonality). Where features are independent under w these are the parts of functional ANOVA.
-Estimator. ``w`` is given by points (`density`): the rows, a uniform sample, or that sample without the regions that hold
-no data. Every part is piecewise linear between quantiles, with a value of its own for each level and for missing (`basis`). All
-parts are fitted to the predictions at the points at once (`least_squares`); then, from parts of most features down, what
-fewer features can say is moved to where it belongs (`purify`), which keeps the sum and is exact at the points.
-Shares. Parts of different features may go together. ``values`` are the variances of the parts, ``covariance`` their covariances
-with the function, both as shares of its variance: the first is what a part moves by itself (structural), the rest of the second what it
-moves in step with others (correlative). The covariances add up to one with that of the residual.
+orthogonality). Where features are independent under w these are the parts of functional ANOVA. Estimator. ``w`` is
+given by points (`density`): the rows, a uniform sample, or that sample without the regions that hold no data. Every
+part is piecewise linear between quantiles, with a value of its own for each level and for missing (`basis`). All parts
+are fitted to the predictions at the points at once (`least_squares`); then, from parts of most features down, what
+fewer features can say is moved to where it belongs (`purify`), which keeps the sum and is exact at the points. Shares.
+Parts of different features may go together. ``values`` are the variances of the parts, ``covariance`` their covariances
+with the function, both as shares of its variance: the first is what a part moves by itself (structural), the rest of
+the second what it moves in step with others (correlative). The covariances add up to one with that of the residual.
 
 When it misleads:
-1. under strong dependence the points cannot tell which of two features a movement belongs to, and main effects may mix (see the caveat);
+1. under strong dependence the points cannot tell which of two features a movement belongs to, and main effects may mix
+   (see the caveat);
 2. few rows allow few knots: the function between them is a straight line, and the residual holds what that misses;
 3. a part says nothing where there are no rows: there it is only carried on;
 4. with ``density="uniform"`` the model is asked about combinations that do not occur.
@@ -91,25 +93,44 @@ def generalized(
     axes = [_axis(data, j, basis) for j, basis in zip(columns, bases, strict=True)]
     components = [_component(design, axes, subset, tables[subset]) for subset in design.subsets]
     result = build(
-        "generalized", predictor, data, run,
-        order=order, density=density, constant=constant, components=components, predictions=predictions,
+        "generalized",
+        predictor,
+        data,
+        run,
+        order=order,
+        density=density,
+        constant=constant,
+        components=components,
+        predictions=predictions,
         variances=None if density == "data" else _sampled_variances(constant, components, points, f),
         checks=_checks(found, components, points, f),
         settings={
-            "features": None if features is None else [data.schema.names[j] for j in columns], "grid": grid,
-            "points": len(points), "steps": list(sizes), "coefficients": design.width,
-            "effective_coefficients": 1.0 + found.parameters, "ridge_rows": found.ridge,
+            "features": None if features is None else [data.schema.names[j] for j in columns],
+            "grid": grid,
+            "points": len(points),
+            "steps": list(sizes),
+            "coefficients": design.width,
+            "effective_coefficients": 1.0 + found.parameters,
+            "ridge_rows": found.ridge,
         },
-    )  # fmt: skip
+    )
     caveats = generalized_caveats(
-        predictor, given, run,
-        found=result, columns=columns, rows=rows, parameters=1.0 + found.parameters, mixing=lambda k: concurvity(found, design.subsets[k], rows),
-    )  # fmt: skip
+        predictor,
+        given,
+        run,
+        found=result,
+        columns=columns,
+        rows=rows,
+        parameters=1.0 + found.parameters,
+        mixing=lambda k: concurvity(found, design.subsets[k], rows),
+    )
     return replace(result, caveats=caveats, cost=run.cost())
 
 
 def _sizes(rows: int, p: int, order: int, grid: int | None) -> tuple[int, ...]:
-    """Steps along one feature in parts of one, two and three: as asked, or so that there are enough rows for each coefficient."""
+    """Steps along one feature in parts of one, two and three: as asked, or so that there are enough rows for each
+    coefficient.
+    """
     if grid is not None:
         return (int(grid) - 1,) * order
     budget = min(rows / _ROWS, _COLUMNS)
@@ -118,9 +139,7 @@ def _sizes(rows: int, p: int, order: int, grid: int | None) -> tuple[int, ...]:
         int(np.clip((budget * share[d] / max(comb(p, d + 1), 1)) ** (1 / (d + 1)) + 1e-9, 1, _LARGEST[d]))
         for d in range(order)
     ]
-    if (
-        order > 1
-    ):  # an interaction shifts the mean at every knot by chance, the more the fewer rows are near it
+    if order > 1:  # an interaction shifts the mean at every knot by chance, the more the fewer rows are near it
         sizes[0] = max(1, min(sizes[0], int(np.sqrt(rows) / 4)))
     if order > 2:  # tables of three features have as many entries as the first size to the third
         sizes[0] = min(sizes[0], 9)
@@ -128,12 +147,11 @@ def _sizes(rows: int, p: int, order: int, grid: int | None) -> tuple[int, ...]:
 
 
 def _refuse_too_many(design: Design) -> None:
-    entries = sum(
-        np.prod([float(len(design.bases[j].places)) for j in subset]) for subset in design.subsets
-    )
+    entries = sum(np.prod([float(len(design.bases[j].places)) for j in subset]) for subset in design.subsets)
     if design.width > _MOST_COLUMNS or entries > _MOST_ENTRIES:
         raise InputError(
-            f"{len(design.subsets):,} parts need {design.width:,} coefficients at once; give fewer features (features=[...]), a lower order or a smaller grid."
+            f"{len(design.subsets):,} parts need {design.width:,} coefficients at once; give fewer features"
+            " (features=[...]), a lower order or a smaller grid."
         )
 
 
@@ -143,9 +161,7 @@ def _axis(data: Data, j: int, basis: Basis) -> Axis:
     return make_axis(data.schema.features[j], kind, basis.places[~gone], missing=bool(gone.any()))
 
 
-def _component(
-    design: Design, axes: Sequence[Axis], subset: tuple[int, ...], table: FloatArray
-) -> Component:
+def _component(design: Design, axes: Sequence[Axis], subset: tuple[int, ...], table: FloatArray) -> Component:
     """A part; where no point is missing, a missing value adds nothing."""
     table = table.copy()
     for d, j in enumerate(subset):
@@ -156,9 +172,7 @@ def _component(
     return component(some, table)
 
 
-def _sampled_variances(
-    constant: FloatArray, components: Sequence[Component], points: Data, f: FloatArray
-) -> Variances:
+def _sampled_variances(constant: FloatArray, components: Sequence[Component], points: Data, f: FloatArray) -> Variances:
     """Variances over sampled points, with the errors of the shares (as if the points were drawn independently)."""
     found = variances_at(constant, components, points, f)
     spread = np.square(f - f.mean(axis=0))
@@ -177,9 +191,7 @@ def _checks(found: Fit, components: Sequence[Component], points: Data, f: FloatA
     sd = np.sqrt(share @ np.square(f - weighted_mean(f, points.weights)))
     parts = np.stack([at_rows(part, points) for part in components], axis=1)
     parts = np.divide(parts, sd, out=np.zeros_like(parts), where=sd > 1e-12 * np.abs(f).max(axis=0))
-    inner = np.abs(inner_products(design, parts.reshape(len(f), -1), share)).reshape(
-        design.width, len(components), -1
-    )
+    inner = np.abs(inner_products(design, parts.reshape(len(f), -1), share)).reshape(design.width, len(components), -1)
     size = np.sqrt(np.diag(found.gram))
     inner = np.divide(inner, size[:, None, None], out=np.zeros_like(inner), where=size[:, None, None] > 0)
     overlap = 0.0
@@ -189,7 +201,9 @@ def _checks(found: Fit, components: Sequence[Component], points: Data, f: FloatA
     return [
         Check("zero means", float(inner[0].max(initial=0.0)), _TOLERANCE, "The means of the components are not zero."),
         Check(
-            "hierarchical orthogonality", overlap, _TOLERANCE,
+            "hierarchical orthogonality",
+            overlap,
+            _TOLERANCE,
             "Some components hold what fewer features can say: the points hardly tell their features apart.",
         ),
-    ]  # fmt: skip
+    ]

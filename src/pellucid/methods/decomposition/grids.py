@@ -17,14 +17,7 @@ from pellucid.methods.decomposition.tree_cells import TreeCells
 BUDGET = 2_000_000  # model rows that are asked for without being told to
 ABSURD = 50_000_000
 FEWEST = 200  # rows to average over
-_KNOTS = (
-    (32, 10, 5),
-    (32, 9, 4),
-    (24, 8, 4),
-    (24, 7, 4),
-    (20, 6, 3),
-    (16, 5, 3),
-)  # in parts of 1, 2, 3 features
+_KNOTS = ((32, 10, 5), (32, 9, 4), (24, 8, 4), (24, 7, 4), (20, 6, 3), (16, 5, 3))  # in parts of 1, 2, 3 features
 CELLS = 300_000  # entries of all components together
 _CUTS = (512, 384, 256, 192, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2)
 
@@ -53,7 +46,8 @@ def knot_grids(data: Data, wanted: Sequence[Subset], grid: int | None, make: Kno
             break
     if entries_of(made) * FEWEST > ABSURD:
         raise InputError(
-            f"{len(wanted):,} components would ask the model about {entries_of(made) * FEWEST:,} rows; give fewer features (features=[...]), a lower order or a smaller grid."
+            f"{len(wanted):,} components would ask the model about {entries_of(made) * FEWEST:,} rows; give fewer"
+            " features (features=[...]), a lower order or a smaller grid."
         )
     return made
 
@@ -67,13 +61,10 @@ def _knots(data: Data, wanted: Sequence[Subset], sizes: Sequence[int], make: Kno
     return {subset: tuple(by_order[j, len(subset)] for j in subset) for subset in wanted}
 
 
-def cell_grids(
-    trees: TreeCells,
-    wanted: Sequence[Subset],
-    grid: int | None,
-    most: int = CELLS,
-) -> TreeGrids:
-    """Cells between the thresholds that matter for each component; where they are too many, fewer, spread over the rows."""
+def cell_grids(trees: TreeCells, wanted: Sequence[Subset], grid: int | None, most: int = CELLS) -> TreeGrids:
+    """Cells between the thresholds that matter for each component; where they are too many, fewer, spread over the
+    rows.
+    """
     full: dict[Subset, tuple[Grid, ...]] = {}
     zero = set()
     for subset in wanted:
@@ -87,13 +78,18 @@ def cell_grids(
         return TreeGrids(full, frozenset(zero), None)
     for cuts in _CUTS if grid is None else (max(int(grid) - 1, 1),):
         thinned = {
-            subset: own if len(subset) == 1 else tuple(fewer_cuts(trees.data, j, part, cuts) for j, part in zip(subset, own, strict=True))
+            subset: (
+                own
+                if len(subset) == 1
+                else tuple(fewer_cuts(trees.data, j, part, cuts) for j, part in zip(subset, own, strict=True))
+            )
             for subset, own in full.items()
-        }  # fmt: skip
+        }
         if entries_of(thinned) <= most:
             break
     if entries_of(thinned) > 20 * most:
         raise InputError(
-            f"{len(wanted):,} components have {entries_of(thinned):,} entries together; give fewer features (features=[...]) or a lower order."
+            f"{len(wanted):,} components have {entries_of(thinned):,} entries together; give fewer features"
+            " (features=[...]) or a lower order."
         )
     return TreeGrids(thinned, frozenset(zero), cuts if entries_of(thinned) < entries_of(full) else None)

@@ -1,9 +1,10 @@
 """Parts of one, two and three features fitted to predictions at points, all at once.
 
-The model is ``f(x) = constant + sum over S of sum over steps of beta * product of the steps of the features in S``.
-Its normal equations are added up over blocks of points, so that the matrix of all steps at all points is never needed.
-Coefficients of parts of several features are mixed rises of the function from one cell of knots to the next; a ridge on them pulls
-cells with few points towards no interaction. How strongly is chosen by generalised cross-validation (Golub, Heath and Wahba 1979).
+The model is ``f(x) = constant + sum over S of sum over steps of beta * product of the steps of the features in S``. Its
+normal equations are added up over blocks of points, so that the matrix of all steps at all points is never needed.
+Coefficients of parts of several features are mixed rises of the function from one cell of knots to the next; a ridge on
+them pulls cells with few points towards no interaction. How strongly is chosen by generalised cross-validation (Golub,
+Heath and Wahba 1979).
 """
 
 from __future__ import annotations
@@ -92,13 +93,7 @@ class Fit:
 
 
 def fit(
-    design: Design,
-    f: FloatArray,
-    weights: FloatArray,
-    *,
-    rows: int,
-    smooth: bool,
-    generator: np.random.Generator,
+    design: Design, f: FloatArray, weights: FloatArray, *, rows: int, smooth: bool, generator: np.random.Generator
 ) -> Fit:
     """Weighted least squares of predictions ``(points, outputs)``; ``rows`` is the number of different points.
 
@@ -111,17 +106,14 @@ def fit(
     right = moments[1:] - np.outer(means[1:], centre)
     spread = share @ np.square(f - centre)
     several = np.repeat(
-        [len(subset) > 1 for subset in design.columns],
-        [where.stop - where.start for where in design.columns.values()],
+        [len(subset) > 1 for subset in design.columns], [where.stop - where.start for where in design.columns.values()]
     )
     solved = []
     for ridge in _RIDGES if smooth and several.any() else (_LEAST,):
         penalty = np.where(several, ridge, _LEAST) / rows
         found, parameters = _ridge(inner, right, penalty, generator, undo=ridge == _LEAST)
         error = spread - 2 * (found * right).sum(axis=0) + (found * (inner @ found)).sum(axis=0)
-        solved.append(
-            (_cross_validated(error, spread, (1.0 + parameters) / rows, rows), ridge, found, parameters)
-        )
+        solved.append((_cross_validated(error, spread, (1.0 + parameters) / rows, rows), ridge, found, parameters))
     _, ridge, found, parameters = min(solved, key=lambda each: each[0])
     coefficients = np.vstack([centre - means[1:] @ found, found])
     return Fit(design, gram, coefficients, ridge, parameters)

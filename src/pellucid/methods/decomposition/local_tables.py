@@ -1,9 +1,10 @@
 """Accumulated local effects of functions that are known at the points of a grid.
 
-A table holds a function of a few features at every combination of the points of their axes (`ale_axis`); along numeric axes it
-runs straight between points. Such a function can be moved from point to point at every row like a model, but
-without asking one. So what belongs to fewer features is taken out of a part with the rows themselves: afterwards
-its accumulated local effects of fewer features are zero to rounding, not only as far as rows stand in the middle of their cells.
+A table holds a function of a few features at every combination of the points of their axes (`ale_axis`); along numeric
+axes it runs straight between points. Such a function can be moved from point to point at every row like a model, but
+without asking one. So what belongs to fewer features is taken out of a part with the rows themselves: afterwards its
+accumulated local effects of fewer features are zero to rounding, not only as far as rows stand in the middle of their
+cells.
 """
 
 from __future__ import annotations
@@ -65,9 +66,7 @@ def complete(axes: Sequence[Placed]) -> BoolArray:
     return np.asarray(np.all([placed.axis.cell >= 0 for placed in axes], axis=0))
 
 
-def accumulated(
-    axes: Sequence[Placed], table: FloatArray, subset: tuple[int, ...], weights: FloatArray
-) -> FloatArray:
+def accumulated(axes: Sequence[Placed], table: FloatArray, subset: tuple[int, ...], weights: FloatArray) -> FloatArray:
     """The operator L of Apley and Zhu: mean changes along the axes of ``subset`` over the rows of each step, added up.
 
     Rows in which a feature of the function is missing take no part: the function does not depend on the others there.
@@ -98,8 +97,8 @@ def accumulated(
 def own_part(axes: Sequence[Placed], table: FloatArray, weights: FloatArray, lower: Lower) -> FloatArray:
     """A table less the effects of fewer features that it contains, and less its mean over the rows.
 
-    ``lower`` has the axes of the parts of fewer features, where these are not the axes of the table: what is taken out here must
-    be what those parts hold, or the sum of all would lack the difference.
+    ``lower`` has the axes of the parts of fewer features, where these are not the axes of the table: what is taken out
+    here must be what those parts hold, or the sum of all would lack the difference.
     """
     every, known = tuple(range(len(axes))), weights * complete(axes)
     if not known.any():
@@ -112,13 +111,11 @@ def own_part(axes: Sequence[Placed], table: FloatArray, weights: FloatArray, low
 
 
 def contained(
-    axes: Sequence[Placed],
-    table: FloatArray,
-    subset: tuple[int, ...],
-    weights: FloatArray,
-    lower: Lower,
+    axes: Sequence[Placed], table: FloatArray, subset: tuple[int, ...], weights: FloatArray, lower: Lower
 ) -> FloatArray:
-    """The effect of a subset in a table, with steps along the axes of ``lower``, at the points of the table's own axes."""
+    """The effect of a subset in a table, with steps along the axes of ``lower``, at the points of the table's own
+    axes.
+    """
     fine = [axes[d] for d in subset]
     few = lower.get(subset, fine)
     stepping = list(axes)
@@ -140,8 +137,6 @@ def refined(table: FloatArray, coarse: Sequence[Axis], fine: Sequence[Axis]) -> 
     """A table on axes with fewer points, at the points of axes that contain them."""
     for d, (few, many) in enumerate(zip(coarse, fine, strict=True)):
         if len(few.points) < len(many.points):
-            hats = np.stack(
-                [np.interp(many.points, few.points, row) for row in np.eye(len(few.points))], axis=1
-            )
+            hats = np.stack([np.interp(many.points, few.points, row) for row in np.eye(len(few.points))], axis=1)
             table = np.moveaxis(np.tensordot(hats, table, axes=(1, d)), 0, d)
     return table

@@ -7,12 +7,13 @@ Definition. With PD_S(x_S) = E[f(x_S, X_-S)], the average over the rows of the d
 
     f_{} = PD_{} = E[f(X)],        f_S(x_S) = PD_S(x_S) - sum over proper subsets T of S of f_T(x_T),
 
-so f_12 = PD_12 - PD_1 - PD_2 + PD_{}. All 2^p components add up to f exactly; up to ``order`` features they leave a residual.
+so f_12 = PD_12 - PD_1 - PD_2 + PD_{}. All 2^p components add up to f exactly; up to ``order`` features they leave a
+residual.
 
 Estimator. The average over the rows of the background, by their weights. For trees that add up to the prediction the
-components are constant between the thresholds of the trees and exact: order d is complete for trees that ask of at most d
-features on a path. Other models are asked at points spread over the ranges and the data, with straight lines between. Variances and R2 are
-taken over the rows of the data.
+components are constant between the thresholds of the trees and exact: order d is complete for trees that ask of at most
+d features on a path. Other models are asked at points spread over the ranges and the data, with straight lines between.
+Variances and R2 are taken over the rows of the data.
 
 When it misleads:
 1. features that go together: averages include combinations that do not occur (use "generalized" or "ale"), and
@@ -72,11 +73,19 @@ def marginal(
         made = _of_trees(trees, background, wanted, grid, run)
     chosen = sorted({j for subset in wanted for j in subset})
     found = build(
-        "marginal", predictor, data, run, order=order, density="data", constant=made.constant,
-        components=made.components, predictions=made.predictions, variances=made.variances,
+        "marginal",
+        predictor,
+        data,
+        run,
+        order=order,
+        density="data",
+        constant=made.constant,
+        components=made.components,
+        predictions=made.predictions,
+        variances=made.variances,
         checks=made.checks,
         settings={"features": [data.schema.names[j] for j in chosen], "grid": grid, **made.settings},
-    )  # fmt: skip
+    )
     caveats = decomposition_caveats(predictor, data, run, found, mixed=chosen, lost=made.lost)
     return replace(found, caveats=caveats, cost=run.cost())
 

@@ -28,8 +28,8 @@ _DRAWS = 5  # key of the random numbers
 class Measured:
     """A grid with the integrals of the products of its entries' functions: ``mass`` (entries, entries).
 
-    The function of an entry is 1 there and 0 at the other entries; together they are 1 everywhere, so that the sums of the
-    rows of ``mass`` are the integrals of the functions themselves.
+    The function of an entry is 1 there and 0 at the other entries; together they are 1 everywhere, so that the sums of
+    the rows of ``mass`` are the integrals of the functions themselves.
     """
 
     grid: Grid
@@ -65,9 +65,7 @@ def nodes(data: Data, j: int, size: int) -> Measured:
     at, weight = np.polynomial.legendre.leggauss(size)
     inner = snap(feature, feature.low + (feature.high - feature.low) * (at + 1) / 2)
     points, place = np.unique(np.concatenate([[feature.low], inner, [feature.high]]), return_inverse=True)
-    weights = np.asarray(
-        np.bincount(place, weights=np.concatenate([[0.0], weight, [0.0]])), dtype=np.float64
-    )
+    weights = np.asarray(np.bincount(place, weights=np.concatenate([[0.0], weight, [0.0]])), dtype=np.float64)
     return point_measure(entries(make_axis(feature, "knots", points), points), weights)
 
 
@@ -107,7 +105,9 @@ def in_cells(feature: Feature, grid: Grid) -> Measured:
 
 
 def draw(data: Data, power: int, run: Run, key: int) -> Data:
-    """2^power rows of the uniform measure: a scrambled Sobol sequence, whose dimensions follow the names of the features."""
+    """2^power rows of the uniform measure: a scrambled Sobol sequence, whose dimensions follow the names of the
+    features.
+    """
     from scipy.stats import qmc  # on use: scipy.stats is slow to import
 
     p = len(data.schema.features)
@@ -145,23 +145,18 @@ def product_mean(a: FloatArray, b: FloatArray, measured: Sequence[Measured]) -> 
     return np.asarray((a * b).reshape(-1, a.shape[-1]).sum(axis=0))
 
 
-def function_variance(
-    f: FloatArray, first: FloatArray, second: FloatArray, parts: FloatArray
-) -> FloatArray:
+def function_variance(f: FloatArray, first: FloatArray, second: FloatArray, parts: FloatArray) -> FloatArray:
     """The variance of the function from its values at a sample, with the sums of two estimates of the components there.
 
-    The covariance of these sums at the sample is replaced by what it estimates, the integrals ``parts`` (components, outputs): what
-    is left to chance is only what the components leave over.
+    The covariance of these sums at the sample is replaced by what it estimates, the integrals ``parts`` (components,
+    outputs): what is left to chance is only what the components leave over.
     """
     sampled = ((first - first.mean(axis=0)) * (second - second.mean(axis=0))).mean(axis=0)
     return np.asarray(f.var(axis=0) - sampled + parts.sum(axis=0))
 
 
 def axioms(
-    components: Sequence[Component],
-    measures: Sequence[tuple[Measured, ...]],
-    variances: Variances,
-    tolerance: float,
+    components: Sequence[Component], measures: Sequence[tuple[Measured, ...]], variances: Variances, tolerance: float
 ) -> tuple[Check, ...]:
     """Zero means, orthogonality and the sum of the variances under the uniform measure.
 
@@ -180,24 +175,37 @@ def axioms(
             whole = mean_along(whole, axis, own)
         means[k] = np.abs(whole.reshape(-1))
     mean = float((means / np.sqrt(total)).max())
-    product = float(
-        (left.max(axis=0) * np.sqrt(np.maximum(variances.parts.max(axis=0), 0.0)) / total).max()
-    )
-    added = float(
-        (np.abs(variances.parts.sum(axis=0) + variances.residual - variances.total) / total).max()
-    )
+    product = float((left.max(axis=0) * np.sqrt(np.maximum(variances.parts.max(axis=0), 0.0)) / total).max())
+    added = float((np.abs(variances.parts.sum(axis=0) + variances.residual - variances.total) / total).max())
     return (
-        Check("zero means", mean, tolerance,
-              f"Components do not all average to zero: one is off by {number(mean)} standard deviations of the prediction."),
-        Check("orthogonality", product, tolerance,
-              f"Components overlap: the product of two averages to up to {percent(product)} of the variance of the prediction."),
-        Check("variance sum", added, tolerance,
-              f"The variances of the components and of the residual miss the variance of the prediction by {percent(added)} of it."),
-    )  # fmt: skip
+        Check(
+            "zero means",
+            mean,
+            tolerance,
+            f"Components do not all average to zero: one is off by {number(mean)} standard deviations of the"
+            " prediction.",
+        ),
+        Check(
+            "orthogonality",
+            product,
+            tolerance,
+            f"Components overlap: the product of two averages to up to {percent(product)} of the variance of the"
+            " prediction.",
+        ),
+        Check(
+            "variance sum",
+            added,
+            tolerance,
+            "The variances of the components and of the residual miss the variance of the prediction by"
+            f" {percent(added)} of it.",
+        ),
+    )
 
 
 def centred(table: FloatArray, measured: Sequence[Measured]) -> FloatArray:
-    """The table less its averages along each feature, which are zero but for errors of sampling and of straight lines."""
+    """The table less its averages along each feature, which are zero but for errors of sampling and of straight
+    lines.
+    """
     for axis, own in enumerate(measured):
         table = table - mean_along(table, axis, own)
     return table

@@ -25,8 +25,9 @@ from pellucid.methods.decomposition.subsets import Subset
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """Parts as a method makes them, with the predictions at the rows of the data: variances, the properties measured, the share of the variance that was lost by
-    merging cells, and how they were made."""
+    """Parts as a method makes them, with the predictions at the rows of the data: variances, the properties measured,
+    the share of the variance that was lost by merging cells, and how they were made.
+    """
 
     constant: FloatArray
     components: list[Component]
@@ -65,10 +66,7 @@ def components_of(
 def component(axes: Sequence[Axis], table: FloatArray) -> Component:
     """A component whose variance is not known yet."""
     return Component(
-        features=tuple(axis.name for axis in axes),
-        axes=tuple(axes),
-        table=table,
-        variance=np.zeros(table.shape[-1]),
+        features=tuple(axis.name for axis in axes), axes=tuple(axes), table=table, variance=np.zeros(table.shape[-1])
     )
 
 
@@ -89,8 +87,7 @@ def entries_of(grids: Grids) -> int:
 def halved(components: Sequence[Component]) -> tuple[list[Component], list[Component], list[Component]]:
     """Components whose outputs are estimated twice, side by side: their means, the first and the second."""
     first, second = (
-        [component(part.axes, np.split(part.table, 2, axis=-1)[half]) for part in components]
-        for half in (0, 1)
+        [component(part.axes, np.split(part.table, 2, axis=-1)[half]) for part in components] for half in (0, 1)
     )
     means = [component(a.axes, (a.table + b.table) / 2) for a, b in zip(first, second, strict=True)]
     return means, first, second

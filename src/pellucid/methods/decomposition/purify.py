@@ -1,9 +1,9 @@
 """Parts made hierarchically orthogonal: what fewer features can say is said by the parts of fewer features.
 
-From the parts of most features down: each is projected (weighted least squares at the points) on the functions allowed in
-all parts of some of its features, the projection is taken out of it and added to those parts. The sum does not change, and
-afterwards every part has mean zero and is uncorrelated with every function allowed in a part of some of its features. For a
-given sum this is the only way to be so, unless features determine each other at the points.
+From the parts of most features down: each is projected (weighted least squares at the points) on the functions allowed
+in all parts of some of its features, the projection is taken out of it and added to those parts. The sum does not
+change, and afterwards every part has mean zero and is uncorrelated with every function allowed in a part of some of its
+features. For a given sum this is the only way to be so, unless features determine each other at the points.
 """
 
 from __future__ import annotations
@@ -28,9 +28,7 @@ def purified(fit: Fit) -> tuple[FloatArray, dict[Subset, FloatArray]]:
     for subset in sorted(design.subsets, key=len, reverse=True):
         own = design.columns[subset]
         below = [v for order in range(1, len(subset)) for v in combinations(subset, order)]
-        lower = np.concatenate([[0], *(np.arange(design.width)[design.columns[v]] for v in below)]).astype(
-            np.intp
-        )
+        lower = np.concatenate([[0], *(np.arange(design.width)[design.columns[v]] for v in below)]).astype(np.intp)
         moved = _solve(gram[np.ix_(lower, lower)], gram[lower, own] @ coefficients[own])
         coefficients[lower] += moved
         tables[subset] = design.table(subset, coefficients[own]) - moved[0]
@@ -57,10 +55,12 @@ def _solve(gram: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def concurvity(fit: Fit, subset: Subset, rows: int) -> float:
-    """The share of a part's variance, beyond what its own features can say in fewer, that parts of other features can say.
+    """The share of a part's variance, beyond what its own features can say in fewer, that parts of other features can
+    say.
 
-    Near one, the points do not tell what a movement belongs to (Hastie and Tibshirani 1990): these features, another one, or
-    others together, as the year and the month give the day to within a few weeks. What as many columns say of so many different
+    Near one, the points do not tell what a movement belongs to (Hastie and Tibshirani 1990): these features, another
+    one, or others together, as the year and the month give the day to within a few weeks. What as many columns say of
+    so many different
     ``rows`` by chance is taken off, as in an adjusted R2.
     """
     own, every = set(subset), fit.design.subsets

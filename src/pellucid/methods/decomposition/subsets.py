@@ -25,7 +25,8 @@ def subsets(data: Data, features: Any, order: int) -> list[Subset]:
     counts = sum(comb(len(chosen), k) for k in range(1, order + 1))
     if counts > _MANY:
         raise InputError(
-            f"order={order} of {len(chosen)} features has {counts:,} components; give fewer features (features=[...]) or a lower order."
+            f"order={order} of {len(chosen)} features has {counts:,} components; give fewer features (features=[...])"
+            " or a lower order."
         )
     return [subset for k in range(1, min(order, len(chosen)) + 1) for subset in combinations(chosen, k)]
 
@@ -43,9 +44,7 @@ def chosen_features(data: Data, features: Any) -> Subset:
         raise InputError("features=[] names no feature; give at least one, or leave it out for all.")
     twice = [j for k, j in enumerate(named) if j in named[:k]]
     if twice:
-        raise InputError(
-            f"feature {data.schema.names[twice[0]]!r} is given twice in features=; name each once."
-        )
+        raise InputError(f"feature {data.schema.names[twice[0]]!r} is given twice in features=; name each once.")
     return tuple(sorted(named))
 
 
@@ -54,5 +53,6 @@ def _check(order: int, p: int) -> None:
         raise InputError(f"order={order!r}: give a whole number from 1 to {MOST}.")
     if order > MOST:
         raise InputError(
-            f"order={order} is not offered: {p} features have 2^{p} = {2**p:,} components in all, of which those of more than {MOST} features can be neither drawn nor estimated; use order={MOST} and read the residual."
+            f"order={order} is not offered: {p} features have 2^{p} = {2**p:,} components in all, of which those of"
+            f" more than {MOST} features can be neither drawn nor estimated; use order={MOST} and read the residual."
         )

@@ -1,7 +1,7 @@
 """What the leaves of a model's trees ask of each feature, and the cells between whose borders the trees are constant.
 
-A component of the features S is constant where no leaf changes that asks something of every feature in S. So its cuts are
-the thresholds on the paths to those leaves, and where no leaf asks something of all of S the component is zero.
+A component of the features S is constant where no leaf changes that asks something of every feature in S. So its cuts
+are the thresholds on the paths to those leaves, and where no leaf asks something of all of S the component is zero.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ _LARGEST = 30_000_000  # nodes on all paths together
 
 @dataclass(frozen=True, eq=False)
 class Leaves:
-    """All leaves: ``values`` (leaves, outputs), the inner nodes above each, -1 beyond, and whether it lies to their left."""
+    """All leaves: ``values`` (leaves, outputs), the inner nodes above each, -1 beyond, and whether it lies to their
+    left.
+    """
 
     values: FloatArray
     path: IntArray
@@ -123,9 +125,7 @@ class TreeCells:
         if len(nodes):
             seen, columns = self.encoded(j, codes), self.columns(j)
             place = np.searchsorted(columns, self.ensemble.nodes.feature[nodes])
-            goes = np.array(
-                [self._goes_left(node, seen[:, k]) for node, k in zip(nodes, place, strict=True)]
-            )
+            goes = np.array([self._goes_left(node, seen[:, k]) for node, k in zip(nodes, place, strict=True)])
             for depth in range(path.shape[1]):
                 at = np.flatnonzero(asked[:, depth])
                 found = goes[np.searchsorted(nodes, path[at, depth])]
@@ -165,9 +165,7 @@ def walk(ensemble: TreeEnsemble) -> Leaves | None:
     if sum(map(len, paths)) * len(paths) > _LARGEST:
         return None
     return Leaves(
-        np.concatenate([np.empty((0, ensemble.n_outputs)), *values]),
-        _stacked(paths, -1),
-        _stacked(lefts, False),
+        np.concatenate([np.empty((0, ensemble.n_outputs)), *values]), _stacked(paths, -1), _stacked(lefts, False)
     )
 
 

@@ -86,22 +86,44 @@ def ale(
         return curves_with_bins(run, predictor, some, chosen[0], counts)
 
     caveats = ale_caveats(
-        predictor, data, run,
-        chosen=chosen, points=tuple(axis.points for axis in axes), counts=local.counts, values=centred, se=np.sqrt(variance), bins=bins,
-        inside=np.all([axis.cell >= 0 for axis in axes], axis=0), recompute=recompute, with_bins=with_bins,
+        predictor,
+        data,
+        run,
+        chosen=chosen,
+        points=tuple(axis.points for axis in axes),
+        counts=local.counts,
+        values=centred,
+        se=np.sqrt(variance),
+        bins=bins,
+        inside=np.all([axis.cell >= 0 for axis in axes], axis=0),
+        recompute=recompute,
+        with_bins=with_bins,
         second_order=_second_order(data, chosen, order) if run.checks else None,
-    )  # fmt: skip
+    )
     return build_effect(
-        "ale", predictor, data, run,
-        features=chosen, codes=tuple(axis.points for axis in axes),
-        values=values, se=se, average=values, counts=local.counts, spread=local.sd, level=level, total=total,
+        "ale",
+        predictor,
+        data,
+        run,
+        features=chosen,
+        codes=tuple(axis.points for axis in axes),
+        values=values,
+        se=se,
+        average=values,
+        counts=local.counts,
+        spread=local.sd,
+        level=level,
+        total=total,
         missing=_at_missing(run, predictor, data, chosen, axes),
         caveats=caveats,
         settings={
-            "features": [data.schema.names[j] for j in chosen], "bins": bins, "total": total, "gradient": gradient,
+            "features": [data.schema.names[j] for j in chosen],
+            "bins": bins,
+            "total": total,
+            "gradient": gradient,
             "order": None if order is None else list(order),
         },
-    )  # fmt: skip
+    )
 
 
 def _usual_bins(data: Data, chosen: tuple[int, ...]) -> int:
@@ -136,9 +158,7 @@ def curves_with_bins(
     return curves
 
 
-def make_axes(
-    data: Data, chosen: tuple[int, ...], bins: Any, order: Sequence[Any] | None = None
-) -> tuple[Axis, ...]:
+def make_axes(data: Data, chosen: tuple[int, ...], bins: Any, order: Sequence[Any] | None = None) -> tuple[Axis, ...]:
     """One axis per feature: quantile bins, the given edges, or categories in order."""
     per_feature = (
         list(bins)
@@ -159,17 +179,11 @@ def _orders(data: Data, chosen: tuple[int, ...], order: Sequence[Any] | None) ->
     if order is None:
         return [None] * len(chosen)
     if not any(nominal):
-        raise InputError(
-            f"order= is for categories, but {data.schema.names[chosen[0]]!r} has none; leave it out."
-        )
+        raise InputError(f"order= is for categories, but {data.schema.names[chosen[0]]!r} has none; leave it out.")
     if sum(nominal) == 1:
         return [order if is_nominal else None for is_nominal in nominal]
-    if len(order) != sum(nominal) or any(
-        isinstance(part, str) or not isinstance(part, Sequence) for part in order
-    ):
-        which = (
-            "two categorical features is a pair" if sum(nominal) == 2 else "categorical features is a list"
-        )
+    if len(order) != sum(nominal) or any(isinstance(part, str) or not isinstance(part, Sequence) for part in order):
+        which = "two categorical features is a pair" if sum(nominal) == 2 else "categorical features is a list"
         raise InputError(f"order= for {which} of lists, one for each.")
     lists = iter(order)
     return [next(lists) if is_nominal else None for is_nominal in nominal]
@@ -178,9 +192,7 @@ def _orders(data: Data, chosen: tuple[int, ...], order: Sequence[Any] | None) ->
 def _axis(data: Data, j: int, bins: Any, order: Sequence[Any] | None) -> Axis:
     feature, codes = data.schema.features[j], data.codes(j)
     if feature.empty:
-        raise InputError(
-            f"feature {feature.name!r} is missing in every row; there is no value to show an effect at."
-        )
+        raise InputError(f"feature {feature.name!r} is missing in every row; there is no value to show an effect at.")
     if feature.nominal:
         levels, _ = level_orders(data, j, order)
         position = np.full(int(levels.max()) + 1, -1)
@@ -206,9 +218,14 @@ def _second_order(data: Data, chosen: tuple[int, ...], order: Sequence[Any] | No
 
 
 def _total(
-    run: Run, predictor: Predictor, data: Data, chosen: tuple[int, ...], axes: tuple[Axis, ...],
-    values: FloatArray, se: FloatArray,
-) -> tuple[FloatArray, FloatArray, FloatArray]:  # fmt: skip
+    run: Run,
+    predictor: Predictor,
+    data: Data,
+    chosen: tuple[int, ...],
+    axes: tuple[Axis, ...],
+    values: FloatArray,
+    se: FloatArray,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Mean prediction, and the effect with all lower orders added back: for a pair f0 + f1 + f2 + the effect.
 
     The parts come from the same rows, so the sum of their standard errors bounds that of the total.
@@ -250,6 +267,4 @@ def _at_missing(
     difference = asked.itself() - np.tensordot(mass / mass.sum(), asked.collect(), axes=(0, 0))
     share = float(data.weights[~present].sum() / data.weights.sum())
     mean = squeeze_outputs(weighted_mean(difference, some.weights))
-    return AtMissing(
-        np.asarray(mean), np.asarray(squeeze_outputs(standard_error(difference, some.weights))), share
-    )
+    return AtMissing(np.asarray(mean), np.asarray(squeeze_outputs(standard_error(difference, some.weights))), share)

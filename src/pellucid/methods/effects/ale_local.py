@@ -20,7 +20,8 @@ from pellucid.runner import Intervention, Run
 class LocalEffects:
     """Mean, standard deviation and effective number of the differences in every step or combination of steps.
 
-    ``counts`` is the weight of the rows in each cell (bin, level or combination of them), ``rows`` their effective number.
+    ``counts`` is the weight of the rows in each cell (bin, level or combination of them), ``rows`` their effective
+    number.
     """
 
     mean: FloatArray
@@ -99,11 +100,7 @@ def _joined(parts: list[AnyArray]) -> AnyArray:
 
 
 def _summarise(
-    axes: tuple[Axis, ...],
-    steps: IntArray,
-    differences: FloatArray,
-    weights: FloatArray,
-    row_weights: FloatArray,
+    axes: tuple[Axis, ...], steps: IntArray, differences: FloatArray, weights: FloatArray, row_weights: FloatArray
 ) -> LocalEffects:
     """Weighted mean, standard deviation and effective size per step."""
     shape = tuple(axis.n_steps for axis in axes)
@@ -116,9 +113,7 @@ def _summarise(
         size = np.square(mass) / squares
         centred = differences - mean[steps]
         variance = (
-            group_sums(steps, n, weights[:, None] * np.square(centred))
-            / mass[:, None]
-            * (size / (size - 1))[:, None]
+            group_sums(steps, n, weights[:, None] * np.square(centred)) / mass[:, None] * (size / (size - 1))[:, None]
         )
     sd = np.where((size > 1 + 1e-9)[:, None], np.sqrt(np.maximum(variance, 0.0)), np.nan)
     counts = _cell_counts(axes, row_weights)

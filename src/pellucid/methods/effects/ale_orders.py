@@ -58,9 +58,7 @@ def without_lower_orders(axes: tuple[Axis, ...], mass: FloatArray, surface: Floa
     return np.asarray(surface - mean)
 
 
-def _lower_order(
-    axes: tuple[Axis, ...], subset: tuple[int, ...], mass: FloatArray, surface: FloatArray
-) -> FloatArray:
+def _lower_order(axes: tuple[Axis, ...], subset: tuple[int, ...], mass: FloatArray, surface: FloatArray) -> FloatArray:
     """L_v of a surface: its changes along the axes v, averaged over the rows along the others, added up."""
     k = len(axes)
     others = tuple(d for d in range(k) if d not in subset)
@@ -70,8 +68,7 @@ def _lower_order(
     steps = tuple(axes[d].n_steps for d in subset)
     flat = (prod(steps), prod(axes[d].n_cells for d in others))
     weight, change = (
-        a.transpose(*subset, *others, *range(k, a.ndim)).reshape(*flat, *a.shape[k:])
-        for a in (weight, change)
+        a.transpose(*subset, *others, *range(k, a.ndim)).reshape(*flat, *a.shape[k:]) for a in (weight, change)
     )
     mean = np.einsum("sc...,sc...->s...", shares(weight), change)
     mean = mean.reshape(*steps, *mean.shape[1:])

@@ -32,9 +32,7 @@ def accumulate(axes: tuple[Axis, ...], local: LocalEffects) -> tuple[FloatArray,
     return values, _variance(axes, local) + _centring_variance(axes, local, mean, values)
 
 
-def _centring_variance(
-    axes: tuple[Axis, ...], local: LocalEffects, mean: FloatArray, values: FloatArray
-) -> FloatArray:
+def _centring_variance(axes: tuple[Axis, ...], local: LocalEffects, mean: FloatArray, values: FloatArray) -> FloatArray:
     """Variance from the counts: in one dimension that of the mean subtracted, in more by redrawing the counts."""
     share = local.counts / local.counts.sum()
     if len(axes) == 1:
@@ -72,12 +70,7 @@ def _variance(axes: tuple[Axis, ...], local: LocalEffects) -> FloatArray:
 
 
 def _variance_by_steps(
-    axes: tuple[Axis, ...],
-    local: LocalEffects,
-    error: FloatArray,
-    source: IntArray,
-    used: IntArray,
-    block: int = 256,
+    axes: tuple[Axis, ...], local: LocalEffects, error: FloatArray, source: IntArray, used: IntArray, block: int = 256
 ) -> FloatArray:
     """Every derivative worked out: the effect of a change by one in one step."""
     out = np.zeros((*(len(axis.points) for axis in axes), error.shape[-1]))
@@ -88,9 +81,7 @@ def _variance_by_steps(
     return out
 
 
-def _variance_by_signs(
-    axes: tuple[Axis, ...], local: LocalEffects, error: FloatArray, source: IntArray
-) -> FloatArray:
+def _variance_by_signs(axes: tuple[Axis, ...], local: LocalEffects, error: FloatArray, source: IntArray) -> FloatArray:
     """The mean square of the effect of errors with random signs: the same sum on average, to about 10%."""
     generator = np.random.default_rng(0)
     out = np.zeros((*(len(axis.points) for axis in axes), error.shape[-1]))

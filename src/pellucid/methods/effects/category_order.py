@@ -18,9 +18,7 @@ from pellucid.data import Data
 from pellucid.errors import InputError
 
 
-def level_orders(
-    data: Data, j: int, given: Sequence[Any] | None = None
-) -> tuple[IntArray, IntArray | None]:
+def level_orders(data: Data, j: int, given: Sequence[Any] | None = None) -> tuple[IntArray, IntArray | None]:
     """Codes of the levels of feature ``j`` in order, and the second-best order where the order was ours."""
     feature = data.schema.features[j]
     if given is not None:
@@ -84,9 +82,7 @@ def _distances_over(
     if len(values) < 2:
         return np.zeros((n_levels, n_levels))
     flat = groups[known] * len(values) + index
-    table = np.bincount(flat, weights=weights[known], minlength=n_levels * len(values)).reshape(
-        n_levels, len(values)
-    )
+    table = np.bincount(flat, weights=weights[known], minlength=n_levels * len(values)).reshape(n_levels, len(values))
     total = table.sum(axis=1, keepdims=True)
     shares = np.divide(table, total, out=np.zeros_like(table), where=total > 0)
     if nominal:

@@ -29,14 +29,12 @@ from pellucid.runner import Run
 
 def mplot(predictor: Predictor, data: Data, feature: Any, *, bins: int = 20, run: Run) -> Effect:
     """Mean prediction given the value of one feature."""
-    (j, *more) = data.schema.indices(feature)
+    j, *more = data.schema.indices(feature)
     described = data.schema.features[j]
     if more:
         raise InputError("mplot takes one feature.")
     if described.empty:
-        raise InputError(
-            f"feature {described.name!r} is missing in every row; there is no value to show an effect at."
-        )
+        raise InputError(f"feature {described.name!r} is missing in every row; there is no value to show an effect at.")
     codes, weights = data.codes(j), data.weights
     if described.nominal or described.distinct <= bins:
         present = ~np.isnan(codes) & (weights > 0)
@@ -45,24 +43,28 @@ def mplot(predictor: Predictor, data: Data, feature: Any, *, bins: int = 20, run
         index = bin_index(codes, quantile_edges(codes, bins, weights))
         present = (index >= 0) & (weights > 0)
         cells = index[present]
-        sums = [
-            np.bincount(cells, weights=part)
-            for part in (weights[present] * codes[present], weights[present])
-        ]
+        sums = [np.bincount(cells, weights=part) for part in (weights[present] * codes[present], weights[present])]
         points = snap(described, sums[0] / sums[1])
     predictions = run.predict(predictor, data)[present]
     w = weights[present]
     mass = np.asarray(np.bincount(cells, weights=w, minlength=len(points)), dtype=np.float64)
     size = np.square(mass) / np.bincount(cells, weights=np.square(w), minlength=len(points))
     mean = group_sums(cells, len(points), w[:, None] * predictions) / mass[:, None]
-    squares = (
-        group_sums(cells, len(points), w[:, None] * np.square(predictions - mean[cells])) / mass[:, None]
-    )
+    squares = group_sums(cells, len(points), w[:, None] * np.square(predictions - mean[cells])) / mass[:, None]
     with np.errstate(invalid="ignore", divide="ignore"):
         sd = np.where(size[:, None] > 1 + 1e-9, np.sqrt(squares * (size / (size - 1))[:, None]), np.nan)
     return build_effect(
-        "mplot", predictor, data, run,
-        features=(j,), codes=(points,), values=mean, se=sd / np.sqrt(size)[:, None], average=mean, counts=mass, spread=sd,
+        "mplot",
+        predictor,
+        data,
+        run,
+        features=(j,),
+        codes=(points,),
+        values=mean,
+        se=sd / np.sqrt(size)[:, None],
+        average=mean,
+        counts=mass,
+        spread=sd,
         caveats=(*general_caveats(predictor, data, run), *mixing_caveat(data, j, run)),
         settings={"features": [described.name], "bins": bins},
-    )  # fmt: skip
+    )

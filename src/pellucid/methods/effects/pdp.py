@@ -71,17 +71,38 @@ def pdp(
         curves = _slopes(curves, points[0], data.schema.features[chosen[0]].kind) if derivative else curves
     individual = kind != "average"
     return build_effect(
-        "ice" if kind == "individual" else "pdp", predictor, data, run,
-        features=chosen, codes=points, counts=counts, average=curves.mean, spread=curves.sd,
+        "ice" if kind == "individual" else "pdp",
+        predictor,
+        data,
+        run,
+        features=chosen,
+        codes=points,
+        counts=counts,
+        average=curves.mean,
+        spread=curves.sd,
         values=curves.rows if individual else curves.mean,
         se=np.full(curves.rows.shape, np.nan) if individual else curves.se,
         caveats=effect_caveats(
-            predictor, data, over, run, chosen=chosen, points=points, counts=counts,
-            curves=curves.rows, rows=curves.kept, average=not individual,
+            predictor,
+            data,
+            over,
+            run,
+            chosen=chosen,
+            points=points,
+            counts=counts,
+            curves=curves.rows,
+            rows=curves.kept,
+            average=not individual,
         ),
         settings={
-            "features": [data.schema.names[j] for j in chosen], "grid": grid, "at": at, "kind": kind,
-            "center": center, "pure": pure, "derivative": derivative, "rows": len(over),
+            "features": [data.schema.names[j] for j in chosen],
+            "grid": grid,
+            "at": at,
+            "kind": kind,
+            "center": center,
+            "pure": pure,
+            "derivative": derivative,
+            "rows": len(over),
             "engine": curves.engine,
         },
         missing=_at_missing(run, predictor, over, chosen) if center is None and not (pure or derivative) else None,
@@ -90,8 +111,10 @@ def pdp(
         derivative=derivative,
         interaction=measure(curves.rows).interaction if len(chosen) == 1 else np.nan,
         rows=row_labels(rows, len(over)) if individual else None,
-        colouring=best_splitter(over.take(curves.kept), chosen, curves.rows) if individual and len(chosen) == 1 else None,
-    )  # fmt: skip
+        colouring=(
+            best_splitter(over.take(curves.kept), chosen, curves.rows) if individual and len(chosen) == 1 else None
+        ),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,9 +137,7 @@ class Curves:
             else float(self.weights.sum()) ** 2 / float(np.square(self.weights).sum())
         )
         se = standard_error(rows, self.weights)
-        return replace(
-            self, rows=rows, mean=weighted_mean(rows, self.weights), se=se, sd=se * np.sqrt(size)
-        )
+        return replace(self, rows=rows, mean=weighted_mean(rows, self.weights), se=se, sd=se * np.sqrt(size))
 
 
 Points = tuple[FloatArray, ...]
@@ -144,9 +165,7 @@ def _individual(run: Run, predictor: Predictor, data: Data, chosen: Chosen, poin
     return curves.of_rows(rows)
 
 
-def _pure(
-    run: Run, predictor: Predictor, data: Data, chosen: Chosen, points: Points, curves: Curves
-) -> Curves:
+def _pure(run: Run, predictor: Predictor, data: Data, chosen: Chosen, points: Points, curves: Curves) -> Curves:
     """Row by row f(x1,x2) - f(x1,x2_i) - f(x1_i,x2) + f(x_i), whose mean is PD_12 - PD_1 - PD_2 + f0."""
     first = _individual(run, predictor, data, chosen[:1], points[:1]).rows
     second = _individual(run, predictor, data, chosen[1:], points[1:]).rows
@@ -155,8 +174,15 @@ def _pure(
 
 
 def _centred(
-    run: Run, predictor: Predictor, data: Data, chosen: Chosen, points: Points, curves: Curves, center: Any, counts: FloatArray
-) -> Curves:  # fmt: skip
+    run: Run,
+    predictor: Predictor,
+    data: Data,
+    chosen: Chosen,
+    points: Points,
+    curves: Curves,
+    center: Any,
+    counts: FloatArray,
+) -> Curves:
     """Every curve minus its value at the anchor x^a, or minus its mean over the data."""
     if center is None:
         return curves
@@ -181,9 +207,7 @@ def _anchor(data: Data, chosen: Chosen, points: Points, center: Any) -> Points:
     given = [center] if len(chosen) == 1 else list(center)
     if len(given) != len(chosen):
         raise InputError(f"center= needs one value for each of the {len(chosen)} features.")
-    return tuple(
-        given_codes(data.schema.features[j], [value]) for j, value in zip(chosen, given, strict=True)
-    )
+    return tuple(given_codes(data.schema.features[j], [value]) for j, value in zip(chosen, given, strict=True))
 
 
 def _slopes(curves: Curves, points: FloatArray, kind: str) -> Curves:
@@ -202,9 +226,7 @@ def _at_missing(run: Run, predictor: Predictor, data: Data, chosen: Chosen) -> A
         return None
     curves = _individual(run, predictor, data, chosen, (np.array([np.nan]),))
     share = float(data.weights[np.isnan(data.codes(chosen[0]))].sum() / data.weights.sum())
-    return AtMissing(
-        np.asarray(squeeze_outputs(curves.mean)[0]), np.asarray(squeeze_outputs(curves.se)[0]), share
-    )
+    return AtMissing(np.asarray(squeeze_outputs(curves.mean)[0]), np.asarray(squeeze_outputs(curves.se)[0]), share)
 
 
 def pd_complement(predictor: Predictor, data: Data, feature: Any, *, run: Run) -> FloatArray:
@@ -227,9 +249,7 @@ def resolve_grid(data: Data, chosen: Chosen, grid: int, at: Any) -> Points:
                 f"feature {feature.name!r} is missing in every row; there is no value to show an effect at."
             )
     if at is None:
-        return tuple(
-            grid_codes(feature, data.codes(j), grid) for feature, j in zip(described, chosen, strict=True)
-        )
+        return tuple(grid_codes(feature, data.codes(j), grid) for feature, j in zip(described, chosen, strict=True))
     lists = [at] if len(chosen) == 1 else list(at)
     if len(lists) != len(chosen):
         raise InputError(f"at= needs one list of values for each of the {len(chosen)} features.")

@@ -47,9 +47,7 @@ def rug(data: Data, features: tuple[int, ...]) -> tuple[AnyArray, ...]:
     rows = data.spread(_RUG)
     codes = [data.codes(j)[rows] for j in features]
     present = ~np.any([np.isnan(column) for column in codes], axis=0)
-    return tuple(
-        data.schema.features[j].decode(column[present]) for j, column in zip(features, codes, strict=True)
-    )
+    return tuple(data.schema.features[j].decode(column[present]) for j, column in zip(features, codes, strict=True))
 
 
 def curve_shape(points: FloatArray, curve: FloatArray, counts: FloatArray, nominal: bool) -> str:

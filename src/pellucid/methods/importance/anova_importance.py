@@ -2,18 +2,18 @@
 
 Hooker 2004; Sobol 1993.
 
-Definition. As the Sobol indices (see `sobol`), with every feature uniform between its smallest and largest value in X (on its
-whole numbers, if it has only those; on its levels, if it has levels), independently of the others. The value is the total
-share, the sum of the variances of all components of the functional ANOVA decomposition that contain the feature; ``first``
-is the share of its main effect, the component of the feature alone.
+Definition. As the Sobol indices (see `sobol`), with every feature uniform between its smallest and largest value in X
+(on its whole numbers, if it has only those; on its levels, if it has levels), independently of the others. The value is
+the total share, the sum of the variances of all components of the functional ANOVA decomposition that contain the
+feature; ``first`` is the share of its main effect, the component of the feature alone.
 
-Estimator. As `sobol`: exact for tree ensembles (without groups), picking and freezing otherwise. A uniform distribution of
-a number stands on 8,192 evenly spaced values.
+Estimator. As `sobol`: exact for tree ensembles (without groups), picking and freezing otherwise. A uniform distribution
+of a number stands on 8,192 evenly spaced values.
 
 When it misleads.
 
-1. Every part of the range counts alike, however few rows are there: one outlier stretches the range of its feature and with it
-   the importance. `sobol` weighs values as the data do.
+1. Every part of the range counts alike, however few rows are there: one outlier stretches the range of its feature and
+   with it the importance. `sobol` weighs values as the data do.
 2. Features that go together: as for `sobol`, and more so.
 3. Missing values are left out.
 
@@ -34,6 +34,4 @@ def anova_importance(question: Question) -> Importance:
     players = question.data.schema.players()
     names = sorted(players)
     found = variance_shares(question, Inputs.uniform(question.data, [players[name] for name in names]))
-    return as_importance(
-        question, found, names, method="anova", measure="total share of variance over the ranges"
-    )
+    return as_importance(question, found, names, method="anova", measure="total share of variance over the ranges")

@@ -1,9 +1,10 @@
 """Several measures of importance on the same model and rows, to see where they agree and where not.
 
-Definition. Every method answers by itself, with those of the given options that it takes. What is compared is the order of
-the features (Kendall's tau-b, 1938; the overlap of the most important ones) and their shares: values above the neutral one,
-of measures in squared units (mse, log loss, variances) the roots, divided by their sum. By roots a linear model has the same
-shares by every measure, so that a difference says something about the model or the data rather than about units.
+Definition. Every method answers by itself, with those of the given options that it takes. What is compared is the order
+of the features (Kendall's tau-b, 1938; the overlap of the most important ones) and their shares: values above the
+neutral one, of measures in squared units (mse, log loss, variances) the roots, divided by their sum. By roots a linear
+model has the same shares by every measure, so that a difference says something about the model or the data rather than
+about units.
 
 Several outputs are averaged for the comparison; the single results are in `parts`.
 
@@ -44,10 +45,17 @@ def compare_measures(
         for field in ("values", "se")
     )
     result = ImportanceComparison(
-        values=values, se=errors, methods=tuple(part.method for part in parts), parts=tuple(parts),
-        feature_names=first.feature_names, output_names=first.output_names, scale="importance", cost=run.cost(),
-        settings={"method": "comparison", "methods": list(methods), "random_state": run.seed}, library=first.library,
-    )  # fmt: skip
+        values=values,
+        se=errors,
+        methods=tuple(part.method for part in parts),
+        parts=tuple(parts),
+        feature_names=first.feature_names,
+        output_names=first.output_names,
+        scale="importance",
+        cost=run.cost(),
+        settings={"method": "comparison", "methods": list(methods), "random_state": run.seed},
+        library=first.library,
+    )
     caveats = comparison_caveats(result, question.predictor, question.data, run)
     return replace(result, caveats=caveats, cost=run.cost())
 

@@ -3,13 +3,14 @@
 Reference. Strobl et al. 2008 and Debeer and Strobl 2020 (permuting within cells of the other features); Fisher, Rudin
 and Dominici 2019 (conditional model reliance); Watson and Wright 2021 (drawing the values).
 
-Definition. ``importance_j = L(y, f(x_j', x_-j)) - L(y, f(x))`` or their ratio, where x_j' is drawn from the distribution of
-feature j given the other features x_-j of the same row. It asks whether feature j tells the model something that the
-others do not, and asks the model only about rows that could occur. Linear model, squared error, normal features:
+Definition. ``importance_j = L(y, f(x_j', x_-j)) - L(y, f(x))`` or their ratio, where x_j' is drawn from the
+distribution of feature j given the other features x_-j of the same row. It asks whether feature j tells the model
+something that the others do not, and asks the model only about rows that could occur. Linear model, squared error,
+normal features:
 ``2 b_j^2 Var(x_j | x_-j)``; permutation importance has ``2 b_j^2 Var(x_j)``. The two agree for independent features.
 
-Estimator. x_j' comes from `pellucid.data.sampling.conditional_draws`, ``repeats`` times for each row; losses, standard errors and
-intervals are those of permutation importance. Without y the loss is the share of the prediction's variance.
+Estimator. x_j' comes from `pellucid.data.sampling.conditional_draws`, ``repeats`` times for each row; losses, standard
+errors and intervals are those of permutation importance. Without y the loss is the share of the prediction's variance.
 
 When it misleads:
 1. a feature that the others determine has no importance, whatever the model does with it: of two copies both have
@@ -63,18 +64,32 @@ def conditional_permutation(question: Question) -> Importance:
     )
     spread = setting.spread(q.repeats)
     return Importance(
-        method="conditional", measure=setting.loss.name, compare=q.compare,
-        values=values, se=errors, low=values - spread * errors, high=values + spread * errors, repeats=repeated,
-        baseline=setting.baseline, feature_names=tuple(players), output_names=predictor.output_names, scale="loss",
+        method="conditional",
+        measure=setting.loss.name,
+        compare=q.compare,
+        values=values,
+        se=errors,
+        low=values - spread * errors,
+        high=values + spread * errors,
+        repeats=repeated,
+        baseline=setting.baseline,
+        feature_names=tuple(players),
+        output_names=predictor.output_names,
+        scale="loss",
         members=tuple(tuple(data.schema.names[j] for j in player) for player in players.values()),
         caveats=conditional_caveats(predictor, data, run, players=players, draws=draws, values=values),
         cost=run.cost(),
         settings={
-            "method": "conditional", "random_state": run.seed, "loss": setting.loss.name, "compare": q.compare,
-            "repeats": q.repeats, "conditional": draws.estimator, "rows": len(data),
+            "method": "conditional",
+            "random_state": run.seed,
+            "loss": setting.loss.name,
+            "compare": q.compare,
+            "repeats": q.repeats,
+            "conditional": draws.estimator,
+            "rows": len(data),
         },
         library=data.caller,
-    )  # fmt: skip
+    )
 
 
 def _intervention(data: Data, columns: tuple[int, ...], codes: FloatArray) -> Intervention:
@@ -100,5 +115,6 @@ def _check(data: Data) -> None:
         )
     if len(data.schema.features) > _WIDEST:
         raise InputError(
-            f"X has {len(data.schema.features)} features; what goes together is learned for at most {_WIDEST}: give fewer columns, or use method='permutation'."
+            f"X has {len(data.schema.features)} features; what goes together is learned for at most {_WIDEST}: give"
+            " fewer columns, or use method='permutation'."
         )

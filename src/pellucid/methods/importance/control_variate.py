@@ -5,9 +5,9 @@ Definition. With phi_u1, phi_u2, ... functions of the u-th unit, of mean zero, v
     g(x) = g_0 + sum_u h_u(x_u) + sum_uw phi_u' C_uw phi_w + sum c_uw h_u h_w + sum c_uwz h_u h_w h_z,
 
 fitted by least squares. All parts are orthogonal under independent units, so that variances are sums of squared
-coefficients. What is estimated for the model f by sampling is estimated as the exact answer for g plus the
-sampled difference between f and g, which varies less the better g resembles f, and is right whatever g is (g is fitted on
-other points than those the difference is taken on).
+coefficients. What is estimated for the model f by sampling is estimated as the exact answer for g plus the sampled
+difference between f and g, which varies less the better g resembles f, and is right whatever g is (g is fitted on other
+points than those the difference is taken on).
 
 The functions of a number are polynomials and broken lines with knots at the eighths of its distribution; of
 a category the indicators of its most frequent levels.
@@ -68,9 +68,7 @@ class ControlVariate:
         """The variance of each part, with its units."""
         for u, c in self.main.items():
             yield (u,), float(c @ c)
-        for u, w in sorted(
-            {*self.pair, *[(units[0], units[1]) for units in self.products if len(units) == 2]}
-        ):
+        for u, w in sorted({*self.pair, *[(units[0], units[1]) for units in self.products if len(units) == 2]}):
             table = np.zeros((self.shapes[u].shape[1], self.shapes[w].shape[1]))
             if (u, w) in self.pair:
                 c = self.pair[u, w]
@@ -95,11 +93,7 @@ class ControlVariate:
 
 
 def fit_control_variates(
-    units: tuple[Unit, ...],
-    shapes: list[FloatArray],
-    positions: IntArray,
-    values: FloatArray,
-    weight: FloatArray,
+    units: tuple[Unit, ...], shapes: list[FloatArray], positions: IntArray, values: FloatArray, weight: FloatArray
 ) -> list[ControlVariate]:
     """One for each output of ``values`` (rows, outputs); ``weight`` (units,) says which pairs of units come first."""
     if len(positions) > _MOST_POINTS:
@@ -140,11 +134,7 @@ def _numbers(unit: Unit) -> FloatArray:
     for codes in unit.codes.T:
         there = ~np.isnan(codes)
         low, high = (codes[there].min(), codes[there].max()) if there.any() else (0.0, 0.0)
-        x = (
-            (np.where(there, codes, low) - low) / (high - low) * 2 - 1
-            if high > low
-            else np.zeros(len(codes))
-        )
+        x = (np.where(there, codes, low) - low) / (high - low) * 2 - 1 if high > low else np.zeros(len(codes))
         scaled.append(np.where(there, x, 0.0))
     if len(scaled) == 1:
         x, upper = scaled[0], np.cumsum(unit.mass)
@@ -177,13 +167,13 @@ def _plan(units: tuple[Unit, ...], shapes: list[FloatArray], weight: FloatArray,
 
 
 def _degrees(worth: FloatArray, room: int) -> list[int]:
-    """How many functions of each of its units a pair gets: the next one goes where it promises most for the terms it takes."""
+    """How many functions of each of its units a pair gets: the next one goes where it promises most for the terms it
+    takes.
+    """
     degree = np.zeros(len(worth), dtype=np.intp)
     while len(worth):
         cost = 2 * degree + 1
-        promise = np.where(
-            (degree < _PAIR_DEGREE) & (cost <= room), worth / (cost * np.square(degree + 1.0)), 0.0
-        )
+        promise = np.where((degree < _PAIR_DEGREE) & (cost <= room), worth / (cost * np.square(degree + 1.0)), 0.0)
         best = int(np.argmax(promise))
         if promise[best] <= 0:
             break
@@ -203,7 +193,9 @@ def _design(plan: _Plan, shapes: list[FloatArray], positions: IntArray) -> tuple
 
 
 def _least_squares(design: FloatArray, values: FloatArray) -> FloatArray:
-    """Coefficients ``(terms, outputs)``, shrunk as much as suits the noise: the residual variance over that of the coefficients."""
+    """Coefficients ``(terms, outputs)``, shrunk as much as suits the noise: the residual variance over that of the
+    coefficients.
+    """
     n, terms = design.shape
     gram, products = design.T @ design / n, design.T @ values / n
     diagonal = np.arange(1, terms)  # not the constant
@@ -236,7 +228,7 @@ def _unpacked(shapes: list[FloatArray], slots: _Slots, coefficients: FloatArray)
 
 def _with_products(
     g: ControlVariate, design: FloatArray, slots: _Slots, positions: IntArray, values: FloatArray, room: int
-) -> ControlVariate:  # fmt: skip
+) -> ControlVariate:
     """The same with products of two and three main effects beside, where there are main effects to speak of."""
     sizes = {u: float(c @ c) for u, c in g.main.items()}
     strong = [u for u in sorted(sizes, key=lambda u: -sizes[u]) if sizes[u] > 1e-4 * sum(sizes.values())]
@@ -249,10 +241,10 @@ def _with_products(
     found = _least_squares(np.hstack([design, more]), values[:, None])[:, 0]
     n = design.shape[1]
     refitted = _unpacked(g.shapes, slots, found[:n])
-    # The products are those of the refitted main effects: nearly the same, and what differs is left to the difference f - g.
+    # The products are those of the refitted main effects: nearly the same, and what differs is left to the difference f
+    # - g.
     again = {u: np.sqrt(max(float(c @ c), 1e-300)) for u, c in refitted.main.items()}
     products = {
-        units: float(c / np.prod([again[u] for u in units]))
-        for units, c in zip(wanted, found[n:], strict=True)
+        units: float(c / np.prod([again[u] for u in units])) for units, c in zip(wanted, found[n:], strict=True)
     }
     return ControlVariate(refitted.shapes, refitted.constant, refitted.main, refitted.pair, products)

@@ -2,22 +2,23 @@
 
 Parr, Turgutlu, Csiszar and Howard 2018; "leave-one-covariate-out" in Lei et al. 2018.
 
-Definition. ``importance_j = e_without_j - e`` or ``e_without_j / e``: e is the cross-validated loss of the model fitted to all
-features, e_without_j that of the model fitted without feature (or group) j.
+Definition. ``importance_j = e_without_j - e`` or ``e_without_j / e``: e is the cross-validated loss of the model fitted
+to all features, e_without_j that of the model fitted without feature (or group) j.
 
-Estimator. The rows are dealt into K folds, the same for all features, classes evenly. Each fold is predicted by models fitted
-to the other folds. A loss is the mean over folds, each weighed by its rows.
+Estimator. The rows are dealt into K folds, the same for all features, classes evenly. Each fold is predicted by models
+fitted to the other folds. A loss is the mean over folds, each weighed by its rows.
 
-Error. Where the loss is a mean over rows, from the paired differences of every row's loss with and without j, which take the
-fits for given; or from the spread over folds, s / sqrt(K), where that is larger. For other losses (AUC, RMSE) from the
-spread over folds, which are not independent: s^2 (1/K + 1/(K-1)), as in Nadeau and Bengio 2003.
+Error. Where the loss is a mean over rows, from the paired differences of every row's loss with and without j, which
+take the fits for given; or from the spread over folds, s / sqrt(K), where that is larger. For other losses (AUC, RMSE)
+from the spread over folds, which are not independent: s^2 (1/K + 1/(K-1)), as in Nadeau and Bengio 2003.
 
 When it misleads:
 1. features that go together: the fit without one uses the other, so each of them looks useless;
 2. it is about the way of fitting, not about the given model, which may use a feature that others could replace;
 3. values below zero are no error: without the feature the model overfits less.
 
-Cost. K times (features + 1) fits; a row is predicted once by each; the given model is asked for every row once, to compare.
+Cost. K times (features + 1) fits; a row is predicted once by each; the given model is asked for every row once, to
+compare.
 """
 
 from __future__ import annotations
@@ -63,24 +64,49 @@ def drop(question: Question) -> Importance:
     values, errors, half = (np.array([part[i] for part in compared]) for i in range(3))
     baseline = held_out.mean(full.folds)
     return Importance(
-        method="drop", measure=held_out.loss.name, compare=q.compare,
-        values=values, se=errors, low=values - half, high=values + half,
+        method="drop",
+        measure=held_out.loss.name,
+        compare=q.compare,
+        values=values,
+        se=errors,
+        low=values - half,
+        high=values + half,
         repeats=np.stack([_relative(one.folds, full.folds, q.compare) for one in without]),
-        baseline=baseline, feature_names=tuple(players), output_names=q.predictor.output_names, scale="loss",
+        baseline=baseline,
+        feature_names=tuple(players),
+        output_names=q.predictor.output_names,
+        scale="loss",
         members=tuple(tuple(data.schema.names[j] for j in player) for player in players.values()),
         caveats=refit_caveats(
-            q.predictor, data, run, dropped=True, players=players, values=values, each=np.stack([one.folds - full.folds for one in without], axis=1),
-            errors=errors, compare=q.compare, measure=held_out.loss.name, given=given, refitted=baseline, lacking=held_out.lacking,
+            q.predictor,
+            data,
+            run,
+            dropped=True,
+            players=players,
+            values=values,
+            each=np.stack([one.folds - full.folds for one in without], axis=1),
+            errors=errors,
+            compare=q.compare,
+            measure=held_out.loss.name,
+            given=given,
+            refitted=baseline,
+            lacking=held_out.lacking,
             joint=lambda columns: held_out.compared(full, held_out.losses([columns])[0])[0],
         ),
         cost=run.cost(),
         settings={
-            "method": "drop", "random_state": run.seed, "loss": held_out.loss.name, "compare": q.compare,
-            "folds": len(full.folds), "refits": len(full.folds) * (1 + len(players)), "weighted_fit": held_out.refit.weighs,
-            "kept_constant": [name for name, one in zip(players, without, strict=True) if one.constant], "given_loss": given,
+            "method": "drop",
+            "random_state": run.seed,
+            "loss": held_out.loss.name,
+            "compare": q.compare,
+            "folds": len(full.folds),
+            "refits": len(full.folds) * (1 + len(players)),
+            "weighted_fit": held_out.refit.weighs,
+            "kept_constant": [name for name, one in zip(players, without, strict=True) if one.constant],
+            "given_loss": given,
         },
         library=data.caller,
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,9 +187,7 @@ class _HeldOut:
             return value, error, student(len(each)) * error
         known = np.isfinite(one.rows) & np.isfinite(full.rows)
         change = (one.rows - ratio * full.rows)[known] / scale
-        over_rows = (
-            float(standard_error(change, self.question.data.weights[known])) if known.any() else np.nan
-        )
+        over_rows = float(standard_error(change, self.question.data.weights[known])) if known.any() else np.nan
         over_folds = float(each.std(ddof=1) / np.sqrt(len(each))) if len(each) > 1 else np.nan
         error = float(np.fmax(over_rows, over_folds))
         return value, error, _NORMAL * error

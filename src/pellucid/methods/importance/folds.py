@@ -3,13 +3,13 @@
 Breiman 2001 for the importance; Nadeau and Bengio 2003 for the error of cross-validated means.
 
 Definition. The rows are dealt into K folds, classes evenly. For each fold the model is fitted again to the rows of the
-other folds, and its permutation importance is measured on the fold. The value is the mean over the folds, each weighed by
-its rows: every row is held out once.
+other folds, and its permutation importance is measured on the fold. The value is the mean over the folds, each weighed
+by its rows: every row is held out once.
 
-Error. From the spread s of the K values, which holds the chance in the rows and in the fits. Folds share most of the rows
-that they train on, so their values are not independent: the variance of the mean is taken as s^2 (1/K + 1/(K-1)), and the
-interval is Student's on K - 1 degrees of freedom. (The spread over rows alone takes the fits for given; its 95% intervals
-held the true value of features that matter in only 70 to 86% of simulated samples.)
+Error. From the spread s of the K values, which holds the chance in the rows and in the fits. Folds share most of the
+rows that they train on, so their values are not independent: the variance of the mean is taken as s^2 (1/K + 1/(K-1)),
+and the interval is Student's on K - 1 degrees of freedom. (The spread over rows alone takes the fits for given; its 95%
+intervals held the true value of features that matter in only 70 to 86% of simulated samples.)
 
 When it misleads:
 1. it measures K other models, fitted to fewer rows, not the one that is explained;
@@ -68,23 +68,50 @@ def folds(question: Question) -> Importance:
     values, errors = np.average(each, axis=0, weights=mass), fold_error(each)
     half = student(len(parts)) * errors
     baseline, joint = (
-        float(np.average([getattr(part, name) for part in parts], weights=mass))
-        for name in ("baseline", "joint")
+        float(np.average([getattr(part, name) for part in parts], weights=mass)) for name in ("baseline", "joint")
     )
     first = parts[0]
     return Importance(
-        method="permutation", measure=first.measure, compare=first.compare,
-        values=values, se=errors, low=values - half, high=values + half, repeats=each.T,
-        baseline=baseline, joint=joint,
-        feature_names=first.feature_names, output_names=first.output_names, scale=first.scale, members=first.members,
+        method="permutation",
+        measure=first.measure,
+        compare=first.compare,
+        values=values,
+        se=errors,
+        low=values - half,
+        high=values + half,
+        repeats=each.T,
+        baseline=baseline,
+        joint=joint,
+        feature_names=first.feature_names,
+        output_names=first.output_names,
+        scale=first.scale,
+        members=first.members,
         caveats=refit_caveats(
-            q.predictor, data, q.run, dropped=False, players=data.schema.players(), values=values, errors=errors, each=each, compare=q.compare, measure=first.measure,
-            given=given, refitted=baseline, lacking=lacking, joint=lambda columns: _joint(q, refit, fold, columns),
+            q.predictor,
+            data,
+            q.run,
+            dropped=False,
+            players=data.schema.players(),
+            values=values,
+            errors=errors,
+            each=each,
+            compare=q.compare,
+            measure=first.measure,
+            given=given,
+            refitted=baseline,
+            lacking=lacking,
+            joint=lambda columns: _joint(q, refit, fold, columns),
         ),
         cost=q.run.cost(),
-        settings={**first.settings, "folds": int(fold.max()) + 1, "refits": len(parts), "weighted_fit": refit.weighs, "given_loss": given},
+        settings={
+            **first.settings,
+            "folds": int(fold.max()) + 1,
+            "refits": len(parts),
+            "weighted_fit": refit.weighs,
+            "given_loss": given,
+        },
         library=data.caller,
-    )  # fmt: skip
+    )
 
 
 def _joint(question: Question, refit: Refit, fold: IntArray, columns: tuple[int, ...]) -> float:
@@ -97,16 +124,12 @@ def _joint(question: Question, refit: Refit, fold: IntArray, columns: tuple[int,
     return float(np.average([part.values[place] for part in parts], weights=mass))
 
 
-def of_each_fold(
-    question: Question, refit: Refit, fold: IntArray, order: IntArray | None = None
-) -> list[Importance]:
+def of_each_fold(question: Question, refit: Refit, fold: IntArray, order: IntArray | None = None) -> list[Importance]:
     """Importance on each fold of the model fitted to the others; ``order`` says whose outcome each row has."""
     data = question.data
     parts = [np.flatnonzero(fold == k) for k in range(int(fold.max()) + 1)]
     if min(map(len, parts)) < 2:
-        raise InputError(
-            "a fold holds a single row, which has no other to exchange values with; use fewer folds."
-        )
+        raise InputError("a fold holds a single row, which has no other to exchange values with; use fewer folds.")
     fits = [partial(refit, training_rows(fold, k), order=order) for k in range(len(parts))]
     held_out = iter(parts)
 
@@ -167,9 +190,7 @@ def fold_numbers(question: Question) -> IntArray:
     if not is_whole(wanted) or wanted < 2:
         raise InputError(f"folds={wanted!r} is no number of folds; give 2 or more, or one label per row.")
     if len(counted) < wanted:
-        raise InputError(
-            f"folds={wanted} needs at least {wanted} rows, but {len(counted)} count; use fewer folds."
-        )
+        raise InputError(f"folds={wanted} needs at least {wanted} rows, but {len(counted)} count; use fewer folds.")
     y = outcome_for(q.predictor, data)
     order = q.run.generator(_DEAL).permutation(counted)
     if q.predictor.classes is not None:
@@ -229,9 +250,7 @@ def student(count: int) -> float:
 # -- refits ------------------------------------------------------------------------------------------
 
 
-def with_refits(
-    run: Run, fits: Sequence[Callable[[], Refitted]], rows: int, use: Callable[[Refitted], T]
-) -> list[T]:
+def with_refits(run: Run, fits: Sequence[Callable[[], Refitted]], rows: int, use: Callable[[Refitted], T]) -> list[T]:
     """What ``use`` makes of each model, in order; models are fitted in parallel, some ahead of their use.
 
     An interruption (Ctrl-C) ends it and is noted, provided that something is known already.

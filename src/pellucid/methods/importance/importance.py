@@ -22,17 +22,7 @@ from pellucid.methods.importance.shap_importance import shap_importance
 from pellucid.methods.importance.shapley_effects import shapley_effects
 from pellucid.methods.importance.sobol import sobol
 
-Method = Literal[
-    "permutation",
-    "conditional",
-    "shap",
-    "pdp",
-    "anova",
-    "drop",
-    "sobol",
-    "shapley-effects",
-    "sage",
-]
+Method = Literal["permutation", "conditional", "shap", "pdp", "anova", "drop", "sobol", "shapley-effects", "sage"]
 
 
 def _permutation(question: Question) -> Importance:
@@ -41,9 +31,20 @@ def _permutation(question: Question) -> Importance:
         raise InputError(
             "refit= fits the model again, which method='permutation' does with p_values=True or folds= only."
         )
-    found = folds(q) if q.folds is not None else permutation_importance(
-        q.predictor, q.data, loss=q.loss, compare=q.compare, repeats=q.repeats, scheme=q.scheme, holdout=q.holdout, run=q.run
-    )  # fmt: skip
+    found = (
+        folds(q)
+        if q.folds is not None
+        else permutation_importance(
+            q.predictor,
+            q.data,
+            loss=q.loss,
+            compare=q.compare,
+            repeats=q.repeats,
+            scheme=q.scheme,
+            holdout=q.holdout,
+            run=q.run,
+        )
+    )
     return pimp(q, found) if q.p_values else found
 
 
@@ -52,10 +53,7 @@ def _pdp(question: Question) -> Importance:
 
 
 _METHODS: dict[str, tuple[Callable[[Question], Importance], tuple[str, ...]]] = {
-    "permutation": (
-        _permutation,
-        ("loss", "compare", "repeats", "scheme", "p_values", "holdout", "folds", "refit"),
-    ),
+    "permutation": (_permutation, ("loss", "compare", "repeats", "scheme", "p_values", "holdout", "folds", "refit")),
     "conditional": (conditional_permutation, ("loss", "compare", "repeats")),
     "shap": (shap_importance, ("budget", "tolerance")),
     "pdp": (_pdp, ("grid",)),
@@ -94,9 +92,7 @@ def _check_several(names: list[Any]) -> None:
     for name in names:
         _known(name)
     if len(names) < 2:
-        raise InputError(
-            "a list of methods compares them, so give at least two, such as ['permutation', 'shap']."
-        )
+        raise InputError("a list of methods compares them, so give at least two, such as ['permutation', 'shap'].")
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"method {twice!r} is in the list twice; give different methods.")
@@ -110,5 +106,6 @@ def _refuse_unused(names: list[str], question: Question) -> None:
             asked = f"method={names[0]!r}" if len(names) == 1 else f"any of {listed(names, 9)}"
             users = [name for name, (_, takes) in _METHODS.items() if option in takes]
             raise InputError(
-                f"{option}= is not used by {asked} (it takes {listed([o for o in DEFAULTS if o in taken], 9)}); leave it out, or use {'method' if len(users) == 1 else 'one of the methods'} {listed(users, 9)}."
+                f"{option}= is not used by {asked} (it takes {listed([o for o in DEFAULTS if o in taken], 9)}); leave"
+                f" it out, or use {'method' if len(users) == 1 else 'one of the methods'} {listed(users, 9)}."
             )

@@ -1,8 +1,8 @@
 """The distribution that variance-based importance asks the model about: units that are independent of each other.
 
 A unit is a feature, or a group of features that keep the company they have in the data. Its distribution is a list of
-values with their shares: those in the data (weighted), or evenly spaced ones over the feature's range. Numbers between 0
-and 1 become values through the cumulated shares, so that evenly spread numbers give evenly spread values.
+values with their shares: those in the data (weighted), or evenly spaced ones over the feature's range. Numbers between
+0 and 1 become values through the cumulated shares, so that evenly spread numbers give evenly spread values.
 """
 
 from __future__ import annotations
@@ -93,7 +93,9 @@ class Inputs:
         columns = tuple(j for unit in self.units for j in unit.columns)
         pools = tuple(pool for unit in self.units for pool in unit.pools)
         anywhere = np.zeros(len(positions), dtype=np.intp)  # every feature of the row is replaced
-        return run.collect(predictor, self.data, Intervention(columns, pools, positions[None][:, :, owner], rows=anywhere))[0]  # fmt: skip
+        return run.collect(
+            predictor, self.data, Intervention(columns, pools, positions[None][:, :, owner], rows=anywhere)
+        )[0]
 
 
 def _observed(data: Data, player: tuple[int, ...]) -> Unit:
@@ -126,8 +128,4 @@ def even_codes(feature: Feature) -> FloatArray:
     if not feature.low < feature.high:
         return np.array([feature.low])
     middles = feature.low + (np.arange(GRID) + 0.5) / GRID * (feature.high - feature.low)
-    return (
-        middles
-        if step is None
-        else np.asarray(feature.low + np.round((middles - feature.low) / step) * step)
-    )
+    return middles if step is None else np.asarray(feature.low + np.round((middles - feature.low) / step) * step)

@@ -40,9 +40,7 @@ class Setting:
         else:
             y, chosen = outcome_for(predictor, data), find_loss(loss, predictor.task, predictor.raw_scale)
         row_loss = None if chosen.rows is None else chosen.rows(y, prediction)
-        baseline = (
-            chosen(y, prediction, data.weights) if row_loss is None else mean_loss(row_loss, data.weights)
-        )
+        baseline = chosen(y, prediction, data.weights) if row_loss is None else mean_loss(row_loss, data.weights)
         return cls(y, chosen, prediction, row_loss, baseline, data.weights)
 
     def spread(self, repeats: int) -> float:
@@ -88,9 +86,7 @@ def losses(setting: Setting, predictions: Iterable[FloatArray]) -> Changed:
             repeats.append(setting.loss(setting.y, prediction, setting.weights) if reached else np.nan)
         known += reached
     mean = float(np.nanmean(repeats)) if known else np.nan
-    return Changed(
-        mean, np.array(repeats), rows / known if known and setting.loss.rows is not None else None
-    )
+    return Changed(mean, np.array(repeats), rows / known if known and setting.loss.rows is not None else None)
 
 
 def relative(after: float, before: float, compare: Compare) -> float:
@@ -98,9 +94,7 @@ def relative(after: float, before: float, compare: Compare) -> float:
     if compare == "difference":
         return after - before
     if before == 0:
-        raise InputError(
-            "compare='ratio' divides by the model's loss, which is zero here; use compare='difference'."
-        )
+        raise InputError("compare='ratio' divides by the model's loss, which is zero here; use compare='difference'.")
     return after / before
 
 
@@ -115,9 +109,7 @@ def _share_of_variance(prediction: FloatArray, weights: FloatArray) -> Loss:
     variance = float(np.average(np.square(prediction - centre), axis=0, weights=weights).sum())
 
     def rows(y: FloatArray, p: FloatArray) -> FloatArray:
-        return (
-            np.asarray(np.square(y - p).sum(axis=-1) / (2 * variance)) if variance > 0 else np.zeros(len(p))
-        )
+        return np.asarray(np.square(y - p).sum(axis=-1) / (2 * variance)) if variance > 0 else np.zeros(len(p))
 
     return Loss(WITHOUT_OUTCOME, lambda y, p, w: float(np.average(rows(y, p), weights=w)), rows)
 

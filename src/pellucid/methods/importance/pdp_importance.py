@@ -45,13 +45,23 @@ def pdp_importance(predictor: Predictor, data: Data, *, grid: int = 50, run: Run
         values[j] = curve_spread(moment.mean, features[j].nominal)
     unknown = np.full(values.shape, np.nan)
     return Importance(
-        method="pdp", measure="spread of partial dependence", compare="difference",
-        values=squeeze_outputs(values), se=squeeze_outputs(unknown), low=squeeze_outputs(unknown), high=squeeze_outputs(unknown),
-        repeats=np.empty((len(features), 0)), feature_names=data.schema.names, output_names=predictor.output_names,
-        scale=predictor.scale, members=tuple((name,) for name in data.schema.names),
+        method="pdp",
+        measure="spread of partial dependence",
+        compare="difference",
+        values=squeeze_outputs(values),
+        se=squeeze_outputs(unknown),
+        low=squeeze_outputs(unknown),
+        high=squeeze_outputs(unknown),
+        repeats=np.empty((len(features), 0)),
+        feature_names=data.schema.names,
+        output_names=predictor.output_names,
+        scale=predictor.scale,
+        members=tuple((name,) for name in data.schema.names),
         caveats=pdp_importance_caveats(predictor, data, run, values),
-        cost=run.cost(), settings={"method": "pdp", "random_state": run.seed, "grid": grid}, library=data.caller,
-    )  # fmt: skip
+        cost=run.cost(),
+        settings={"method": "pdp", "random_state": run.seed, "grid": grid},
+        library=data.caller,
+    )
 
 
 def curve_spread(curve: FloatArray, nominal: bool) -> FloatArray:

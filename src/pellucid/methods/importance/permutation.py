@@ -36,15 +36,7 @@ from pellucid.diagnostics.importance_checks import permutation_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
 from pellucid.methods.importance.donors import donor_rows, joint_codes
-from pellucid.methods.importance.loss_change import (
-    NORMAL,
-    Changed,
-    Compare,
-    Setting,
-    check_comparing,
-    losses,
-    relative,
-)
+from pellucid.methods.importance.loss_change import NORMAL, Changed, Compare, Setting, check_comparing, losses, relative
 from pellucid.methods.importance.plan import Plan, direct_plan, plan_of
 from pellucid.models import Predictor
 from pellucid.reading import Answer, Asked, answer
@@ -69,9 +61,7 @@ def permutation_importance(
     """Loss increase when each feature (or group) is given to other rows."""
     _check(compare, scheme, repeats)
     if len(data) < 2:
-        raise InputError(
-            "permutation importance needs at least two rows to exchange values between; X has one."
-        )
+        raise InputError("permutation importance needs at least two rows to exchange values between; X has one.")
     players = data.schema.players()
     if scheme == "pairs":
         donors = _all_shifts(data)
@@ -92,9 +82,7 @@ def permutation_importance(
     def joint_loss(columns: Player) -> float:
         if scheme == "pairs":
             intervention = _with_every_value(data, columns)
-            return float(
-                _pairs(answer(run, predictor, data, intervention, full=True), setting, columns).mean
-            )
+            return float(_pairs(answer(run, predictor, data, intervention, full=True), setting, columns).mean)
         return float(_Shuffled.of(run, predictor, data, [columns], donors).losses(setting)[0].mean)
 
     # All features of another row: that row's own prediction, which is known.
@@ -104,19 +92,45 @@ def permutation_importance(
         else np.nan
     )
     return Importance(
-        method="permutation", measure=setting.loss.name, compare=compare,
-        values=values, se=errors, low=values - spread * errors, high=values + spread * errors, repeats=repeated,
-        baseline=setting.baseline, joint=relative(joint, setting.baseline, compare),
-        feature_names=tuple(players), output_names=predictor.output_names, scale="loss",
+        method="permutation",
+        measure=setting.loss.name,
+        compare=compare,
+        values=values,
+        se=errors,
+        low=values - spread * errors,
+        high=values + spread * errors,
+        repeats=repeated,
+        baseline=setting.baseline,
+        joint=relative(joint, setting.baseline, compare),
+        feature_names=tuple(players),
+        output_names=predictor.output_names,
+        scale="loss",
         members=tuple(tuple(data.schema.names[j] for j in player) for player in players.values()),
         caveats=permutation_caveats(
-            predictor, data, run, players=players, values=values, errors=errors, compare=compare, loss=setting.loss, baseline=setting.baseline,
-            y=setting.y, joint=lambda columns: relative(joint_loss(columns), setting.baseline, compare), holdout=holdout,
+            predictor,
+            data,
+            run,
+            players=players,
+            values=values,
+            errors=errors,
+            compare=compare,
+            loss=setting.loss,
+            baseline=setting.baseline,
+            y=setting.y,
+            joint=lambda columns: relative(joint_loss(columns), setting.baseline, compare),
+            holdout=holdout,
         ),
         cost=run.cost(),
-        settings={"method": "permutation", "random_state": run.seed, "loss": setting.loss.name, "compare": compare, "repeats": repeats, "scheme": scheme},
+        settings={
+            "method": "permutation",
+            "random_state": run.seed,
+            "loss": setting.loss.name,
+            "compare": compare,
+            "repeats": repeats,
+            "scheme": scheme,
+        },
         library=data.caller,
-    )  # fmt: skip
+    )
 
 
 # -- shuffle and halves ------------------------------------------------------------------------------
@@ -130,9 +144,7 @@ class _Shuffled:
     asked: Answer
 
     @classmethod
-    def of(
-        cls, run: Run, predictor: Predictor, data: Data, players: list[Player], donors: IntArray
-    ) -> _Shuffled:
+    def of(cls, run: Run, predictor: Predictor, data: Data, players: list[Player], donors: IntArray) -> _Shuffled:
         """Whoever reads the model answers as it comes; for the model itself it pays to ask as little as possible."""
         plans = [direct_plan(data, player, donors) for player in players]
         asked = answer(run, predictor, data, *(plan.intervention for plan in plans), full=True)
@@ -161,20 +173,17 @@ def _pairs(asked: Answer, setting: Setting, player: Player) -> Changed:
     codes, _ = joint_codes(data, player)
     if setting.loss.rows is None and data.weighted:
         raise InputError(
-            f"scheme='pairs' with loss={setting.loss.name!r} cannot weigh rows; use a loss that is a mean over rows, or scheme='shuffle'."
+            f"scheme='pairs' with loss={setting.loss.name!r} cannot weigh rows; use a loss that is a mean over rows, or"
+            " scheme='shuffle'."
         )
     if setting.loss.rows is None:
         return _by_shifts(setting, asked.collect(), codes)
     mass = np.bincount(codes, weights=data.weights)
     total = np.zeros(len(data))
     for batch in asked.stream():
-        for v, predictions in zip(
-            range(batch.variants.start, batch.variants.stop), batch.predictions, strict=True
-        ):
+        for v, predictions in zip(range(batch.variants.start, batch.variants.stop), batch.predictions, strict=True):
             # Every row but itself holds this value: a row of weight w has w - 1 twins of itself.
-            twins = mass[v] - np.where(
-                codes[batch.rows] == v, np.minimum(data.weights[batch.rows], 1.0), 0.0
-            )
+            twins = mass[v] - np.where(codes[batch.rows] == v, np.minimum(data.weights[batch.rows], 1.0), 0.0)
             total[batch.rows] += twins * setting.loss.rows(setting.y[batch.rows], predictions)
     rows = total / (data.weights.sum() - np.minimum(data.weights, 1.0))
     mean = float(np.average(rows, weights=data.weights))
@@ -192,10 +201,7 @@ def _by_shifts(setting: Setting, table: FloatArray, codes: IntArray) -> Changed:
     """Mean loss over the n - 1 cyclic shifts of x_j, read off the table of predictions (values, rows)."""
     n = len(codes)
     everyone = np.arange(n)
-    losses = [
-        setting.loss(setting.y, table[codes[(everyone + s) % n], everyone], setting.weights)
-        for s in range(1, n)
-    ]
+    losses = [setting.loss(setting.y, table[codes[(everyone + s) % n], everyone], setting.weights) for s in range(1, n)]
     return Changed(float(np.mean(losses)), np.array([float(np.mean(losses))]), None)
 
 

@@ -8,10 +8,10 @@ Estimator. With A and B two independent sets of N points and C_i the points of A
 
     T_i = 1/2 mean (f(A) - f(C_i))^2,        V_i = mean (f(B) - f_0) (f(C_i) - f(A)),
 
-each corrected by a control variate (see `control_variate`). A and B are scrambled Sobol points, which fill the cube more
-evenly than random ones. Several independent scramblings give independent estimates, whose spread gives standard errors;
-the control variate of each half of them is fitted on the other half, and used (whole, or its main effects only) if what
-is averaged varies less with it.
+each corrected by a control variate (see `control_variate`). A and B are scrambled Sobol points, which fill the cube
+more evenly than random ones. Several independent scramblings give independent estimates, whose spread gives standard
+errors; the control variate of each half of them is fitted on the other half, and used (whole, or its main effects only)
+if what is averaged varies less with it.
 
 Cost. scramblings x N x (players + 2) model rows.
 """
@@ -24,11 +24,7 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.errors import InputError
-from pellucid.methods.importance.control_variate import (
-    ControlVariate,
-    fit_control_variates,
-    unit_shapes,
-)
+from pellucid.methods.importance.control_variate import ControlVariate, fit_control_variates, unit_shapes
 from pellucid.methods.importance.inputs import Inputs
 from pellucid.models import Predictor
 from pellucid.runner import Run
@@ -44,7 +40,9 @@ _NOTHING = 1e-13  # a spread of predictions below this share of their size is ro
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Predictions of one scrambling: ``positions`` (players + 2, N, units) and ``values`` (players + 2, N, outputs) of A, B, C_1, ..."""
+    """Predictions of one scrambling: ``positions`` (players + 2, N, units) and ``values`` (players + 2, N, outputs) of
+    A, B, C_1, ...
+    """
 
     positions: IntArray
     values: FloatArray
@@ -59,7 +57,9 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Estimates per scrambling: ``variance`` (scramblings, outputs), ``first`` and ``total`` (scramblings, players, outputs)."""
+    """Estimates per scrambling: ``variance`` (scramblings, outputs), ``first`` and ``total`` (scramblings, players,
+    outputs).
+    """
 
     variance: FloatArray
     first: FloatArray
@@ -75,9 +75,7 @@ class Moments:
         share = np.where(variance > 0, part.mean(axis=0) / known, 0.0)
         apart = (part - share * self.variance[:, None]) / known  # first-order error of a ratio
         se = np.where(variance > 0, apart.std(axis=0, ddof=1) / np.sqrt(n), 0.0)
-        each = np.where(
-            variance > 0, part / np.where(self.variance > 0, self.variance, known)[:, None], 0.0
-        )
+        each = np.where(variance > 0, part / np.where(self.variance > 0, self.variance, known)[:, None], 0.0)
         return share, se, each
 
 
@@ -89,12 +87,7 @@ def half_width(scramblings: int) -> float:
 
 
 def pick_freeze(
-    run: Run,
-    predictor: Predictor,
-    inputs: Inputs,
-    *,
-    budget: int | None = None,
-    tolerance: float | None = None,
+    run: Run, predictor: Predictor, inputs: Inputs, *, budget: int | None = None, tolerance: float | None = None
 ) -> Moments:
     """Variance, first-order and total parts of each player; players that cannot vary have exactly none."""
     varying = inputs.varying
@@ -137,25 +130,19 @@ def _points(lines: int, units: int, budget: int | None, tolerance: float | None)
     """Scramblings, and their points round by round: one round, or with a tolerance rounds that double what is known."""
     each = SCRAMBLINGS * lines
     least = each * _FEWEST_POINTS
-    most = (
-        budget
-        if budget is not None
-        else max(MOST_ROWS if tolerance is not None else DEFAULT_ROWS, 2 * least)
-    )
+    most = budget if budget is not None else max(MOST_ROWS if tolerance is not None else DEFAULT_ROWS, 2 * least)
     if units > _MOST_UNITS or (budget is None and least > MOST_ROWS):
         raise InputError(
-            f"{units:,} features take at least {least:,} model rows; put features into groups (groups=), or use method='permutation'."
+            f"{units:,} features take at least {least:,} model rows; put features into groups (groups=), or use"
+            " method='permutation'."
         )
     if most < least:
         raise InputError(
-            f"budget={budget} is too small: {lines - 2} features take at least {least:,} model rows; give a larger budget or groups of features (groups=)."
+            f"budget={budget} is too small: {lines - 2} features take at least {least:,} model rows; give a larger"
+            " budget or groups of features (groups=)."
         )
     largest = int(np.log2(most // each))
-    first = (
-        largest
-        if tolerance is None
-        else min(int(np.log2(max(DEFAULT_ROWS // 4 // each, _FEWEST_POINTS))), largest)
-    )
+    first = largest if tolerance is None else min(int(np.log2(max(DEFAULT_ROWS // 4 // each, _FEWEST_POINTS))), largest)
     # Points come in powers of two: what is left of the budget goes into further scramblings.
     scramblings = SCRAMBLINGS if tolerance is not None else most // (lines * 2**largest) // 2 * 2
     return scramblings, [2**first, *[2**k for k in range(first, largest)]]
@@ -168,8 +155,15 @@ def _sampler(run: Run, units: int, r: int) -> object:
 
 
 def _asked(
-    run: Run, predictor: Predictor, inputs: Inputs, varying: list[int], samplers: list[object], n: int, *, keep_some: bool
-) -> list[Sample]:  # fmt: skip
+    run: Run,
+    predictor: Predictor,
+    inputs: Inputs,
+    varying: list[int],
+    samplers: list[object],
+    n: int,
+    *,
+    keep_some: bool,
+) -> list[Sample]:
     """The next ``n`` points of each scrambling; interrupted, an even number of scramblings may do."""
     done: list[Sample] = []
     try:
@@ -203,9 +197,7 @@ def _lines(inputs: Inputs, varying: list[int], cube: FloatArray) -> IntArray:
 # -- estimates ---------------------------------------------------------------------------------------
 
 
-def _moments(
-    inputs: Inputs, varying: list[int], samples: list[Sample], shapes: list[FloatArray]
-) -> Moments:
+def _moments(inputs: Inputs, varying: list[int], samples: list[Sample], shapes: list[FloatArray]) -> Moments:
     shape = len(samples), len(inputs.players), samples[0].values.shape[2]
     variance, first, total = np.zeros((shape[0], shape[2])), np.zeros(shape), np.zeros(shape)
     explained = np.zeros((2, shape[2]))
@@ -226,7 +218,9 @@ def _moments(
 
 @dataclass(frozen=True, eq=False)
 class _Control:
-    """A control variate at the points of several scramblings: ``values`` (scramblings, lines, N), less its mean, and its exact parts."""
+    """A control variate at the points of several scramblings: ``values`` (scramblings, lines, N), less its mean, and
+    its exact parts.
+    """
 
     values: FloatArray
     mean: float
@@ -280,9 +274,7 @@ def _fitted(
     values = np.concatenate([s.values.reshape(-1, s.values.shape[2]) for s in samples])
     positions = np.concatenate([s.positions.reshape(-1, s.positions.shape[2]) for s in samples])
     spread = np.maximum(values.var(axis=0), 1e-300)
-    changes = (
-        np.mean([np.square(s.values[2:] - s.values[0]).mean(axis=1) for s in samples], axis=0) / spread
-    )
+    changes = np.mean([np.square(s.values[2:] - s.values[0]).mean(axis=1) for s in samples], axis=0) / spread
     weight = np.zeros(len(inputs.units))
     for p, change in zip(varying, changes.max(axis=1, initial=0.0), strict=True):
         weight[list(inputs.players[p])] = change

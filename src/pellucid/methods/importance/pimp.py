@@ -6,15 +6,16 @@ Definition. The outcome is permuted, so that nothing predicts it; the model is f
 importances are measured as the given model's were. R repetitions give each feature a null distribution of its own:
 ``p_j = (1 + #{null importance of j >= importance of j}) / (1 + R)``.
 
-A feature with many values lets a model fit noise and looks important on the rows it was fitted to; it does so under the null
-too, so its p-value is honest where the importance is not.
+A feature with many values lets a model fit noise and looks important on the rows it was fitted to; it does so under the
+null too, so its p-value is honest where the importance is not.
 
 When it misleads:
 1. rows the given model was not fitted to: the null models are fitted to the rows of X, the given one was not. With
    ``folds=`` both are held out from what they predict;
 2. p-values are for one feature at a time: of twenty features without importance one is below 0.05;
-3. the null is that no feature matters: a permuted outcome is all noise, more than the given model had to bear, so a weak
-   feature beside strong ones may not stand out, least of all from a model that learns its rows by heart. ``folds=`` helps;
+3. the null is that no feature matters: a permuted outcome is all noise, more than the given model had to bear, so a
+   weak feature beside strong ones may not stand out, least of all from a model that learns its rows by heart.
+   ``folds=`` helps;
 4. a small p-value says that the feature matters, not how much.
 
 Cost. R fits (R * K with folds), each followed by a permutation importance.
@@ -65,13 +66,24 @@ def pimp(question: Question, importance: Importance) -> Importance:
     return replace(
         importance,
         p_values=p_values,
-        caveats=p_value_caveats(importance.caveats, run, p_values=p_values, refits=len(null), measure=loss_of(q).name, losses=check, noise=noise),
+        caveats=p_value_caveats(
+            importance.caveats,
+            run,
+            p_values=p_values,
+            refits=len(null),
+            measure=loss_of(q).name,
+            losses=check,
+            noise=noise,
+        ),
         cost=run.cost(),
         settings={
-            **importance.settings, "p_values": len(null), "refits": importance.settings.get("refits", 0) + len(null) * importance.settings.get("folds", 1),
-            "weighted_fit": refit.weighs, "null_mean": null.mean(axis=0).tolist() if len(null) else [],
+            **importance.settings,
+            "p_values": len(null),
+            "refits": importance.settings.get("refits", 0) + len(null) * importance.settings.get("folds", 1),
+            "weighted_fit": refit.weighs,
+            "null_mean": null.mean(axis=0).tolist() if len(null) else [],
         },
-    )  # fmt: skip
+    )
 
 
 def _of_all_rows(question: Question, refit: Refit, count: int) -> tuple[FloatArray, float]:
@@ -95,7 +107,9 @@ def _of_all_rows(question: Question, refit: Refit, count: int) -> tuple[FloatArr
 
 
 def _of_folds(question: Question, refit: Refit, count: int) -> tuple[FloatArray, float]:
-    """The same by cross-validation: every repetition fits a model for each fold; what they learn of noise does not count."""
+    """The same by cross-validation: every repetition fits a model for each fold; what they learn of noise does not
+    count.
+    """
     q = question
     known: list[FloatArray] = []
     for r in range(count):

@@ -62,9 +62,7 @@ def plan_of(data: Data, player: tuple[int, ...], donors: IntArray) -> Plan:
         # Variant s sets row i to the value s places after its own, round the circle of distinct values.
         index = examples[(codes[None, :] + np.arange(1, n_values)[:, None]) % n_values]
         steps = (codes[donors[repeat, row]] - codes[row]) % n_values
-        return Plan(
-            exchange_intervention(data, player, index), len(donors), (repeat, row, (steps - 1) * n + row)
-        )
+        return Plan(exchange_intervention(data, player, index), len(donors), (repeat, row, (steps - 1) * n + row))
     if changed.mean() < 0.75:
         intervention = exchange_intervention(data, player, donors[repeat, row][None, :], rows=row)
         return Plan(intervention, len(donors), (repeat, row, np.arange(len(row))))

@@ -6,18 +6,20 @@ Definition. The worth of a coalition of features is minus the loss of a model th
 
     v(S) = - mean over rows i of loss(y_i, mean over the background z of f(x_i on S, z elsewhere)),
 
-and the importances are the Shapley values of v: a feature's average gain when it becomes known after some of the others, over
-all orders. They add up to the loss of the mean prediction minus the loss of the model (`joint`); `baseline` is the loss of the
-model. A feature the model does not use has none; one that misleads it has less than none. Absent features are drawn from
-the background without regard to what is known (the marginal distribution), as in `shap`.
+and the importances are the Shapley values of v: a feature's average gain when it becomes known after some of the
+others, over all orders. They add up to the loss of the mean prediction minus the loss of the model (`joint`);
+`baseline` is the loss of the model. A feature the model does not use has none; one that misleads it has less than none.
+Absent features are drawn from the background without regard to what is known (the marginal distribution), as in `shap`.
 
-Without y, or with ``loss="variance"``, the outcome is the model's own prediction: the values are then shares of its variance and
-add up to one (sensitivity, as Shapley effects; with the marginal distribution they are equal to those for independent features).
+Without y, or with ``loss="variance"``, the outcome is the model's own prediction: the values are then shares of its
+variance and add up to one (sensitivity, as Shapley effects; with the marginal distribution they are equal to those for
+independent features).
 
-Estimator. All coalitions with all rows and donors where that fits; a model of trees that add up to the prediction is read, for
-all donors at once (`loss_trees`). Else pairs of coalitions (`sage_pairs`), each with some donors per row (`loss_rows`), and where
-there are very many rows with some rows. ``se`` is the error of this sampling: the exact values of these rows and this
-background are within ``low`` and ``high`` in 95% of cases. Other rows would have other values; that is not in it.
+Estimator. All coalitions with all rows and donors where that fits; a model of trees that add up to the prediction is
+read, for all donors at once (`loss_trees`). Else pairs of coalitions (`sage_pairs`), each with some donors per row
+(`loss_rows`), and where there are very many rows with some rows. ``se`` is the error of this sampling: the exact values
+of these rows and this background are within ``low`` and ``high`` in 95% of cases. Other rows would have other values;
+that is not in it.
 
 When it misleads:
 1. features that go together: the model is asked about rows that do not occur, and what they tell is split between them;
@@ -69,22 +71,44 @@ def sage(question: Question) -> Importance:
     values[varying], se[varying] = solved.values, solved.se
     nobody, everybody = (-float(end[0, 0]) for end in game.ends())
     return Importance(
-        method="sage", measure=loss.name, compare="difference",
-        values=values, se=se, low=values - _LEVEL * se, high=values + _LEVEL * se, repeats=np.empty((len(players), 0)),
-        baseline=everybody, joint=nobody - everybody,
-        feature_names=tuple(players), output_names=question.predictor.output_names, scale="loss",
+        method="sage",
+        measure=loss.name,
+        compare="difference",
+        values=values,
+        se=se,
+        low=values - _LEVEL * se,
+        high=values + _LEVEL * se,
+        repeats=np.empty((len(players), 0)),
+        baseline=everybody,
+        joint=nobody - everybody,
+        feature_names=tuple(players),
+        output_names=question.predictor.output_names,
+        scale="loss",
         members=tuple(tuple(data.schema.names[j] for j in player) for player in players.values()),
         caveats=sage_caveats(
-            question.predictor, data, run, players=players, values=values, se=se, loss=loss, y=truth.y, baseline=everybody,
+            question.predictor,
+            data,
+            run,
+            players=players,
+            values=values,
+            se=se,
+            loss=loss,
+            y=truth.y,
+            baseline=everybody,
             tolerance=question.tolerance,
         ),
         cost=run.cost(),
         settings={
-            "method": "sage", "random_state": run.seed, "loss": loss.name, "background": game.size[1],
-            "budget": question.budget, "tolerance": question.tolerance, **solved.settings,
+            "method": "sage",
+            "random_state": run.seed,
+            "loss": loss.name,
+            "background": game.size[1],
+            "budget": question.budget,
+            "tolerance": question.tolerance,
+            **solved.settings,
         },
         library=data.caller,
-    )  # fmt: skip
+    )
 
 
 # -- what is asked -----------------------------------------------------------------------------------
@@ -105,33 +129,34 @@ def _truth(question: Question) -> tuple[Loss, Truth]:
 def _rows_of(loss: Loss) -> Any:
     if loss.rows is None:
         raise InputError(
-            f"loss={loss.name!r} is no mean over rows, as method='sage' needs; use mse, mae, log_loss, brier, error or 'variance'."
+            f"loss={loss.name!r} is no mean over rows, as method='sage' needs; use mse, mae, log_loss, brier, error or"
+            " 'variance'."
         )
     return loss.rows
 
 
 def _share_of_variance(prediction: FloatArray, weights: FloatArray) -> Loss:
-    """The squared distance to the model's own prediction, as a share of the variance of that; outputs count by their variance."""
+    """The squared distance to the model's own prediction, as a share of the variance of that; outputs count by their
+    variance.
+    """
     centre = np.average(prediction, axis=0, weights=weights)
     variance = float(np.average(np.square(prediction - centre).sum(axis=1), weights=weights))
 
     def rows(y: FloatArray, p: FloatArray) -> FloatArray:
         return np.asarray(np.square(y - p).sum(axis=1) / variance) if variance > 0 else np.zeros(len(p))
 
-    return Loss(
-        "share of prediction variance", lambda y, p, w: float(np.average(rows(y, p), weights=w)), rows
-    )
+    return Loss("share of prediction variance", lambda y, p, w: float(np.average(rows(y, p), weights=w)), rows)
 
 
 def _game(question: Question, truth: Truth, players: Players) -> tuple[LossGame, list[int]]:
     """The game of the players that vary, in the order of their names, and their places among all."""
     predictor, data, run = question.predictor, question.data, question.run
     trees = additive_trees(predictor, data, run)
-    background = background_rows(
-        data, question.background, run, most=MOST if trees is None else _READ_BACKGROUND
-    )
+    background = background_rows(data, question.background, run, most=MOST if trees is None else _READ_BACKGROUND)
     names = list(players)
-    varying = [i for i in sorted(range(len(names)), key=names.__getitem__) if _varies(data, background, players[names[i]])]  # fmt: skip
+    varying = [
+        i for i in sorted(range(len(names)), key=names.__getitem__) if _varies(data, background, players[names[i]])
+    ]
     chosen = {names[i]: players[names[i]] for i in varying}
     if trees is None or not chosen:
         return LossGame(predictor, background, data, chosen, truth, run), varying
@@ -173,7 +198,8 @@ def _solve(game: LossGame, question: Question) -> _Solved:
     if budget < needed:
         if question.budget is not None:
             raise InputError(
-                f"budget={question.budget} is too small: {p} features and {rows:,} rows take at least {needed:,} model rows; give a larger budget or groups of features (groups=)."
+                f"budget={question.budget} is too small: {p} features and {rows:,} rows take at least {needed:,} model"
+                " rows; give a larger budget or groups of features (groups=)."
             )
         budget = needed
     made = plan(budget, p, rows, donors, read=read)

@@ -1,9 +1,10 @@
 """Shapley values of the loss, from some of the coalitions, each known with an error.
 
-Pairs of a coalition and its complement are drawn as for `shapley_kernel` (`pair_design`), and the coalitions that were not
-asked are predicted by the same regression (`cube_regression`). Each pair is asked with rows and donors of its own, so
-that their errors are independent and average out. With d what a pair differs by, w its weight in a player's value,
-pi the share of its stratum that was asked, e what a fit without the pair misses, and s^2 the variance from rows and donors,
+Pairs of a coalition and its complement are drawn as for `shapley_kernel` (`pair_design`), and the coalitions that were
+not asked are predicted by the same regression (`cube_regression`). Each pair is asked with rows and donors of its own,
+so that their errors are independent and average out. With d what a pair differs by, w its weight in a player's value,
+pi the share of its stratum that was asked, e what a fit without the pair misses, and s^2 the variance from rows and
+donors,
 
     variance = sum over the asked of (w / pi)^2 ((1 - pi) e^2 + pi s^2)
 
@@ -94,11 +95,7 @@ class PairSample:
 
     def values(self) -> tuple[FloatArray, FloatArray]:
         """Shapley values, which add up, and their standard errors."""
-        halves, worth, noise = (
-            np.concatenate(self._halves),
-            np.hstack(self._worth),
-            np.concatenate(self._noise),
-        )
+        halves, worth, noise = (np.concatenate(self._halves), np.hstack(self._worth), np.concatenate(self._noise))
         differences = worth[0] - worth[1]
         if self.n == self.design.total:
             weights = pair_weights(halves)
@@ -107,9 +104,7 @@ class PairSample:
         values += (differences[0] - values.sum()) / len(values)  # rounding
         return values, np.sqrt(variance)
 
-    def _fitted(
-        self, halves: BoolArray, differences: FloatArray, noise: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
+    def _fitted(self, halves: BoolArray, differences: FloatArray, noise: FloatArray) -> tuple[FloatArray, FloatArray]:
         fit = regress(halves, differences[:, None] / 2, "odd")
         weights, share = standing_for(self.design, self.n, halves[1:])
         missed = np.square(2 * fit.errors[1:, 0])
@@ -119,16 +114,16 @@ class PairSample:
 
 
 def standing_for(design: PairDesign, n: int, halves: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """The weights ``w / pi`` of pairs that stand for their strata, and the shares pi of these that are among the first n."""
+    """The weights ``w / pi`` of pairs that stand for their strata, and the shares pi of these that are among the first
+    n.
+    """
     asked, share = design.asked(n, halves)
     equal = 2 * halves.sum(axis=1) == halves.shape[1]  # such a pair is two coalitions of its size
     weights = pair_weights(halves, of_stratum=True) * (np.where(equal, 0.5, 1.0) / asked)[:, None]
     return weights, share
 
 
-def sage_pairs(
-    game: LossGame, made: Plan, tolerance: float | None, run: Run
-) -> tuple[FloatArray, FloatArray, int]:
+def sage_pairs(game: LossGame, made: Plan, tolerance: float | None, run: Run) -> tuple[FloatArray, FloatArray, int]:
     """Values, standard errors, and the number of pairs, as far as the plan or the tolerance goes."""
     sample = PairSample(game, made.effort, run)
     rounds = Rounds(min(made.fewest, made.pairs), made.pairs, tolerance)

@@ -2,19 +2,20 @@
 
 Reference. Lundberg, Erion et al. 2020; Lundberg and Lee 2017.
 
-Definition. ``importance_j = mean over rows of |phi_ij|``, with phi the contributions of `shap` in the marginal game, in the
-units of the prediction (log-odds for a boosted classifier). Some texts sum instead of averaging: the sum is this times the
-number of rows, with the same ranking (`Attribution.plot(kind="bar", aggregate="sum")` draws it). Weighted rows have a
-weighted mean.
+Definition. ``importance_j = mean over rows of |phi_ij|``, with phi the contributions of `shap` in the marginal game, in
+the units of the prediction (log-odds for a boosted classifier). Some texts sum instead of averaging: the sum is this
+times the number of rows, with the same ranking (`Attribution.plot(kind="bar", aggregate="sum")` draws it). Weighted
+rows have a weighted mean.
 
-Estimator. Trees and linear models are read, for all rows (at most 20,000). Any other model is asked about a seeded sample
-of rows: as many as all coalitions allow within the ``budget`` of model rows (1,000,000 unless told), at least 100 where
-that is possible. The standard error adds up the spread over rows and the estimator's own error, which may be the same
-for all rows and is counted as if it were. ``tolerance`` is that of the single contributions.
+Estimator. Trees and linear models are read, for all rows (at most 20,000). Any other model is asked about a seeded
+sample of rows: as many as all coalitions allow within the ``budget`` of model rows (1,000,000 unless told), at least
+100 where that is possible. The standard error adds up the spread over rows and the estimator's own error, which may be
+the same for all rows and is counted as if it were. ``tolerance`` is that of the single contributions.
 
 When it misleads:
 1. it is about predictions, not about how good they are: a feature the model has overfitted counts like any other;
-2. features that go together: the model is asked about rows that do not occur, and what they share is divided between them;
+2. features that go together: the model is asked about rows that do not occur, and what they share is divided between
+   them;
 3. an absolute value cannot be negative: sampling errors of the contributions raise small importances.
 
 Cost. Nothing to speak of for trees and linear models, else at most ``budget`` model rows.
@@ -51,16 +52,26 @@ def shap_importance(question: Question) -> Importance:
     budget = q.budget if read or given else _BUDGET
     why = shap(
         q.predictor, q.data, rows.tolist(), background=q.background, budget=budget, tolerance=q.tolerance, run=run
-    )  # fmt: skip
+    )
     values, errors = mean_absolute(why, q.data.weights[rows])
     return Importance(
-        method="shap", measure="mean |contribution|", compare="difference",
-        values=squeeze_outputs(values), se=squeeze_outputs(errors),
-        low=squeeze_outputs(np.maximum(values - _NORMAL * errors, 0.0)), high=squeeze_outputs(values + _NORMAL * errors),
-        repeats=np.empty((len(values), 0)), feature_names=why.feature_names, output_names=why.output_names,
-        scale=why.scale, members=why.members, caveats=why.caveats, cost=run.cost(),
-        settings={**why.settings, "method": "shap", "rows": len(rows)}, library=q.data.caller,
-    )  # fmt: skip
+        method="shap",
+        measure="mean |contribution|",
+        compare="difference",
+        values=squeeze_outputs(values),
+        se=squeeze_outputs(errors),
+        low=squeeze_outputs(np.maximum(values - _NORMAL * errors, 0.0)),
+        high=squeeze_outputs(values + _NORMAL * errors),
+        repeats=np.empty((len(values), 0)),
+        feature_names=why.feature_names,
+        output_names=why.output_names,
+        scale=why.scale,
+        members=why.members,
+        caveats=why.caveats,
+        cost=run.cost(),
+        settings={**why.settings, "method": "shap", "rows": len(rows)},
+        library=q.data.caller,
+    )
 
 
 def mean_absolute(why: Attribution, weights: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -6,26 +6,27 @@ Definition. The Shapley values of the game
 
     v(S) = Var E[f | X_S] / Var f,
 
-for features distributed as in X, with all their dependence. They are never negative, add up to one, and give a feature the
-mean, over all orders of the features, of what knowing it adds to the share of the variance that is known. For independent
-features an interaction is shared equally: they lie between first-order and total Sobol index.
+for features distributed as in X, with all their dependence. They are never negative, add up to one, and give a feature
+the mean, over all orders of the features, of what knowing it adds to the share of the variance that is known. For
+independent features an interaction is shared equally: they lie between first-order and total Sobol index.
 
-Estimator. E Var[f | X_S] is the mean of (f(X) - f(X_S, Z))^2 / 2, with Z drawn given X_S. For a row x, an order of the features at
-random and its reverse, features become known one after the other; what half the squared change loses at each step is an
-estimate of that feature's effect, whose mean over rows and orders is unbiased if the draws are right. With nothing known the
-mean over Z is (f(x) - mean)^2 / 2 + Var f / 2 and is not sampled. Draws given X_S come from a Gaussian copula where all features are numbers
-and none is missing, else from rows near in X_S (`pellucid.data.sampling.conditional`); known features always keep the row's own values.
+Estimator. E Var[f | X_S] is the mean of (f(X) - f(X_S, Z))^2 / 2, with Z drawn given X_S. For a row x, an order of the
+features at random and its reverse, features become known one after the other; what half the squared change loses at
+each step is an estimate of that feature's effect, whose mean over rows and orders is unbiased if the draws are right.
+With nothing known the mean over Z is (f(x) - mean)^2 / 2 + Var f / 2 and is not sampled. Draws given X_S come from a
+Gaussian copula where all features are numbers and none is missing, else from rows near in X_S
+(`pellucid.data.sampling.conditional`); known features always keep the row's own values.
 
 When it misleads.
 
 1. A feature that the model does not use gets a share if it goes along with one that the model uses: it tells as much.
 2. Draws are only as good as the copula (monotone pairwise dependence) or the neighbours, which blur dependence: of two
-   normal features with correlation 0.9, the one that the model does not use should get 0.405; neighbours gave it 0.37 with 300 rows
-   and 0.39 with 2,000 (the copula 0.41 and 0.405). With many features known hardly a row is near, and shares move towards those
-   of independent features.
-3. Standard errors are those of sampling rows and orders; the dependence, once estimated, is taken as given. Of three normal
-   features in 400 rows, 95% intervals held the share under the dependence in these rows in 93 to 98 of 100 repetitions, that under the true
-   dependence in 83 to 93.
+   normal features with correlation 0.9, the one that the model does not use should get 0.405; neighbours gave it 0.37
+   with 300 rows and 0.39 with 2,000 (the copula 0.41 and 0.405). With many features known hardly a row is near, and
+   shares move towards those of independent features.
+3. Standard errors are those of sampling rows and orders; the dependence, once estimated, is taken as given. Of three
+   normal features in 400 rows, 95% intervals held the share under the dependence in these rows in 93 to 98 of 100
+   repetitions, that under the true dependence in 83 to 93.
 4. The variance of the predictions is shared, not of the outcome (see `sobol`).
 
 Cost. 2 (features - 1) model rows for each row and order that is followed, and at most 10,000 rows for the variance.
@@ -66,7 +67,9 @@ def shapley_effects(question: Question) -> Importance:
     check_amounts(budget=question.budget, tolerance=question.tolerance)
     data, predictor, run = question.data, question.predictor, question.run
     if data.frame.kind == "sparse":
-        raise InputError("method='shapley-effects' needs every cell of a table; give a dense one, or use method='sobol'.")  # fmt: skip
+        raise InputError(
+            "method='shapley-effects' needs every cell of a table; give a dense one, or use method='sobol'."
+        )
     players = data.schema.players()
     names = sorted(name for name, columns in players.items() if _varies(data, columns))
     spread = _Spread.of(run, predictor, data)
@@ -84,21 +87,32 @@ def shapley_effects(question: Question) -> Importance:
     values = np.vstack([share, np.zeros((1, share.shape[1]))])[order]
     error = np.vstack([se, np.zeros((1, se.shape[1]))])[order]
     settings = {
-        "how": how, "walks": sums.n, "variance": spread.variance.tolist(),
-        "budget": question.budget, "tolerance": question.tolerance,
-    }  # fmt: skip
+        "how": how,
+        "walks": sums.n,
+        "variance": spread.variance.tolist(),
+        "budget": question.budget,
+        "tolerance": question.tolerance,
+    }
     return Importance(
-        method="shapley-effects", measure="Shapley effect", compare="share",
-        values=squeeze_outputs(values), se=squeeze_outputs(error),
-        low=squeeze_outputs(np.clip(values - _LEVEL * error, 0.0, 1.0)), high=squeeze_outputs(np.clip(values + _LEVEL * error, 0.0, 1.0)),
-        repeats=np.empty((len(players), 0)), feature_names=tuple(players), output_names=predictor.output_names, scale=predictor.scale,
+        method="shapley-effects",
+        measure="Shapley effect",
+        compare="share",
+        values=squeeze_outputs(values),
+        se=squeeze_outputs(error),
+        low=squeeze_outputs(np.clip(values - _LEVEL * error, 0.0, 1.0)),
+        high=squeeze_outputs(np.clip(values + _LEVEL * error, 0.0, 1.0)),
+        repeats=np.empty((len(players), 0)),
+        feature_names=tuple(players),
+        output_names=predictor.output_names,
+        scale=predictor.scale,
         members=tuple(tuple(data.schema.names[j] for j in player) for player in players.values()),
         caveats=effect_caveats(
-            predictor, data, run, players=players, values=values, half=_LEVEL * error,
-            tolerance=question.tolerance,
+            predictor, data, run, players=players, values=values, half=_LEVEL * error, tolerance=question.tolerance
         ),
-        cost=run.cost(), settings={"method": "shapley-effects", "random_state": run.seed, **settings}, library=data.caller,
-    )  # fmt: skip
+        cost=run.cost(),
+        settings={"method": "shapley-effects", "random_state": run.seed, **settings},
+        library=data.caller,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,20 +163,16 @@ class _Sums:
         share = np.where(whole > 0, gains.sum(axis=0) / known, 0.0)
         apart = (gains - share * gains.sum(axis=1, keepdims=True)) / known
         n = len(gains)
-        se = (
-            np.sqrt(np.square(apart).sum(axis=0) * (n / (n - 1.0)))
-            if n > 1
-            else np.full(self._shape, np.nan)
-        )
-        return share, np.where(whole > 0, se, 0.0) if n > 1 and self._shape[0] > 1 else np.zeros(
-            self._shape
-        )
+        se = np.sqrt(np.square(apart).sum(axis=0) * (n / (n - 1.0))) if n > 1 else np.full(self._shape, np.nan)
+        return share, np.where(whole > 0, se, 0.0) if n > 1 and self._shape[0] > 1 else np.zeros(self._shape)
 
 
 class _Walk:
     """Rows from which features become known one after the other."""
 
-    def __init__(self, run: Run, predictor: Predictor, sorted_data: Data, players: list[tuple[int, ...]], data: Data) -> None:  # fmt: skip
+    def __init__(
+        self, run: Run, predictor: Predictor, sorted_data: Data, players: list[tuple[int, ...]], data: Data
+    ) -> None:
         self._run, self._predictor, self._data = run, predictor, data
         names = sorted_data.schema.names
         self._member = np.zeros((len(players), len(names)), dtype=np.bool_)
@@ -182,7 +192,8 @@ class _Walk:
         walks = (budget or max(usual, _FEWEST_WALKS * each)) // each
         if walks < _FEWEST_WALKS:
             raise InputError(
-                f"budget={budget} is too small: {len(self._member)} features take at least {_FEWEST_WALKS * each:,} model rows; give a larger budget or groups of features (groups=)."
+                f"budget={budget} is too small: {len(self._member)} features take at least {_FEWEST_WALKS * each:,}"
+                " model rows; give a larger budget or groups of features (groups=)."
             )
         rows = _rows(self._run, self._data, walks)
         at_once = max(1, min(_WALKS_AT_ONCE, _CELLS // (each * self._member.shape[1] ** 2)))
@@ -196,15 +207,13 @@ class _Walk:
                 self._run.interrupted = True
                 return
             yield some, gains
-            if tolerance is not None and sums.n >= _WALKS_AT_ONCE and _LEVEL * sums.shares()[1].max() <= tolerance:  # fmt: skip
+            if tolerance is not None and sums.n >= _WALKS_AT_ONCE and _LEVEL * sums.shares()[1].max() <= tolerance:
                 return
 
     def _gains(self, start: int, rows: IntArray, spread: _Spread) -> FloatArray:
         p = len(self._member)
         orders = np.empty((len(rows), 2, p), dtype=np.intp)
-        orders[:, 0] = self._run.generator(_ORDERS, start).permuted(
-            np.tile(np.arange(p), (len(rows), 1)), axis=1
-        )
+        orders[:, 0] = self._run.generator(_ORDERS, start).permuted(np.tile(np.arange(p), (len(rows), 1)), axis=1)
         orders[:, 1] = orders[:, 0, ::-1]
         place = np.argsort(orders, axis=2)  # when a player becomes known
         known = place[:, :, None] < np.arange(1, p)[:, None]
@@ -213,9 +222,7 @@ class _Walk:
         codes = np.vstack([self._codes[rows], drawn.reshape(-1, drawn.shape[2])])[:, self._columns]
         found = self._run.predict(self._predictor, self._data.of_codes(codes))
         own, asked = found[: len(rows)], found[len(rows) :].reshape(len(rows), 2, p - 1, -1)
-        left = np.zeros(
-            (len(rows), 2, p + 1, found.shape[1])
-        )  # half the squared change with 0, 1, ..., p known
+        left = np.zeros((len(rows), 2, p + 1, found.shape[1]))  # half the squared change with 0, 1, ..., p known
         left[:, :, 0] = (np.square(own - spread.mean) + spread.variance)[:, None] / 2
         left[:, :, 1:p] = np.square(asked - own[:, None, None]) / 2
         gains = np.zeros((len(rows), p, found.shape[1]))
@@ -248,4 +255,4 @@ def _by_name(data: Data) -> Data:
     """The same data with columns in the order of their names, which the random numbers follow."""
     order = sorted(range(len(data.schema.names)), key=lambda j: data.schema.names[j])
     schema = Schema(tuple(data.schema.features[j] for j in order))
-    return replace(data, frame=data.frame.select(order), schema=schema, columns=tuple(data.codes(j) for j in order))  # fmt: skip
+    return replace(data, frame=data.frame.select(order), schema=schema, columns=tuple(data.codes(j) for j in order))

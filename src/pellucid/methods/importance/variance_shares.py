@@ -1,7 +1,7 @@
 """Shares of the prediction's variance as an importance: exactly from trees, or by picking and freezing.
 
-Trees (see `pellucid.trees.product_measure`) answer where they add up to what is explained and are not so many that pairs of
-leaves would take too long; any other model is asked.
+Trees (see `pellucid.trees.product_measure`) answer where they add up to what is explained and are not so many that
+pairs of leaves would take too long; any other model is asked.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ _AGREEING = 100  # rows on which the trees must give the model's predictions
 
 @dataclass(frozen=True, eq=False)
 class VarianceShares:
-    """Total and first-order shares ``(players, outputs)`` with standard errors and 95% intervals; zero errors where exact.
+    """Total and first-order shares ``(players, outputs)`` with standard errors and 95% intervals; zero errors where
+    exact.
 
     ``variance`` is that of the predictions, ``(outputs,)``; ``repeats`` the total share by each scrambling.
     """
@@ -62,9 +63,7 @@ def variance_shares(question: Question, inputs: Inputs) -> VarianceShares:
     exact = _by_trees(question.predictor, question.data, inputs, question.run)
     if exact is not None:
         return exact
-    found = pick_freeze(
-        question.run, question.predictor, inputs, budget=question.budget, tolerance=question.tolerance
-    )
+    found = pick_freeze(question.run, question.predictor, inputs, budget=question.budget, tolerance=question.tolerance)
     return _sampled(found, question)
 
 
@@ -120,9 +119,7 @@ def _by_trees(predictor: Predictor, data: Data, inputs: Inputs, run: Run) -> Var
     )
 
 
-def _distributions(
-    predictor: Predictor, trees: ExplainedTrees, inputs: Inputs
-) -> tuple[list[Distribution], IntArray]:
+def _distributions(predictor: Predictor, trees: ExplainedTrees, inputs: Inputs) -> tuple[list[Distribution], IntArray]:
     """How the columns that the trees compare are distributed, and the units that they come from."""
     model = trees.trees
     feature = np.asarray(predictor.columns, dtype=np.intp)[model.source]

@@ -1,7 +1,7 @@
 """Variances over rows, and how they vary when the rows are drawn anew.
 
-The parts of the predictions stay what they are; only the rows over which they are averaged are resampled, so that 200 draws
-cost next to nothing. With many rows, these are first dealt into a thousand lots at random, and whole lots are
+The parts of the predictions stay what they are; only the rows over which they are averaged are resampled, so that 200
+draws cost next to nothing. With many rows, these are first dealt into a thousand lots at random, and whole lots are
 drawn: the spread of a mean over lots is that of a mean over rows.
 """
 
@@ -53,7 +53,9 @@ class Resampling:
 
 
 def spread(draws: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Standard error and the bounds of a 95% interval from draws ``(draws, ...)``; draws that are undefined do not count."""
+    """Standard error and the bounds of a 95% interval from draws ``(draws, ...)``; draws that are undefined do not
+    count.
+    """
     if not np.isnan(draws).any():
         low, high = np.quantile(draws, _LEVEL, axis=0)
         return draws.std(axis=0, ddof=1), low, high

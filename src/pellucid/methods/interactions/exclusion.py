@@ -2,20 +2,21 @@
 
 Liu and Owen 2006 (superset importance); Hooker 2004 (cost of exclusion, breadth first).
 
-Definition. Take the features as independent, each with its own distribution in the data, and write the model as the sum of its
-functional ANOVA components, f = sum_v f_v. The cost of excluding a set u is the share of the variance that is in the components
-which contain it, ``cost(u) = sum_{v >= u} var(f_v) / var(f)``. For one feature that is its total Sobol index.
+Definition. Take the features as independent, each with its own distribution in the data, and write the model as the sum
+of its functional ANOVA components, f = sum_v f_v. The cost of excluding a set u is the share of the variance that is in
+the components which contain it, ``cost(u) = sum_{v >= u} var(f_v) / var(f)``. For one feature that is its total Sobol
+index.
 
-Estimator. Draw two independent rows x and z. With f_w for the prediction where the features of w come from z and the others
-from x, ``cost(u) var(f) = 2^-|u| E [sum_{w <= u} (-1)^|w| f_w]^2``: f_j and f_jk serve all sets. Additive models get exactly 0.
-Leaving out all interactions at once loses ``E [f - f_all - sum_j (f - f_j)]^2 / 2 - sum_jk cost(jk) var(f)``, in which a component
-of any order from two on counts once.
+Estimator. Draw two independent rows x and z. With f_w for the prediction where the features of w come from z and the
+others from x, ``cost(u) var(f) = 2^-|u| E [sum_{w <= u} (-1)^|w| f_w]^2``: f_j and f_jk serve all sets. Additive models
+get exactly 0. Leaving out all interactions at once loses ``E [f - f_all - sum_j (f - f_j)]^2 / 2 - sum_jk cost(jk)
+var(f)``, in which a component of any order from two on counts once.
 
-Triples are asked only where their pairs all cost something (a set never costs more than its parts), pairs only where both
-features do. Features that are not asked about stay together as they are in the data.
+Triples are asked only where their pairs all cost something (a set never costs more than its parts), pairs only where
+both features do. Features that are not asked about stay together as they are in the data.
 
-When it misleads: features that go together are taken apart, and the model is asked about rows that do not occur; a loss under
-independence is then not a loss on the data.
+When it misleads: features that go together are taken apart, and the model is asked about rows that do not occur; a loss
+under independence is then not a loss on the data.
 
 Cost. Draws (500 to 2,000) times (2 + features + pairs + triples) rows.
 """
@@ -77,7 +78,7 @@ class Swaps(Intervention):
         return {
             j: (pool, np.where(self.swapped[variants, f, None], self.other[None, rows, f], self.own[None, rows, f]))
             for f, (j, pool) in enumerate(zip(self.features, self.pools, strict=True))
-        }  # fmt: skip
+        }
 
 
 def costs_of_exclusion(question: Question) -> Costs:
@@ -127,8 +128,10 @@ def _measured(question: Question) -> Costs:
         tuple(tuple(names[i] for i in u) for u in costs),
         squeeze_outputs(np.stack([cost.share for cost in costs.values()])),
         squeeze_outputs(np.stack([cost.se for cost in costs.values()])),
-        additive, draws, len(pairs),
-    )  # fmt: skip
+        additive,
+        draws,
+        len(pairs),
+    )
 
 
 # -- what is asked -------------------------------------------------------------------------------------
@@ -176,17 +179,19 @@ class _Design:
         self._features = tuple(j for members in columns for j in members)
         self._pools = tuple(data.frame.native_column(j) for j in self._features)
         member_of = np.repeat(np.arange(len(players)), [len(members) for members in columns])
-        self._own, self._other = (
-            np.stack([pair[side] for pair in drawn], axis=1)[:, member_of] for side in (0, 1)
-        )
+        self._own, self._other = (np.stack([pair[side] for pair in drawn], axis=1)[:, member_of] for side in (0, 1))
 
     def ask(self, sets: Sequence[Set]) -> FloatArray:
         """Predictions ``(sets, draws, outputs)`` where the players of each set come from z."""
         swapped = np.array([np.isin(self._owner, players) for players in sets], dtype=np.bool_)
         intervention = Swaps(
-            self._features, self._pools, np.zeros((len(sets), 1), dtype=np.intp),
-            swapped=swapped, own=self._own, other=self._other,
-        )  # fmt: skip
+            self._features,
+            self._pools,
+            np.zeros((len(sets), 1), dtype=np.intp),
+            swapped=swapped,
+            own=self._own,
+            other=self._other,
+        )
         return self._question.run.collect(self._question.predictor, self._base, intervention)
 
 

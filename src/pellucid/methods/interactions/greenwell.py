@@ -2,13 +2,15 @@
 
 Greenwell, Boehmke and McCarthy 2018.
 
-Definition. With PD_jk(a, b) the partial dependence of two features, i(j | b) is the importance of feature j while the other stays
-at b: the standard deviation over a of PD_jk(a, b), or for categories (max - min) / 4. The strength is the standard deviation of
-i(j | b) over the values b, averaged over both directions. 0 where i(j | b) does not depend on b, as for additive models.
+Definition. With PD_jk(a, b) the partial dependence of two features, i(j | b) is the importance of feature j while the
+other stays at b: the standard deviation over a of PD_jk(a, b), or for categories (max - min) / 4. The strength is the
+standard deviation of i(j | b) over the values b, averaged over both directions. 0 where i(j | b) does not depend on b,
+as for additive models.
 
-Estimator. PD over a grid of observed values (at most `GRID`, at most `LEVELS` of the most frequent categories) and over some rows of the
-data. Standard errors from leaving out a tenth of the rows at a time. ``normalize=True`` divides by the standard deviation of the
-predictions, so that strengths compare between models; it does not divide by the pair's own effect, which would inflate weak pairs.
+Estimator. PD over a grid of observed values (at most `GRID`, at most `LEVELS` of the most frequent categories) and over
+some rows of the data. Standard errors from leaving out a tenth of the rows at a time. ``normalize=True`` divides by the
+standard deviation of the predictions, so that strengths compare between models; it does not divide by the pair's own
+effect, which would inflate weak pairs.
 
 When it misleads:
 1. it compares sizes of effects, not effects: an interaction that turns an effect round without changing its size (one
@@ -64,15 +66,24 @@ def greenwell(question: Question) -> Interactions:
     unknown = np.full(strength.shape, np.nan)
     unit = "standard deviations of the prediction" if question.normalize else "units of the prediction"
     return Interactions(
-        method="greenwell", against=question.against,
+        method="greenwell",
+        against=question.against,
         measure=f"variation of one feature's effect with the other, in {unit}",
-        sets=question.set_names, values=squeeze_outputs(values), se=squeeze_outputs(errors),
-        low=squeeze_outputs(np.maximum(values - 1.96 * errors, 0.0)), high=squeeze_outputs(values + 1.96 * errors),
-        strength=squeeze_outputs(strength), joint=squeeze_outputs(unknown),
-        feature_names=question.feature_names, output_names=predictor.output_names, scale=predictor.scale,
-        caveats=general_caveats(predictor, question.data, run), cost=run.cost(),
-        settings={"method": "greenwell", "rows": len(data), "grid": GRID}, library=question.data.caller,
-    )  # fmt: skip
+        sets=question.set_names,
+        values=squeeze_outputs(values),
+        se=squeeze_outputs(errors),
+        low=squeeze_outputs(np.maximum(values - 1.96 * errors, 0.0)),
+        high=squeeze_outputs(values + 1.96 * errors),
+        strength=squeeze_outputs(strength),
+        joint=squeeze_outputs(unknown),
+        feature_names=question.feature_names,
+        output_names=predictor.output_names,
+        scale=predictor.scale,
+        caveats=general_caveats(predictor, question.data, run),
+        cost=run.cost(),
+        settings={"method": "greenwell", "rows": len(data), "grid": GRID},
+        library=question.data.caller,
+    )
 
 
 def _column(question: Question, i: int) -> int:
@@ -80,7 +91,8 @@ def _column(question: Question, i: int) -> int:
     columns = question.players[question.names[i]]
     if len(columns) > 1 and any(i in players for players in question.sets):
         raise InputError(
-            f"method='greenwell' has no value for the group {question.names[i]!r}; use method='h' or 'shap', or an Explainer without groups=."
+            f"method='greenwell' has no value for the group {question.names[i]!r}; use method='h' or 'shap', or an"
+            " Explainer without groups=."
         )
     return columns[0]
 
@@ -104,7 +116,7 @@ def _rows(question: Question, cells: int) -> Data:
 
 def _pair(
     question: Question, data: Data, pair: tuple[int, int], points: tuple[FloatArray, FloatArray], own: FloatArray
-) -> tuple[FloatArray, FloatArray]:  # fmt: skip
+) -> tuple[FloatArray, FloatArray]:
     """The strength of one pair and its standard error, from the sums of the tenths of the rows."""
     outputs = own.shape[1]
     nominal = tuple(data.schema.features[j].nominal for j in pair)
@@ -145,7 +157,9 @@ def parts_of(data: Data) -> IntArray:
 
 
 def table_strength(table: FloatArray, nominal: tuple[bool, ...]) -> FloatArray:
-    """From PD_jk ``(a, b, outputs)``: the standard deviation of each one's importance over the other's values, averaged."""
+    """From PD_jk ``(a, b, outputs)``: the standard deviation of each one's importance over the other's values,
+    averaged.
+    """
     first = curve_spread(table.reshape(len(table), -1), nominal[0]).reshape(table.shape[1:])
     second = curve_spread(np.moveaxis(table, 1, 0).reshape(table.shape[1], -1), nominal[1])
     second = second.reshape(len(table), -1)

@@ -8,9 +8,9 @@ Definition. With partial dependences centred over the n rows,
     triples    H_jkl^2 = sum of [PD_jkl - PD_jk - PD_jl - PD_kl + PD_j + PD_k + PD_l]^2 / sum of PD_jkl^2
     all        H_j^2   = sum of [f - PD_j - PD_-j]^2 / sum of f^2
 
-`values` is H, not its square; with ``normalize=False`` it is the root of the mean squared numerator, in the units of the
-prediction (`strength`, which is always there; the sum over rows of the textbook is sqrt(n) times this). `joint` is the
-variance of the joint effect as a share of that of the prediction. Rows count by their weights.
+`values` is H, not its square; with ``normalize=False`` it is the root of the mean squared numerator, in the units of
+the prediction (`strength`, which is always there; the sum over rows of the textbook is sqrt(n) times this). `joint` is
+the variance of the joint effect as a share of that of the prediction. Rows count by their weights.
 
 Estimator. Numerators are dividends, joint effects sums of dividends (see `parts`): exact for trees and linear models,
 from all rows against all rows; any other model is asked, about as many rows as cost three million model rows, unless
@@ -18,13 +18,13 @@ from all rows against all rows; any other model is asked, about as many rows as 
 `low`, `high` and `se` come from a bootstrap of the rows in the sums, with the model and the background held fixed. To
 first order the background matters only as far as the interaction of a set itself depends on further features.
 
-When it misleads: (1) a joint effect that is small makes any small interaction large by comparison: see `strength` and `joint`;
-(2) features that go together are asked about in combinations that do not occur, which inflates H, even above 1; (3)
-it says how much the model interacts, not that the world does: `p_values` asks that (see `h_test`); (4) it says how much, not
-how: draw the partial dependence of the pair.
+When it misleads: (1) a joint effect that is small makes any small interaction large by comparison: see `strength` and
+`joint`; (2) features that go together are asked about in combinations that do not occur, which inflates H, even above
+1; (3) it says how much the model interacts, not that the world does: `p_values` asks that (see `h_test`); (4) it says
+how much, not how: draw the partial dependence of the pair.
 
-Cost. Trees and linear models: the rows, once. Else n^2 model rows for each feature, and for each pair or triple, as well as
-for each feature's complement with ``against="all"``.
+Cost. Trees and linear models: the rows, once. Else n^2 model rows for each feature, and for each pair or triple, as
+well as for each feature's complement with ``against="all"``.
 """
 
 from __future__ import annotations
@@ -77,19 +77,38 @@ def h_statistic(question: Question) -> Interactions:
     with np.errstate(invalid="ignore", divide="ignore"):
         joint = np.where(found.prediction > 0, found.joint / found.prediction, 0.0)
     result = Interactions(
-        method="h", against=question.against, sets=question.set_names,
-        measure="share of the joint effect" if question.normalize else f"spread of the interaction, in units of the {predictor.scale}",
-        values=squeeze_outputs(values), se=squeeze_outputs(se), low=squeeze_outputs(low), high=squeeze_outputs(high),
-        strength=squeeze_outputs(strength), joint=squeeze_outputs(joint),
+        method="h",
+        against=question.against,
+        sets=question.set_names,
+        measure=(
+            "share of the joint effect"
+            if question.normalize
+            else f"spread of the interaction, in units of the {predictor.scale}"
+        ),
+        values=squeeze_outputs(values),
+        se=squeeze_outputs(se),
+        low=squeeze_outputs(low),
+        high=squeeze_outputs(high),
+        strength=squeeze_outputs(strength),
+        joint=squeeze_outputs(joint),
         p_values=None if p_values is None else squeeze_outputs(p_values),
         adjusted=None if p_values is None else squeeze_outputs(holm(p_values)),
-        feature_names=question.feature_names, output_names=predictor.output_names, scale=predictor.scale,
-        cost=run.cost(), library=question.data.caller,
+        feature_names=question.feature_names,
+        output_names=predictor.output_names,
+        scale=predictor.scale,
+        cost=run.cost(),
+        library=question.data.caller,
         settings={
-            "method": "h", "against": question.against, "normalize": question.normalize, "p_values": question.p_values,
-            "source": parts.source, "rows": len(parts.rows), "resamples": DRAWS, "random_state": run.seed,
+            "method": "h",
+            "against": question.against,
+            "normalize": question.normalize,
+            "p_values": question.p_values,
+            "source": parts.source,
+            "rows": len(parts.rows),
+            "resamples": DRAWS,
+            "random_state": run.seed,
         },
-    )  # fmt: skip
+    )
     return replace(result, caveats=h_caveats(predictor, question.data, result, run), cost=run.cost())
 
 
@@ -106,8 +125,7 @@ def _variances(question: Question, parts: Parts) -> _Variances:
         numerator = np.where(size <= parts.noise, 0.0, numerator)
         found.append((*resampling.variances(numerator), *resampling.variances(resampling.centred(joint))))
     top, drawn_top, bottom, drawn_bottom = (
-        np.concatenate(column, axis=axis)
-        for column, axis in zip(zip(*found, strict=True), (0, 1, 0, 1), strict=True)
+        np.concatenate(column, axis=axis) for column, axis in zip(zip(*found, strict=True), (0, 1, 0, 1), strict=True)
     )
     bottom = np.where(bottom > np.square(parts.noise), bottom, 0.0)
     return _Variances(top, bottom, prediction, drawn_top, drawn_bottom)
@@ -118,9 +136,7 @@ def _effects(question: Question, parts: Parts, sets: list[Members]) -> tuple[Flo
     if question.against == "all":
         numerator = parts.totals([members[0] for members in sets])
         return numerator, np.broadcast_to(parts.prediction[:, None], numerator.shape)
-    place = {
-        part: i for i, part in enumerate(dict.fromkeys(p for members in sets for p in parts_of(members)))
-    }
+    place = {part: i for i, part in enumerate(dict.fromkeys(p for members in sets for p in parts_of(members)))}
     dividends = parts.dividends(list(place))
     within = [[place[part] for part in parts_of(members)] for members in sets]
     joint = np.stack([dividends[:, places].sum(axis=1) for places in within], axis=1)

@@ -1,25 +1,27 @@
 """Does an interaction that the model has learned hold in the data? A test without refitting the model.
 
-Friedman and Popescu 2008 simulate a null distribution by refitting the model to data without interactions, which only the owner
-of the training algorithm can do. This test needs predictions and outcomes of rows that the model has not seen.
+Friedman and Popescu 2008 simulate a null distribution by refitting the model to data without interactions, which only
+the owner of the training algorithm can do. This test needs predictions and outcomes of rows that the model has not
+seen.
 
-Definition. Let d be the interaction that the model has for a set of features (the numerator of H). Regress the outcome on
+Definition. Let d be the interaction that the model has for a set of features (the numerator of H). Regress the outcome
+on
 
 - flexible functions of each feature of the set: what the set can do without interacting,
 - the model's other parts: main effects of all features, other interactions with features of the set, and the rest,
 - d itself.
 
 If the features of the set do not interact in truth, the coefficient of d is zero, whatever noise the model has made an
-interaction of; if they do so as the model says, it is one. The p-value is that of the one-sided test that the coefficient is
-positive, with errors of unequal variance allowed for (HC2, and no more degrees of freedom than there are rows that carry the
-interaction; MacKinnon and White 1985, Bell and McCaffrey 2002). `adjusted` is Holm's adjustment for the
-number of sets.
+interaction of; if they do so as the model says, it is one. The p-value is that of the one-sided test that the
+coefficient is positive, with errors of unequal variance allowed for (HC2, and no more degrees of freedom than there are
+rows that carry the interaction; MacKinnon and White 1985, Bell and McCaffrey 2002). `adjusted` is Holm's adjustment for
+the number of sets.
 
 Estimator. Weighted least squares. Functions of a number are piecewise linear between quantiles, those of a category are
 free. At most `_MOST_ROWS` rows, and at most a sixth as many columns as rows.
 
-When it misleads: (1) on rows the model was fitted to, it has learned their noise as interactions, which then hold there: use
-held-out rows; (2) interactions on the scale of the prediction only: what is additive in log-odds is none in
+When it misleads: (1) on rows the model was fitted to, it has learned their noise as interactions, which then hold
+there: use held-out rows; (2) interactions on the scale of the prediction only: what is additive in log-odds is none in
 probabilities; (3) where features go together, effects of other features that the model has missed may look like
 interactions of the set; (4) it has no power for an interaction that the model has missed or got wrong.
 """
@@ -56,11 +58,10 @@ def outcomes(question: Question, rows: Data) -> FloatArray:
     predictor = question.predictor
     if question.data.y is None:
         raise InputError("p_values=True needs the true outcome; give y to the Explainer.")
-    if predictor.link == "logit" or (
-        predictor.classes is not None and predictor.raw_scale != "probability"
-    ):
+    if predictor.link == "logit" or (predictor.classes is not None and predictor.raw_scale != "probability"):
         raise InputError(
-            "p_values=True compares predictions with y, which is on the scale of probabilities; use link='identity' and a model that predicts them."
+            "p_values=True compares predictions with y, which is on the scale of probabilities; use link='identity' and"
+            " a model that predicts them."
         )
     y = outcome_for(predictor, rows)
     explained = list(predictor.explained)
@@ -97,7 +98,9 @@ def interaction_p_values(question: Question, parts: Parts) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class _Model:
-    """The rows, the columns of each player, and the model's parts: dividends ``(rows, sets, outputs)`` and predictions."""
+    """The rows, the columns of each player, and the model's parts: dividends ``(rows, sets, outputs)`` and
+    predictions.
+    """
 
     rows: Data
     players: list[tuple[int, ...]]
@@ -107,14 +110,12 @@ class _Model:
     together: FloatArray  # association of every two columns
 
     def nuisance(self, members: Members, target: FloatArray, output: int, single: bool) -> FloatArray:
-        """Columns for everything but the interaction of the members; what matters most first, as far as there are rows."""
+        """Columns for everything but the interaction of the members; what matters most first, as far as there are
+        rows.
+        """
         n = len(self.rows)
         parts = self.known[:, :, output]
-        within = [
-            s
-            for s, part in enumerate(self.sets)
-            if set(part) <= set(members) and (single or part != members)
-        ]
+        within = [s for s, part in enumerate(self.sets) if set(part) <= set(members) and (single or part != members)]
         own = [self.basis(j, min(_KNOTS, n // _ROWS_PER_KNOT)) for i in members for j in self.players[i]]
         columns = [np.ones((n, 1)), *own, parts[:, within]]
         room = n // _ROWS_PER_COLUMN - sum(part.shape[1] for part in columns) - 1
@@ -127,9 +128,7 @@ class _Model:
         rest = self.prediction[:, output] - target - parts[:, within + taken].sum(axis=1)
         return np.hstack([*columns, rest[:, None]])
 
-    def _others(
-        self, members: Members, parts: FloatArray, single: bool
-    ) -> Iterator[tuple[FloatArray, int | None]]:
+    def _others(self, members: Members, parts: FloatArray, single: bool) -> Iterator[tuple[FloatArray, int | None]]:
         """What else may act: interactions with features near the set, then the model's parts, then other features."""
         mine = [j for i in members for j in self.players[i]]
         others = [j for i, player in enumerate(self.players) if i not in members for j in player]
@@ -156,7 +155,9 @@ class _Model:
         return np.where(known, codes - middle, 0.0) / (spread or 1.0)
 
     def basis(self, j: int, knots: int) -> FloatArray:
-        """Functions of one column: free for few values, else piecewise linear; missing values have a level of their own."""
+        """Functions of one column: free for few values, else piecewise linear; missing values have a level of their
+        own.
+        """
         codes, feature = self.rows.codes(j), self.rows.schema.features[j]
         missing = np.isnan(codes)
         values, counts = np.unique(codes[~missing], return_counts=True)
@@ -201,9 +202,7 @@ def slope_p_value(target: FloatArray, nuisance: FloatArray, y: FloatArray, weigh
     spread = float(np.sqrt(np.square(u * error).sum())) / left
     if spread == 0:  # y is fitted without error
         return 0.0 if slope > 0 else 1.0
-    freedom = min(
-        freedom, left**2 / float(np.square(np.square(u)).sum())
-    )  # few rows may carry the interaction
+    freedom = min(freedom, left**2 / float(np.square(np.square(u)).sum()))  # few rows may carry the interaction
     return float(stdtr(freedom, -slope / spread))
 
 

@@ -15,14 +15,7 @@ from pellucid.explanations.interactions import Interactions
 from pellucid.methods.interactions.exclusion import costs_of_exclusion, no_costs
 from pellucid.methods.interactions.greenwell import greenwell
 from pellucid.methods.interactions.h_statistic import h_statistic
-from pellucid.methods.interactions.request import (
-    Against,
-    Method,
-    Question,
-    asked_about,
-    players_of,
-    sets_of,
-)
+from pellucid.methods.interactions.request import Against, Method, Question, asked_about, players_of, sets_of
 from pellucid.methods.interactions.shap_ranking import shap_ranking
 from pellucid.models import Predictor
 from pellucid.runner import Run
@@ -58,19 +51,37 @@ def interactions(
     players = players_of(data)
     asked = asked_about(data, players, features)
     question = Question(
-        predictor, data, background, players, sets_of(asked, len(players), against),
-        against, normalize, p_values, rows, run,
-    )  # fmt: skip
+        predictor,
+        data,
+        background,
+        players,
+        sets_of(asked, len(players), against),
+        against,
+        normalize,
+        p_values,
+        rows,
+        run,
+    )
     result = _METHODS[method](question)
     costs = costs_of_exclusion(question) if network else no_costs(question)
     result = replace(
-        result, normalized=normalize, parts=costs.parts, costs=costs.share, cost_se=costs.se, additive=costs.additive,
+        result,
+        normalized=normalize,
+        parts=costs.parts,
+        costs=costs.share,
+        cost_se=costs.se,
+        additive=costs.additive,
         settings={
-            **result.settings, "features": None if asked is None else [question.names[i] for i in asked], "against": against, "normalize": normalize,
-            "draws": costs.draws, "pairs": costs.pairs, "random_state": run.seed,
+            **result.settings,
+            "features": None if asked is None else [question.names[i] for i in asked],
+            "against": against,
+            "normalize": normalize,
+            "draws": costs.draws,
+            "pairs": costs.pairs,
+            "random_state": run.seed,
             **({"groups": list(data.schema.groups)} if data.schema.groups else {}),
         },
-    )  # fmt: skip
+    )
     return replace(result, caveats=interaction_caveats(data, players, result, run), cost=run.cost())
 
 
@@ -81,9 +92,7 @@ def _check(method: Any, against: Any, rows: Any, **flags: Any) -> None:
     if against not in _AGAINST["h"]:
         raise InputError(f"against={against!r} is not known{nearest(str(against), _AGAINST['h'])}")
     if against not in _AGAINST[method]:
-        raise InputError(
-            f"method={method!r} has no value for against={against!r}; use method='h', or against='pairs'."
-        )
+        raise InputError(f"method={method!r} has no value for against={against!r}; use method='h', or against='pairs'.")
     for name, value in flags.items():
         if not isinstance(value, bool | np.bool_):
             raise InputError(f"{name}={value!r}; give True or False.")

@@ -64,7 +64,9 @@ class Parts(ABC):
 
 
 def find_parts(question: Question) -> Parts:
-    """The quickest exact source for this model; for trees and linear models all rows, else as many as the budget allows."""
+    """The quickest exact source for this model; for trees and linear models all rows, else as many as the budget
+    allows.
+    """
     predictor, run = question.predictor, question.run
     rows = chosen_rows(question, question.rows)
     background = background_rows(rows, question.background, run)
@@ -133,16 +135,26 @@ class TreeParts(Parts):
 
     def dividends(self, sets: Sequence[Members]) -> FloatArray:
         return dividends(
-            self.trees.trees.ensemble, self.trees.matrix, sets,
-            background=self.against, weights=self.weights, players=self.players, watch=self.question.run,
-        )  # fmt: skip
+            self.trees.trees.ensemble,
+            self.trees.matrix,
+            sets,
+            background=self.against,
+            weights=self.weights,
+            players=self.players,
+            watch=self.question.run,
+        )
 
     def totals(self, players: Sequence[int]) -> FloatArray:
         chosen = list(players)
         without = worth_without(
-            self.trees.trees.ensemble, self.trees.matrix, chosen,
-            background=self.against, weights=self.weights, players=self.players, watch=self.question.run,
-        )  # fmt: skip
+            self.trees.trees.ensemble,
+            self.trees.matrix,
+            chosen,
+            background=self.against,
+            weights=self.weights,
+            players=self.players,
+            watch=self.question.run,
+        )
         own = self.dividends([(j,) for j in chosen])
         return np.asarray(self.prediction[:, None] - without - own)
 
@@ -194,9 +206,7 @@ class AskedParts(Parts):
 
     @classmethod
     def of(cls, question: Question, rows: Data, background: Data) -> AskedParts:
-        game = MarginalGame(
-            question.predictor, background, replace(rows, y=None), question.players, question.run
-        )
+        game = MarginalGame(question.predictor, background, replace(rows, y=None), question.players, question.run)
         nobody, everybody = game.ends()
         return cls(rows, everybody, rounding(everybody), game, nobody, {})
 
@@ -213,9 +223,7 @@ class AskedParts(Parts):
         everybody = range(self.game.players)
         without = {j: tuple(i for i in everybody if i != j) for j in players}
         self._ask({*without.values(), *((j,) for j in players)})
-        found = [
-            (self.prediction - self.known[without[j]]) - (self.known[j,] - self.nobody) for j in players
-        ]
+        found = [(self.prediction - self.known[without[j]]) - (self.known[j,] - self.nobody) for j in players]
         return np.stack(found, axis=1)
 
     def _ask(self, coalitions: set[Members]) -> None:

@@ -25,7 +25,9 @@ _MOST = {"all": 20_000, "pairs": 20_000, "triples": 5_000}
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """Checked arguments: ``players`` are the names and columns of all players, ``sets`` positions of players, one tuple per value."""
+    """Checked arguments: ``players`` are the names and columns of all players, ``sets`` positions of players, one tuple
+    per value.
+    """
 
     predictor: Predictor
     data: Data
@@ -61,9 +63,7 @@ def players_of(data: Data) -> dict[str, tuple[int, ...]]:
         what = "group" if data.schema.groups else "feature"
         raise InputError(f"X has one {what} only; an interaction is between two, so give X with more.")
     if np.count_nonzero(data.weights > 0) < 2:
-        raise InputError(
-            "X has one row that counts; interactions are differences between rows, so give more rows."
-        )
+        raise InputError("X has one row that counts; interactions are differences between rows, so give more rows.")
     return players
 
 
@@ -91,13 +91,15 @@ def sets_of(asked: list[int] | None, n: int, against: Against) -> tuple[tuple[in
         first, others, drawn = (), list(range(n)) if asked is None else asked, size
     if len(first) + len(others) < size:
         raise InputError(
-            f"against='triples' needs three features, and there are {len(first) + len(others)}; name more, or use against='pairs'."
+            f"against='triples' needs three features, and there are {len(first) + len(others)}; name more, or use"
+            " against='pairs'."
         )
     count = comb(len(others), drawn)
     if count > _MOST[against]:
         raise InputError(
-            f"{len(first) + len(others):,} features have {count:,} {'values' if against == 'all' else against}, more than the {_MOST[against]:,} "
-            "that are answered at once; name those that matter, such as features=ex.importance().top(20)."
+            f"{len(first) + len(others):,} features have {count:,} {'values' if against == 'all' else against}, more"
+            f" than the {_MOST[against]:,} that are answered at once; name those that matter, such as"
+            " features=ex.importance().top(20)."
         )
     return tuple((*first, *rest) for rest in combinations(others, drawn))
 
@@ -114,7 +116,8 @@ def _player(data: Data, players: dict[str, tuple[int, ...]], feature: Any) -> in
         i = next(i for i, columns in enumerate(players.values()) if j in columns)
         if len(players[names[i]]) > 1 or names[i] != data.schema.names[j]:
             raise InputError(
-                f"feature {data.schema.names[j]!r} belongs to the group {names[i]!r}; ask for the group, or use an Explainer without groups=."
+                f"feature {data.schema.names[j]!r} belongs to the group {names[i]!r}; ask for the group, or use an"
+                " Explainer without groups=."
             )
     if all(data.schema.features[j].empty for j in players[names[i]]):
         raise InputError(f"feature {names[i]!r} is missing in every row; there is nothing to vary.")

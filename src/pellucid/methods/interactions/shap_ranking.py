@@ -2,17 +2,18 @@
 
 Lundberg et al. 2018 (the interaction values), averaged over rows.
 
-Definition. I_jk(x) is the Shapley interaction index of the pair in row x: twice the off-diagonal ``interaction_values`` of
-`shap`, which give half to either feature. The strength of a pair is the mean of |I_jk| over rows; that of one feature
-(``against="all"``) the mean of sum_k |I_jk|. ``normalize=True`` divides by the mean of all absolute parts, those of the features
-alone and those of the pairs: the share of the attribution that the pair has, between 0 and 1.
+Definition. I_jk(x) is the Shapley interaction index of the pair in row x: twice the off-diagonal ``interaction_values``
+of `shap`, which give half to either feature. The strength of a pair is the mean of |I_jk| over rows; that of one
+feature (``against="all"``) the mean of sum_k |I_jk|. ``normalize=True`` divides by the mean of all absolute parts,
+those of the features alone and those of the pairs: the share of the attribution that the pair has, between 0 and 1.
 
-Estimator. Exact for trees and additive models, on `TREE_ROWS` rows drawn at random; any other model is asked for coalitions on
-`ASKED_ROWS` rows against `BACKGROUND` background rows. Standard errors join the spread between rows and the
-uncertainty of each row's values.
+Estimator. Exact for trees and additive models, on `TREE_ROWS` rows drawn at random; any other model is asked for
+coalitions on `ASKED_ROWS` rows against `BACKGROUND` background rows. Standard errors join the spread between rows and
+the uncertainty of each row's values.
 
 When it misleads:
-1. a mean of absolute values: noise in sampled interaction values never cancels, so weak pairs look stronger than they are;
+1. a mean of absolute values: noise in sampled interaction values never cancels, so weak pairs look stronger than they
+   are;
 2. it counts in the scale that `shap` explains (log-odds for boosted classifiers);
 3. as Shapley values: absent features are drawn from the background without regard to the present ones.
 
@@ -45,13 +46,16 @@ _DOUBLE = 64 * float(np.finfo(np.float64).eps)  # of the predictions
 def shap_ranking(question: Question) -> Interactions:
     """Mean absolute interaction values."""
     q = question
-    trees = isinstance(
-        explained_trees(q.predictor, q.data.take(q.data.spread(1)), q.data, q.run), ExplainedTrees
-    )
+    trees = isinstance(explained_trees(q.predictor, q.data.take(q.data.spread(1)), q.data, q.run), ExplainedTrees)
     rows = background_rows(q.data, int(q.rows or (TREE_ROWS if trees else ASKED_ROWS)), q.run)
     result = shap(
-        q.predictor, q.data, rows.frame.native, background=_background(q.background, trees), interactions=True, run=q.run
-    )  # fmt: skip
+        q.predictor,
+        q.data,
+        rows.frame.native,
+        background=_background(q.background, trees),
+        interactions=True,
+        run=q.run,
+    )
     sizes, uncertain, total = _sizes(result, _floor(result, trees))
     picked = np.stack([_of_set(sizes, players) for players in q.sets], axis=1)
     doubtful = np.stack([_of_set(uncertain, players) for players in q.sets], axis=1)
@@ -61,18 +65,26 @@ def shap_ranking(question: Question) -> Interactions:
     whole = weighted_mean(total, rows.weights)
     divisor = np.where(whole > 0, whole, np.inf) if q.normalize else np.ones_like(whole)
     values, errors = strength / divisor, se / divisor
-    unit = (
-        "share of all attributions" if q.normalize else f"mean absolute interaction value, {result.scale}"
-    )
+    unit = "share of all attributions" if q.normalize else f"mean absolute interaction value, {result.scale}"
     return Interactions(
-        method="shap", against=q.against, measure=unit, sets=q.set_names,
-        values=squeeze_outputs(values), se=squeeze_outputs(errors),
-        low=squeeze_outputs(np.maximum(values - 1.96 * errors, 0.0)), high=squeeze_outputs(values + 1.96 * errors),
-        strength=squeeze_outputs(strength), joint=squeeze_outputs(np.full(strength.shape, np.nan)),
-        feature_names=q.feature_names, output_names=result.output_names, scale=result.scale,
-        caveats=result.caveats, cost=q.run.cost(), library=q.data.caller,
+        method="shap",
+        against=q.against,
+        measure=unit,
+        sets=q.set_names,
+        values=squeeze_outputs(values),
+        se=squeeze_outputs(errors),
+        low=squeeze_outputs(np.maximum(values - 1.96 * errors, 0.0)),
+        high=squeeze_outputs(values + 1.96 * errors),
+        strength=squeeze_outputs(strength),
+        joint=squeeze_outputs(np.full(strength.shape, np.nan)),
+        feature_names=q.feature_names,
+        output_names=result.output_names,
+        scale=result.scale,
+        caveats=result.caveats,
+        cost=q.run.cost(),
+        library=q.data.caller,
         settings={"method": "shap", "algorithm": result.method, "rows": len(rows), "background": result.background},
-    )  # fmt: skip
+    )
 
 
 def _background(given: Any, trees: bool) -> Any:
@@ -86,7 +98,9 @@ def _floor(result: Attribution, exact: bool) -> FloatArray:
 
 
 def _sizes(result: Attribution, floor: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """|I_jk| ``(rows, features, features, outputs)`` off the diagonal, their errors, and the sum of all parts per row."""
+    """|I_jk| ``(rows, features, features, outputs)`` off the diagonal, their errors, and the sum of all parts per
+    row.
+    """
     parts = np.abs(result.stacked("interaction_values"))
     parts = np.where(parts <= floor, 0.0, parts)
     alone = np.einsum("njjo->njo", parts)

@@ -2,15 +2,17 @@
 
 Reference. Krishna, Han, Gu, Wu, Jabbari and Lakkaraju 2022, "The disagreement problem in explainable machine learning".
 
-Definition. phi (features) are the Shapley values of the row, e the effects in its local model (weight times distance from an average
-row), and R the features of a rule that fixes the prediction. Compared are
+Definition. phi (features) are the Shapley values of the row, e the effects in its local model (weight times distance
+from an average row), and R the features of a rule that fixes the prediction. Compared are
 
-    likeness = phi . e / (|phi| |e|),    overlap = features among the three largest of both,    on_rule = sum_R |phi| / sum |phi|
+    likeness = phi . e / (|phi| |e|),    overlap = features among the three largest of both,    on_rule = sum_R |phi| /
+    sum |phi|
 
 Cosines do not depend on units, so log-odds compare with probabilities.
 
-When it misleads. Ways that agree may be wrong together: all three ask the model about rows in which features are moved one by one. And
-ways that disagree may be right together: they answer different questions (see docs/lime.md and docs/anchors.md).
+When it misleads. Ways that agree may be wrong together: all three ask the model about rows in which features are moved
+one by one. And ways that disagree may be right together: they answer different questions (see docs/lime.md and
+docs/anchors.md).
 
 Cost. None: the explanations are given.
 """
@@ -33,8 +35,13 @@ Kind = TypeVar("Kind", bound=Attribution)
 
 
 def agreement(
-    contributions: Attribution, local: LocalAttribution, rule: Rule | None = None, *, output: str | None = None, checks: bool = True
-) -> Agreement:  # fmt: skip
+    contributions: Attribution,
+    local: LocalAttribution,
+    rule: Rule | None = None,
+    *,
+    output: str | None = None,
+    checks: bool = True,
+) -> Agreement:
     """Whether Shapley values, a local model and (if given) a rule say the same of one row.
 
     ``output`` chooses one of several outputs, by default the first. ``checks=False`` leaves out the caveats.
@@ -51,20 +58,25 @@ def agreement(
     one, near = _single(contributions, output, "contributions"), _single(local, output, "local")
     if one.feature_names != near.feature_names:
         raise InputError(
-            f"contributions are about {', '.join(one.feature_names[:3])}, ..., local about {', '.join(near.feature_names[:3])}, ...; "
-            "ask the same Explainer for both, with the same groups."
+            f"contributions are about {', '.join(one.feature_names[:3])}, ..., local about"
+            f" {', '.join(near.feature_names[:3])}, ...; ask the same Explainer for both, with the same groups."
         )
     if rule is not None and rule.feature_names != one.feature_names:
-        raise InputError(
-            "rule is about other features than contributions; ask the same Explainer for both."
-        )
+        raise InputError("rule is about other features than contributions; ask the same Explainer for both.")
     _same_row(one, near)
     result = Agreement(
-        values=np.column_stack([one.values[0], near.values[0]]), se=np.column_stack([one.se[0], near.se[0]]),
-        feature_names=one.feature_names, output_names=one.output_names, scale=one.scale, cost=one.cost, library=one.library,
+        values=np.column_stack([one.values[0], near.values[0]]),
+        se=np.column_stack([one.se[0], near.se[0]]),
+        feature_names=one.feature_names,
+        output_names=one.output_names,
+        scale=one.scale,
+        cost=one.cost,
+        library=one.library,
         settings={"method": "agreement", "contributions": one.method, "features": len(one.feature_names)},
-        contributions=one, local=near, rule=rule,
-    )  # fmt: skip
+        contributions=one,
+        local=near,
+        rule=rule,
+    )
     return replace(result, caveats=tuple(agreement_caveats(result)) if checks else ())
 
 
@@ -82,5 +94,6 @@ def _same_row(one: Attribution, near: LocalAttribution) -> None:
     for name, mine, theirs in zip(one.feature_names, one.data, near.data, strict=True):
         if str(mine[0]) != str(theirs[0]):
             raise InputError(
-                f"contributions and local explain different rows: {name} is {mine[0]} in one and {theirs[0]} in the other."
+                f"contributions and local explain different rows: {name} is {mine[0]} in one and {theirs[0]} in the"
+                " other."
             )

@@ -1,9 +1,9 @@
 """What was asked of the model for local models, and when to ask for more.
 
-Repeats of an explanation that choose other features are a sign of too few samples. With a tolerance the rows whose `stability` is
-below 1 - tolerance get twice the samples, at the width chosen first (of more samples a narrower width would be chosen, that rests on
-as few of them), and again, until the index holds or there are 16 times as many (4 times by default). Where it does not hold even
-then, and the width may be chosen, it is the best of those at which it does.
+Repeats of an explanation that choose other features are a sign of too few samples. With a tolerance the rows whose
+`stability` is below 1 - tolerance get twice the samples, at the width chosen first (of more samples a narrower width
+would be chosen, that rests on as few of them), and again, until the index holds or there are 16 times as many (4 times
+by default). Where it does not hold even then, and the width may be chosen, it is the best of those at which it does.
 """
 
 from __future__ import annotations
@@ -16,12 +16,7 @@ from pellucid.arrays import FloatArray, IntArray
 from pellucid.methods.local.local_fit import LocalFit, Task, fit_row
 from pellucid.methods.local.neighbourhood import BLOCKS, draw
 from pellucid.methods.local.options import Options
-from pellucid.methods.local.representation import (
-    Representation,
-    by_feature,
-    entropy_edges,
-    representation,
-)
+from pellucid.methods.local.representation import Representation, by_feature, entropy_edges, representation
 from pellucid.methods.local.stability import repeat_counts
 from pellucid.methods.local.subject import Subject
 from pellucid.runner import Run
@@ -35,8 +30,8 @@ _MOST_CELLS = 10_000_000  # numbers of one sample
 class Asked:
     """Samples (as columns of the representation) that serve some rows, and the model's answers.
 
-    A set holds samples as they are explained, as they are compared (the same but for columns of the caller's own) and their answers, each
-    in blocks of equal length; ``predictions`` (rows, outputs) are those of the explained rows.
+    A set holds samples as they are explained, as they are compared (the same but for columns of the caller's own) and
+    their answers, each in blocks of equal length; ``predictions`` (rows, outputs) are those of the explained rows.
     """
 
     subject: Subject
@@ -65,9 +60,7 @@ class Asked:
         """The same with ``n`` further samples, spread over the blocks, for some of the rows."""
         sets: list[Answered] = []
         serves: list[IntArray] = []
-        drawn = draw(
-            self.subject.known, self.subject.data, self.subject.rows, n, options.sampler, run, start=start
-        )
+        drawn = draw(self.subject.known, self.subject.data, self.subject.rows, n, options.sampler, run, start=start)
         for k, sample in enumerate(drawn):
             serves.append(sample.rows)
             old = self.sets[k] if self.sets else None
@@ -136,7 +129,7 @@ def stable_fits(asked: Asked, options: Options, run: Run) -> tuple[Asked, list[L
             for i, task in asked.tasks(rows, options).items():
                 fits[i] = fit_row(
                     task, options, repeats, compare=run.checks, fixed=fits[i].width, least=1.0 - options.tolerance
-                )  # fmt: skip
+                )
             break
         rounds += 1
         try:

@@ -2,13 +2,14 @@
 
 Reference. Lundberg and Lee 2017.
 
-Definition. A sample keeps the row's value of some features (a coalition S) and takes the others from background rows; its
-answer is the mean prediction v(S), its columns say which features it keeps. Weighted by (p - 1) / (C(p, s) s (p - s)) for
+Definition. A sample keeps the row's value of some features (a coalition S) and takes the others from background rows;
+its answer is the mean prediction v(S), its columns say which features it keeps. Weighted by (p - 1) / (C(p, s) s (p -
+s)) for
 |S| = s, with the empty and the full coalition met exactly, the linear model that fits best has the Shapley values as
 weights. Choosing K < p columns first makes them sparse, and no longer Shapley values.
 
-Estimator. All coalitions where ``samples`` suffice. Else coalitions drawn in complementary pairs, sizes by their total kernel
-weight, each then counting the same. The two exact conditions take out the intercept and the last chosen column.
+Estimator. All coalitions where ``samples`` suffice. Else coalitions drawn in complementary pairs, sizes by their total
+kernel weight, each then counting the same. The two exact conditions take out the intercept and the last chosen column.
 
 Cost. Background rows (at most 200) times coalitions, for each explained row.
 """
@@ -95,9 +96,16 @@ def some_coalitions(p: int, n: int, run: Run) -> tuple[BoolArray, FloatArray]:
 
 
 def _fit(
-    coalitions: BoolArray, worth: FloatArray, weights: FloatArray, nobody: FloatArray, everybody: FloatArray, options: Options,
-    back: Any, *, exact: bool,
-) -> LocalFit:  # fmt: skip
+    coalitions: BoolArray,
+    worth: FloatArray,
+    weights: FloatArray,
+    nobody: FloatArray,
+    everybody: FloatArray,
+    options: Options,
+    back: Any,
+    *,
+    exact: bool,
+) -> LocalFit:
     """The constrained regression of one row, for each output."""
     p, m = coalitions.shape[1], worth.shape[1]
     k = min(options.features, p)
@@ -106,11 +114,7 @@ def _fit(
     parts = np.zeros((BLOCKS, p, m))
     block = np.repeat(np.arange(BLOCKS), -(-len(weights) // BLOCKS))[: len(weights)]
     for a in range(m):
-        x, y, total = (
-            coalitions.astype(np.float64),
-            worth[:, a] - nobody[a],
-            float(everybody[a] - nobody[a]),
-        )
+        x, y, total = (coalitions.astype(np.float64), worth[:, a] - nobody[a], float(everybody[a] - nobody[a]))
         chosen[:, a] = _columns(x, y, weights, k, options) if k < p else True
         phi[:, a] = constrained(x, y, weights, chosen[:, a], total)
         squares = weights @ np.square(y - weights @ y / weights.sum()) if len(y) else 0.0
@@ -122,16 +126,36 @@ def _fit(
         parts[:] = phi
     nothing = np.full((1, m), np.nan)
     blank = WidthSearch(
-        np.full(1, np.nan), np.full(1, np.nan), nothing, nothing, nothing, nothing, nothing,
-        np.full((1, p, m), np.nan), np.full((1, p, m), np.nan),
-    )  # fmt: skip
+        np.full(1, np.nan),
+        np.full(1, np.nan),
+        nothing,
+        nothing,
+        nothing,
+        nothing,
+        nothing,
+        np.full((1, p, m), np.nan),
+        np.full((1, p, m), np.nan),
+    )
     return LocalFit(
-        coefficients=phi[back], coefficients_se=jackknife(parts)[back], effects=phi[back], parts=parts[:, back], base=nobody,
-        chosen=chosen[back], sweep=blank, width=np.nan, effective=effective_size(weights) if len(weights) else 0.0,
-        fidelity=fidelity, selection=np.full(m, np.nan), stability=np.full(m, np.nan), agreement=np.full(m, np.nan), radius=np.full(m, np.nan),
-        within=np.zeros(m), spread=worth.std(axis=0) if len(worth) else np.zeros(m), nearest=0.0,
+        coefficients=phi[back],
+        coefficients_se=jackknife(parts)[back],
+        effects=phi[back],
+        parts=parts[:, back],
+        base=nobody,
+        chosen=chosen[back],
+        sweep=blank,
+        width=np.nan,
+        effective=effective_size(weights) if len(weights) else 0.0,
+        fidelity=fidelity,
+        selection=np.full(m, np.nan),
+        stability=np.full(m, np.nan),
+        agreement=np.full(m, np.nan),
+        radius=np.full(m, np.nan),
+        within=np.zeros(m),
+        spread=worth.std(axis=0) if len(worth) else np.zeros(m),
+        nearest=0.0,
         predict=lambda z: everybody + z @ phi[back],
-    )  # fmt: skip
+    )
 
 
 def _columns(x: FloatArray, y: FloatArray, weights: FloatArray, k: int, options: Options) -> BoolArray:
@@ -142,9 +166,7 @@ def _columns(x: FloatArray, y: FloatArray, weights: FloatArray, k: int, options:
     return choose(xx[None], xy[None], np.array([share @ np.square(answer)]), k, options.how)[0][0]
 
 
-def constrained(
-    x: FloatArray, y: FloatArray, weights: FloatArray, chosen: BoolArray, total: float
-) -> FloatArray:
+def constrained(x: FloatArray, y: FloatArray, weights: FloatArray, chosen: BoolArray, total: float) -> FloatArray:
     """Weights of the chosen columns that sum to ``total``, without intercept: the last one is what the others leave."""
     phi, used = np.zeros(x.shape[1]), np.flatnonzero(chosen)
     if not used.size:
@@ -153,8 +175,6 @@ def constrained(
     z, target = x[:, free] - x[:, [last]], y - x[:, last] * total
     if free.size:
         matrix = (z * weights[:, None]).T @ z
-        phi[free] = np.linalg.solve(
-            matrix + 1e-14 * np.trace(matrix) * np.eye(len(free)), z.T @ (weights * target)
-        )
+        phi[free] = np.linalg.solve(matrix + 1e-14 * np.trace(matrix) * np.eye(len(free)), z.T @ (weights * target))
     phi[last] = total - phi[free].sum()
     return phi

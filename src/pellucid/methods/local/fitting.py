@@ -1,7 +1,7 @@
 """Weighted regressions by their moments: one pass over the samples serves every kernel width, repeat and fold.
 
-For weights pi, columns D and answers Y let A = [1, D, Y]. Everything a linear local model needs is in A' diag(pi) A, and the
-moments of a union of blocks are the sum of theirs. With the samples in 20 independent blocks:
+For weights pi, columns D and answers Y let A = [1, D, Y]. Everything a linear local model needs is in A' diag(pi) A,
+and the moments of a union of blocks are the sum of theirs. With the samples in 20 independent blocks:
 
 - a *repeat* of the explanation is a bootstrap of blocks: as many blocks, drawn with replacement;
 - a *fold* leaves a quarter of the blocks out, and is judged on them;
@@ -75,7 +75,8 @@ def block_moments(columns: FloatArray, answers: FloatArray, weights: FloatArray,
 
 @dataclass(frozen=True, eq=False)
 class Fits:
-    """N linear local models with m answers each: chosen columns and coefficients ``(N, p, m)``, the answers at the row ``(N, m)``.
+    """N linear local models with m answers each: chosen columns and coefficients ``(N, p, m)``, the answers at the row
+    ``(N, m)``.
 
     The row is at zero in every column, so its answer is the intercept.
     """
@@ -102,7 +103,7 @@ class Fits:
 
 def fit(
     moments: Moments, k: int, how: Select, *, penalty: float = 0.0, lasso: bool = False, chosen: BoolArray | None = None
-) -> Fits:  # fmt: skip
+) -> Fits:
     """Choose at most ``k`` columns for each answer (unless ``chosen`` (p, m) says which) and fit them."""
     p, covariance = moments.columns, moments.centred()
     mean_x, mean_y = moments.means
@@ -151,7 +152,9 @@ def _penalised(matrix: FloatArray, right: FloatArray, used: BoolArray, penalty: 
 
 
 def combined(blocks: FloatArray, counts: FloatArray, columns: int) -> Moments:
-    """Moments of unions of blocks: ``counts`` (unions, blocks) of blocks ``(..., blocks, q, q)``, one after the other."""
+    """Moments of unions of blocks: ``counts`` (unions, blocks) of blocks ``(..., blocks, q, q)``, one after the
+    other.
+    """
     *lead, b, q, _ = blocks.shape
     return Moments((counts @ blocks.reshape(*lead, b, q * q)).reshape(-1, q, q), columns)
 

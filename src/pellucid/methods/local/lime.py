@@ -6,14 +6,14 @@ Definition. The explanation of a row x is the model g of a family G of simple on
 
     argmin over g in G of   sum over samples z of  pi_x(z) (f(z) - g(z'))^2  +  Omega(g)
 
-with z' the readable representation of z, pi_x(z) = exp(-D(x, z)^2 / width^2) how near z is, and Omega(g) infinite for more
-than K features, else zero.
+with z' the readable representation of z, pi_x(z) = exp(-D(x, z)^2 / width^2) how near z is, and Omega(g) infinite for
+more than K features, else zero.
 
-Estimator. Samples are drawn (`neighbourhood`), in the model's features or in others (`subject`), represented (`representation`),
-weighted (`weighting`), and their moments taken for every width that is tried (`fitting`). The width that is best in fidelity near the row times stability is kept (`width`); K
-columns are chosen there (`selection`) and fitted. Standard errors are those of a jackknife over blocks of samples, with the
-chosen columns given. With the Shapley kernel instead of the exponential one the same regression, on coalitions,
-gives Shapley values (`coalitions`).
+Estimator. Samples are drawn (`neighbourhood`), in the model's features or in others (`subject`), represented
+(`representation`), weighted (`weighting`), and their moments taken for every width that is tried (`fitting`). The width
+that is best in fidelity near the row times stability is kept (`width`); K columns are chosen there (`selection`) and
+fitted. Standard errors are those of a jackknife over blocks of samples, with the chosen columns given. With the Shapley
+kernel instead of the exponential one the same regression, on coalitions, gives Shapley values (`coalitions`).
 
 When it misleads.
 1. The neighbourhood is a choice: another width can give weights of another sign (`sweep`, caveat "width-decides").
@@ -22,12 +22,13 @@ When it misleads.
 4. A straight line may fit badly even nearby (`fidelity`, caveats "low-fidelity" and "local-miss").
 5. Another sample gives another explanation (`stability`, `agreement`; ``tolerance`` adds samples).
 6. It does not say how far it holds; `radius` and `ranges` do.
-7. K is the caller's, and the effects add up to the local prediction, not to the model's: no full account of a prediction.
+7. K is the caller's, and the effects add up to the local prediction, not to the model's: no full account of a
+   prediction.
 8. A model can know samples from real rows and answer them otherwise (caveat "fooled").
 
-Cost. 5,000 model rows for all rows together (for each row with sampler="around", and for each pattern of missing values), once for
-an Explainer, up to 20,000 where explanations are not stable (`asked`), or as ``samples`` and ``tolerance`` say; and 21 per chosen
-number and row for `ranges`.
+Cost. 5,000 model rows for all rows together (for each row with sampler="around", and for each pattern of missing
+values), once for an Explainer, up to 20,000 where explanations are not stable (`asked`), or as ``samples`` and
+``tolerance`` say; and 21 per chosen number and row for `ranges`.
 """
 
 from __future__ import annotations
@@ -86,18 +87,25 @@ def lime(
     maps = maps_of(space)
     subject = Subject.of(predictor, data, data.rows(rows), maps, run)
     options = check(
-        subject.predictor, subject.data, features=features, samples=samples, space="raw" if maps else space, sampler=sampler,
-        distance=distance, width=width, kernel=kernel, model=model, select=select, tolerance=tolerance, boundary=boundary,
-    )  # fmt: skip
+        subject.predictor,
+        subject.data,
+        features=features,
+        samples=samples,
+        space="raw" if maps else space,
+        sampler=sampler,
+        distance=distance,
+        width=width,
+        kernel=kernel,
+        model=model,
+        select=select,
+        tolerance=tolerance,
+        boundary=boundary,
+    )
     if boundary is not None and len(subject.rows) > 1:
-        raise InputError(
-            f"boundary={boundary!r} is a picture of one row, not of {len(subject.rows)}; explain one row."
-        )
+        raise InputError(f"boundary={boundary!r} is a picture of one row, not of {len(subject.rows)}; explain one row.")
     if kernel == "shap":
         if maps is not None:
-            raise InputError(
-                "kernel='shap' has no space= of its own features; leave space= out, or use groups=."
-            )
+            raise InputError("kernel='shap' has no space= of its own features; leave space= out, or use groups=.")
         found = coalition_regression(predictor, data, subject.rows, options, background, run)
         return _wrapped(subject, options, list(found.fits), found.answers, None, found.settings, run)
     asked, fits = stable_fits(Asked.of(subject, options, run), options, run)
@@ -113,9 +121,14 @@ def lime(
 
 
 def _wrapped(
-    subject: Subject, options: Options, fits: list[LocalFit], answers: FloatArray, space: Representation | None,
-    settings: Mapping[str, Any], run: Run,
-) -> LocalAttribution:  # fmt: skip
+    subject: Subject,
+    options: Options,
+    fits: list[LocalFit],
+    answers: FloatArray,
+    space: Representation | None,
+    settings: Mapping[str, Any],
+    run: Run,
+) -> LocalAttribution:
     predictor, data, rows = subject.predictor, subject.data, subject.rows
     players = data.schema.players()
     own = space is not None and space.own is not None
@@ -136,30 +149,60 @@ def _wrapped(
     two = predictor.classes if predictor.classes is not None and len(predictor.classes) == 2 else None
     ranges, within = ranges_of(subject, space, fits, run)
     result = LocalAttribution(
-        method="lime", game="" if space is not None else "marginal", background=int(settings.get("background", 0)),
+        method="lime",
+        game="" if space is not None else "marginal",
+        background=int(settings.get("background", 0)),
         scale="log-odds" if options.model == "logistic" else predictor.scale,
-        values=squeeze_outputs(values), se=squeeze_outputs(se), base=np.asarray(bases.mean(axis=0)), bases=bases,
+        values=squeeze_outputs(values),
+        se=squeeze_outputs(se),
+        base=np.asarray(bases.mean(axis=0)),
+        bases=bases,
         prediction=squeeze_outputs(shown),
-        data=space.cells(x) if own and space is not None else tuple(cells_of(rows, members) for members in players.values()),
-        rarity=None if rare is None else rare.share, side=None if rare is None else rare.side,
-        members=tuple((name,) for name in names) if own else tuple(tuple(data.schema.names[j] for j in members) for members in players.values()),
-        terms=names, conditions=tuple(("",) * len(names) if space is None else space.conditions(row) for row in x),
+        data=(
+            space.cells(x)
+            if own and space is not None
+            else tuple(cells_of(rows, members) for members in players.values())
+        ),
+        rarity=None if rare is None else rare.share,
+        side=None if rare is None else rare.side,
+        members=(
+            tuple((name,) for name in names)
+            if own
+            else tuple(tuple(data.schema.names[j] for j in members) for members in players.values())
+        ),
+        terms=names,
+        conditions=tuple(("",) * len(names) if space is None else space.conditions(row) for row in x),
         weights=squeeze_outputs(stack["coefficients"] * per_unit[:, :, None]),
         weights_se=squeeze_outputs(stack["coefficients_se"] * per_unit[:, :, None]),
         scales=1.0 / per_unit,
         encoded=np.stack([np.ones(len(names)) if space is None else space.encoded(row) for row in x]),
-        **_quality(fits, per_unit), ranges=squeeze_outputs(ranges), within=squeeze_outputs(within),
-        feature_names=tuple(names) if own else tuple(players), output_names=predictor.output_names, cost=run.cost(), library=subject.table.caller,
+        **_quality(fits, per_unit),
+        ranges=squeeze_outputs(ranges),
+        within=squeeze_outputs(within),
+        feature_names=tuple(names) if own else tuple(players),
+        output_names=predictor.output_names,
+        cost=run.cost(),
+        library=subject.table.caller,
         settings={
-            "method": "lime", **options.settings(), "random_state": run.seed, "why": _why(fits, options), **settings,
+            "method": "lime",
+            **options.settings(),
+            "random_state": run.seed,
+            "why": _why(fits, options),
+            **settings,
             **({} if two is None else {"classes": [str(label) for label in two]}),
         },
-        boundary=None if options.boundary is None or space is None else boundary_of(subject, space, fits[0], options, run),
-    )  # fmt: skip
+        boundary=(
+            None if options.boundary is None or space is None else boundary_of(subject, space, fits[0], options, run)
+        ),
+    )
     facts = Facts(
-        [one.nearest for one in fits], [one.spread for one in fits], options.sampler, options.tolerance,
-        answers, _returned(subject, run),
-    )  # fmt: skip
+        [one.nearest for one in fits],
+        [one.spread for one in fits],
+        options.sampler,
+        options.tolerance,
+        answers,
+        _returned(subject, run),
+    )
     originals = subject.model, subject.table, subject.originals
     caveats = lime_caveats(*originals, run, result, players=subject.table.schema.players(), facts=facts)
     return replace(result, caveats=caveats, cost=run.cost())
@@ -186,12 +229,21 @@ def _quality(fits: list[LocalFit], per_unit: FloatArray) -> dict[str, Any]:
 
     by_unit = per_unit[:, None, :, None]
     return {
-        **{name: squeeze_outputs(np.stack([getattr(one, name) for one in fits])) for name in ("fidelity", "selection", "stability", "agreement", "radius")},
-        "width": np.array([one.width for one in fits]), "effective": np.array([one.effective for one in fits]),
-        "sweep_widths": table("widths"), "sweep_effective": table("effective"),
-        **{f"sweep_{name}": squeeze_outputs(table(name)) for name in ("near", "fidelity", "selection", "stability", "agreement")},
-        "sweep_weights": squeeze_outputs(table("weights") * by_unit), "sweep_spread": squeeze_outputs(table("spread") * by_unit),
-    }  # fmt: skip
+        **{
+            name: squeeze_outputs(np.stack([getattr(one, name) for one in fits]))
+            for name in ("fidelity", "selection", "stability", "agreement", "radius")
+        },
+        "width": np.array([one.width for one in fits]),
+        "effective": np.array([one.effective for one in fits]),
+        "sweep_widths": table("widths"),
+        "sweep_effective": table("effective"),
+        **{
+            f"sweep_{name}": squeeze_outputs(table(name))
+            for name in ("near", "fidelity", "selection", "stability", "agreement")
+        },
+        "sweep_weights": squeeze_outputs(table("weights") * by_unit),
+        "sweep_spread": squeeze_outputs(table("spread") * by_unit),
+    }
 
 
 def _why(fits: list[LocalFit], options: Options) -> str:
@@ -199,11 +251,7 @@ def _why(fits: list[LocalFit], options: Options) -> str:
     if options.kernel == "shap":
         return ""
     if options.width != "auto":
-        return (
-            "0.75 times the root of the number of features, by habit"
-            if options.width == "default"
-            else "as given"
-        )
+        return "0.75 times the root of the number of features, by habit" if options.width == "default" else "as given"
     tried = len(fits[0].sweep.widths)
     return f"of {tried} tried the best in fidelity near the row times stability"
 

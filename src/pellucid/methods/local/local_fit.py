@@ -9,14 +9,7 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
 from pellucid.methods.local import other_models
-from pellucid.methods.local.fitting import (
-    block_moments,
-    combined,
-    fit,
-    fold_counts,
-    jackknife,
-    leave_one_out,
-)
+from pellucid.methods.local.fitting import block_moments, combined, fit, fold_counts, jackknife, leave_one_out
 from pellucid.methods.local.neighbourhood import BLOCKS
 from pellucid.methods.local.options import Options
 from pellucid.methods.local.stability import agreement, common, selection
@@ -31,7 +24,9 @@ _TINY = 1e-200
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is known for a row: columns (samples, p), distances (samples,), answers (samples, m), its prediction (m,)."""
+    """What is known for a row: columns (samples, p), distances (samples,), answers (samples, m), its prediction
+    (m,).
+    """
 
     columns: FloatArray
     distance: FloatArray
@@ -41,9 +36,10 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class LocalFit:
-    """A local model. Coefficients and effects ``(p, m)`` are in units of the columns; ``parts`` (blocks, p, m) are the effects without
-    each block, ``spread`` (m,) the standard deviation of the model's answers to all samples, ``nearest`` the root mean
-    square distance of the nearest samples (one in 25) over that of all, ``predict`` its answers for columns.
+    """A local model. Coefficients and effects ``(p, m)`` are in units of the columns; ``parts`` (blocks, p, m) are the
+    effects without each block, ``spread`` (m,) the standard deviation of the model's answers to all samples,
+    ``nearest`` the root mean square distance of the nearest samples (one in 25) over that of all, ``predict`` its
+    answers for columns.
     """
 
     coefficients: FloatArray
@@ -74,11 +70,11 @@ class LocalFit:
 
 def fit_row(
     task: Task, options: Options, repeats: FloatArray, *, compare: bool, fixed: float | None = None, least: float = 0.0
-) -> LocalFit:  # fmt: skip
+) -> LocalFit:
     """The local model of a row; ``compare`` tries other widths even if one is given.
 
-    ``fixed`` is a width that was chosen before; where its stability is below ``least`` and the width is not the caller's, it is
-    the best of the widths that are stable enough, if there are any.
+    ``fixed`` is a width that was chosen before; where its stability is below ``least`` and the width is not the
+    caller's, it is the best of the widths that are stable enough, if there are any.
     """
     p, k = task.columns.shape[1], min(options.features, task.columns.shape[1])
     weigh = options.weigh
@@ -104,19 +100,29 @@ def fit_row(
     if options.model in ("logistic", "tree"):
         return _other(task, options, repeats, counts[at], main.chosen[0], swept, at)
     without = fit(
-        combined(blocks[at], leave_one_out(BLOCKS), p), k, options.how, penalty=options.penalty,
-        lasso=lasso, chosen=None if lasso else main.chosen[0],
-    )  # fmt: skip
-    level, beta, centre = (
-        main.at_row[0] + task.prediction,
-        main.weights[0],
-        task.columns.mean(axis=0)[:, None],
+        combined(blocks[at], leave_one_out(BLOCKS), p),
+        k,
+        options.how,
+        penalty=options.penalty,
+        lasso=lasso,
+        chosen=None if lasso else main.chosen[0],
     )
+    level, beta, centre = (main.at_row[0] + task.prediction, main.weights[0], task.columns.mean(axis=0)[:, None])
     luck = swept.selection[at], swept.stability[at], swept.agreement[at]
     return _finished(
-        task, swept, at, main.chosen[0], beta, jackknife(without.weights), -beta * centre, -without.weights * centre,
-        level + (beta * centre).sum(axis=0), lambda z: level + z @ beta, swept.fidelity[at], luck,
-    )  # fmt: skip
+        task,
+        swept,
+        at,
+        main.chosen[0],
+        beta,
+        jackknife(without.weights),
+        -beta * centre,
+        -without.weights * centre,
+        level + (beta * centre).sum(axis=0),
+        lambda z: level + z @ beta,
+        swept.fidelity[at],
+        luck,
+    )
 
 
 def _best(found: WidthSearch) -> int:
@@ -133,16 +139,20 @@ def _stable(found: WidthSearch, at: int, least: float) -> int:
 
 
 def _other(
-    task: Task, options: Options, repeats: FloatArray, weights: FloatArray, chosen: BoolArray, found: WidthSearch, at: int
-) -> LocalFit:  # fmt: skip
+    task: Task,
+    options: Options,
+    repeats: FloatArray,
+    weights: FloatArray,
+    chosen: BoolArray,
+    found: WidthSearch,
+    at: int,
+) -> LocalFit:
     """A logistic or tree model at the width that suits a straight line; errors from the repeats."""
     make = other_models.logistic if options.model == "logistic" else other_models.tree
     k = options.features
 
     def fitted(counts: FloatArray) -> other_models.Curve:
-        return make(
-            task.columns, task.answers, weights * np.repeat(counts, len(weights) // BLOCKS), chosen, k
-        )
+        return make(task.columns, task.answers, weights * np.repeat(counts, len(weights) // BLOCKS), chosen, k)
 
     main, again = fitted(np.ones(BLOCKS)), [fitted(counts) for counts in repeats]
     missed = np.zeros(task.answers.shape[1])
@@ -158,16 +168,38 @@ def _other(
     if options.model == "logistic":  # its columns were chosen for the straight line
         luck = (found.selection[at], found.stability[at], luck[2])
     return _finished(
-        task, found, at, main.weights != 0, main.weights, slopes.std(axis=0), main.effects, parts, main.start, main.predict,
-        fidelity, luck, bootstrapped=True,
-    )  # fmt: skip
+        task,
+        found,
+        at,
+        main.weights != 0,
+        main.weights,
+        slopes.std(axis=0),
+        main.effects,
+        parts,
+        main.start,
+        main.predict,
+        fidelity,
+        luck,
+        bootstrapped=True,
+    )
 
 
 def _finished(
-    task: Task, found: WidthSearch, at: int, chosen: BoolArray, beta: FloatArray, beta_se: FloatArray, effects: FloatArray, parts: FloatArray,
-    base: FloatArray, predict: Callable[[FloatArray], FloatArray], fidelity: FloatArray, luck: tuple[FloatArray, ...], *,
+    task: Task,
+    found: WidthSearch,
+    at: int,
+    chosen: BoolArray,
+    beta: FloatArray,
+    beta_se: FloatArray,
+    effects: FloatArray,
+    parts: FloatArray,
+    base: FloatArray,
+    predict: Callable[[FloatArray], FloatArray],
+    fidelity: FloatArray,
+    luck: tuple[FloatArray, ...],
+    *,
     bootstrapped: bool = False,
-) -> LocalFit:  # fmt: skip
+) -> LocalFit:
     """The local model with how far it holds."""
     low, high = np.quantile(task.answers, [0.05, 0.95], axis=0)
     within = WITHIN * (high - low)
@@ -176,9 +208,23 @@ def _finished(
     close = np.partition(squares, len(squares) // _NEAREST)[: len(squares) // _NEAREST].mean()
     typical = squares.mean()
     return LocalFit(
-        coefficients=beta, coefficients_se=beta_se, effects=effects, parts=parts, base=base, chosen=chosen, sweep=found,
-        width=float(found.widths[at]), effective=float(found.effective[at]), fidelity=fidelity, selection=luck[0],
-        stability=luck[1], agreement=luck[2], radius=radius_of(task.distance, missed, within), within=within,
-        spread=task.answers.std(axis=0), nearest=float(np.sqrt(close / typical)) if typical > 0 else 0.0, predict=predict,
+        coefficients=beta,
+        coefficients_se=beta_se,
+        effects=effects,
+        parts=parts,
+        base=base,
+        chosen=chosen,
+        sweep=found,
+        width=float(found.widths[at]),
+        effective=float(found.effective[at]),
+        fidelity=fidelity,
+        selection=luck[0],
+        stability=luck[1],
+        agreement=luck[2],
+        radius=radius_of(task.distance, missed, within),
+        within=within,
+        spread=task.answers.std(axis=0),
+        nearest=float(np.sqrt(close / typical)) if typical > 0 else 0.0,
+        predict=predict,
         bootstrapped=bootstrapped,
-    )  # fmt: skip
+    )

@@ -2,22 +2,25 @@
 
 Reference. Ribeiro, Singh and Guestrin 2016, "Why should I trust you? Explaining the predictions of any classifier".
 
-Definition. z' says of every part whether it is there (1) or absent (0); the thing itself has ones only. The explanation is
+Definition. z' says of every part whether it is there (1) or absent (0); the thing itself has ones only. The explanation
+is
 
-    g(z') = w_0 + sum over at most K parts of w_j z'_j    that minimises    sum over variants z of  pi(z) (f(z) - g(z'))^2
+    g(z') = w_0 + sum over at most K parts of w_j z'_j    that minimises    sum over variants z of  pi(z) (f(z) -
+    g(z'))^2
 
 A part's effect is its weight, since it is there; the effects start from w_0, what g says when all are absent.
 
 Estimator. Variants are drawn with the number of absent parts uniform from none to all and these parts at random
-(``sampler="count"``), or every part absent with probability 1/2 (``"coin"``, as in the textbook: in a thing of many parts no
-such variant is near it). Where all variants together are no more than ``samples`` each is taken once: nothing is left to
-chance. A variant's weight is 1 - share of absent parts (``kernel="share"``; to the power 1 / width,
-which is 1), or exp(-D^2 / width^2) (``"exponential"``) with D the cosine distance of z' to the ones, the root of the share of
-absent parts ("euclidean"), or for images the root mean square change of the pixels, 1 when everything is absent ("pixels").
-Parts are chosen and weights fitted as for tables (`local_fit`).
+(``sampler="count"``), or every part absent with probability 1/2 (``"coin"``, as in the textbook: in a thing of many
+parts no such variant is near it). Where all variants together are no more than ``samples`` each is taken once: nothing
+is left to chance. A variant's weight is 1 - share of absent parts (``kernel="share"``; to the power 1 / width, which is
+1), or exp(-D^2 / width^2) (``"exponential"``) with D the cosine distance of z' to the ones, the root of the share of
+absent parts ("euclidean"), or for images the root mean square change of the pixels, 1 when everything is absent
+("pixels"). Parts are chosen and weights fitted as for tables (`local_fit`).
 
 When it misleads.
-1. Texts without some words and images with painted segments are unlike anything the model was trained on (caveat "absence").
+1. Texts without some words and images with painted segments are unlike anything the model was trained on (caveat
+   "absence").
 2. Weights depend on what counts as near (`sweep`, caveat "width-decides").
 3. Parts that work only together do not add up (`fidelity`, caveats "low-fidelity" and "local-miss").
 4. Other variants give other weights (`stability`, caveat "unstable"; ``tolerance`` adds variants).
@@ -104,21 +107,25 @@ class LimeEffort:
             if self.width not in ("auto", "default"):
                 raise InputError(f"width={self.width!r} is not known; give a number, 'default' or 'auto'.")
         elif not _positive(self.width):
-            raise InputError(
-                f"width={self.width!r} is no width; give a positive number, 'default' or 'auto'."
-            )
+            raise InputError(f"width={self.width!r} is no width; give a positive number, 'default' or 'auto'.")
         if self.tolerance is not None and (not _positive(self.tolerance) or self.tolerance >= 1):
             raise InputError(
-                f"tolerance={self.tolerance!r} is no share; give the share of weight that may fall on other parts in a repeat, such as 0.05."
+                f"tolerance={self.tolerance!r} is no share; give the share of weight that may fall on other parts in a"
+                " repeat, such as 0.05."
             )
 
     def settings(self) -> dict[str, Any]:
         """Everything needed to repeat it."""
         kernel = getattr(self.kernel, "__name__", "function") if callable(self.kernel) else self.kernel
         asked = {
-            "features": self.features, "sampler": self.sampler, "kernel": kernel, "distance": self.distance,
-            "width": self.width if isinstance(self.width, str) else float(self.width), "model": self.model, "select": self.select,
-        }  # fmt: skip
+            "features": self.features,
+            "sampler": self.sampler,
+            "kernel": kernel,
+            "distance": self.distance,
+            "width": self.width if isinstance(self.width, str) else float(self.width),
+            "model": self.model,
+            "select": self.select,
+        }
         return asked if self.tolerance is None else {**asked, "tolerance": float(self.tolerance)}
 
 
@@ -143,9 +150,15 @@ def text_lime(
     fields = _local(game, unique_names(tokens), effort, np.ones(len(spans)), run)
     settings = {"method": "lime", "unit": unit, "words": words, "mask": mask, **fields.pop("settings")}
     found = LocalTextAttribution(
-        game="text", source=text, spans=np.array(spans, dtype=np.intp).reshape(-1, 2), unit=unit, mask=mask,
-        data=tuple(np.array([token], dtype=object) for token in tokens), settings=settings, **fields,
-    )  # fmt: skip
+        game="text",
+        source=text,
+        spans=np.array(spans, dtype=np.intp).reshape(-1, 2),
+        unit=unit,
+        mask=mask,
+        data=tuple(np.array([token], dtype=object) for token in tokens),
+        settings=settings,
+        **fields,
+    )
     return _checked(found, game, {}, effort, run)
 
 
@@ -172,14 +185,22 @@ def image_lime(
     fields = _local(game, names, effort, changes, run)
     chosen = absent_name(absent, image)
     settings = {
-        "method": "lime", "segmenter": segmenter if isinstance(segmenter, str) else "given", "segments": game.players,
-        "absent": absent if isinstance(absent, str) else chosen, **fields.pop("settings"),
-    }  # fmt: skip
+        "method": "lime",
+        "segmenter": segmenter if isinstance(segmenter, str) else "given",
+        "segments": game.players,
+        "absent": absent if isinstance(absent, str) else chosen,
+        **fields.pop("settings"),
+    }
     shares = np.bincount(labels.ravel()) / labels.size
     found = LocalImageAttribution(
-        game="image", image=image, segments=labels, absent=chosen,
-        data=tuple(np.array([share]) for share in shares), settings=settings, **fields,
-    )  # fmt: skip
+        game="image",
+        image=image,
+        segments=labels,
+        absent=chosen,
+        data=tuple(np.array([share]) for share in shares),
+        settings=settings,
+        **fields,
+    )
     bases = {}
     if run.checks:
         with run.checking():
@@ -237,12 +258,10 @@ def _listed(there: BoolArray, known: Remembered) -> Variants:
     answers = known.worth(there)
     return Variants(
         np.broadcast_to(there, (BLOCKS, *there.shape)), np.broadcast_to(answers, (BLOCKS, *answers.shape)), listed=True
-    )  # fmt: skip
+    )
 
 
-def _drawn(
-    game: MaskedGame, known: Remembered, each: int, sampler: Draw, run: Run, rounds: int
-) -> Variants:
+def _drawn(game: MaskedGame, known: Remembered, each: int, sampler: Draw, run: Run, rounds: int) -> Variants:
     """``each`` variants of every block; fewer if the user interrupts and enough are known."""
     there = np.ones((BLOCKS, each, game.players), dtype=np.bool_)
     there[:, :, game.active[0]] = draw_parts(
@@ -277,7 +296,8 @@ def _own(given: Any, players: int) -> BoolArray:
     found = np.asarray(given)
     if found.ndim != 2 or found.shape[1] != players or len(found) < 2 or not np.isin(found, (0, 1)).all():
         raise InputError(
-            f"samples has the shape {found.shape}; give a number of variants, or at least two variants with one 0 or 1 for each of the {players} parts."
+            f"samples has the shape {found.shape}; give a number of variants, or at least two variants with one 0 or 1"
+            f" for each of the {players} parts."
         )
     if (found == found[0]).all():
         raise InputError("samples= has the same variant again and again; give variants that differ.")
@@ -322,11 +342,9 @@ class _Fitted:
 
 def _fitted(
     game: MaskedGame, variants: Variants, effort: LimeEffort, change: FloatArray, repeats: FloatArray, *, compare: bool
-) -> _Fitted:  # fmt: skip
+) -> _Fitted:
     active, p = game.active[0], game.players
-    few = -(
-        -_ROWS // (BLOCKS * variants.there.shape[1])
-    )  # the fit wants some rows, however few variants there are
+    few = -(-_ROWS // (BLOCKS * variants.there.shape[1]))  # the fit wants some rows, however few variants there are
     there, answers = np.repeat(variants.there, few, axis=1), np.repeat(variants.answers, few, axis=1)
     rows = BLOCKS * there.shape[1]
     flat = there.reshape(rows, p)
@@ -336,10 +354,18 @@ def _fitted(
     distance = distances(flat[:, active], change[active], effort)
     kernel: Kernel = effort.kernel if callable(effort.kernel) else _KERNELS[effort.kernel]
     options = Options(
-        features=effort.features, samples=rows, space="raw", sampler="data", distance="cosine",
-        width=_width(effort, distance, p), kernel=_shared(kernel, copies), model=effort.model,
-        select=effort.select, tolerance=effort.tolerance, boundary=None,
-    )  # fmt: skip
+        features=effort.features,
+        samples=rows,
+        space="raw",
+        sampler="data",
+        distance="cosine",
+        width=_width(effort, distance, p),
+        kernel=_shared(kernel, copies),
+        model=effort.model,
+        select=effort.select,
+        tolerance=effort.tolerance,
+        boundary=None,
+    )
     task = Task(columns, distance, answers.reshape(rows, -1), game.ends()[1][0])
     found = fit_row(task, options, repeats, compare=compare)
     counts = kernels(kernel, distance, np.array([found.width]))[0].reshape(BLOCKS, -1)[:, ::few]
@@ -387,47 +413,76 @@ def _width(effort: LimeEffort, distance: FloatArray, p: int) -> Any:
 
 def _fields(
     game: MaskedGame, names: tuple[str, ...], effort: LimeEffort, variants: Variants, found: _Fitted, run: Run
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     fit, p, predictor = found.fit, game.players, game.predictor
     logistic = effort.model == "logistic"
     everybody = game.ends()[1]
     weights, errors = fit.coefficients[:p], fit.coefficients_se[:p]
     if effort.model == "tree":  # the changes on the way of the thing itself
-        weights, errors = (
-            fit.effects[:p],
-            fit.entry_se([[j] for j in range(p)]) if p else fit.effects[:p],
-        )
+        weights, errors = (fit.effects[:p], fit.entry_se([[j] for j in range(p)]) if p else fit.effects[:p])
     errors = 0.0 * errors if variants.listed else errors  # nothing was drawn
     base = fit.base + fit.effects.sum(axis=0) - weights.sum(axis=0)
     base = np.where(np.abs(base) > _ROUNDING * np.abs(weights).sum(axis=0), base, 0.0)
     there, answers = variants.shown()
     sweep = fit.sweep
     swept = {
-        "sweep_near": sweep.near, "sweep_fidelity": sweep.fidelity, "sweep_selection": sweep.selection, "sweep_stability": sweep.stability,
-        "sweep_agreement": sweep.agreement, "sweep_weights": sweep.weights[:, :p], "sweep_spread": sweep.spread[:, :p],
-    }  # fmt: skip
+        "sweep_near": sweep.near,
+        "sweep_fidelity": sweep.fidelity,
+        "sweep_selection": sweep.selection,
+        "sweep_stability": sweep.stability,
+        "sweep_agreement": sweep.agreement,
+        "sweep_weights": sweep.weights[:, :p],
+        "sweep_spread": sweep.spread[:, :p],
+    }
     outputs = {
-        "values": weights, "se": errors, "weights": weights, "weights_se": errors, "bases": base,
-        "fidelity": fit.fidelity, "selection": fit.selection, "stability": fit.stability, "agreement": fit.agreement, "radius": fit.radius,
-        "within": fit.within, "ranges": np.full((p, 2, game.outputs), np.nan), **swept,
-    }  # fmt: skip
+        "values": weights,
+        "se": errors,
+        "weights": weights,
+        "weights_se": errors,
+        "bases": base,
+        "fidelity": fit.fidelity,
+        "selection": fit.selection,
+        "stability": fit.stability,
+        "agreement": fit.agreement,
+        "radius": fit.radius,
+        "within": fit.within,
+        "ranges": np.full((p, 2, game.outputs), np.nan),
+        **swept,
+    }
     settings = {
-        **effort.settings(), "samples": variants.n, "listed": variants.listed, "all_variants": variants.listed and np.ndim(effort.samples) == 0,
-        "random_state": run.seed, "classes": [str(label) for label in predictor.classes or ()],
-    }  # fmt: skip
+        **effort.settings(),
+        "samples": variants.n,
+        "listed": variants.listed,
+        "all_variants": variants.listed and np.ndim(effort.samples) == 0,
+        "random_state": run.seed,
+        "classes": [str(label) for label in predictor.classes or ()],
+    }
     return {
-        "method": "lime", "scale": "log-odds" if logistic else predictor.scale, "output_names": predictor.output_names,
+        "method": "lime",
+        "scale": "log-odds" if logistic else predictor.scale,
+        "output_names": predictor.output_names,
         **{name: squeeze_outputs(part[None]) for name, part in outputs.items()},
         "base": np.asarray(squeeze_outputs(base)),
         "prediction": squeeze_outputs(logit(everybody) if logistic else everybody),
-        "feature_names": names, "players": names, "terms": names, "conditions": (("",) * p,),
-        "encoded": np.ones((1, p)), "scales": np.ones((1, p)), "zeroed": True,
-        "width": np.array([fit.width]), "effective": np.array([fit.effective / found.copies]),
-        "sweep_widths": sweep.widths[None], "sweep_effective": sweep.effective[None] / found.copies,
-        "there": there, "counts": found.counts, "answers": squeeze_outputs(answers),
-        "nearest": fit.nearest, "spread": np.asarray(squeeze_outputs(fit.spread[None])),
-        "settings": settings, "cost": run.cost(),
-    }  # fmt: skip
+        "feature_names": names,
+        "players": names,
+        "terms": names,
+        "conditions": (("",) * p,),
+        "encoded": np.ones((1, p)),
+        "scales": np.ones((1, p)),
+        "zeroed": True,
+        "width": np.array([fit.width]),
+        "effective": np.array([fit.effective / found.copies]),
+        "sweep_widths": sweep.widths[None],
+        "sweep_effective": sweep.effective[None] / found.copies,
+        "there": there,
+        "counts": found.counts,
+        "answers": squeeze_outputs(answers),
+        "nearest": fit.nearest,
+        "spread": np.asarray(squeeze_outputs(fit.spread[None])),
+        "settings": settings,
+        "cost": run.cost(),
+    }
 
 
 def _checked(found: P, game: MaskedGame, bases: dict[str, FloatArray], effort: LimeEffort, run: Run) -> P:
@@ -436,7 +491,7 @@ def _checked(found: P, game: MaskedGame, bases: dict[str, FloatArray], effort: L
         return replace(found, cost=run.cost())
     caveats = masked_local_caveats(
         found, run, instability=game.predictor.instability, ends=game.ends(), bases=bases, tolerance=effort.tolerance
-    )  # fmt: skip
+    )
     return replace(found, caveats=caveats, cost=run.cost())
 
 
@@ -446,7 +501,8 @@ def _checked(found: P, game: MaskedGame, bases: dict[str, FloatArray], effort: L
 def _refuse(parts: int, larger: str) -> None:
     if parts > MOST_PARTS:
         raise InputError(
-            f"there are {parts:,} parts, more than the {MOST_PARTS:,} that can be taken away one by one; use fewer, larger parts ({larger})."
+            f"there are {parts:,} parts, more than the {MOST_PARTS:,} that can be taken away one by one; use fewer,"
+            f" larger parts ({larger})."
         )
 
 

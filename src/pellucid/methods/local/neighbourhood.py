@@ -7,13 +7,13 @@ Samplers, for numbers (whole ones stay whole, dates stay dates):
 - ``"around"``: N(x_j, sd_j) around the explained row;
 - ``"correlated"``: all features together, from a Gaussian copula of the data (`pellucid.data.sampling.copula`).
 
-Categories come by their frequency in the data (in ``"correlated"`` with what they go together with). A number that the row
-knows is known in every sample; one that it lacks is lacking in every other sample, by a coin.
+Categories come by their frequency in the data (in ``"correlated"`` with what they go together with). A number that the
+row knows is known in every sample; one that it lacks is lacking in every other sample, by a coin.
 
-Draws of a feature are spread evenly within each of 20 blocks (a Latin hypercube), and the blocks are independent: what is
-learned from one can be tried on another. Random numbers follow the distribution of a column, not its name or place, so
-that neither renaming nor reordering columns changes an explanation, and a row of weight two counts like two rows. All rows share their samples, but for "around" and for rows
-that lack different features.
+Draws of a feature are spread evenly within each of 20 blocks (a Latin hypercube), and the blocks are independent: what
+is learned from one can be tried on another. Random numbers follow the distribution of a column, not its name or place,
+so that neither renaming nor reordering columns changes an explanation, and a row of weight two counts like two rows.
+All rows share their samples, but for "around" and for rows that lack different features.
 """
 
 from __future__ import annotations
@@ -51,9 +51,11 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Distributions:
-    """Each feature by itself: its values and their shares, mean and spread, and the order in which features are drawn for.
+    """Each feature by itself: its values and their shares, mean and spread, and the order in which features are drawn
+    for.
 
-    ``kept`` holds what is the same at every call: the copula, and the last samples that all rows share with the model's answers.
+    ``kept`` holds what is the same at every call: the copula, and the last samples that all rows share with the model's
+    answers.
     """
 
     features: tuple[Feature, ...]
@@ -77,14 +79,17 @@ class Distributions:
         weights, nominal = data.weights[chosen], nominal_features(data)
         columns = [data.codes(j)[chosen] for j in range(len(nominal))]
         margins = tuple(
-            Margin.of(column, weights, levels=bool(level))
-            for column, level in zip(columns, nominal, strict=True)
+            Margin.of(column, weights, levels=bool(level)) for column, level in zip(columns, nominal, strict=True)
         )
         moments = [_moments(margin) for margin in margins]
         return cls(
-            data.schema.features, margins, nominal,
-            np.array([mean for mean, _ in moments]), np.array([sd for _, sd in moments]), _order(margins, columns),
-        )  # fmt: skip
+            data.schema.features,
+            margins,
+            nominal,
+            np.array([mean for mean, _ in moments]),
+            np.array([sd for _, sd in moments]),
+            _order(margins, columns),
+        )
 
     @property
     def scale(self) -> FloatArray:
@@ -93,7 +98,9 @@ class Distributions:
 
 
 def _order(margins: tuple[Margin, ...], columns: list[FloatArray]) -> IntArray:
-    """The features in an order that knows neither names nor places: by their distributions, of the same one by their rows."""
+    """The features in an order that knows neither names nor places: by their distributions, of the same one by their
+    rows.
+    """
     own = [zlib.crc32(margin.values.tobytes() + margin.upper.tobytes()) for margin in margins]
     content = [zlib.crc32(np.ascontiguousarray(column).tobytes()) for column in columns]
     return np.array(sorted(range(len(own)), key=lambda j: (own[j], content[j], j)), dtype=np.intp)
@@ -125,9 +132,7 @@ def draw(
         draws = _Draws.of(n, known.order, run.generator(_KEY, start))
         for i, row in enumerate(explained):
             codes = _normal(known, draws, np.where(np.isnan(row), known.mean, row))
-            yield Sample(
-                np.where(lacks[i] & coins(), np.nan, codes) if lacks[i].any() else codes, np.array([i])
-            )
+            yield Sample(np.where(lacks[i] & coins(), np.nan, codes) if lacks[i].any() else codes, np.array([i]))
         return
     codes = _shared(known, data, n, sampler, run, start)
     patterns, which = np.unique(lacks, axis=0, return_inverse=True)
@@ -157,7 +162,9 @@ def _shared(known: Distributions, data: Data, n: int, sampler: Sampler, run: Run
 
 @dataclass(frozen=True, eq=False)
 class _Draws:
-    """Random numbers for every feature: shares ``(features, blocks, width)`` that ascend within a block, and the places of their use."""
+    """Random numbers for every feature: shares ``(features, blocks, width)`` that ascend within a block, and the places
+    of their use.
+    """
 
     shares: FloatArray
     places: IntArray

@@ -23,8 +23,13 @@ _FEWEST, _SAMPLES = 100, 5000
 TOLERANCE, _GROWTH = 0.05, 4  # where the caller gives neither samples nor a tolerance
 RIDGE = 1.0
 _WITHOUT_COALITIONS: Mapping[str, Any] = {
-    "space": "raw", "sampler": "data", "distance": "euclidean", "width": "auto", "tolerance": None, "boundary": None
-}  # fmt: skip
+    "space": "raw",
+    "sampler": "data",
+    "distance": "euclidean",
+    "width": "auto",
+    "tolerance": None,
+    "boundary": None,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,9 +77,16 @@ class Options:
             space = {name: _said(how) for name, how in space.items()}
         kernel = getattr(self.kernel, "__name__", "function") if callable(self.kernel) else self.kernel
         asked = {
-            "features": self.features, "samples": self.samples, "space": space, "sampler": self.sampler,
-            "distance": self.distance, "width": self.width, "kernel": kernel, "model": self.model, "select": self.select,
-        }  # fmt: skip
+            "features": self.features,
+            "samples": self.samples,
+            "space": space,
+            "sampler": self.sampler,
+            "distance": self.distance,
+            "width": self.width,
+            "kernel": kernel,
+            "model": self.model,
+            "select": self.select,
+        }
         return asked if self.tolerance is None else {**asked, "tolerance": self.tolerance}
 
 
@@ -94,28 +106,26 @@ def _plain(edge: Any) -> Any:
 
 def check(predictor: Predictor, data: Data, **asked: Any) -> Options:
     """The options, or an error that names the argument."""
-    for name, known in (
-        ("sampler", SAMPLERS),
-        ("distance", DISTANCES),
-        ("model", MODELS),
-        ("select", SELECTS),
-    ):
+    for name, known in (("sampler", SAMPLERS), ("distance", DISTANCES), ("model", MODELS), ("select", SELECTS)):
         if asked[name] not in known:
             raise InputError(f"{name}={asked[name]!r} is not known{nearest(str(asked[name]), known)}")
     if not callable(asked["kernel"]) and asked["kernel"] not in _KERNELS:
         raise InputError(
-            f"kernel={asked['kernel']!r} is not known{nearest(str(asked['kernel']), _KERNELS)} A function kernel(distance, width) works too."
+            f"kernel={asked['kernel']!r} is not known{nearest(str(asked['kernel']), _KERNELS)} A function"
+            " kernel(distance, width) works too."
         )
     _whole("features", asked["features"], 1)
     _check_width(asked["width"])
     tolerance = asked["tolerance"]
     if tolerance is not None and (_no_number(tolerance) or not 0 < tolerance < 1):
         raise InputError(
-            f"tolerance={tolerance!r} is no share; give the share of weight that may fall on other features in a repeat, such as 0.05."
+            f"tolerance={tolerance!r} is no share; give the share of weight that may fall on other features in a"
+            " repeat, such as 0.05."
         )
     if asked["model"] == "logistic" and predictor.scale != "probability":
         raise InputError(
-            f"model='logistic' imitates probabilities, but {predictor.name} gives a {predictor.scale}; use model='linear'."
+            f"model='logistic' imitates probabilities, but {predictor.name} gives a {predictor.scale}; use"
+            " model='linear'."
         )
     if asked["kernel"] == "shap":
         _check_coalitions(asked)
@@ -134,23 +144,20 @@ def check(predictor: Predictor, data: Data, **asked: Any) -> Options:
 def _check_coalitions(asked: Mapping[str, Any]) -> None:
     """Refuse what has no meaning where the samples are coalitions."""
     if asked["model"] in ("logistic", "tree"):
-        raise InputError(
-            f"kernel='shap' is for linear local models, not model={asked['model']!r}; use model='linear'."
-        )
+        raise InputError(f"kernel='shap' is for linear local models, not model={asked['model']!r}; use model='linear'.")
     for name, value in _WITHOUT_COALITIONS.items():
         given = asked[name]
         if given is not value and (callable(given) or given != value):
             raise InputError(
-                f"kernel='shap' has coalitions of features for samples, where {name}={given!r} has no meaning; leave {name}= out."
+                f"kernel='shap' has coalitions of features for samples, where {name}={given!r} has no meaning; leave"
+                f" {name}= out."
             )
 
 
 def _check_width(width: Any) -> None:
     if isinstance(width, str):
         if width not in ("auto", "default"):
-            raise InputError(
-                f"width={width!r} is not known{nearest(width, ('auto', 'default'))} A number works too."
-            )
+            raise InputError(f"width={width!r} is not known{nearest(width, ('auto', 'default'))} A number works too.")
     elif _no_number(width) or not width > 0 or not np.isfinite(width):
         raise InputError(f"width={width!r} is no width; give a positive number, 'default' or 'auto'.")
 
@@ -161,9 +168,7 @@ def _pair(data: Data, boundary: Any, space: Any) -> tuple[int, int] | None:
     pair = data.schema.indices(boundary)
     numbers = [not data.schema.features[j].nominal and data.schema.features[j].kind != "date" for j in pair]
     if len(pair) != 2 or not all(numbers) or own_space(space) is not None:
-        raise InputError(
-            f"boundary={boundary!r}: give two different numeric features (and no space= of your own)."
-        )
+        raise InputError(f"boundary={boundary!r}: give two different numeric features (and no space= of your own).")
     return pair[0], pair[1]
 
 

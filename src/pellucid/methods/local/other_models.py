@@ -33,9 +33,7 @@ class Curve:
     predict: Callable[[FloatArray], FloatArray]
 
 
-def logistic(
-    columns: FloatArray, answers: FloatArray, weights: FloatArray, chosen: BoolArray, k: int
-) -> Curve:
+def logistic(columns: FloatArray, answers: FloatArray, weights: FloatArray, chosen: BoolArray, k: int) -> Curve:
     """Probabilities ``(n, m)``, each by a logistic regression in its chosen columns ``(p, m)``."""
     del k
     p, m = columns.shape[1], answers.shape[1]
@@ -45,9 +43,7 @@ def logistic(
         theta = _newton(columns[:, used], answers[:, a], weights)
         level[a], beta[used, a] = theta[0], theta[1:]
     effects = -beta * columns.mean(axis=0)[:, None]
-    return Curve(
-        beta, level - effects.sum(axis=0), effects, lambda z: 1.0 / (1.0 + np.exp(-(level + z @ beta)))
-    )
+    return Curve(beta, level - effects.sum(axis=0), effects, lambda z: 1.0 / (1.0 + np.exp(-(level + z @ beta))))
 
 
 def _newton(columns: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:

@@ -2,19 +2,20 @@
 
 Reference. Ribeiro, Singh and Guestrin 2016, section 4.
 
-Definition. W (rows, features) are absolute effects in the explanations of many rows. A feature is globally important as far
-as it explains many rows, I_j = sqrt(sum_i |W_ij|), and a set V of rows shows the features that any of its rows has,
+Definition. W (rows, features) are absolute effects in the explanations of many rows. A feature is globally important as
+far as it explains many rows, I_j = sqrt(sum_i |W_ij|), and a set V of rows shows the features that any of its rows has,
 
     c(V) = sum_j I_j [some i in V has W_ij > 0]
 
 The pick is the set of B rows with the greatest c(V).
 
-Estimator. Greedy: add the row that shows most that is not yet shown. c is submodular, so this reaches at least 1 - 1/e = 63% of the
-best, which would be NP-hard to find. When all is shown, showing starts anew: further rows are again those that show most.
+Estimator. Greedy: add the row that shows most that is not yet shown. c is submodular, so this reaches at least 1 - 1/e
+= 63% of the best, which would be NP-hard to find. When all is shown, showing starts anew: further rows are again those
+that show most.
 
 When it misleads.
-1. Explanations that use every feature (Shapley values) all show everything. A feature then counts as shown where it has at
-   least ``least`` of the row's absolute effects, a tenth unless told.
+1. Explanations that use every feature (Shapley values) all show everything. A feature then counts as shown where it has
+   at least ``least`` of the row's absolute effects, a tenth unless told.
 2. What is common is shown, not what is odd: a rule for few rows has a small I_j.
 3. Weak local models show what they chose, right or wrong: see the caveats of the single explanations.
 
@@ -51,14 +52,7 @@ _MARKS = string.punctuation + "\u2026\u201c\u201d\u2018\u2019\u00ab\u00bb"  # ar
 
 
 def lime_pick(
-    predictor: Predictor,
-    data: Data,
-    budget: int,
-    *,
-    rows: Any = None,
-    sample: int = _SAMPLE,
-    run: Run,
-    **options: Any,
+    predictor: Predictor, data: Data, budget: int, *, rows: Any = None, sample: int = _SAMPLE, run: Run, **options: Any
 ) -> Pick:
     """At most ``budget`` rows that show what the model uses, of ``rows`` or of a random ``sample`` of X."""
     check_budget(budget)
@@ -71,19 +65,20 @@ def lime_pick(
     picked = pick_rows(found, budget)
     caveats = (*general_caveats(predictor, data, run), *(uncovered(picked) if run.checks else ()))
     return replace(
-        picked, positions=picked.rows if places is None else places[picked.rows], caveats=caveats, cost=run.cost(),
+        picked,
+        positions=picked.rows if places is None else places[picked.rows],
+        caveats=caveats,
+        cost=run.cost(),
         settings={**found.settings, "method": "lime_pick", "budget": int(budget), "sample": len(found)},
-    )  # fmt: skip
+    )
 
 
-def pick_rows(
-    attribution: Attribution | Sequence[Attribution], budget: int, *, least: float | None = None
-) -> Pick:
+def pick_rows(attribution: Attribution | Sequence[Attribution], budget: int, *, least: float | None = None) -> Pick:
     """Rows of any explained ones (LIME, Shapley values) that show, between them, most of what matters.
 
-    ``attribution`` may be a list, such as the explanations of some texts: a feature is then a word, whatever its case and the marks
-    around it. ``least`` is the share of a row's absolute contributions that a feature needs to be shown by the row: by
-    default none where explanations are sparse, a tenth where every feature contributes everywhere.
+    ``attribution`` may be a list, such as the explanations of some texts: a feature is then a word, whatever its case
+    and the marks around it. ``least`` is the share of a row's absolute contributions that a feature needs to be shown
+    by the row: by default none where explanations are sparse, a tenth where every feature contributes everywhere.
     """
     check_budget(budget)
     names, W, dense, every = _effects(attribution)
@@ -95,19 +90,32 @@ def pick_rows(
     rows, gains, covered = greedy(shows, importance, budget)
     one = every[0]
     return Pick(
-        values=importance, se=np.full(importance.shape, np.nan), feature_names=names,
-        output_names=one.output_names, scale=one.scale, cost=one.cost, library=one.library,
-        rows=rows, positions=rows, gains=gains, covered=covered, shows=shows[rows], sizes=W[rows],
-        explanations=tuple(_row(every, int(i)) for i in rows), looked_at=len(W),
+        values=importance,
+        se=np.full(importance.shape, np.nan),
+        feature_names=names,
+        output_names=one.output_names,
+        scale=one.scale,
+        cost=one.cost,
+        library=one.library,
+        rows=rows,
+        positions=rows,
+        gains=gains,
+        covered=covered,
+        shows=shows[rows],
+        sizes=W[rows],
+        explanations=tuple(_row(every, int(i)) for i in rows),
+        looked_at=len(W),
         settings={**one.settings, "method": "pick_rows", "budget": int(budget), "least": float(share)},
-    )  # fmt: skip
+    )
 
 
 Effects = tuple[tuple[str, ...], FloatArray, bool, list[Attribution]]
 
 
 def _effects(given: Attribution | Sequence[Attribution]) -> Effects:
-    """Names of all features, absolute effects W (rows, features), whether all that a row has contributes, and the explanations."""
+    """Names of all features, absolute effects W (rows, features), whether all that a row has contributes, and the
+    explanations.
+    """
     if isinstance(given, Attribution):
         W = np.abs(given.stacked()).sum(axis=2)
         return given.feature_names, W, bool(W.all()), [given]
@@ -137,11 +145,11 @@ def _comparable(one: Attribution, every: list[Attribution]) -> tuple[str, ...]:
     if isinstance(one, TextAttribution):
         return tuple(token.casefold().strip(_MARKS) or token for token in one.tokens)
     if isinstance(one, ImageAttribution) and any(
-        not isinstance(other, ImageAttribution) or not np.array_equal(one.segments, other.segments)
-        for other in every
+        not isinstance(other, ImageAttribution) or not np.array_equal(one.segments, other.segments) for other in every
     ):
         raise InputError(
-            "the images have different segments, which cannot be compared; explain all with the same segments (segmenter='grid')."
+            "the images have different segments, which cannot be compared; explain all with the same segments"
+            " (segmenter='grid')."
         )
     return one.feature_names
 
@@ -155,9 +163,7 @@ def _row(every: list[Attribution], i: int) -> Attribution:
     raise IndexError(i)
 
 
-def greedy(
-    shows: BoolArray, importance: FloatArray, budget: int
-) -> tuple[IntArray, FloatArray, FloatArray]:
+def greedy(shows: BoolArray, importance: FloatArray, budget: int) -> tuple[IntArray, FloatArray, FloatArray]:
     """Rows in the order in which they are picked, what each adds, and the share of all importance shown so far."""
     total = float(importance.sum())
     left, ever = np.ones(len(importance), dtype=np.bool_), np.zeros(len(importance), dtype=np.bool_)
@@ -189,6 +195,4 @@ def _places(data: Data, sample: int, run: Run) -> IntArray:
 def check_budget(budget: Any) -> None:
     """Refuse what is no number of rows."""
     if isinstance(budget, bool) or not isinstance(budget, int | np.integer) or budget < 1:
-        raise InputError(
-            f"budget={budget!r} is no number of rows to pick; give a whole number, at least 1."
-        )
+        raise InputError(f"budget={budget!r} is no number of rows to pick; give a whole number, at least 1.")

@@ -20,9 +20,7 @@ _SIDE = 61
 _SHOWN = 500
 
 
-def boundary_of(
-    subject: Subject, space: Representation, fit: LocalFit, options: Options, run: Run
-) -> Boundary:
+def boundary_of(subject: Subject, space: Representation, fit: LocalFit, options: Options, run: Run) -> Boundary:
     """The neighbourhood of the row in two features; of several outputs, that with the highest prediction."""
     predictor, data, rows = subject.predictor, subject.data, subject.rows
     a, b = options.boundary or (0, 1)
@@ -41,11 +39,17 @@ def boundary_of(
     counts = kernels(options.weigh, options.distances(apart, space, row), np.array([fit.width]))[0]
     probability = predictor.scale == "probability"
     return Boundary(
-        names=(data.schema.names[a], data.schema.names[b]), output=predictor.output_names[k], grids=(grids[0], grids[1]),
-        model=answers[:, k].reshape(shape), local=fit.predict(space.apart(table, row))[:, k].reshape(shape),
-        points=sample[:, [a, b]], answers=run.predict(predictor, data.of_codes(sample))[:, k], counts=counts,
-        row=row[[a, b]], level=0.5 if probability else float(prediction[k]),
-    )  # fmt: skip
+        names=(data.schema.names[a], data.schema.names[b]),
+        output=predictor.output_names[k],
+        grids=(grids[0], grids[1]),
+        model=answers[:, k].reshape(shape),
+        local=fit.predict(space.apart(table, row))[:, k].reshape(shape),
+        points=sample[:, [a, b]],
+        answers=run.predict(predictor, data.of_codes(sample))[:, k],
+        counts=counts,
+        row=row[[a, b]],
+        level=0.5 if probability else float(prediction[k]),
+    )
 
 
 def _grid(data: Data, j: int, value: float, sample: FloatArray) -> FloatArray:

@@ -1,8 +1,9 @@
 """What a local model is made of: one readable column per feature, zero where a sample is like the row.
 
-- a number, raw: how far the sample is from the row; its weight is the change of the prediction per unit (per day for dates);
-- a number in bins: whether the sample is in the row's bin. Bins are quartiles or deciles of the data, the leaves of a small
-  tree of the predictions on this feature (``"entropy"``), or edges of the caller's own;
+- a number, raw: how far the sample is from the row; its weight is the change of the prediction per unit (per day for
+  dates);
+- a number in bins: whether the sample is in the row's bin. Bins are quartiles or deciles of the data, the leaves of a
+  small tree of the predictions on this feature (``"entropy"``), or edges of the caller's own;
 - a category, or a number that the row lacks: whether the sample has the same;
 - columns of the caller's own, computed from the samples (``space=function``, or one function for each name): principal
   components, sums, numbers or, as yes or no, statements about a row.
@@ -36,8 +37,9 @@ _LEAVES = 4
 
 @dataclass(frozen=True, eq=False)
 class Representation:
-    """Columns of samples. ``edges[j]`` are the inner edges of a binned column, None for a raw one; ``levels`` are compared
-    for equality; ``scale`` is the spread that one unit of a column stands for, ``unit`` what one unit of a weight does.
+    """Columns of samples. ``edges[j]`` are the inner edges of a binned column, None for a raw one; ``levels`` are
+    compared for equality; ``scale`` is the spread that one unit of a column stands for, ``unit`` what one unit of a
+    weight does.
     """
 
     names: tuple[str, ...]
@@ -126,10 +128,15 @@ def representation(data: Data, known: Distributions, space: Space) -> Representa
     features = data.schema.features
     levels = np.array([feature.nominal for feature in features])
     plain = Representation(
-        names=data.schema.names, features=features, edges=(None,) * len(features), levels=levels,
-        scale=known.scale, mean=known.mean, range=np.array([f.high - f.low if not f.nominal else 1.0 for f in features]),
+        names=data.schema.names,
+        features=features,
+        edges=(None,) * len(features),
+        levels=levels,
+        scale=known.scale,
+        mean=known.mean,
+        range=np.array([f.high - f.low if not f.nominal else 1.0 for f in features]),
         unit=np.array([DAY if feature.kind == "date" else 1.0 for feature in features]),
-    )  # fmt: skip
+    )
     own = own_space(space)
     if own is not None:
         names, values, statements = _own_columns(own, data)
@@ -137,12 +144,17 @@ def representation(data: Data, known: Distributions, space: Space) -> Representa
         mean = share @ values
         sd = np.sqrt(share @ np.square(values - mean))
         return Representation(
-            names=names, features=None, edges=(None,) * len(names), levels=statements,
-            scale=np.where(sd > 0, sd, 1.0), mean=mean, range=np.ptp(values, axis=0), unit=np.ones(len(names)), own=own,
-        )  # fmt: skip
-    return replace(
-        plain, edges=tuple(_edges(data, j, how) for j, how in enumerate(by_feature(data, space)))
-    )
+            names=names,
+            features=None,
+            edges=(None,) * len(names),
+            levels=statements,
+            scale=np.where(sd > 0, sd, 1.0),
+            mean=mean,
+            range=np.ptp(values, axis=0),
+            unit=np.ones(len(names)),
+            own=own,
+        )
+    return replace(plain, edges=tuple(_edges(data, j, how) for j, how in enumerate(by_feature(data, space))))
 
 
 def own_space(space: Any) -> Columns | None:
@@ -155,7 +167,8 @@ def own_space(space: Any) -> Columns | None:
     if len(functions) < len(space):
         other = next(name for name, how in space.items() if not callable(how))
         raise InputError(
-            f"space= has functions and, for {other!r}, something else; give functions for all names (columns of your own), or bins for features."
+            f"space= has functions and, for {other!r}, something else; give functions for all names (columns of your"
+            " own), or bins for features."
         )
     return lambda table: {name: np.ravel(np.asarray(make(table))) for name, make in functions.items()}
 
@@ -166,16 +179,15 @@ def by_feature(data: Data, space: Any) -> list[Any]:
     if not isinstance(space, Mapping):
         if space not in SPACES:
             raise InputError(
-                f"space={space!r} is not known{nearest(str(space), SPACES)} A dict gives one for each feature, a function columns of your own."
+                f"space={space!r} is not known{nearest(str(space), SPACES)} A dict gives one for each feature, a"
+                " function columns of your own."
             )
         return ["raw" if feature.nominal else space for feature in features]
     ways: list[Any] = ["raw"] * len(features)
     for name, how in space.items():
         j = data.schema.index(name)
         if features[j].nominal:
-            raise InputError(
-                f"space= has bins for {features[j].name!r}, which is {features[j].kind}; leave it out."
-            )
+            raise InputError(f"space= has bins for {features[j].name!r}, which is {features[j].kind}; leave it out.")
         if isinstance(how, str) and how not in SPACES:
             raise InputError(f"space= has {how!r} for {features[j].name!r}{nearest(how, SPACES)}")
         ways[j] = how
@@ -196,7 +208,8 @@ def _edges(data: Data, j: int, how: Any) -> FloatArray | None:
         edges = given_codes(feature, how)
     except InputError as error:  # which speaks of a grid
         raise InputError(
-            f"space= has edges for {feature.name!r} that are no values of it: {how!r}; give at least one, ascending, or 'quartile', 'decile', 'entropy'."
+            f"space= has edges for {feature.name!r} that are no values of it: {how!r}; give at least one, ascending, or"
+            " 'quartile', 'decile', 'entropy'."
         ) from error
     if (np.diff(edges) <= 0).any():
         raise InputError(f"space= has edges for {feature.name!r} that do not ascend; give them in order.")
@@ -226,11 +239,10 @@ def _own_columns(space: Columns, data: Data) -> tuple[tuple[str, ...], FloatArra
     """The caller's columns of a table: names, numbers, and which of them are statements that hold or not."""
     names, columns = _named(space(data.frame.native))
     n = len(columns[0])
-    if any(len(column) != len(data) for column in columns) or not all(
-        _numbers(column) for column in columns
-    ):
+    if any(len(column) != len(data) for column in columns) or not all(_numbers(column) for column in columns):
         raise InputError(
-            f"space= gave {n} rows for {len(data)}, or columns that are no finite numbers; return a table with one row per row, of numbers or of yes and no (bool)."
+            f"space= gave {n} rows for {len(data)}, or columns that are no finite numbers; return a table with one row"
+            " per row, of numbers or of yes and no (bool)."
         )
     statements = np.array([column.dtype.kind == "b" for column in columns])
     return names, np.stack([column.astype(np.float64) for column in columns], axis=1), statements

@@ -1,13 +1,14 @@
 """Which K columns a local model may use: many small regressions at once, on their sums of squares and products.
 
-Every function takes centred second moments of N weighted regressions, ``xx`` (N, p, p), ``xy`` (N, p) and ``yy`` (N,), and
-answers for all of them: the columns chosen ``(N, p)`` and, for the lasso, its coefficients. A column is left out where it does
-not vary, where the chosen ones already say the same, and where nothing is left to explain; so fewer than K are chosen
-only where fewer have any effect.
+Every function takes centred second moments of N weighted regressions, ``xx`` (N, p, p), ``xy`` (N, p) and ``yy`` (N,),
+and answers for all of them: the columns chosen ``(N, p)`` and, for the lasso, its coefficients. A column is left out
+where it does not vary, where the chosen ones already say the same, and where nothing is left to explain; so fewer than
+K are chosen only where fewer have any effect.
 
 - ``forward``: from nothing, add the column that explains most of what is left;
 - ``backward``: from all, drop the column whose loss costs least;
-- ``lasso``: follow the path from a large penalty down until K columns have weights (Efron et al. 2004), columns standardised;
+- ``lasso``: follow the path from a large penalty down until K columns have weights (Efron et al. 2004), columns
+  standardised;
 - ``all``: every column that varies.
 """
 
@@ -28,9 +29,7 @@ _FLAT = 1e-14  # a variance that is none, in standardised columns
 _AT_ONCE = 8_000_000  # numbers held by one step
 
 
-def choose(
-    xx: FloatArray, xy: FloatArray, yy: FloatArray, k: int, how: Select
-) -> tuple[BoolArray, FloatArray | None]:
+def choose(xx: FloatArray, xy: FloatArray, yy: FloatArray, k: int, how: Select) -> tuple[BoolArray, FloatArray | None]:
     """The columns chosen, and the coefficients of the lasso if that is what chose them."""
     steps = {"forward": forward, "backward": backward}
     chosen, found = [], []
@@ -108,9 +107,9 @@ def backward(xx: FloatArray, xy: FloatArray, yy: FloatArray, k: int) -> BoolArra
 def lasso(xx: FloatArray, xy: FloatArray, yy: FloatArray, k: int) -> tuple[BoolArray, FloatArray]:
     """The lasso path of standardised columns until k of them are in: which, and their coefficients there.
 
-    Along the path all active columns have the same absolute covariance c with what is left of y. The coefficients move in the
-    direction d that keeps it so, until another column's covariance catches up (it enters) or a coefficient reaches zero
-    (it leaves). The coefficients are those where the next column would enter.
+    Along the path all active columns have the same absolute covariance c with what is left of y. The coefficients move
+    in the direction d that keeps it so, until another column's covariance catches up (it enters) or a coefficient
+    reaches zero (it leaves). The coefficients are those where the next column would enter.
     """
     n, p = xy.shape
     usable = varying(xx)
@@ -145,7 +144,7 @@ def lasso(xx: FloatArray, xy: FloatArray, yy: FloatArray, k: int) -> tuple[BoolA
 
 def _step(
     c: FloatArray, a: FloatArray, beta: FloatArray, d: FloatArray, active: BoolArray, barred: BoolArray, top: FloatArray
-) -> tuple[FloatArray, BoolArray]:  # fmt: skip
+) -> tuple[FloatArray, BoolArray]:
     """How far to go until a column catches up or one leaves (which), or nothing is left."""
     with np.errstate(divide="ignore", invalid="ignore"):
         plus, minus = (top[:, None] - c) / (1.0 - a), (top[:, None] + c) / (1.0 + a)

@@ -5,8 +5,8 @@ Reference. Visani, Bagli, Chesani, Poluzzi and Capuzzo 2020, "Statistical stabil
 Definition. Over all pairs of repeats of an explanation:
 
 - `selection`: the mean share of chosen columns that two repeats have in common (their variables stability index);
-- `common`: the mean share of their summed absolute coefficients that is on columns both chose: a column that comes and goes
-  with a small weight counts little;
+- `common`: the mean share of their summed absolute coefficients that is on columns both chose: a column that comes and
+  goes with a small weight counts little;
 - `agreement`: the mean of sum_j min(|a_j|, |b_j|) [same sign] / sum_j max(|a_j|, |b_j|), with a and b the two repeats'
   coefficients of standardised columns: 1 if all are equal, 0 if none has the same sign (in place of their index of
   overlapping intervals, which is near 1 whenever intervals are honest).
@@ -40,7 +40,9 @@ def selection(chosen: BoolArray) -> FloatArray:
 
 
 def common(weights: FloatArray) -> FloatArray:
-    """The mean share of weight on columns that both repeats chose, ``(..., repeats, p)``; one where there is no weight."""
+    """The mean share of weight on columns that both repeats chose, ``(..., repeats, p)``; one where there is no
+    weight.
+    """
     sizes = np.abs(weights)
     on_theirs = sizes @ np.swapaxes((sizes > 0).astype(np.float64), -1, -2)
     total = sizes.sum(axis=-1)

@@ -1,9 +1,9 @@
 """What a local model is about: a model, its rows, and the features that the explanation speaks of.
 
-As a rule these are the model's own features. They can be others (``space=(to, back)``): ``to`` gives a table of readable features
-for rows of the model, ``back`` rows of the model for such a table. Then x' = to(x), samples z' are drawn and compared in the readable
-features, and the model is asked about back(z'): words for a model of embeddings, survey questions for a model of their
-principal components, or components for a model of many correlated columns.
+As a rule these are the model's own features. They can be others (``space=(to, back)``): ``to`` gives a table of
+readable features for rows of the model, ``back`` rows of the model for such a table. Then x' = to(x), samples z' are
+drawn and compared in the readable features, and the model is asked about back(z'): words for a model of embeddings,
+survey questions for a model of their principal components, or components for a model of many correlated columns.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ Map = Callable[[Any], Any]
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """``predictor``, ``data`` and ``rows`` in the features of the explanation, with the distributions of these; ``model``, ``table`` and
+    """``predictor``, ``data`` and ``rows`` in the features of the explanation, with the distributions of these;
+    ``model``, ``table`` and
     ``originals`` are the same in the features of the model.
     """
 
@@ -38,9 +39,7 @@ class Subject:
     originals: Data
 
     @classmethod
-    def of(
-        cls, predictor: Predictor, data: Data, rows: Data, maps: tuple[Map, Map] | None, run: Run
-    ) -> Subject:
+    def of(cls, predictor: Predictor, data: Data, rows: Data, maps: tuple[Map, Map] | None, run: Run) -> Subject:
         """Explained in the features of the model, or in those of the maps."""
         if maps is None:
             return cls(predictor, data, rows, Distributions.of(data, run), predictor, data, rows)
@@ -62,7 +61,8 @@ def maps_of(space: Any) -> tuple[Map, Map] | None:
         return None
     if len(space) != 2 or not all(callable(one) for one in space):
         raise InputError(
-            "space= as a tuple has two functions: to(table), which gives a table of readable features for rows of X, and back(table), which gives rows of X for such a table."
+            "space= as a tuple has two functions: to(table), which gives a table of readable features for rows of X,"
+            " and back(table), which gives rows of X for such a table."
         )
     return space[0], space[1]
 
@@ -73,7 +73,8 @@ def _mapped(to: Map, data: Data) -> Any:
     n = len(as_frame(found))
     if n != len(data):
         raise InputError(
-            f"space= gave {n} rows of readable features for {len(data)} rows; to() returns a table with one row per row."
+            f"space= gave {n} rows of readable features for {len(data)} rows; to() returns a table with one row per"
+            " row."
         )
     return found
 
@@ -89,7 +90,8 @@ def _checked(back: Map, data: Data) -> Callable[[Any, int], Any]:
             raise InputError(f"space= has a back() that gives no rows of X: {error}") from error
         if len(rows) != n:
             raise InputError(
-                f"space= gave {len(rows)} rows of X for {n} rows of readable features; back() returns a table with one row per row."
+                f"space= gave {len(rows)} rows of X for {n} rows of readable features; back() returns a table with one"
+                " row per row."
             )
         return rows.frame.native
 

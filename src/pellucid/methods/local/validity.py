@@ -30,7 +30,9 @@ _POINTS = 21
 
 
 def radius_of(distance: FloatArray, missed: FloatArray, within: FloatArray) -> FloatArray:
-    """The distance ``(outputs,)`` up to which nine in ten samples are predicted well enough; zero where not even the nearest are."""
+    """The distance ``(outputs,)`` up to which nine in ten samples are predicted well enough; zero where not even the
+    nearest are.
+    """
     order = np.argsort(distance, kind="stable")
     needed = _SHARE * np.arange(1, len(order) + 1)
     needed[: _FEWEST - 1] = np.inf
@@ -44,7 +46,9 @@ def radius_of(distance: FloatArray, missed: FloatArray, within: FloatArray) -> F
 def ranges_of(
     subject: Subject, space: Representation | None, fits: Sequence[LocalFit], run: Run
 ) -> tuple[FloatArray, FloatArray]:
-    """Ranges ``(rows, columns, 2, outputs)``, NaN for what is no chosen number, and the tolerance ``(rows, outputs)``."""
+    """Ranges ``(rows, columns, 2, outputs)``, NaN for what is no chosen number, and the tolerance ``(rows,
+    outputs)``.
+    """
     within = np.stack([one.within for one in fits])
     shape = (len(fits), fits[0].coefficients.shape[0], 2, within.shape[1])
     ranges = np.full(shape, np.nan)
@@ -70,9 +74,7 @@ def ranges_of(
             here, good = good[: len(one.points)], good[len(one.points) :]
             for a in np.flatnonzero(fits[i].chosen[one.column]):
                 value = float(codes[i, one.column])
-                ranges[i, one.column, :, a] = (
-                    _around(one.points, value, here[:, a]) / space.unit[one.column]
-                )
+                ranges[i, one.column, :, a] = _around(one.points, value, here[:, a]) / space.unit[one.column]
         start = end
     return ranges, within
 

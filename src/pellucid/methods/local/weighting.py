@@ -29,7 +29,8 @@ _SMALL = 1e-100  # weights whose squares may be no numbers
 def distances(apart: FloatArray, distance: Distance, *, place: FloatArray, span: FloatArray) -> FloatArray:
     """The distance ``(samples,)`` of samples from the row.
 
-    ``apart`` (samples, columns) is how far each sample is from the row in units of ``span`` standard deviations per range,
+    ``apart`` (samples, columns) is how far each sample is from the row in units of ``span`` standard deviations per
+    range,
     ``place`` where the row itself lies (numbers from their means, one for its own category or bin).
     """
     if distance == "euclidean":
@@ -60,7 +61,8 @@ def _weights(kernel: Kernel, distance: FloatArray, width: float) -> FloatArray:
     found = np.asarray(kernel(distance, width), dtype=np.float64)
     if found.shape != distance.shape or not np.isfinite(found).all():
         raise InputError(
-            f"kernel= gave the shape {found.shape} for {len(distance)} distances, or weights that are not finite; return one finite weight for each distance."
+            f"kernel= gave the shape {found.shape} for {len(distance)} distances, or weights that are not finite;"
+            " return one finite weight for each distance."
         )
     return np.maximum(found, 0.0)
 

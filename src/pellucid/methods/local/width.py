@@ -3,17 +3,18 @@
 Reference. Cleveland 1979 (bandwidths of local regression); Visani, Bagli and Chesani 2020, "OptiLIME" (fidelity against
 stability).
 
-Definition. A narrow kernel rests on few samples and gives another answer each time; a wide one describes somewhere else. Of each
-width of a grid, from one that leaves hardly enough samples to one that lets nearly all count, two things are measured:
+Definition. A narrow kernel rests on few samples and gives another answer each time; a wide one describes somewhere
+else. Of each width of a grid, from one that leaves hardly enough samples to one that lets nearly all count, two things
+are measured:
 
-- *near*: the weighted R2 of its local model on the samples nearest to the row, which it was not fitted to (folds of blocks).
-  The nearest samples are the same for all widths, those that the narrowest kernel with an effective size of 200
-  samples (or of a tenth of them), a fifth of which differ from the row, weighs: a wide kernel is judged by how well it does near the row, not by how well
-  it describes what it looks at;
+- *near*: the weighted R2 of its local model on the samples nearest to the row, which it was not fitted to (folds of
+  blocks). The nearest samples are the same for all widths, those that the narrowest kernel with an effective size of
+  200 samples (or of a tenth of them), a fifth of which differ from the row, weighs: a wide kernel is judged by how well
+  it does near the row, not by how well it describes what it looks at;
 - *stability*: `agreement` of repeats (see `stability`).
 
-The chosen width is the narrowest whose product of the two is within 0.01 of the largest: it is the most about the row. Nothing of
-this costs model rows.
+The chosen width is the narrowest whose product of the two is within 0.01 of the largest: it is the most about the row.
+Nothing of this costs model rows.
 """
 
 from __future__ import annotations
@@ -92,33 +93,28 @@ def _sees(weights: FloatArray, distance: FloatArray) -> BoolArray:
 
 
 def sweep(
-    blocks: FloatArray, widths: FloatArray, sizes: FloatArray, repeats: FloatArray, columns: int, k: int, how: Select, *,
-    penalty: float, lasso: bool,
-) -> WidthSearch:  # fmt: skip
+    blocks: FloatArray,
+    widths: FloatArray,
+    sizes: FloatArray,
+    repeats: FloatArray,
+    columns: int,
+    k: int,
+    how: Select,
+    *,
+    penalty: float,
+    lasso: bool,
+) -> WidthSearch:
     """Fit every width, its repeats and its folds; ``blocks`` (widths + 1, blocks, q, q), the near ones last."""
     w, b, q, _ = (len(widths), *blocks.shape[1:])
     folds = fold_counts(b)
     counts = np.concatenate([np.ones((1, b)), repeats, folds])
     if w > 1 and w * len(counts) * q * q > _AT_ONCE:  # one width at a time
         single = [
-            sweep(
-                blocks[[i, w]],
-                widths[[i]],
-                sizes[[i]],
-                repeats,
-                columns,
-                k,
-                how,
-                penalty=penalty,
-                lasso=lasso,
-            )
+            sweep(blocks[[i, w]], widths[[i]], sizes[[i]], repeats, columns, k, how, penalty=penalty, lasso=lasso)
             for i in range(w)
         ]
         return WidthSearch(
-            **{
-                f.name: np.concatenate([getattr(one, f.name) for one in single])
-                for f in fields(WidthSearch)
-            }
+            **{f.name: np.concatenate([getattr(one, f.name) for one in single]) for f in fields(WidthSearch)}
         )
     fits = fit(combined(blocks[:w], counts, columns), k, how, penalty=penalty, lasso=lasso)
     lines = np.arange(w * len(counts)).reshape(w, len(counts))
@@ -128,14 +124,22 @@ def sweep(
     own = combined(blocks[:w], 1.0 - folds, columns)
     weights = np.moveaxis(fits.weights[again], -1, 1)  # (widths, outputs, repeats, columns)
     return WidthSearch(
-        widths=widths, effective=sizes, near=r_squared(parts.missed(near), near, w), fidelity=r_squared(parts.missed(own), own, w),
-        selection=selection(np.moveaxis(fits.chosen[again], -1, 1)), stability=common(weights), agreement=agreement(weights),
-        weights=fits.weights[lines[:, 0]], spread=fits.weights[again].std(axis=1),
-    )  # fmt: skip
+        widths=widths,
+        effective=sizes,
+        near=r_squared(parts.missed(near), near, w),
+        fidelity=r_squared(parts.missed(own), own, w),
+        selection=selection(np.moveaxis(fits.chosen[again], -1, 1)),
+        stability=common(weights),
+        agreement=agreement(weights),
+        weights=fits.weights[lines[:, 0]],
+        spread=fits.weights[again].std(axis=1),
+    )
 
 
 def r_squared(missed: FloatArray, held_out: Moments, widths: int) -> FloatArray:
-    """1 - squared errors / squares about the mean, ``(widths, outputs)``, over folds; one where there is nothing to explain."""
+    """1 - squared errors / squares about the mean, ``(widths, outputs)``, over folds; one where there is nothing to
+    explain.
+    """
     p, q = held_out.columns, held_out.sums.shape[1]
     total = Moments(held_out.sums.reshape(widths, -1, q, q).sum(axis=1), p)
     squares = np.einsum("wii->wi", total.centred())[:, p:] * total.mass[:, None]

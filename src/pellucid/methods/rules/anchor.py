@@ -6,18 +6,20 @@ Definition. A rule A is a set of conditions that the row x meets. Rows z are per
 
     precision(A) = P( f(z) = f(x) | z meets A )          coverage(A) = share of the data that meets A
 
-An anchor has a precision of at least tau, with probability 1 - delta; the one sought covers most. For numbers f(z) = f(x)
-means that f(z) lies in an interval around f(x) (``within``).
+An anchor has a precision of at least tau, with probability 1 - delta; the one sought covers most. For numbers f(z) =
+f(x) means that f(z) lies in an interval around f(x) (``within``).
 
-Estimator. `search`: a beam search in which all candidates of a round are judged (`certify`) and the most precise ones extended
-(`bandit`); rows come from `perturbation`, conditions from `bins`. Of rows whose draws are shared by several rules, or by several
-explained rows, the model is asked once. The coverage is counted, not estimated.
+Estimator. `search`: a beam search in which all candidates of a round are judged (`certify`) and the most precise ones
+extended (`bandit`); rows come from `perturbation`, conditions from `bins`. Of rows whose draws are shared by several
+rules, or by several explained rows, the model is asked once. The coverage is counted, not estimated.
 
 When it misleads:
 1. the perturbation decides what "usually" means: rows that never occur count as much as others (caveat "off-data");
 2. a prediction that nearly all perturbed rows get needs no condition, a rare one many (caveat "imbalance");
-3. near a decision boundary rules are long and cover few rows (caveat "boundary"), and wide bins reach across it (caveat "bins");
-4. a condition fixes the prediction together with the others; it is neither a cause nor needed: another rule may do as well.
+3. near a decision boundary rules are long and cover few rows (caveat "boundary"), and wide bins reach across it (caveat
+   "bins");
+4. a condition fixes the prediction together with the others; it is neither a cause nor needed: another rule may do as
+   well.
 
 Cost. O(B p) rules a round, at most p rounds; per rule about 40 to 1,500 draws, of which those are asked that are new.
 """
@@ -79,11 +81,21 @@ def anchor(
     searches = [Search(space, goal, place.base(space.row)) for space in spaces]
     _search(predictor, data, place, spaces, searches, perturb, budget, run)
     asks = {
-        "method": "anchor", "precision": float(precision), "delta": float(delta), "epsilon": float(epsilon), "beams": beams,
-        "batch": batch, "bins": _bins_words(bins), "perturb": perturb if isinstance(perturb, str) else "function",
-        "max_conditions": max_conditions, "budget": budget, "empty_evaluations": empty_evaluations,
-        "suboptimal": suboptimal, "within": within_words(within), "random_state": run.seed,
-    }  # fmt: skip
+        "method": "anchor",
+        "precision": float(precision),
+        "delta": float(delta),
+        "epsilon": float(epsilon),
+        "beams": beams,
+        "batch": batch,
+        "bins": _bins_words(bins),
+        "perturb": perturb if isinstance(perturb, str) else "function",
+        "max_conditions": max_conditions,
+        "budget": budget,
+        "empty_evaluations": empty_evaluations,
+        "suboptimal": suboptimal,
+        "within": within_words(within),
+        "random_state": run.seed,
+    }
     rules = [
         as_rule(predictor, data, place, space, search, asks, run)
         for space, search in zip(spaces, searches, strict=True)
@@ -101,7 +113,9 @@ def anchor(
 
 
 def _spaces(data: Data, place: Place, wanted: Mapping[int, Any], *, refine: bool) -> list[TableSpace]:
-    """The predicates of each explained row; intervals are halved where they are ours to choose and can be filled with rows."""
+    """The predicates of each explained row; intervals are halved where they are ours to choose and can be filled with
+    rows.
+    """
     players, explained = place.sources.players, place.sources.codes[place.sources.n :]
     return [
         TableSpace(data, codes, players, first_cells(data, codes, players, wanted), row=row, refine=refine)
@@ -110,9 +124,15 @@ def _spaces(data: Data, place: Place, wanted: Mapping[int, Any], *, refine: bool
 
 
 def _search(
-    predictor: Predictor, data: Data, place: Place, spaces: list[TableSpace], searches: list[Search], perturb: Any,
-    budget: int | None, run: Run,
-) -> None:  # fmt: skip
+    predictor: Predictor,
+    data: Data,
+    place: Place,
+    spaces: list[TableSpace],
+    searches: list[Search],
+    perturb: Any,
+    budget: int | None,
+    run: Run,
+) -> None:
     """Let all searches ask, together."""
     perturbations = [_perturbation(place, space, perturb, run) for space in spaces]
     for perturbation in perturbations:

@@ -1,10 +1,10 @@
 """What is known of some rules from the samples drawn for them.
 
-A *predicate* is a number; a *rule* is a set of predicates, a row of bits. A search is a generator: it yields the draws that
-it `Wants` and is sent what they gave, so that it knows nothing of tables, texts or images, and many searches can
-be answered together. What is sent is one array per rule: for each draw whether the model predicted the same
-as for the explained row. Draw number k is the same for all rules of an episode where the perturbation allows it (the same
-row, in which each rule fixes its own part), so two rules can be compared draw by draw.
+A *predicate* is a number; a *rule* is a set of predicates, a row of bits. A search is a generator: it yields the draws
+that it `Wants` and is sent what they gave, so that it knows nothing of tables, texts or images, and many searches can
+be answered together. What is sent is one array per rule: for each draw whether the model predicted the same as for the
+explained row. Draw number k is the same for all rules of an episode where the perturbation allows it (the same row, in
+which each rule fixes its own part), so two rules can be compared draw by draw.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from pellucid.arrays import BoolArray, FloatArray, IntArray
 class Wants:
     """Draws asked for: of rule ``bits[i]`` those numbered ``start[i]`` to ``stop[i]`` in an episode.
 
-    Episodes do not share draws. ``whole``: not draws, but once every row that a draw could give (see `Space.enumerable`).
+    Episodes do not share draws. ``whole``: not draws, but once every row that a draw could give (see
+    `Space.enumerable`).
     """
 
     episode: int
@@ -37,7 +38,9 @@ Asking = Generator[Wants, list[BoolArray], T]
 
 
 class Arms:
-    """Rules of one episode with the draws made for each so far; ``exact`` holds what is known without chance, else NaN."""
+    """Rules of one episode with the draws made for each so far; ``exact`` holds what is known without chance, else
+    NaN.
+    """
 
     def __init__(self, bits: BoolArray, coverage: FloatArray, episode: int, *, paired: bool = True) -> None:
         self.bits, self.coverage, self.episode, self.paired = bits, coverage, episode, paired
@@ -91,7 +94,9 @@ class Arms:
             self._same = wider
 
     def differences(self, a: IntArray, b: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """For every arm of ``a`` (rows) and of ``b``: draws that both have, those only b gets right, those only a does."""
+        """For every arm of ``a`` (rows) and of ``b``: draws that both have, those only b gets right, those only a
+        does.
+        """
         made = np.arange(self._same.shape[1]) < self.n[:, None]
         right, wrong = (self._same & made).astype(np.float64), (~self._same & made).astype(np.float64)
         common = np.minimum(self.n[a][:, None], self.n[b][None, :]).astype(np.float64)

@@ -5,8 +5,8 @@ probability 1 - delta the mean of every chosen arm is above that of every other 
 
 Estimator. J are the m arms with the greatest means so far; at the level `bounds.exploration` an arm u outside J may be
 better than an arm l in J by at most upper(u) - lower(l), their gap. Stop when no gap is above epsilon; else draw for
-those l whose gap is, and for the quarter of the u with the greatest gaps. (The reference draws for one l and one u at a time;
-more of them at once means fewer calls of the model.)
+those l whose gap is, and for the quarter of the u with the greatest gaps. (The reference draws for one l and one u at a
+time; more of them at once means fewer calls of the model.)
 
 Here the arms share their draws, so the difference of two arms is also bounded by the draws in which they differ: with
 shares q of draws in which only one of them is right and r of these in favour of u, mean(u) - mean(l) = q (2r - 1) is at
@@ -26,14 +26,7 @@ from pellucid.methods.rules.bounds import exploration, lower, upper
 
 
 def best_arms(
-    arms: Arms,
-    allowed: IntArray,
-    m: int,
-    *,
-    epsilon: float,
-    delta: float,
-    batch: int,
-    most: int | None = None,
+    arms: Arms, allowed: IntArray, m: int, *, epsilon: float, delta: float, batch: int, most: int | None = None
 ) -> Asking[IntArray]:
     """The ``m`` arms with the greatest means among those ``allowed``, best first."""
     t, start = 0, int(arms.n.sum())

@@ -2,8 +2,8 @@
 
 Numbers and dates are cut at the quartiles of the data, at other quantiles (``bins=8``) or at edges of the caller's own;
 an interval is open below and closed above, (a, b], and the outer ones reach to infinity. A number with no more values
-than bins is taken value by value. Categories, ordered ones too, and booleans are their values. Where even a
-condition on every feature does not fix the prediction, the intervals are halved, again and again, down to single values.
+than bins is taken value by value. Categories, ordered ones too, and booleans are their values. Where even a condition
+on every feature does not fix the prediction, the intervals are halved, again and again, down to single values.
 """
 
 from __future__ import annotations
@@ -51,19 +51,14 @@ def check_bins(bins: Any, data: Data) -> Mapping[int, Any]:
     """Per feature its number of bins or its edges in codes, for those features that have them by the caller's wish."""
     if isinstance(bins, str):
         if bins != "auto":
-            raise InputError(
-                f"bins={bins!r} is not known; give 'auto', a number of bins or {{name: edges}}."
-            )
+            raise InputError(f"bins={bins!r} is not known; give 'auto', a number of bins or {{name: edges}}.")
         return {}
     if isinstance(bins, Mapping):
         return {
-            data.schema.index(name): _of_feature(data, data.schema.index(name), given)
-            for name, given in bins.items()
+            data.schema.index(name): _of_feature(data, data.schema.index(name), given) for name, given in bins.items()
         }
     if isinstance(bins, Iterable):
-        raise InputError(
-            f"bins={bins!r} are edges, but not whose; give 'auto', a number of bins or {{name: edges}}."
-        )
+        raise InputError(f"bins={bins!r} are edges, but not whose; give 'auto', a number of bins or {{name: edges}}.")
     return dict.fromkeys(range(len(data.schema.features)), _count(bins, "bins", "'auto' or {name: edges}"))
 
 
@@ -110,7 +105,9 @@ def first_cell(data: Data, j: int, code: float, wanted: Any = None) -> Cell:
 
 
 def _quantile_edges(codes: FloatArray, weights: FloatArray, bins: int) -> FloatArray:
-    """Edges between the bins; where most rows have the greatest value, the edge lies below it and not beyond all rows."""
+    """Edges between the bins; where most rows have the greatest value, the edge lies below it and not beyond all
+    rows.
+    """
     known = codes[(weights > 0) & ~np.isnan(codes)]
     below = known[known < known.max(initial=-np.inf)]
     if bins < 2 or not len(below):
@@ -121,9 +118,7 @@ def _quantile_edges(codes: FloatArray, weights: FloatArray, bins: int) -> FloatA
 
 def _between(edges: FloatArray, code: float) -> Cell:
     at = int(np.searchsorted(edges, code, side="left"))
-    return Cell(
-        float(edges[at - 1]) if at > 0 else -np.inf, float(edges[at]) if at < len(edges) else np.inf
-    )
+    return Cell(float(edges[at - 1]) if at > 0 else -np.inf, float(edges[at]) if at < len(edges) else np.inf)
 
 
 def finer_cell(data: Data, j: int, code: float, cell: Cell) -> Cell | None:
@@ -136,9 +131,7 @@ def finer_cell(data: Data, j: int, code: float, cell: Cell) -> Cell | None:
         exact = only(code)
         return None if cell == exact or (len(values) == 1 and values[0] == code) else exact
     mass = np.cumsum(np.bincount(where, weights=data.weights[inside]))
-    at = int(
-        np.argmin(np.abs(mass[:-1] - mass[-1] / 2))
-    )  # a cut behind this value leaves some on both sides
+    at = int(np.argmin(np.abs(mass[:-1] - mass[-1] / 2)))  # a cut behind this value leaves some on both sides
     cut = float(values[at])
     return Cell(cell.low, cut) if code <= cut else Cell(cut, cell.high)
 

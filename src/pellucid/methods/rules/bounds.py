@@ -6,9 +6,9 @@ Reference. Kaufmann and Kalyanakrishnan 2013, "Information complexity in bandit 
     upper(p, b / n) = max { q : d(p, q) <= b / n }        d(p, q) = p log(p / q) + (1 - p) log((1 - p) / (1 - q))
     lower(p, b / n) = min { q : d(p, q) <= b / n }
 
-Each is wrong with probability at most exp(-b), for a number of tries that was fixed beforehand (Chernoff). Whoever looks
-several times, or at several rules, adds up these probabilities: hence the level of `exploration` (all times, all arms)
-and that of `spent` (so many rules, one look after the other).
+Each is wrong with probability at most exp(-b), for a number of tries that was fixed beforehand (Chernoff). Whoever
+looks several times, or at several rules, adds up these probabilities: hence the level of `exploration` (all times, all
+arms) and that of `spent` (so many rules, one look after the other).
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ def upper(p: Any, level: Any) -> FloatArray:
 def lower(p: Any, level: Any) -> FloatArray:
     """The least probability whose divergence from the share ``p`` is at most ``level``.
 
-    Newton's method on log q, in which d(p, q) is convex: from a q that is too small it comes closer and never passes the
-    solution. The start is the better of two bounds, d >= 2 (p - q)^2 (Pinsker) and d >= -p log q - H(p), with the entropy H.
+    Newton's method on log q, in which d(p, q) is convex: from a q that is too small it comes closer and never passes
+    the solution. The start is the better of two bounds, d >= 2 (p - q)^2 (Pinsker) and d >= -p log q - H(p), with the
+    entropy H.
     """
     p, level = np.broadcast_arrays(np.asarray(p, dtype=np.float64), np.asarray(level, dtype=np.float64))
     rest = 1 - p

@@ -1,7 +1,7 @@
 """Which rules to look at next: one predicate more, or one less.
 
-A `Space` knows the predicates. Some are finer versions of others (a narrower interval around the row's value); a
-rule holds at most one version of each owner (feature, word, superpixel). ``levels[v]`` lists the predicates of version v,
+A `Space` knows the predicates. Some are finer versions of others (a narrower interval around the row's value); a rule
+holds at most one version of each owner (feature, word, superpixel). ``levels[v]`` lists the predicates of version v,
 one per owner, the coarsest first.
 """
 
@@ -20,8 +20,8 @@ Rule = tuple[int, ...]  # predicates in the order in which they were added
 class Space(ABC):
     """Predicates, which owner each belongs to, and what share of the data a rule covers.
 
-    ``paired``: whether draw number k is the same row for all rules of an episode. ``shares``: how likely each row is, where
-    the rows that a draw can give are so few that they may be gone through one by one.
+    ``paired``: whether draw number k is the same row for all rules of an episode. ``shares``: how likely each row is,
+    where the rows that a draw can give are so few that they may be gone through one by one.
     """
 
     paired = True
@@ -69,7 +69,9 @@ class Space(ABC):
         return found
 
     def opened(self, rule: Rule) -> list[tuple[int, int]]:  # noqa: ARG002  where predicates are no intervals
-        """Places in the rule at which a predicate may be exchanged for one that is open to one side, and that predicate."""
+        """Places in the rule at which a predicate may be exchanged for one that is open to one side, and that
+        predicate.
+        """
         return []
 
     def _coarser(self, predicate: int) -> int | None:

@@ -3,13 +3,13 @@
 Definition (Ribeiro, Singh and Guestrin 2018). A rule is an anchor when its precision, the probability that the model
 predicts the same for a perturbed row which obeys the rule, is at least tau, with probability 1 - delta.
 
-Estimator. Look after ``batch``, twice, four times as many draws. A rule is accepted when the share of draws with the same
-prediction is at least tau and its lower bound at least tau - epsilon, refused when the share is below tau and
-its upper bound below tau plus a tolerance, and else drawn for until the next look. Where draws would be as many as the rows
-they can give, these are gone through instead, and the precision is exact. The bounds' errors add up to delta
-over all looks, all rules of an episode and all episodes (`bounds.spent`), and an episode has draws of its own, so
-which rules are looked at does not depend on the draws by which they are judged. Hence a rule that is
-returned has a true precision below tau - epsilon with probability at most delta.
+Estimator. Look after ``batch``, twice, four times as many draws. A rule is accepted when the share of draws with the
+same prediction is at least tau and its lower bound at least tau - epsilon, refused when the share is below tau and its
+upper bound below tau plus a tolerance, and else drawn for until the next look. Where draws would be as many as the rows
+they can give, these are gone through instead, and the precision is exact. The bounds' errors add up to delta over all
+looks, all rules of an episode and all episodes (`bounds.spent`), and an episode has draws of its own, so which rules
+are looked at does not depend on the draws by which they are judged. Hence a rule that is returned has a true precision
+below tau - epsilon with probability at most delta.
 """
 
 from __future__ import annotations

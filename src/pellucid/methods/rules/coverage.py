@@ -1,7 +1,7 @@
 """The predicates of a row of a table: which rows of the data obey them, and what share of the data a rule covers.
 
-A predicate fixes one player, a feature or a group of features: all its members lie in the cells of the row. A predicate that
-every row obeys says nothing and is left out.
+A predicate fixes one player, a feature or a group of features: all its members lie in the cells of the row. A predicate
+that every row obeys says nothing and is left out.
 """
 
 from __future__ import annotations
@@ -84,9 +84,7 @@ class TableSpace(Space):
         return True
 
     def _halved(self, predicate: Predicate) -> Predicate:
-        halves = {
-            j: finer_cell(self._data, j, float(self._row[j]), cell) for j, cell in predicate.cells.items()
-        }
+        halves = {j: finer_cell(self._data, j, float(self._row[j]), cell) for j, cell in predicate.cells.items()}
         if all(half is None for half in halves.values()):
             return predicate
         cells = {j: predicate.cells[j] if half is None else half for j, half in halves.items()}
@@ -126,9 +124,7 @@ class TableSpace(Space):
 
     def obeying(self, rule: BoolArray) -> BoolArray:
         """The rows of the data that obey a rule."""
-        return all_obeyed(
-            [self.predicates[q].obeyed for q in np.flatnonzero(rule).tolist()], len(self._weights)
-        )
+        return all_obeyed([self.predicates[q].obeyed for q in np.flatnonzero(rule).tolist()], len(self._weights))
 
 
 def first_cells(

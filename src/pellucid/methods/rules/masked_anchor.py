@@ -2,27 +2,30 @@
 
 Reference. Ribeiro, Singh and Guestrin 2018, "Anchors: high-precision model-agnostic explanations".
 
-Definition. A rule A is a set of parts. Things z are made of the one that is explained: the parts of A are there, each other one with
-probability 1/2. An absent part is taken out or painted over (``perturb="absent"``), or a word, or the same place of an image, of a
+Definition. A rule A is a set of parts. Things z are made of the one that is explained: the parts of A are there, each
+other one with probability 1/2. An absent part is taken out or painted over (``perturb="absent"``), or a word, or the
+same place of an image, of a
 ``corpus`` stands there (``perturb="corpus"``).
 
     precision(A) = P( f(z) = f(x) | z has the parts of A )
 
-An anchor has a precision of at least tau, with probability 1 - delta. The one sought has the greatest coverage: the share of
-a corpus of texts that have all its words; without a corpus, and for images, the share of perturbed things that keep its
-parts, 1/2 to the power of their number. That is only a preference for short rules: segments of one image are
+An anchor has a precision of at least tau, with probability 1 - delta. The one sought has the greatest coverage: the
+share of a corpus of texts that have all its words; without a corpus, and for images, the share of perturbed things that
+keep its parts, 1/2 to the power of their number. That is only a preference for short rules: segments of one image are
 nowhere in another, so there is nothing to cover.
 
-Estimator. That for tables (`search`): a beam search, with KL bounds for all that is accepted. Of ten parts or fewer all choices
-are gone through where draws would be as many, and the precision is exact.
+Estimator. That for tables (`search`): a beam search, with KL bounds for all that is accepted. Of ten parts or fewer all
+choices are gone through where draws would be as many, and the precision is exact.
 
 When it misleads:
 1. what stands for absence decides what "usually" means (caveat "absence");
-2. a prediction that most perturbed things get needs no part at all, which says nothing about this one (caveat "anchor-imbalance");
+2. a prediction that most perturbed things get needs no part at all, which says nothing about this one (caveat
+   "anchor-imbalance");
 3. a rule of many parts is nearly the thing itself (caveat "anchor-long");
 4. it fixes the prediction; it is neither a cause nor needed: another rule may do as well.
 
-Cost. O(B p) rules a round for p parts, at most p rounds; about 40 to 1,500 draws for each, of which those are asked that are new.
+Cost. O(B p) rules a round for p parts, at most p rounds; about 40 to 1,500 draws for each, of which those are asked
+that are new.
 """
 
 from __future__ import annotations
@@ -91,18 +94,33 @@ class AnchorEffort:
     def goal(self) -> Goal:
         """For the search."""
         return Goal(
-            self.precision, self.delta, self.epsilon, self.beams, self.batch, self.max_conditions, self.suboptimal,
+            self.precision,
+            self.delta,
+            self.epsilon,
+            self.beams,
+            self.batch,
+            self.max_conditions,
+            self.suboptimal,
             self.empty_evaluations,
-        )  # fmt: skip
+        )
 
     def settings(self, run: Run) -> dict[str, Any]:
         """Everything needed to repeat it."""
         return {
-            "method": "anchor", "precision": float(self.precision), "delta": float(self.delta), "epsilon": float(self.epsilon),
-            "beams": self.beams, "batch": self.batch, "perturb": self.perturb, "max_conditions": self.max_conditions,
-            "budget": self.budget, "empty_evaluations": self.empty_evaluations, "suboptimal": self.suboptimal,
-            "within": within_words(self.within), "random_state": run.seed,
-        }  # fmt: skip
+            "method": "anchor",
+            "precision": float(self.precision),
+            "delta": float(self.delta),
+            "epsilon": float(self.epsilon),
+            "beams": self.beams,
+            "batch": self.batch,
+            "perturb": self.perturb,
+            "max_conditions": self.max_conditions,
+            "budget": self.budget,
+            "empty_evaluations": self.empty_evaluations,
+            "suboptimal": self.suboptimal,
+            "within": within_words(self.within),
+            "random_state": run.seed,
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +145,9 @@ def text_anchor(
     batch: int,
     run: Run,
 ) -> TextRule:
-    """The words of a text that fix its prediction; ``vocabulary`` are the words of the corpus, as often as they occur."""
+    """The words of a text that fix its prediction; ``vocabulary`` are the words of the corpus, as often as they
+    occur.
+    """
     _refuse(len(spans), "by='auto' or by='sentence'")
     others = _others(vocabulary, effort.perturb)
     games = _Games(lambda model: ReplacedText(model, text, spans, mask, others, run, batch), models, effort)
@@ -139,10 +159,15 @@ def text_anchor(
     names = unique_names(tokens)
     rule = TextRule(
         **found.fields(games, names, tuple(f'"{name}"' for name in names)),
-        source=text, spans=np.array(spans, dtype=np.intp).reshape(-1, 2), unit=unit, mask=mask,
-        covers="perturbations" if corpus is None else "corpus", rows=0 if corpus is None else len(corpus),
-        settings={**effort.settings(run), "unit": unit, "words": words, "mask": mask}, cost=run.cost(),
-    )  # fmt: skip
+        source=text,
+        spans=np.array(spans, dtype=np.intp).reshape(-1, 2),
+        unit=unit,
+        mask=mask,
+        covers="perturbations" if corpus is None else "corpus",
+        rows=0 if corpus is None else len(corpus),
+        settings={**effort.settings(run), "unit": unit, "words": words, "mask": mask},
+        cost=run.cost(),
+    )
 
     def other() -> tuple[str, float] | None:
         instead = _OTHER_MASK if mask == REMOVE else REMOVE
@@ -171,9 +196,7 @@ def image_anchor(
     _refuse(int(labels.max()) + 1, "segments=")
     painted = absent_image(image, labels, absent)
     others = _others(corpus or (), effort.perturb)
-    games = _Games(
-        lambda model: _image_game(model, image, labels, painted, others, run, batch), models, effort
-    )
+    games = _Games(lambda model: _image_game(model, image, labels, painted, others, run, batch), models, effort)
     space = PartSpace(np.arange(int(labels.max()) + 1) if others else np.flatnonzero(games.game.active[0]))
     draws = PartDraws(games.game.players, space, len(others), run, alike=True)
     found = _searched(games, space, draws, effort, run)
@@ -181,12 +204,19 @@ def image_anchor(
     places = segment_places(labels)
     rule = ImageRule(
         **found.fields(games, names, tuple(f"{name} ({place})" for name, place in zip(names, places, strict=True))),
-        image=image, segments=labels, absent=absent_name(absent, image), covers="perturbations", rows=0,
+        image=image,
+        segments=labels,
+        absent=absent_name(absent, image),
+        covers="perturbations",
+        rows=0,
         settings={
-            **effort.settings(run), "segmenter": segmenter if isinstance(segmenter, str) else "given",
-            "segments": games.game.players, "absent": absent if isinstance(absent, str) else absent_name(absent, image),
-        }, cost=run.cost(),
-    )  # fmt: skip
+            **effort.settings(run),
+            "segmenter": segmenter if isinstance(segmenter, str) else "given",
+            "segments": games.game.players,
+            "absent": absent if isinstance(absent, str) else absent_name(absent, image),
+        },
+        cost=run.cost(),
+    )
 
     def other() -> tuple[str, float] | None:
         if effort.perturb != "absent" or not found.best.rule:
@@ -203,8 +233,14 @@ def image_anchor(
 
 
 def _image_game(
-    model: ItemModel, image: AnyArray, labels: AnyArray, painted: AnyArray, others: Sequence[AnyArray], run: Run, batch: int | None
-) -> MaskedGame:  # fmt: skip
+    model: ItemModel,
+    image: AnyArray,
+    labels: AnyArray,
+    painted: AnyArray,
+    others: Sequence[AnyArray],
+    run: Run,
+    batch: int | None,
+) -> MaskedGame:
     if not len(others):
         return ImageGame(model, image, labels, painted, run, batch)
     return ReplacedImage(model, image, labels, painted, others, run, batch)
@@ -228,9 +264,7 @@ class _Numbers:
 class _Games:
     """The game to search in: by class where there are classes and no interval is asked for, else by number."""
 
-    def __init__(
-        self, make: Callable[[ItemModel], MaskedGame], models: Models, effort: AnchorEffort
-    ) -> None:
+    def __init__(self, make: Callable[[ItemModel], MaskedGame], models: Models, effort: AnchorEffort) -> None:
         self.model, self.within = models.classes, effort.within
         self.game = make(self.model)
         self.by_class = effort.within is None and self.game.predictor.classes is not None
@@ -283,15 +317,26 @@ class _Found:
         known = best.n or best.exact is not None
         return {
             "conditions": tuple(Condition(names[part], names[part], "level", words[part], level=1.0) for part in kept),
-            "players": tuple(names[part] for part in kept), "kept": kept,
-            "precision": float(best.precision), "coverage": best.coverage, "base": float(running[0]),
+            "players": tuple(names[part] for part in kept),
+            "kept": kept,
+            "precision": float(best.precision),
+            "coverage": best.coverage,
+            "base": float(running[0]),
             "interval": (min(best.low, best.precision), max(best.high, best.precision)) if known else (0.0, 1.0),
-            "running_precision": running, "running_coverage": np.array([step.coverage for step in trace]),
-            "prediction": self.same.prediction(0), "same": self.same.interval(0), "reached": best.anchor,
-            "reason": self.search.stopped if best.anchor else self.search.why, "samples": best.n,
-            "columns_of_data": names, "values": values, "se": se, "feature_names": names,
-            "output_names": predictor.output_names, "scale": "precision",
-        }  # fmt: skip
+            "running_precision": running,
+            "running_coverage": np.array([step.coverage for step in trace]),
+            "prediction": self.same.prediction(0),
+            "same": self.same.interval(0),
+            "reached": best.anchor,
+            "reason": self.search.stopped if best.anchor else self.search.why,
+            "samples": best.n,
+            "columns_of_data": names,
+            "values": values,
+            "se": se,
+            "feature_names": names,
+            "output_names": predictor.output_names,
+            "scale": "precision",
+        }
 
     def precision_in(self, game: MaskedGame, draws: PartDraws, games: _Games) -> float:
         """The precision of the rule where something else stands for absence."""
@@ -319,7 +364,8 @@ def _searched(games: _Games, space: PartSpace, draws: PartDraws, effort: AnchorE
             if effort.budget is not None and run.cost().model_rows + games.known.new(rows) > effort.budget:
                 if search.best is None:
                     raise InputError(
-                        f"budget={effort.budget}; that is less than it takes to look at the empty rule: give more, or None."
+                        f"budget={effort.budget}; that is less than it takes to look at the empty rule: give more, or"
+                        " None."
                     )
                 _stop(search, "budget")
                 break
@@ -370,5 +416,6 @@ def _others(corpus: Sequence[T], perturb: Perturb) -> tuple[T, ...]:
 def _refuse(parts: int, larger: str) -> None:
     if parts > MOST_PARTS:
         raise InputError(
-            f"there are {parts:,} parts, more than the {MOST_PARTS:,} among which an anchor can be searched for; use fewer, larger parts ({larger})."
+            f"there are {parts:,} parts, more than the {MOST_PARTS:,} among which an anchor can be searched for; use"
+            f" fewer, larger parts ({larger})."
         )

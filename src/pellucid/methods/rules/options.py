@@ -14,13 +14,9 @@ def check_goal(goal: Goal, budget: int | None) -> None:
     """Refuse what cannot be asked of a search, by the names that callers use."""
     for name, value in (("delta", goal.delta), ("epsilon", goal.epsilon)):
         if not _number(value) or not 0 < value < 1:
-            raise InputError(
-                f"{name}={value!r} is no probability; give a number between 0 and 1, such as 0.05."
-            )
+            raise InputError(f"{name}={value!r} is no probability; give a number between 0 and 1, such as 0.05.")
     if not _number(goal.tau) or not 0 < goal.tau <= 1:
-        raise InputError(
-            f"precision={goal.tau!r} is no precision; give a number above 0, at most 1, such as 0.95."
-        )
+        raise InputError(f"precision={goal.tau!r} is no precision; give a number above 0, at most 1, such as 0.95.")
     wholes = {"beams": goal.beams, "batch": goal.batch, "empty_evaluations": goal.empty}
     optional = {"max_conditions": goal.most, "budget": budget}
     wholes |= {name: value for name, value in optional.items() if value is not None}

@@ -26,10 +26,18 @@ _UNKNOWN = (float("nan"), float("nan"))
 
 
 def at_other_bins(
-    predictor: Predictor, data: Data, place: Place, spaces: Sequence[TableSpace], searches: Sequence[Search],
-    wanted: Mapping[int, Any], perturb: Any, run: Run,
-) -> list[tuple[float, float]]:  # fmt: skip
-    """For every row the precisions of its rule with half and with double the bins; NaN where there is nothing to cut."""
+    predictor: Predictor,
+    data: Data,
+    place: Place,
+    spaces: Sequence[TableSpace],
+    searches: Sequence[Search],
+    wanted: Mapping[int, Any],
+    perturb: Any,
+    run: Run,
+) -> list[tuple[float, float]]:
+    """For every row the precisions of its rule with half and with double the bins; NaN where there is nothing to
+    cut.
+    """
     found = [_UNKNOWN] * len(spaces)
     if perturb not in ("data", "balanced"):
         return found
@@ -44,9 +52,14 @@ def at_other_bins(
 
 
 def _half_and_double(
-    data: Data, place: Place, space: TableSpace, predicates: Sequence[Predicate], wanted: Mapping[int, Any],
-    answers: Answers, run: Run,
-) -> tuple[float, float]:  # fmt: skip
+    data: Data,
+    place: Place,
+    space: TableSpace,
+    predicates: Sequence[Predicate],
+    wanted: Mapping[int, Any],
+    answers: Answers,
+    run: Run,
+) -> tuple[float, float]:
     at = partial(_precision, data, place, space, predicates, wanted, answers, run)
     return at(0.5), at(2.0)
 
@@ -61,15 +74,19 @@ def _recut(data: Data, j: int, code: float, wanted: Any, cell: Cell, factor: flo
 
 def _cut(data: Data, predicate: Predicate) -> bool:
     """Whether a predicate has an interval that depends on the bins."""
-    return any(
-        not cell.missing and not data.schema.features[j].nominal for j, cell in predicate.cells.items()
-    )
+    return any(not cell.missing and not data.schema.features[j].nominal for j, cell in predicate.cells.items())
 
 
 def _precision(
-    data: Data, place: Place, space: TableSpace, predicates: Sequence[Predicate], wanted: Mapping[int, Any],
-    answers: Answers, run: Run, factor: float,
-) -> float:  # fmt: skip
+    data: Data,
+    place: Place,
+    space: TableSpace,
+    predicates: Sequence[Predicate],
+    wanted: Mapping[int, Any],
+    answers: Answers,
+    run: Run,
+    factor: float,
+) -> float:
     """The precision of the rule with so many times the bins, from a fixed number of draws; NaN if they are the same."""
     row = place.sources.codes[place.sources.n + space.row]
     cells = {

@@ -1,8 +1,8 @@
 """The predicates of a text or an image, "this part is there", and the things that obey them.
 
-A draw keeps each part with probability 1/2, and all parts of the rule. Draw number k of an episode is the same for all rules, so
-rules can be compared draw by draw. Where there are few parts, and nothing else stands in for absent ones, everything that can
-be drawn may be gone through instead, and precisions are exact.
+A draw keeps each part with probability 1/2, and all parts of the rule. Draw number k of an episode is the same for all
+rules, so rules can be compared draw by draw. Where there are few parts, and nothing else stands in for absent ones,
+everything that can be drawn may be gone through instead, and precisions are exact.
 """
 
 from __future__ import annotations
@@ -57,18 +57,12 @@ class CorpusSpace(PartSpace):
 class PartDraws:
     """Draws for some rules, as rows of numbers of `games.replaced`.
 
-    ``others`` is how many replacements there are, 0 if an absent part is just absent; ``alike``: whether one replacement (an
-    image) serves all absent parts of a draw.
+    ``others`` is how many replacements there are, 0 if an absent part is just absent; ``alike``: whether one
+    replacement (an image) serves all absent parts of a draw.
     """
 
     def __init__(self, players: int, space: PartSpace, others: int, run: Run, *, alike: bool) -> None:
-        self._players, self._space, self._others, self._run, self._alike = (
-            players,
-            space,
-            others,
-            run,
-            alike,
-        )
+        self._players, self._space, self._others, self._run, self._alike = (players, space, others, run, alike)
         self._made: dict[tuple[int, int], IntArray] = {}
         if not others and len(space.parts) <= _COUNTED:
             space.shares = np.full(2 ** len(space.parts), KEEP ** len(space.parts))

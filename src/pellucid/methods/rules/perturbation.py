@@ -1,9 +1,9 @@
 """Rows that obey a rule: where the draws of an anchor come from.
 
-"data" (Ribeiro et al. 2018): a random row of the data, in which every player of the rule that is not as the rule wants it
-takes the value of another random row that is. Players are changed one by one, so the row may be one that never occurs;
-a row that obeys the rule already is taken as it is. "balanced": the same with rows weighted such that all predicted
-classes are equally frequent. "conditional": rows of the data that obey the rule, each at most once.
+"data" (Ribeiro et al. 2018): a random row of the data, in which every player of the rule that is not as the rule wants
+it takes the value of another random row that is. Players are changed one by one, so the row may be one that never
+occurs; a row that obeys the rule already is taken as it is. "balanced": the same with rows weighted such that all
+predicted classes are equally frequent. "conditional": rows of the data that obey the rule, each at most once.
 
 Draw k of an episode is one row and one number per player that chooses the donor, whatever the rule: rules that change
 the same players of that row ask the model the same question, which is then asked once. Questions are told apart by the
@@ -34,16 +34,16 @@ _KEY = 61  # of the random generator
 
 
 class Sources:
-    """The rows that values come from, as codes: those of the data, then the explained ones; and what tells values apart."""
+    """The rows that values come from, as codes: those of the data, then the explained ones; and what tells values
+    apart.
+    """
 
     def __init__(self, data: Data, explained: Data, players: Players) -> None:
         self.data, self.explained, self.players = data, explained, players
         self.n = len(data)
         self.members = list(players.values())
         features = range(len(data.schema.features))
-        self.codes = np.column_stack(
-            [np.concatenate([data.codes(j), explained.codes(j)]) for j in features]
-        )
+        self.codes = np.column_stack([np.concatenate([data.codes(j), explained.codes(j)]) for j in features])
         numbers = np.zeros((len(self.codes), len(players)), dtype=np.uint64)
         for player, members in enumerate(self.members):
             for j in members:
@@ -89,9 +89,7 @@ class OfRows(Perturbation):
     ``rows`` are the positions in the data of the rows of ``sources``, ``weights`` how often each is drawn.
     """
 
-    def __init__(
-        self, sources: Sources, space: TableSpace, weights: FloatArray, rows: IntArray, run: Run
-    ) -> None:
+    def __init__(self, sources: Sources, space: TableSpace, weights: FloatArray, rows: IntArray, run: Run) -> None:
         super().__init__(sources, space, run)
         self._weights, self._rows = weights, rows
 
@@ -99,9 +97,7 @@ class OfRows(Perturbation):
 class FromData(OfRows):
     """Random rows in which the players of the rule are put right (see above)."""
 
-    def __init__(
-        self, sources: Sources, space: TableSpace, weights: FloatArray, rows: IntArray, run: Run
-    ) -> None:
+    def __init__(self, sources: Sources, space: TableSpace, weights: FloatArray, rows: IntArray, run: Run) -> None:
         super().__init__(sources, space, weights, rows, run)
         self._mass = np.cumsum(weights) / weights.sum()
         self._donors: dict[int, tuple[IntArray, FloatArray]] = {}
@@ -128,15 +124,11 @@ class FromData(OfRows):
             which = np.flatnonzero((wants.start == start) & (wants.stop == stop))
             base, donors = self._elements(wants, start, stop, used)
             change = self._changes(base, donors, used)
-            key = self._sources.row_number[base][:, None] + change @ wants.bits[which][:, used].T.astype(
-                np.uint64
-            )
+            key = self._sources.row_number[base][:, None] + change @ wants.bits[which][:, used].T.astype(np.uint64)
             arms.append(np.repeat(which, stop - start))
             keys.append(key.T.ravel())
             places.append(
-                np.stack(
-                    [np.full(key.size, len(parts)), np.tile(np.arange(stop - start), len(which))], axis=1
-                )
+                np.stack([np.full(key.size, len(parts)), np.tile(np.arange(stop - start), len(which))], axis=1)
             )
             parts.append((base, donors, used))
         arm, key, place = np.concatenate(arms), np.concatenate(keys), np.concatenate(places)
@@ -178,9 +170,7 @@ class FromData(OfRows):
         change = number[donors, players[None, :]] - number[base[:, None], players[None, :]]
         return np.where(donors < 0, np.uint64(0), change)
 
-    def _codes(
-        self, bits: BoolArray, place: IntArray, parts: list[tuple[IntArray, IntArray, IntArray]]
-    ) -> FloatArray:
+    def _codes(self, bits: BoolArray, place: IntArray, parts: list[tuple[IntArray, IntArray, IntArray]]) -> FloatArray:
         """The rows themselves: those of the draws, with the values of the donors where a rule changes them."""
         codes = self._sources.codes
         out = np.empty((len(place), codes.shape[1]))
@@ -254,9 +244,7 @@ class OwnRows(Perturbation):
         super().__init__(sources, space, run)
         self._function, self._calls = function, 0
         schema, own = sources.data.schema, sources.codes[sources.n + space.row]
-        self._cells = {
-            feature.name: feature.decode(own[[j]])[0] for j, feature in enumerate(schema.features)
-        }
+        self._cells = {feature.name: feature.decode(own[[j]])[0] for j, feature in enumerate(schema.features)}
 
     def draw(self, wants: Wants) -> Drawn:
         counts = wants.stop - wants.start
@@ -276,13 +264,12 @@ class OwnRows(Perturbation):
         except InputError as error:
             raise InputError(f"perturb= has to return a table with the columns of X: {error}") from None
         if len(table) != n:
-            raise InputError(
-                f"perturb= returned {len(table)} rows instead of {n}; return as many as it is asked for."
-            )
+            raise InputError(f"perturb= returned {len(table)} rows instead of {n}; return as many as it is asked for.")
         for j, cell in cells.items():
             wrong = ~cell.holds(table.codes(j))
             if wrong.any():
                 raise InputError(
-                    f"perturb= returned a row (number {int(np.flatnonzero(wrong)[0])}) that breaks the rule on {names[j]!r}; keep the features it is given in the bins of the row."
+                    f"perturb= returned a row (number {int(np.flatnonzero(wrong)[0])}) that breaks the rule on"
+                    f" {names[j]!r}; keep the features it is given in the bins of the row."
                 )
         return np.column_stack([table.codes(j) for j in range(len(names))])

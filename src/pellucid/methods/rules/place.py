@@ -23,7 +23,8 @@ _KEY = 62  # of the random generator
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """What the searches of all rows share: where values come from, how predictions compare, and weights of the rows drawn.
+    """What the searches of all rows share: where values come from, how predictions compare, and weights of the rows
+    drawn.
 
     ``rows`` are the positions of the source rows in the data; ``full`` their predictions, where they were asked for.
     """
@@ -65,8 +66,15 @@ def _share(same: BoolArray, weights: FloatArray) -> float:
 
 
 def find_place(
-    predictor: Predictor, data: Data, explained: Data, perturb: Any, within: Any, goal: Goal, budget: int | None, run: Run
-) -> Place:  # fmt: skip
+    predictor: Predictor,
+    data: Data,
+    explained: Data,
+    perturb: Any,
+    within: Any,
+    goal: Goal,
+    budget: int | None,
+    run: Run,
+) -> Place:
     """Ask the model for the explained rows and, where that is cheap or needed, for the rows that values come from."""
     rows = np.arange(len(data))
     most = min(_MOST, max(500, _CELLS // len(data.schema.features)))
@@ -81,22 +89,21 @@ def find_place(
         full = run.predict(predictor, some, full=True)
     own = run.predict(predictor, explained, full=True)
     same = sameness(predictor, within, own, lambda: _spread(predictor, some, full, budget, run))
-    return Place(
-        Sources(some, explained, players), rows, same, full, perturb == "balanced", callable(perturb)
-    )
+    return Place(Sources(some, explained, players), rows, same, full, perturb == "balanced", callable(perturb))
 
 
 def _check_budget(rows: int, perturb: Any, budget: int | None) -> None:
     if perturb == "balanced" and budget is not None and budget < rows:
         raise InputError(
-            f"budget={budget} model rows; perturb='balanced' needs the predictions of {rows:,} rows before it starts: give more, or None."
+            f"budget={budget} model rows; perturb='balanced' needs the predictions of {rows:,} rows before it starts:"
+            " give more, or None."
         )
 
 
-def _spread(
-    predictor: Predictor, some: Data, full: FloatArray | None, budget: int | None, run: Run
-) -> FloatArray:
-    """The standard deviation of each explained output over the data, or over as many rows as a quarter of the budget allows."""
+def _spread(predictor: Predictor, some: Data, full: FloatArray | None, budget: int | None, run: Run) -> FloatArray:
+    """The standard deviation of each explained output over the data, or over as many rows as a quarter of the budget
+    allows.
+    """
     most = _SPREAD if budget is None else min(_SPREAD, max(2, budget // 4))
     few = some if full is not None else some.take(some.spread(most))
     outputs = predictor.restrict(run.predict(predictor, few, full=True) if full is None else full)

@@ -23,7 +23,7 @@ from pellucid.runner import Run
 
 def as_rule(
     predictor: Predictor, data: Data, place: Place, space: TableSpace, search: Search, asks: Mapping[str, Any], run: Run
-) -> Rule:  # fmt: skip
+) -> Rule:
     """The best rule of a search."""
     best, i = search.best or Candidate((), 1.0, 0, 0), space.row
     trace = search.trace()
@@ -34,15 +34,31 @@ def as_rule(
     values, se = gains(len(names), [names.index(player) for player in players], trace, running)
     low, high = min(best.low, best.precision), max(best.high, best.precision)
     return Rule(
-        conditions=tuple(c for q in best.rule for c in _conditions(data, space, q)), players=players,
-        precision=float(best.precision), interval=(float(low), float(high)), coverage=best.coverage,
-        base=float(running[0]), running_precision=running, running_coverage=np.array([step.coverage for step in trace]),
-        prediction=place.same.prediction(i), same=place.same.interval(i), reached=best.anchor,
-        reason=_reason(search, asks), samples=best.n, rows=len(data), columns_of_data=data.schema.names,
-        row=_cells(place, i), values=values, se=se, feature_names=names,
-        output_names=predictor.output_names, scale="precision", cost=run.cost(),
-        settings={**asks, "refined": search.level, "weighted": data.weighted}, library=data.caller,
-    )  # fmt: skip
+        conditions=tuple(c for q in best.rule for c in _conditions(data, space, q)),
+        players=players,
+        precision=float(best.precision),
+        interval=(float(low), float(high)),
+        coverage=best.coverage,
+        base=float(running[0]),
+        running_precision=running,
+        running_coverage=np.array([step.coverage for step in trace]),
+        prediction=place.same.prediction(i),
+        same=place.same.interval(i),
+        reached=best.anchor,
+        reason=_reason(search, asks),
+        samples=best.n,
+        rows=len(data),
+        columns_of_data=data.schema.names,
+        row=_cells(place, i),
+        values=values,
+        se=se,
+        feature_names=names,
+        output_names=predictor.output_names,
+        scale="precision",
+        cost=run.cost(),
+        settings={**asks, "refined": search.level, "weighted": data.weighted},
+        library=data.caller,
+    )
 
 
 def _conditions(data: Data, space: TableSpace, q: int) -> list[Condition]:
@@ -67,25 +83,32 @@ def _cells(place: Place, i: int) -> tuple[str, ...]:
 
 
 def as_rules(rules: list[Rule]) -> Rules:
-    """Several rules as one result, each kind of caveat once: in the words of the first rule that has it, with the others named."""
+    """Several rules as one result, each kind of caveat once: in the words of the first rule that has it, with the
+    others named.
+    """
     first = rules[0]
     caveats: dict[str, Caveat] = {}
     for rule in rules:
         for caveat in rule.caveats:
             caveats.setdefault(caveat.code, _said(caveat, rules))
     return Rules(
-        rules=tuple(rules), values=np.stack([rule.values for rule in rules]), se=np.stack([rule.se for rule in rules]),
-        feature_names=first.feature_names, output_names=first.output_names, scale=first.scale,
-        caveats=tuple(caveats.values()), cost=first.cost, settings=first.settings, library=first.library,
-    )  # fmt: skip
+        rules=tuple(rules),
+        values=np.stack([rule.values for rule in rules]),
+        se=np.stack([rule.se for rule in rules]),
+        feature_names=first.feature_names,
+        output_names=first.output_names,
+        scale=first.scale,
+        caveats=tuple(caveats.values()),
+        cost=first.cost,
+        settings=first.settings,
+        library=first.library,
+    )
 
 
 def _said(caveat: Caveat, rules: list[Rule]) -> Caveat:
     """A caveat with the numbers of the rules that have its kind, unless it is the same for all."""
     if all(caveat in rule.caveats for rule in rules):
         return caveat
-    have = [
-        str(i + 1) for i, rule in enumerate(rules) if caveat.code in {each.code for each in rule.caveats}
-    ]
+    have = [str(i + 1) for i, rule in enumerate(rules) if caveat.code in {each.code for each in rule.caveats}]
     also = f" (also {listed(have[1:], 6)})" if have[1:] else ""
     return replace(caveat, message=f"Rule {have[0]}{also}: {caveat.message}")

@@ -4,11 +4,11 @@ Definition. With rows x_1, ..., x_n as they are, not perturbed, and n_A of them 
 
     coverage(A) = n_A / n          precision(A) = share of the n_A rows with f(x_i) as the rule says
 
-Estimator. The definition; the interval is Wilson's, for rows drawn at random. Against the precision of the rule itself, which is about
-perturbed rows, this one is about rows that occur: where features go together the two differ.
+Estimator. The definition; the interval is Wilson's, for rows drawn at random. Against the precision of the rule itself,
+which is about perturbed rows, this one is about rows that occur: where features go together the two differ.
 
-When it misleads: rows that the rule was found on, or that the model was fitted to, flatter it; of few rows little is known (the
-interval says how little).
+When it misleads: rows that the rule was found on, or that the model was fitted to, flatter it; of few rows little is
+known (the interval says how little).
 
 Cost. One model row for each row that obeys the rule.
 """
@@ -47,6 +47,7 @@ def _classes(predictor: Predictor, rule: Rule) -> tuple[Any, ...]:
     classes = predictor.classes or ()
     if rule.prediction not in classes:
         raise InputError(
-            f"the rule predicts the class {rule.prediction!r}, which is none of this model's; check it with the explainer that it comes from."
+            f"the rule predicts the class {rule.prediction!r}, which is none of this model's; check it with the"
+            " explainer that it comes from."
         )
     return classes

@@ -15,7 +15,9 @@ HALF_WIDTH = 0.5  # standard deviations of the predictions on the data, unless t
 
 
 class Predicting(Protocol):
-    """What has to be known of a model to compare its predictions: a `Predictor`, or anything else that says this much."""
+    """What has to be known of a model to compare its predictions: a `Predictor`, or anything else that says this
+    much.
+    """
 
     @property
     def classes(self) -> tuple[Any, ...] | None: ...
@@ -91,10 +93,10 @@ class InInterval(Sameness):
         return numbers[0] if len(numbers) == 1 else tuple(numbers)
 
 
-def sameness(
-    predictor: Predicting, within: Any, explained: FloatArray, spread: Callable[[], FloatArray]
-) -> Sameness:
-    """By class for a classifier, unless an interval is given; ``spread`` gives the standard deviation of each output."""
+def sameness(predictor: Predicting, within: Any, explained: FloatArray, spread: Callable[[], FloatArray]) -> Sameness:
+    """By class for a classifier, unless an interval is given; ``spread`` gives the standard deviation of each
+    output.
+    """
     if within is None and predictor.task == "classification" and predictor.classes is not None:
         return SameClass(predictor, explained)
     own = predictor.restrict(explained)
@@ -107,7 +109,8 @@ def sameness(
             if outside.any():
                 row = int(np.flatnonzero(outside)[0])
                 raise InputError(
-                    f"within={tuple(pair.tolist())} does not hold the prediction {own[row].tolist()} of row {row}; give an interval that does, or a half width."
+                    f"within={tuple(pair.tolist())} does not hold the prediction {own[row].tolist()} of row {row}; give"
+                    " an interval that does, or a half width."
                 )
             return InInterval(predictor, explained, np.broadcast_to(pair, (*own.shape, 2)))
         half = np.full(own.shape[1], _half_width(within))
@@ -121,9 +124,7 @@ def _is_pair(within: Any) -> bool:
         if all(isinstance(end, int | float | np.number) for end in within) and low < high:
             return True
     if isinstance(within, tuple | list | np.ndarray):
-        raise InputError(
-            f"within={within!r} is no interval; give (low, high) with low below high, or a half width."
-        )
+        raise InputError(f"within={within!r} is no interval; give (low, high) with low below high, or a half width.")
     return False
 
 

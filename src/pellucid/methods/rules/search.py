@@ -4,11 +4,11 @@ Reference. Ribeiro, Singh and Guestrin 2018, "Anchors: high-precision model-agno
 
 Definition. Among the rules that hold for the row and are anchors (`certify`) find the one that covers most of the data.
 
-Estimator. Round by round, every rule of the beam is extended by every predicate. Candidates that cover no more than
-the best anchor so far are dropped. The others are judged; the anchor that covers most is kept; and of
-those that are no anchors the ``beams`` with the greatest precision (`best_arms`, KL-LUCB) are extended in the next
-round. The search ends when no candidate is left. In the end each predicate of the anchor is tried in its coarser version,
-or without it, and then open to one side (``x > 14`` for ``14 < x <= 21``), as long as an anchor remains.
+Estimator. Round by round, every rule of the beam is extended by every predicate. Candidates that cover no more than the
+best anchor so far are dropped. The others are judged; the anchor that covers most is kept; and of those that are no
+anchors the ``beams`` with the greatest precision (`best_arms`, KL-LUCB) are extended in the next round. The search ends
+when no candidate is left. In the end each predicate of the anchor is tried in its coarser version, or without it, and
+then open to one side (``x > 14`` for ``14 < x <= 21``), as long as an anchor remains.
 
 Beyond the reference: all candidates are judged, not only the most precise ones, so a rule that covers much and is just
 precise enough is not lost; draws are shared by the rules of a round; and before all that the longest rule
@@ -144,9 +144,8 @@ class Search:
                 return
             goal = self._goal
             chosen = yield from best_arms(
-                arms, left, goal.beams,
-                epsilon=goal.epsilon, delta=goal.delta, batch=goal.batch, most=goal.patience,
-            )  # fmt: skip
+                arms, left, goal.beams, epsilon=goal.epsilon, delta=goal.delta, batch=goal.batch, most=goal.patience
+            )
             beam = [rules[arm] for arm in chosen.tolist()]
             for arm in chosen.tolist():
                 self._note(arms, arm, rules[arm], judged)
@@ -194,9 +193,7 @@ class Search:
             arm = _first(accepted, -arms.coverage[accepted], -judged.low[accepted])
             self.best, best = self._candidate(arms, arm, rules[arm], judged), rules[arm]
             others = [k for k, move in enumerate(moves) if move[0] != moves[arm][0]]
-            moves = [
-                moves[k] for k in others if not judged.refused[k]
-            ]  # what is refused here is so in a wider rule
+            moves = [moves[k] for k in others if not judged.refused[k]]  # what is refused here is so in a wider rule
         return best != start
 
     def _measure(self) -> Asking[None]:
@@ -207,9 +204,7 @@ class Search:
         yield from self._draw(arms, MEASURED)
         measured = self._candidate(arms, 0, self.best.rule, None)
         low, high = self.best.low, self.best.high
-        if (
-            measured.exact is not None or not arms.ended[0]
-        ):  # else they are all there are: those it was chosen by
+        if measured.exact is not None or not arms.ended[0]:  # else they are all there are: those it was chosen by
             ends = interval(arms, np.zeros(1, dtype=np.intp), np.log(2 / self._goal.delta))
             low, high = float(ends[0][0]), float(ends[1][0])
         self.best = replace(measured, low=low, high=high)
@@ -217,9 +212,7 @@ class Search:
     def _trace(self) -> Asking[None]:
         """Draw for the parts of the best rule about which little is known, so that it can be shown step by step."""
         rule = self.best.rule if self.best else ()
-        parts = [
-            rule[:size] for size in range(1, len(rule)) if np.isnan(self._known(rule[:size]).precision)
-        ]
+        parts = [rule[:size] for size in range(1, len(rule)) if np.isnan(self._known(rule[:size]).precision)]
         if not parts:
             return
         arms = self._arms(parts)

@@ -25,9 +25,7 @@ class Spent(Exception):
 class Answers:
     """What the model said to every row asked about so far, found again by the row's number."""
 
-    def __init__(
-        self, predictor: Predictor, data: Data, same: Sameness, run: Run, budget: int | None
-    ) -> None:
+    def __init__(self, predictor: Predictor, data: Data, same: Sameness, run: Run, budget: int | None) -> None:
         self._predictor, self._data, self._run, self._budget = predictor, data, run, budget
         self.same = same
         self._place: dict[int, int] = {}

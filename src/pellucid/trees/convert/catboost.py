@@ -137,9 +137,7 @@ class _Splits:
             entry["flat_feature_index"]: {value: code for code, value in enumerate(entry.get("values", []))}
             for entry in self._categories
         }
-        self._missing = {
-            entry["flat_feature_index"]: entry["nan_value_treatment"] for entry in self._floats
-        }
+        self._missing = {entry["flat_feature_index"]: entry["nan_value_treatment"] for entry in self._floats}
 
     def read(self, split: dict[str, Any]) -> tuple[int, float, bool, int]:
         """Column, border, whether a missing value goes left, and the code that goes right (-1: a number)."""
@@ -162,9 +160,7 @@ class _Splits:
         ends = np.cumsum([len(ctr["borders"]) for ctr in self._ctrs])
         place = int(np.searchsorted(ends, rest, side="right")) if rest >= 0 else len(ends)
         ctrs = self._ctrs[place : place + 1] or self._ctrs
-        indices = sorted(
-            {e["cat_feature_index"] for c in ctrs for e in c["elements"] if "cat_feature_index" in e}
-        )
+        indices = sorted({e["cat_feature_index"] for c in ctrs for e in c["elements"] if "cat_feature_index" in e})
         return " and ".join(repr(self.names[self._categories[k]["flat_feature_index"]]) for k in indices)
 
     def sets(self, feature: IntArray, code: IntArray) -> dict[str, AnyArray]:
@@ -173,9 +169,7 @@ class _Splits:
         pool: list[AnyArray] = []
         used = 0
         inner = np.flatnonzero(code >= 0)
-        pairs, which = np.unique(
-            np.stack([feature[inner], code[inner]], axis=1), axis=0, return_inverse=True
-        )
+        pairs, which = np.unique(np.stack([feature[inner], code[inner]], axis=1), axis=0, return_inverse=True)
         places = []
         for column, right in pairs:
             size = len(self.codes[int(column)]) // 64 + 1  # one bit more than codes: an unknown category
@@ -212,9 +206,7 @@ def _symmetric(trees: list[dict[str, Any]], splits: _Splits) -> tuple[Nodes, Int
         if depth == 0:
             continue
         read = [[splits.read(split) for split in tree["splits"]] for tree in group]
-        columns, borders, missing, codes = (
-            np.array([[split[k] for split in tree] for tree in read]) for k in range(4)
-        )
+        columns, borders, missing, codes = (np.array([[split[k] for split in tree] for tree in read]) for k in range(4))
         level = np.repeat(np.arange(depth), 2 ** np.arange(depth))  # of each inner node
         inner = place[:, : leaves - 1]
         arrays.feature[inner] = columns[:, depth - 1 - level]
@@ -268,12 +260,7 @@ def _asymmetric(trees: list[dict[str, Any]], splits: _Splits) -> tuple[Nodes, In
             cover[at] = cover[left[at]] + cover[right[at]]
     arrays = _Arrays(len(rows), width)
     columns, borders, missing, codes = zip(*rows, strict=True)
-    arrays.feature[:], arrays.border[:], arrays.missing_left[:], arrays.code[:] = (
-        columns,
-        borders,
-        missing,
-        codes,
-    )
+    arrays.feature[:], arrays.border[:], arrays.missing_left[:], arrays.code[:] = (columns, borders, missing, codes)
     arrays.left[:], arrays.right[:], arrays.cover[:] = left, right, cover
     arrays.value[:] = np.reshape(value, (-1, width))
     return arrays.nodes(splits), np.array(roots)
@@ -342,9 +329,7 @@ class _Encoder:
         for value in np.asarray(column, dtype=object):
             code = seen.get(value)
             if code is None:
-                code = seen[value] = float(
-                    known.get(category_hash(_text(value, self.names[j])), len(known))
-                )
+                code = seen[value] = float(known.get(category_hash(_text(value, self.names[j])), len(known)))
             answer.append(code)
         return answer
 
@@ -367,9 +352,7 @@ def _numbers(column: Any) -> FloatArray:
     dtype = column.dtype
     if getattr(dtype, "kind", "O") in "fiub":
         options = {"na_value": np.nan} if hasattr(column, "to_numpy") else {}
-        return np.asarray(
-            column.to_numpy(dtype=np.float64, **options) if options else column, dtype=np.float64
-        )
+        return np.asarray(column.to_numpy(dtype=np.float64, **options) if options else column, dtype=np.float64)
     import catboost
 
     return np.asarray(catboost.Pool(np.asarray(column, dtype=object)[:, None]).get_features()[:, 0])

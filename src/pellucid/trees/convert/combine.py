@@ -61,9 +61,7 @@ class _Side:
         return np.hstack(parts + [block(table) for block in self.blocks])
 
 
-def combine(
-    terms: Sequence[Term], base: FloatArray | None = None, n_features: int | None = None
-) -> TreeModel:
+def combine(terms: Sequence[Term], base: FloatArray | None = None, n_features: int | None = None) -> TreeModel:
     """The sum of ``weight @ member`` plus base, with the link and scale of the first member.
 
     n_features is the number of columns of the wrapper's own table, where its members see a part of them.

@@ -46,9 +46,11 @@ def convert(model: Any) -> TreeModel:
             n_features=model.n_features_in_,
         ),
         encode=numbers if categorical is None else _Coded(model),
-        source=np.arange(model.n_features_in_)
-        if categorical is None
-        else np.concatenate([np.flatnonzero(categorical), np.flatnonzero(~categorical)]),
+        source=(
+            np.arange(model.n_features_in_)
+            if categorical is None
+            else np.concatenate([np.flatnonzero(categorical), np.flatnonzero(~categorical)])
+        ),
         link=link,
         scale=scale,
     )

@@ -28,9 +28,7 @@ _ZERO: Final = float(np.float32(1e-35))  # LightGBM takes numbers up to this siz
 _NONE, _AS_ZERO, _AS_NAN = 0, 1, 2  # what counts as missing at a split
 
 _OBJECTIVES: Final[dict[str, tuple[Link, Scale]]] = {
-    **dict.fromkeys(
-        ("regression", "regression_l1", "huber", "fair", "quantile", "mape"), ("identity", "response")
-    ),
+    **dict.fromkeys(("regression", "regression_l1", "huber", "fair", "quantile", "mape"), ("identity", "response")),
     **dict.fromkeys(("lambdarank", "rank_xendcg", "custom", ""), ("identity", "score")),
     **dict.fromkeys(("binary", "cross_entropy"), ("logistic", "log-odds")),
     **dict.fromkeys(("poisson", "gamma", "tweedie"), ("exp", "score")),
@@ -161,10 +159,7 @@ def _nodes(trees: Sequence[Tree]) -> tuple[IntArray, Nodes]:
         """Children are splits, or leaves counted down from -1."""
         c = _integers(trees, key)
         return placed(
-            inner,
-            np.repeat(roots, splits) + np.where(c >= 0, c, np.repeat(splits, splits) + ~c),
-            -1,
-            np.int64,
+            inner, np.repeat(roots, splits) + np.where(c >= 0, c, np.repeat(splits, splits) + ~c), -1, np.int64
         )
 
     threshold = _numbers(trees, "threshold")
@@ -211,9 +206,7 @@ def _zero_missing(trees: Sequence[Tree]) -> list[int]:
     zero = np.unique(feature[(missing == _AS_ZERO) & ~categorical])
     mixed = np.intersect1d(zero, feature[(missing == _AS_NAN) | categorical])
     if len(mixed):
-        raise Unsupported(
-            f"a LightGBM model that takes zeros of column {mixed[0]} for missing in some splits only"
-        )
+        raise Unsupported(f"a LightGBM model that takes zeros of column {mixed[0]} for missing in some splits only")
     return [int(j) for j in zero]
 
 

@@ -53,9 +53,7 @@ def _proto(model: Any) -> Any:
     try:
         import onnx
     except ImportError as error:
-        raise Unsupported(
-            "an ONNX model, which is read with the package 'onnx' (pip install onnx)"
-        ) from error
+        raise Unsupported("an ONNX model, which is read with the package 'onnx' (pip install onnx)") from error
 
     if hasattr(model, "SerializeToString"):
         return model
@@ -118,9 +116,7 @@ def _regressor(found: Operator, ensemble: TreeEnsemble) -> Scores:
         return ensemble, "identity", "response"
     if found.targets == 1:
         # onnxruntime transforms a single target by PROBIT only
-        return (
-            (ensemble, "other", "score") if found.post == "PROBIT" else (ensemble, "identity", "response")
-        )
+        return (ensemble, "other", "score") if found.post == "PROBIT" else (ensemble, "identity", "response")
     return ensemble, *_transformed(found.post)
 
 
@@ -131,9 +127,7 @@ def _classifier(found: Operator, ensemble: TreeEnsemble) -> Scores:
         return _two_classes(found, ensemble)
     ensemble = _based(ensemble, found.base)
     return (
-        (ensemble, "identity", _plain_scale(found))
-        if found.post == "NONE"
-        else (ensemble, *_transformed(found.post))
+        (ensemble, "identity", _plain_scale(found)) if found.post == "NONE" else (ensemble, *_transformed(found.post))
     )
 
 
@@ -148,9 +142,7 @@ def _two_classes(found: Operator, ensemble: TreeEnsemble) -> Scores:
         # where a row gets no weight for a label, onnxruntime writes other scores
         raise Unsupported("ONNX TreeEnsembleClassifier of two labels with leaves for one label only")
     return (
-        (ensemble, "identity", _plain_scale(found))
-        if found.post == "NONE"
-        else (ensemble, *_transformed(found.post))
+        (ensemble, "identity", _plain_scale(found)) if found.post == "NONE" else (ensemble, *_transformed(found.post))
     )
 
 
@@ -176,18 +168,11 @@ def _always(found: Operator, label: int) -> bool:
 
 
 def _plain_scale(found: Operator) -> Scale:
-    return (
-        "probability"
-        if ((found.weight >= 0) & (found.weight <= 1)).all() and not len(found.base)
-        else "score"
-    )
+    return "probability" if ((found.weight >= 0) & (found.weight <= 1)).all() and not len(found.base) else "score"
 
 
 def _transformed(post: str) -> tuple[Link, Scale]:
-    links: dict[str, tuple[Link, Scale]] = {
-        "SOFTMAX": ("softmax", "score"),
-        "LOGISTIC": ("one-vs-rest", "log-odds"),
-    }
+    links: dict[str, tuple[Link, Scale]] = {"SOFTMAX": ("softmax", "score"), "LOGISTIC": ("one-vs-rest", "log-odds")}
     return links.get(post, ("other", "score"))
 
 

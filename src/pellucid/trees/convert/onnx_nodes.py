@@ -271,9 +271,7 @@ class _Shared:
             high = np.where(values < 0, at_most(values, self._precision), after)
         return np.stack([low, high], axis=1).ravel()
 
-    def _search(
-        self, more: list[Any], count: int, at: int, ends: FloatArray, targets: list[int], missing: int
-    ) -> None:
+    def _search(self, more: list[Any], count: int, at: int, ends: FloatArray, targets: list[int], missing: int) -> None:
         """A balanced search in the node's place: interval i ends with ends[i] and leads to targets[i]."""
         feature = int(self.feature[at])
 

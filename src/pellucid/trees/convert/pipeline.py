@@ -45,8 +45,5 @@ def convert(model: Any) -> TreeModel:
     except Mixing as reason:
         raise Unsupported(str(reason)) from None
     return replace(
-        final,
-        encode=_Steps(steps, final),
-        source=final.source if source is None else source[final.source],
-        fill=0.0,
+        final, encode=_Steps(steps, final), source=final.source if source is None else source[final.source], fill=0.0
     )

@@ -52,14 +52,14 @@ def _converted(model: Any, library: str, module: str) -> TreeModel:
 
 
 def _refuse_own_verbs(model: Any) -> None:
-    """A model that predicts in a way of its own (a subclass, a replaced method) is not what its library's trees add up to."""
+    """A model that predicts in a way of its own (a subclass, a replaced method) is not what its library's trees add up
+    to.
+    """
     for verb in _VERBS:
         owner = next((cls for cls in type(model).__mro__ if verb in vars(cls)), None)
         own = verb in getattr(model, "__dict__", ())
         if own or (owner is not None and owner.__module__.partition(".")[0] not in (*_BOOSTERS, "sklearn")):
-            raise Unsupported(
-                f"{type(model).__name__} has a {verb} of its own, which its trees know nothing of"
-            )
+            raise Unsupported(f"{type(model).__name__} has a {verb} of its own, which its trees know nothing of")
 
 
 def _is_onnx_file(model: Any) -> bool:

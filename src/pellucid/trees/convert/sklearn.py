@@ -69,7 +69,8 @@ def _refuse_own_verbs(model: Any, parent: type) -> None:
         owner = next((cls for cls in type(model).__mro__ if verb in vars(cls)), parent)
         if verb in vars(model) or not owner.__module__.startswith("sklearn."):
             raise Unsupported(
-                f"{type(model).__name__} has a {verb} of its own: it is not read like the {parent.__name__} it derives from"
+                f"{type(model).__name__} has a {verb} of its own: it is not read like the {parent.__name__} it derives"
+                " from"
             )
 
 

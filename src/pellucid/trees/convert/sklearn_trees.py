@@ -82,9 +82,7 @@ def _start(model: Any) -> FloatArray:
         if name not in ("DummyRegressor", "DummyClassifier"):
             raise Unsupported(f"{type(model).__name__} with init={name} is not read as trees")
         if start.strategy == "stratified":
-            raise Unsupported(
-                f"{type(model).__name__} starts from {name}(strategy='stratified'), by chance"
-            )
+            raise Unsupported(f"{type(model).__name__} starts from {name}(strategy='stratified'), by chance")
     row = np.zeros((1, model.n_features_in_), dtype=np.float32)
     return np.asarray(model._raw_predict_init(row), dtype=np.float64)[0]
 
@@ -116,9 +114,7 @@ def average_path(n: IntArray) -> FloatArray:
     return np.where(n <= 1, 0.0, np.where(n == 2, 1.0, c))
 
 
-def _nodes(
-    trees: list[Any], value: FloatArray, columns: list[IntArray] | None = None
-) -> tuple[Nodes, IntArray]:
+def _nodes(trees: list[Any], value: FloatArray, columns: list[IntArray] | None = None) -> tuple[Nodes, IntArray]:
     """The nodes of all trees, and where each tree begins; columns: those that each tree was grown on."""
     counts = np.array([each.node_count for each in trees])
     roots = np.cumsum(counts) - counts
@@ -148,13 +144,7 @@ def _joined(trees: list[Any], name: str) -> Any:
 
 
 def _model(
-    nodes: Nodes,
-    roots: IntArray,
-    output: IntArray,
-    base: FloatArray,
-    n_features: int,
-    link: Link,
-    scale: Scale,
+    nodes: Nodes, roots: IntArray, output: IntArray, base: FloatArray, n_features: int, link: Link, scale: Scale
 ) -> TreeModel:
     return TreeModel(
         ensemble=TreeEnsemble(nodes, roots, output, base, n_features),

@@ -41,6 +41,4 @@ def numbers(table: Any) -> FloatArray:
     """The encoding of a model that compares its columns as they are."""
     from sklearn.utils import check_array
 
-    return np.asarray(
-        check_array(dense(table), dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0)
-    )
+    return np.asarray(check_array(dense(table), dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0))

@@ -40,9 +40,7 @@ def voting_regressor(model: Any) -> TreeModel:
 def voting_classifier(model: Any) -> TreeModel:
     """Soft voting: the weighted mean of the members' probabilities."""
     if model.voting != "soft":
-        raise Unsupported(
-            f"VotingClassifier with voting={model.voting!r} counts votes, which do not add up"
-        )
+        raise Unsupported(f"VotingClassifier with voting={model.voting!r} counts votes, which do not add up")
     members = [_predicting(model, member) for member in model.estimators_]
     return _mean(members, _shares(model))
 
@@ -54,8 +52,7 @@ def _shares(model: Any) -> FloatArray:
 
 def _mean(members: Sequence[TreeModel], shares: FloatArray) -> TreeModel:
     terms = [
-        Term(member, share * np.eye(member.ensemble.n_outputs))
-        for member, share in zip(members, shares, strict=True)
+        Term(member, share * np.eye(member.ensemble.n_outputs)) for member, share in zip(members, shares, strict=True)
     ]
     return combine(terms)
 
@@ -84,15 +81,10 @@ def bagging_classifier(model: Any) -> TreeModel:
 def stacking_regressor(model: Any) -> TreeModel:
     """A linear final estimator: its coefficients times the members' predictions, plus its intercept."""
     if model.passthrough:
-        raise Unsupported(
-            "StackingRegressor with passthrough=True uses the columns themselves, outside any tree"
-        )
+        raise Unsupported("StackingRegressor with passthrough=True uses the columns themselves, outside any tree")
     members = [_predicting(model, member) for member in model.estimators_ if not isinstance(member, str)]
     coefficients, intercept = _linear(model.final_estimator_, len(members))
-    terms = [
-        Term(member, np.array([[coefficient]]))
-        for member, coefficient in zip(members, coefficients, strict=True)
-    ]
+    terms = [Term(member, np.array([[coefficient]])) for member, coefficient in zip(members, coefficients, strict=True)]
     return combine(terms, base=np.array([intercept]))
 
 
@@ -137,9 +129,7 @@ def transformed_target(model: Any) -> TreeModel:
 def calibrated_classifier(model: Any) -> TreeModel:
     """Platt scaling by one calibrator: log-odds that are linear in the classifier's score, -(a s + b)."""
     if model.method != "sigmoid":
-        raise Unsupported(
-            f"CalibratedClassifierCV with method={model.method!r} is not linear in the scores"
-        )
+        raise Unsupported(f"CalibratedClassifierCV with method={model.method!r} is not linear in the scores")
     if len(model.calibrated_classifiers_) != 1:
         raise Unsupported(
             f"CalibratedClassifierCV with {len(model.calibrated_classifiers_)} calibrators averages their "
@@ -173,9 +163,7 @@ def _predicting(model: Any, member: Any) -> TreeModel:
     if read.link == "identity":
         return read
     wanted = "probabilities" if hasattr(model, "classes_") else "predictions"
-    raise Unsupported(
-        f"{_name(model)} around {_name(member)} works on {wanted}, but the trees add up to {_sums(read)}"
-    )
+    raise Unsupported(f"{_name(model)} around {_name(member)} works on {wanted}, but the trees add up to {_sums(read)}")
 
 
 def _sums(model: TreeModel) -> str:

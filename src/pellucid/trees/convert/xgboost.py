@@ -51,8 +51,7 @@ _OBJECTIVES: Final[dict[str, tuple[Link, Scale, tuple[Inverse, ...]]]] = {
     "binary:logitraw": ("identity", "log-odds", (_same, _logit)),
     "binary:hinge": ("other", "score", (_same,)),
     **dict.fromkeys(
-        ("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft"),
-        ("exp", "score", (np.log, _same)),
+        ("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft"), ("exp", "score", (np.log, _same))
     ),
     **dict.fromkeys(("multi:softprob", "multi:softmax"), ("softmax", "score", (_same,))),
 }
@@ -77,9 +76,7 @@ def convert(model: Any) -> TreeModel:
     trees = tree_ensemble(learner, rounds)
     objective = learner["objective"]["name"]
     if objective == "reg:quantileerror" and trees.n_outputs > 1 and version >= _SORTED:
-        raise Unsupported(
-            "XGBoost sorts the predictions of several quantiles, so they are no longer sums of its trees"
-        )
+        raise Unsupported("XGBoost sorts the predictions of several quantiles, so they are no longer sums of its trees")
     link, scale, inverses = _OBJECTIVES.get(objective, _UNKNOWN)
     missing = model.missing if estimator else None
     return TreeModel(
@@ -102,15 +99,11 @@ def _empty_row(booster: Any, n_features: int, rounds: int) -> FloatArray:
 
     row = xgboost.DMatrix(np.full((1, n_features), np.nan), nthread=1)
     with xgboost.config_context(verbosity=0):
-        margin = booster.predict(
-            row, output_margin=True, iteration_range=(0, rounds), validate_features=False
-        )
+        margin = booster.predict(row, output_margin=True, iteration_range=(0, rounds), validate_features=False)
     return np.asarray(margin, dtype=np.float64).ravel()
 
 
-def _with_base(
-    trees: TreeEnsemble, learner: Learner, inverses: Sequence[Inverse], empty: FloatArray
-) -> TreeEnsemble:
+def _with_base(trees: TreeEnsemble, learner: Learner, inverses: Sequence[Inverse], empty: FloatArray) -> TreeEnsemble:
     """The trees with the base score on their own scale, proved by the model's answer to an empty row."""
     stored = base_scores(learner["learner_model_param"]["base_score"], trees.n_outputs)
     row = np.full((1, trees.n_features), np.nan)

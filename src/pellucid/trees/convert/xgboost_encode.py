@@ -31,9 +31,7 @@ def _levels(column: Mapping[str, Any], version: tuple[int, ...]) -> tuple[Any, .
         return tuple(np.asarray(column["values"]).tolist())
     text = np.asarray(column["values"], dtype=np.int64).astype(np.uint8).tobytes()
     if not text.isascii() and version < _WHOLE:
-        raise Unsupported(
-            "XGBoost's pandas categories with letters beyond ASCII, which it stores whole since 3.4"
-        )
+        raise Unsupported("XGBoost's pandas categories with letters beyond ASCII, which it stores whole since 3.4")
     ends = np.asarray(column["offsets"]).tolist()
     return tuple(text[a:b].decode() for a, b in pairwise(ends))
 

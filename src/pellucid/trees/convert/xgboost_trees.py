@@ -69,9 +69,7 @@ def _nodes(trees: Sequence[Mapping[str, Any]], weights: FloatArray | None) -> tu
     _check_kinds(feature, start, joined("split_type", np.int64))
     nodes = Nodes(
         feature=feature,
-        threshold=np.where(
-            leaf | (start >= 0), 0, less_than(joined("split_conditions", np.float32), "float32")
-        ),
+        threshold=np.where(leaf | (start >= 0), 0, less_than(joined("split_conditions", np.float32), "float32")),
         left=np.where(leaf, -1, left + shift),
         right=np.where(leaf, -1, right + shift),
         missing_left=joined("default_left", np.bool_) & ~leaf,
@@ -85,9 +83,7 @@ def _nodes(trees: Sequence[Mapping[str, Any]], weights: FloatArray | None) -> tu
     return _reached(roots, nodes)
 
 
-def _leaf_values(
-    trees: Sequence[Mapping[str, Any]], leaf: BoolArray, right: IntArray, sizes: IntArray
-) -> FloatArray:
+def _leaf_values(trees: Sequence[Mapping[str, Any]], leaf: BoolArray, right: IntArray, sizes: IntArray) -> FloatArray:
     """``(nodes, width)``; a leaf's number is in place of its threshold, its vector in a list of its own."""
     widths = {max(int(tree["tree_param"]["size_leaf_vector"]), 1) for tree in trees}
     if len(widths) > 1:
@@ -150,9 +146,7 @@ def _check_kinds(feature: IntArray, start: IntArray, kind: IntArray) -> None:
         raise Unsupported("XGBoost splits whose kind (split_type) is neither a number's nor a category's")
     mixed = np.intersect1d(feature[inner & (start >= 0)], feature[inner & (start < 0)])
     if len(mixed):
-        raise Unsupported(
-            f"an XGBoost model that splits column {mixed[0]} both as a number and as a category"
-        )
+        raise Unsupported(f"an XGBoost model that splits column {mixed[0]} both as a number and as a category")
 
 
 def _reached(roots: IntArray, nodes: Nodes) -> tuple[IntArray, Nodes]:
@@ -173,19 +167,9 @@ def _reached(roots: IntArray, nodes: Nodes) -> tuple[IntArray, Nodes]:
     order = order[depth[order] >= 0]
     place = np.full(len(depth), -1)
     place[order] = np.arange(len(order))
-    names = (
-        "feature",
-        "threshold",
-        "missing_left",
-        "cover",
-        "value",
-        "set_start",
-        "set_words",
-        "other_left",
-    )
+    names = ("feature", "threshold", "missing_left", "cover", "value", "set_start", "set_words", "other_left")
     kept = {name: getattr(nodes, name)[order] for name in names}
     children = {
-        side: np.where(kept["feature"] >= 0, place[getattr(nodes, side)[order]], -1)
-        for side in ("left", "right")
+        side: np.where(kept["feature"] >= 0, place[getattr(nodes, side)[order]], -1) for side in ("left", "right")
     }
     return place[roots], Nodes(**kept, **children, sets=nodes.sets)

@@ -1,7 +1,8 @@
 """Categorical splits: a step of their own that turns categories into numbers.
 
-Before a split on a set, the decisions of the block's rows are written into the block's spare last column, where the split
-finds them as 0 (left) and 1 and compares them with one half like any number. The programs of all kernels share this step.
+Before a split on a set, the decisions of the block's rows are written into the block's spare last column, where the
+split finds them as 0 (left) and 1 and compares them with one half like any number. The programs of all kernels share
+this step.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """How kernels are compiled: once per machine, kept on disk, without the interpreter's lock.
 
 numba looks only at the file of a function to tell whether what it kept of it is out of date, not at the files of the
-functions and constants that are built into it. So each state of the kernels has a folder of its own in the user's cache.
+functions and constants that are built into it. So each state of the kernels has a folder of its own in the user's
+cache.
 """
 
 from __future__ import annotations

@@ -43,16 +43,7 @@ from pellucid.trees.kernels.marginal_program import (
     TABLE,
     VALUES,
 )
-from pellucid.trees.kernels.simd import (
-    VECTOR_BYTES,
-    choose,
-    choose_missing_yes,
-    gather,
-    load,
-    number,
-    splat,
-    store,
-)
+from pellucid.trees.kernels.simd import VECTOR_BYTES, choose, choose_missing_yes, gather, load, number, splat, store
 
 
 @kernel
@@ -238,9 +229,25 @@ def _derive_pairs(h, players, t, w, out, slope):
 
 @kernel
 def fill_tables(
-    steps, numbers, starts, sets, tables, table_starts, leaf_values, X, weights, n_points, points, node_weights,
-    workspace, histogram, values, order, first_tree, end_tree,
-):  # fmt: skip
+    steps,
+    numbers,
+    starts,
+    sets,
+    tables,
+    table_starts,
+    leaf_values,
+    X,
+    weights,
+    n_points,
+    points,
+    node_weights,
+    workspace,
+    histogram,
+    values,
+    order,
+    first_tree,
+    end_tree,
+):
     """Histograms of the background ``X`` (blocks, columns + 1, ROWS) and, from them, the tables of some trees."""
     most = 0
     for table in range(table_starts[first_tree], table_starts[end_tree]):
@@ -250,9 +257,17 @@ def fill_tables(
     for tree in range(first_tree, end_tree):
         for b in range(len(X)):
             _count(
-                steps, numbers, starts[tree], starts[tree + 1], sets, tables, X[b].reshape(-1), weights[b],
-                workspace, histogram,
-            )  # fmt: skip
+                steps,
+                numbers,
+                starts[tree],
+                starts[tree + 1],
+                sets,
+                tables,
+                X[b].reshape(-1),
+                weights[b],
+                workspace,
+                histogram,
+            )
         for t in range(table_starts[tree], table_starts[tree + 1]):
             table = tables[t]
             first, second = leaf_values[t, 0], leaf_values[t, 1]
@@ -276,18 +291,7 @@ def fill_tables(
                     bend[:size],
                 )
             else:
-                _fill_pairs(
-                    table,
-                    first,
-                    second,
-                    n_points,
-                    points,
-                    node_weights,
-                    counts,
-                    out,
-                    h[:size],
-                    slope[:size],
-                )
+                _fill_pairs(table, first, second, n_points, points, node_weights, counts, out, h[:size], slope[:size])
 
 
 @kernel
@@ -306,9 +310,7 @@ def read_tables(steps, numbers, starts, sets, tables, names, values, X, phi, wor
                 if kind == CATEGORY:
                     decide_categories(step, sets, X[b].reshape(-1))
                 elif kind in (LEAF, PAIR):
-                    _look_up(
-                        step, at, x + step[COLUMN], w, tables[step[TABLE]], names, values.ctypes.data, out
-                    )
+                    _look_up(step, at, x + step[COLUMN], w, tables[step[TABLE]], names, values.ctypes.data, out)
                 else:
                     _split(step, at, x + step[COLUMN], w)
 

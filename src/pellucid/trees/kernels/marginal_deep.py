@@ -210,9 +210,7 @@ def deep_marginal(
                         if simple:
                             middle = _part(rows, first, end, background, f, t)
                         else:
-                            middle = _part_any(
-                                rows, first, end, background, f, t, gap, words, start, other, sets
-                            )
+                            middle = _part_any(rows, first, end, background, f, t, gap, words, start, other, sets)
                         if middle == first:
                             node = right[node]
                             continue
@@ -247,9 +245,7 @@ def deep_marginal(
                     stack[frames, _PLAYER] = player
                     stack[frames, _TODO] = _OTHER
                     frames += 1
-                    _as_other(
-                        phi, r, out, -1.0, player, rows, top, last, sums, total, path, n_other, n_own, own
-                    )
+                    _as_other(phi, r, out, -1.0, player, rows, top, last, sums, total, path, n_other, n_own, own)
                     is_other[player] = True
                     path[0, n_other] = player
                     n_other += 1
@@ -266,38 +262,8 @@ def deep_marginal(
                     if todo == _OTHER:
                         is_other[player] = False
                         n_other -= 1
-                        _as_other(
-                            phi,
-                            r,
-                            out,
-                            1.0,
-                            player,
-                            rows,
-                            middle,
-                            top,
-                            sums,
-                            total,
-                            path,
-                            n_other,
-                            n_own,
-                            own,
-                        )
-                        _as_own(
-                            phi,
-                            r,
-                            out,
-                            -1.0,
-                            player,
-                            rows,
-                            middle,
-                            top,
-                            sums,
-                            path,
-                            n_other,
-                            n_own,
-                            own,
-                            owns,
-                        )
+                        _as_other(phi, r, out, 1.0, player, rows, middle, top, sums, total, path, n_other, n_own, own)
+                        _as_own(phi, r, out, -1.0, player, rows, middle, top, sums, path, n_other, n_own, own, owns)
                         if holders[player] == 0:
                             path[1, n_own] = player
                             n_own += 1
@@ -307,19 +273,4 @@ def deep_marginal(
                     elif todo == _OWN:
                         holders[player] -= top - middle
                         n_own -= holders[player] == 0
-                        _as_own(
-                            phi,
-                            r,
-                            out,
-                            1.0,
-                            player,
-                            rows,
-                            middle,
-                            top,
-                            sums,
-                            path,
-                            n_other,
-                            n_own,
-                            own,
-                            owns,
-                        )
+                        _as_own(phi, r, out, 1.0, player, rows, middle, top, sums, path, n_other, n_own, own, owns)

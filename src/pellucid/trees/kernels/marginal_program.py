@@ -114,21 +114,7 @@ def triple(i, j, m):
 
 
 @kernel
-def write(
-    nodes,
-    player,
-    value,
-    roots,
-    depth,
-    order,
-    steps,
-    numbers,
-    starts,
-    tables,
-    names,
-    leaf_values,
-    table_starts,
-):
+def write(nodes, player, value, roots, depth, order, steps, numbers, starts, tables, names, leaf_values, table_starts):
     """Fills the steps of some trees, their two numbers each (threshold, bit), and the list of their tables."""
     feature, threshold, left, right, missing_left, _, _, set_words, _ = nodes
     column = COLUMN_BYTES
@@ -154,9 +140,20 @@ def write(
                 step[KIND], step[PATTERN], step[TABLE] = LEAF, pattern, used
                 n += 1
                 used, histogram, values, named = _add_table(
-                    tables, names, leaf_values, present, order, distinct, value[node], 0.0, 0,
-                    used, histogram, values, named,
-                )  # fmt: skip
+                    tables,
+                    names,
+                    leaf_values,
+                    present,
+                    order,
+                    distinct,
+                    value[node],
+                    0.0,
+                    0,
+                    used,
+                    histogram,
+                    values,
+                    named,
+                )
                 d -= 1
                 continue
             low, high = left[node], right[node]
@@ -189,9 +186,20 @@ def write(
                     step[KIND], step[TABLE] = PAIR, used
                     n += 1
                     used, histogram, values, named = _add_table(
-                        tables, names, leaf_values, present, order, distinct + 1, value[low], value[high], 1,
-                        used, histogram, values, named,
-                    )  # fmt: skip
+                        tables,
+                        names,
+                        leaf_values,
+                        present,
+                        order,
+                        distinct + 1,
+                        value[low],
+                        value[high],
+                        1,
+                        used,
+                        histogram,
+                        values,
+                        named,
+                    )
                     d -= 1
                     continue
                 step[KIND] = SPLIT
@@ -215,19 +223,7 @@ def write(
 
 @kernel
 def _add_table(
-    tables,
-    names,
-    leaf_values,
-    present,
-    order,
-    players,
-    first,
-    second,
-    is_pair,
-    used,
-    histogram,
-    values,
-    named,
+    tables, names, leaf_values, present, order, players, first, second, is_pair, used, histogram, values, named
 ):
     table = tables[used]
     columns = _columns(players, order)

@@ -17,14 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from pellucid.trees.kernels.compiled import kernel
-from pellucid.trees.kernels.row_bits import (
-    WORD,
-    add_where,
-    at_most,
-    count_bits,
-    first_bit,
-    missing,
-)
+from pellucid.trees.kernels.row_bits import WORD, add_where, at_most, count_bits, first_bit, missing
 
 # One node: a line of the cache.
 PLACE, THRESHOLD, LEFT, RIGHT, MISSING_LEFT, SET_START, SET_WORDS, OTHER_LEFT = range(8)
@@ -383,12 +376,11 @@ def _add_rows(masks, lists, rows, count, words, target, value):
 
 
 @kernel
-def add_leaves(
-    table, thresholds, sets, roots, outputs, depth, X, first, n, starts, ends, steps, values, few, sums
-):
+def add_leaves(table, thresholds, sets, roots, outputs, depth, X, first, n, starts, ends, steps, values, few, sums):
     """Adds leaf values to the differences ``sums`` (outputs, points, rows) of the rows that reach the leaves.
 
-    ``X`` and ``sums`` have rows up to a whole word, of which n from ``first`` on are taken. Tree t, with leaves of one number, adds to ``outputs[t]``.
+    ``X`` and ``sums`` have rows up to a whole word, of which n from ``first`` on are taken. Tree t, with leaves of one
+    number, adds to ``outputs[t]``.
     """
     words, masks, lists, stack = workspace(depth, n, few)
     for t in range(len(roots)):
@@ -402,7 +394,5 @@ def add_leaves(
             for v in range(values.shape[1]):
                 value = values[node, v]
                 for s in range(starts[node], ends[node]):
-                    _add_rows(
-                        masks, lists, rows, count, words, sums[outputs[t] + v, steps[s], first:], value
-                    )
+                    _add_rows(masks, lists, rows, count, words, sums[outputs[t] + v, steps[s], first:], value)
                     value = -value

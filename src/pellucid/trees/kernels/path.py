@@ -52,15 +52,7 @@ from pellucid.trees.kernels.path_program import (
     VALUE,
     YES,
 )
-from pellucid.trees.kernels.simd import (
-    VECTOR_BYTES,
-    choose,
-    choose_missing_yes,
-    load,
-    number,
-    splat,
-    store,
-)
+from pellucid.trees.kernels.simd import VECTOR_BYTES, choose, choose_missing_yes, load, number, splat, store
 
 
 @kernel
@@ -358,9 +350,7 @@ def _walk(steps, first, end, base, X, b, sets, phi0, w, points):
             _bottom(x, missing_left, phi, p, s, c, points)
         elif kind == DOWN2:
             left, mask = w + steps[n, LEFT], w + steps[n, MASK_RIGHT]
-            _down2(
-                x, missing_left, goes, p, left, w + steps[n, RIGHT], c, mask, steps[n, KEEP_MASK], points
-            )
+            _down2(x, missing_left, goes, p, left, w + steps[n, RIGHT], c, mask, steps[n, KEEP_MASK], points)
         elif kind == DOWN1:
             mask = w + steps[n, MASK_RIGHT]
             _down1(x, missing_left, goes, p, w + steps[n, RIGHT], c, mask, steps[n, KEEP_MASK], points)

@@ -18,22 +18,23 @@ from pellucid.trees.kernels.categories import HALF, decide_categories, write_cat
 from pellucid.trees.kernels.compiled import kernel
 from pellucid.trees.kernels.marginal_program import pair
 from pellucid.trees.kernels.path_program import again_constants
-from pellucid.trees.kernels.simd import (
-    VECTOR_BYTES,
-    choose,
-    choose_missing_yes,
-    load,
-    number,
-    splat,
-    store,
-)
+from pellucid.trees.kernels.simd import VECTOR_BYTES, choose, choose_missing_yes, load, number, splat, store
 
 LEAF, SPLIT, JOIN = 0, 1, 2
 # columns of a step
 KIND, COLUMN, MISSING_LEFT = 0, 1, 2
 PRODUCT, SUM, LEFT, SUM_LEFT, GOES, BEFORE, MASK_LEFT, CONSTANTS, PARTNERS, PARTNERS_END = (
-    8, 9, 10, 11, 12, 13, 14, 15, 16, 17,
-)  # fmt: skip
+    8,
+    9,
+    10,
+    11,
+    12,
+    13,
+    14,
+    15,
+    16,
+    17,
+)
 STEP = 18
 # columns of a partner: the pair's column of the result, the partner's mask, its constants
 PAIR, MASK, INSIDE = 0, 1, 2
@@ -198,9 +199,7 @@ def _join(step, c, base, outside, links, out, w, scratch, k):
             partner = links[link]
             inside = splat(0.0)
             for i in range(k):
-                inside = inside + load(scratch + i * COLUMN_BYTES + r) * number(
-                    base + partner[INSIDE] + 8 * i
-                )
+                inside = inside + load(scratch + i * COLUMN_BYTES + r) * number(base + partner[INSIDE] + 8 * i)
             place = out + partner[PAIR] + r
             store(place, load(place) + common + load(w + partner[MASK] + r) * inside)
 

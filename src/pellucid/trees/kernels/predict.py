@@ -39,9 +39,7 @@ def add_predictions(nodes, sets, value, roots, output, X, out):
             while feature[node] >= 0:
                 x = X[r, feature[node]]
                 if set_words[node] > 0:
-                    goes = in_set(
-                        x, missing_left[node], other_left[node], sets, set_start[node], set_words[node]
-                    )
+                    goes = in_set(x, missing_left[node], other_left[node], sets, set_start[node], set_words[node])
                 else:
                     goes = x <= threshold[node] or (missing_left[node] and np.isnan(x))
                 node = left[node] if goes else right[node]

@@ -50,11 +50,7 @@ def _arithmetic(operation: Callable[[Any, Any], Any], instruction: str) -> None:
         return getattr(builder, instruction)(*args, flags=_FLAGS)
 
 
-for _operation, _instruction in (
-    (operator.add, "fadd"),
-    (operator.sub, "fsub"),
-    (operator.mul, "fmul"),
-):
+for _operation, _instruction in ((operator.add, "fadd"), (operator.sub, "fsub"), (operator.mul, "fmul")):
     _arithmetic(_operation, _instruction)
 
 
@@ -157,9 +153,7 @@ def gather(typing: Any, base: Any, index: Any) -> Any:  # noqa: ARG001
         scaled = builder.shl(builder.fptosi(args[1], wide), ir.Constant(wide, [3] * LANES))
         start = ir.Constant(wide, ir.Undefined)
         start = builder.insert_element(start, args[0], ir.Constant(ir.IntType(32), 0))
-        start = builder.shuffle_vector(
-            start, ir.Constant(wide, ir.Undefined), ir.Constant(_INDEX, [0] * LANES)
-        )
+        start = builder.shuffle_vector(start, ir.Constant(wide, ir.Undefined), ir.Constant(_INDEX, [0] * LANES))
         addresses = builder.add(start, scaled)
         out = ir.Constant(_VECTOR, ir.Undefined)
         for lane in range(LANES):

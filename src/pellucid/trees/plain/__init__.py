@@ -5,11 +5,4 @@ from pellucid.trees.plain.levels import coalitions
 from pellucid.trees.plain.marginal import marginal_base, marginal_values
 from pellucid.trees.plain.path import path_base, path_values
 
-__all__ = [
-    "coalitions",
-    "marginal_base",
-    "marginal_values",
-    "path_base",
-    "path_values",
-    "worth_compiling",
-]
+__all__ = ["coalitions", "marginal_base", "marginal_values", "path_base", "path_values", "worth_compiling"]

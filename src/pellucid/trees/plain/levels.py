@@ -102,9 +102,7 @@ def lay_out(ensemble: TreeEnsemble, roots: IntArray, players: IntArray, order: i
         standing = latest[splits] & ~same if order > 1 else latest[:0]
         following = first + len(row.node)
         before = shares[earlier]
-        level = Level(
-            first, following, row, player, share, earlier, before, *_with_others(turns, standing, order)
-        )
+        level = Level(first, following, row, player, share, earlier, before, *_with_others(turns, standing, order))
         levels.append(level)
         children = np.arange(following, following + 2 * len(splits))
         asked[children] = np.repeat(player, 2)
@@ -112,9 +110,7 @@ def lay_out(ensemble: TreeEnsemble, roots: IntArray, players: IntArray, order: i
         distinct[children] = np.repeat(distinct[first + splits] + (earlier == NOBODY), 2)
         above = np.column_stack([np.repeat(turns, 2, axis=0), children])
         if order > 1:
-            latest = np.column_stack(
-                [np.repeat(standing, 2, axis=0), np.ones(len(children), dtype=np.bool_)]
-            )
+            latest = np.column_stack([np.repeat(standing, 2, axis=0), np.ones(len(children), dtype=np.bool_)])
         first = following
     return Layout(levels, size, int(distinct.max()), asked, shares)
 
@@ -221,7 +217,5 @@ def column_of(members: list[IntArray]) -> IntArray:
     first, *rest = np.sort(np.stack(members), axis=0)
     column = first
     for place, member in enumerate(rest, start=2):
-        column = column + (
-            member * (member - 1) // 2 if place == 2 else member * (member - 1) * (member - 2) // 6
-        )
+        column = column + (member * (member - 1) // 2 if place == 2 else member * (member - 1) * (member - 2) // 6)
     return column

@@ -21,15 +21,7 @@ import numpy as np
 
 from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from pellucid.trees.ensemble import TreeEnsemble
-from pellucid.trees.plain.levels import (
-    Layout,
-    Level,
-    batches,
-    column_of,
-    inside,
-    lay_out,
-    tree_sizes,
-)
+from pellucid.trees.plain.levels import Layout, Level, batches, column_of, inside, lay_out, tree_sizes
 from pellucid.trees.quadrature import Index, quadrature
 from pellucid.trees.rows import Alone, Watch, dense
 
@@ -142,9 +134,7 @@ class _Walk:
 
     def to_the_leaves(self) -> tuple[_Partings, _Arrivals]:
         n, m = self.row_inside.shape[1], self.against_inside.shape[1]
-        at, row, against = (
-            each.reshape(-1) for each in np.indices((len(self.layout.levels[0].row.node), n, m))
-        )
+        at, row, against = (each.reshape(-1) for each in np.indices((len(self.layout.levels[0].row.node), n, m)))
         nothing = np.zeros(len(at), dtype=np.int64)
         walks = _Walks(at, row, against, nothing, nothing, nothing - 1)
         partings: list[_Partings] = []
@@ -156,13 +146,7 @@ class _Walk:
             number = split[walks.at]
             there = walks.chosen((number < 0) & (walks.last >= 0))
             arrivals.append(
-                _Arrivals(
-                    there.last,
-                    level.row.node[there.at],
-                    there.against,
-                    there.from_row,
-                    there.from_background,
-                )
+                _Arrivals(there.last, level.row.node[there.at], there.against, there.from_row, there.from_background)
             )
             on = number >= 0
             walks, parted = self._turn(level, number[on], walks.chosen(on), known)
@@ -173,9 +157,7 @@ class _Walk:
     def _turn(self, level: Level, split: IntArray, walks: _Walks, known: int) -> tuple[_Walks, _Partings]:
         """The walks one level further down, and those of their turns that part the two rows."""
         earlier = level.earlier[split]
-        together = _of(self.row_inside, earlier, walks.row) & _of(
-            self.against_inside, earlier, walks.against
-        )
+        together = _of(self.row_inside, earlier, walks.row) & _of(self.against_inside, earlier, walks.against)
         child = np.concatenate([2 * split, 2 * split + 1])
         row, against = np.tile(walks.row, 2), np.tile(walks.against, 2)
         by_row = _of(self.row_inside, level.following + child, row)

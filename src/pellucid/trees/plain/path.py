@@ -116,9 +116,7 @@ class _Walk:
             way.append((ratio, gain))
         return way
 
-    def _up(
-        self, way: list[tuple[FloatArray, FloatArray]], within: FloatArray, v: int, phi: FloatArray
-    ) -> None:
+    def _up(self, way: list[tuple[FloatArray, FloatArray]], within: FloatArray, v: int, phi: FloatArray) -> None:
         below = np.empty((0, len(self.rule), within.shape[1]))
         found: list[tuple[IntArray, FloatArray]] = []
         for level, (ratio, gain) in zip(reversed(self.layout.levels), reversed(way), strict=True):
@@ -164,7 +162,8 @@ def _constants(level: Level, t: FloatArray) -> tuple[FloatArray, FloatArray, Flo
     leaves = after * (1 - t) / old
     gained = ((1 - after) - stays * (1 - before)) / old
     lost = (-after - leaves * (1 - before)) / old
-    return tuple(each[:, :, None] for each in (leaves - z, stays - leaves, lost, gained - lost))  # type: ignore[return-value]
+    everywhere, inside = (leaves - z)[:, :, None], (stays - leaves)[:, :, None]
+    return everywhere, inside, lost[:, :, None], (gained - lost)[:, :, None]
 
 
 def _add_up(found: list[tuple[IntArray, FloatArray]], phi: FloatArray) -> None:
@@ -174,6 +173,4 @@ def _add_up(found: list[tuple[IntArray, FloatArray]], phi: FloatArray) -> None:
         order = np.argsort(column, kind="stable")
         column = column[order]
         starts = np.flatnonzero(np.r_[True, column[1:] != column[:-1]])
-        phi[column[starts]] += np.add.reduceat(
-            np.concatenate([what for _, what in found])[order], starts, axis=0
-        )
+        phi[column[starts]] += np.add.reduceat(np.concatenate([what for _, what in found])[order], starts, axis=0)
