@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
 
 from pellucid import Explainer
+from pellucid.methods.effects.accumulation import _variance_2d, added_up, highest_order, without_lower_orders
 from pellucid.methods.effects.ale_axis import Axis
-from pellucid.methods.effects.ale_orders import added_up, highest_order, without_lower_orders
-from pellucid.methods.effects.ale_sum import _variance_2d
 from strategies import QUICK, Table, additive, assert_close, bent, tables, varied
 
 

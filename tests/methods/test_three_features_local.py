@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import pellucid
 from pellucid import Explainer
-from pellucid.methods.effects import ale_sum
+from pellucid.methods.effects import accumulation
 from reference import accumulated_local as slow
 from reference.higher_order_local import ale_together
 from strategies import LEVELS, QUICK, Table, additive, assert_close, bent, tables, varied
@@ -252,7 +252,7 @@ def test_errors_by_random_signs_agree_with_those_by_steps(monkeypatch):
     X = np.random.default_rng(5).normal(size=(600, 4))
     explainer = Explainer(lambda X: X[:, 0] * X[:, 1] * X[:, 2] * X[:, 3], X, checks=False)
     exact = explainer.ale((0, 1, 2), bins=4).se
-    monkeypatch.setattr(ale_sum, "_MOST", 0)
+    monkeypatch.setattr(accumulation, "_MOST", 0)
     drawn = explainer.ale((0, 1, 2), bins=4).se
     assert np.median(np.abs(drawn / exact - 1)) < 0.1
     assert not np.array_equal(drawn, exact)

@@ -16,8 +16,8 @@ import numpy as np
 from pellucid.arrays import FloatArray, IntArray, group_sums, weighted_mean
 from pellucid.data import Data
 from pellucid.methods.decomposition.local_tables import Placed, at_rows
+from pellucid.methods.effects.accumulation import added_up
 from pellucid.methods.effects.ale_axis import Axis
-from pellucid.methods.effects.ale_orders import added_up
 from pellucid.models import Predictor
 from pellucid.runner import Intervention, Run
 

@@ -50,10 +50,10 @@ from pellucid.methods.decomposition.density import different
 from pellucid.methods.decomposition.local_tables import Lower, Placed, contained, own_part, refined
 from pellucid.methods.decomposition.parts import component
 from pellucid.methods.decomposition.subsets import Subset, subsets
-from pellucid.methods.effects.ale import make_axes
+from pellucid.methods.effects.accumulation import added_up, filled
 from pellucid.methods.effects.ale_axis import Axis as StepAxis
+from pellucid.methods.effects.ale_axis import make_axes
 from pellucid.methods.effects.ale_local import local_effects
-from pellucid.methods.effects.ale_orders import added_up, filled
 from pellucid.models import Predictor
 from pellucid.runner import Run
 

@@ -16,8 +16,8 @@ from itertools import combinations, product
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray, group_sums, weighted_mean
+from pellucid.methods.effects.accumulation import added_up, filled
 from pellucid.methods.effects.ale_axis import Axis
-from pellucid.methods.effects.ale_orders import added_up, filled
 
 Corner = tuple[IntArray, FloatArray]  # per row a position on an axis, and how much the value there counts
 

@@ -8,7 +8,7 @@ Estimator. In each quantile bin, the mean over its rows of ``f(upper edge, x_-j)
 summed up over bins and centred. For two features the mean over the rows of each cell of the double
 difference ``(f22 - f12) - (f21 - f11)``, summed in both directions, main effects taken out, centred. For
 three the triple difference over the eight corners, summed in all directions, then the effects of the three
-pairs, the three main effects and the mean taken out (`ale_orders`).
+pairs, the three main effects and the mean taken out (`accumulation`).
 
 When it misleads:
 1. bins with few rows, and few bins: shaky or coarse (see the stability caveat);
@@ -34,17 +34,13 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray, group_sums, standard_error, weighted_mean
 from pellucid.data import Data
-from pellucid.data.grid import bin_index, given_codes, quantile_edges, weighted_quantiles
+from pellucid.data.grid import weighted_quantiles
 from pellucid.diagnostics.ale_checks import ale_caveats
-from pellucid.errors import InputError
 from pellucid.explanations import AtMissing, Effect
 from pellucid.explanations.explanation import squeeze_outputs
-from pellucid.explanations.words import listed
-from pellucid.methods.effects.ale_axis import Axis
+from pellucid.methods.effects.accumulation import accumulate, highest_order
+from pellucid.methods.effects.ale_axis import Axis, level_orders, make_axes
 from pellucid.methods.effects.ale_local import gradient_effects, local_effects
-from pellucid.methods.effects.ale_orders import highest_order
-from pellucid.methods.effects.ale_sum import accumulate
-from pellucid.methods.effects.category_order import level_orders
 from pellucid.methods.effects.support import build_effect
 from pellucid.models import Predictor
 from pellucid.reading import answer
@@ -156,58 +152,6 @@ def curves_with_bins(
         mean = group_sums(axis.cell, axis.n_steps, data.weights[:, None] * (high - low)) / mass[:, None]
         curves.append((axis.points, highest_order((axis,), mass, mean)))
     return curves
-
-
-def make_axes(data: Data, chosen: tuple[int, ...], bins: Any, order: Sequence[Any] | None = None) -> tuple[Axis, ...]:
-    """One axis per feature: quantile bins, the given edges, or categories in order."""
-    per_feature = (
-        list(bins)
-        if len(chosen) > 1 and isinstance(bins, tuple | list) and len(bins) == len(chosen)
-        else [bins] * len(chosen)
-    )
-    orders = _orders(data, chosen, order)
-    axes = tuple(_axis(data, j, b, o) for j, b, o in zip(chosen, per_feature, orders, strict=True))
-    if not data.weights[np.all([axis.cell >= 0 for axis in axes], axis=0)].any():
-        names = listed([repr(data.schema.names[j]) for j in chosen])
-        raise InputError(f"no row has a value of {names} inside the bins; give edges that span the data.")
-    return axes
-
-
-def _orders(data: Data, chosen: tuple[int, ...], order: Sequence[Any] | None) -> list[Sequence[Any] | None]:
-    """The order given for each feature: one list for the only categorical one, or a list for each of several."""
-    nominal = [data.schema.features[j].nominal for j in chosen]
-    if order is None:
-        return [None] * len(chosen)
-    if not any(nominal):
-        raise InputError(f"order= is for categories, but {data.schema.names[chosen[0]]!r} has none; leave it out.")
-    if sum(nominal) == 1:
-        return [order if is_nominal else None for is_nominal in nominal]
-    if len(order) != sum(nominal) or any(isinstance(part, str) or not isinstance(part, Sequence) for part in order):
-        which = "two categorical features is a pair" if sum(nominal) == 2 else "categorical features is a list"
-        raise InputError(f"order= for {which} of lists, one for each.")
-    lists = iter(order)
-    return [next(lists) if is_nominal else None for is_nominal in nominal]
-
-
-def _axis(data: Data, j: int, bins: Any, order: Sequence[Any] | None) -> Axis:
-    feature, codes = data.schema.features[j], data.codes(j)
-    if feature.empty:
-        raise InputError(f"feature {feature.name!r} is missing in every row; there is no value to show an effect at.")
-    if feature.nominal:
-        levels, _ = level_orders(data, j, order)
-        position = np.full(int(levels.max()) + 1, -1)
-        position[levels] = np.arange(len(levels))
-        cell = np.where(np.isnan(codes), -1, position[np.nan_to_num(codes).astype(np.intp)])
-        return Axis(levels.astype(np.float64), cell.astype(np.intp), True)
-    if np.ndim(bins) == 0:
-        edges = quantile_edges(codes, int(bins), data.weights)
-        if len(edges) < 2:  # a constant: one level, no steps
-            return Axis(edges, np.where(np.isnan(codes), -1, 0), True)
-    else:
-        edges = given_codes(feature, bins)
-        if len(edges) < 2 or (np.diff(edges) <= 0).any():
-            raise InputError(f"bins= for feature {feature.name!r} must be at least two increasing edges.")
-    return Axis(edges, bin_index(codes, edges), False)
 
 
 def _second_order(data: Data, chosen: tuple[int, ...], order: Sequence[Any] | None) -> IntArray | None:
