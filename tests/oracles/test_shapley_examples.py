@@ -6,7 +6,7 @@ import pytest
 from pellucid import Explainer
 from pellucid.games import all_coalitions
 from pellucid.games.marginal import MarginalGame
-from pellucid.methods.attribution.cube_shapley import pair_weights
+from pellucid.methods.attribution.estimation.hypercube_kernel import pair_weights
 from pellucid.methods.attribution.shapley_game import shapley
 from pellucid.runner import Run
 from reference.shapley import (

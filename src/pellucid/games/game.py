@@ -3,13 +3,13 @@
 A `Game` holds one game per explained row, all with the same players: columns, groups of columns, words,
 superpixels. ``worth(S)`` is what the model predicts when only the players of S are known; a game decides what
 stands in for the others. Estimators ask a game for many coalitions at once and never know where the numbers
-come from.
+come from. Coalitions are rows of a boolean matrix.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -57,3 +57,51 @@ class Game(ABC):
         """Donors drawn at random, each as often as it counts."""
         del generator
         return np.zeros(n, dtype=np.intp)
+
+
+def all_coalitions(players: int) -> BoolArray:
+    """All ``2^players`` coalitions; bit i of a coalition's number says whether player i is in it."""
+    return np.asarray((np.arange(2**players)[:, None] >> np.arange(players) & 1) == 1)
+
+
+def sizes(coalitions: BoolArray) -> IntArray:
+    """Members of each coalition."""
+    return np.asarray(coalitions.sum(axis=1), dtype=np.intp)
+
+
+class RestrictedGame(Game):
+    """A game among some of its players, in some of its rows: the others are idle there, present or absent."""
+
+    def __init__(self, game: Game, rows: IntArray, players: IntArray) -> None:
+        self._game, self._rows, self._players = game, rows, players
+        self.rows, self.players, self.outputs = len(rows), len(players), game.outputs
+        self.price, self.donors = game.price, game.donors
+
+    def worth(self, coalitions: BoolArray, rows: IntArray | None = None) -> FloatArray:
+        return self._game.worth(self._among_all(coalitions), self._chosen(rows))
+
+    def single(self, coalitions: BoolArray, donors: IntArray, rows: IntArray | None = None) -> FloatArray:
+        return self._game.single(self._among_all(coalitions), donors, self._chosen(rows))
+
+    def ends(self) -> tuple[FloatArray, FloatArray]:
+        nobody, everybody = self._game.ends()
+        return nobody[self._rows], everybody[self._rows]
+
+    def draw_donors(self, n: int, generator: np.random.Generator) -> IntArray:
+        return self._game.draw_donors(n, generator)
+
+    def _chosen(self, rows: IntArray | None) -> IntArray:
+        return self._rows if rows is None else self._rows[rows]
+
+    def _among_all(self, coalitions: BoolArray) -> BoolArray:
+        full = np.zeros((len(coalitions), self._game.players), dtype=np.bool_)
+        full[:, self._players] = coalitions
+        return full
+
+
+def alike(game: Game) -> Iterator[tuple[IntArray, IntArray]]:
+    """Rows in which the same players matter, and these players; rows in which none does are left out."""
+    patterns, which = np.unique(game.active, axis=0, return_inverse=True)
+    for k, pattern in enumerate(patterns):
+        if pattern.any():
+            yield np.flatnonzero(which.reshape(-1) == k), np.flatnonzero(pattern)

@@ -9,22 +9,43 @@ caller's own with weights. The game is that of the model alone: it does not ask 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray, weighted_mean
 from pellucid.data import Data
 from pellucid.data.frames.frame import Overlay, Scratch
+from pellucid.errors import InputError
 from pellucid.games.game import Game
 from pellucid.models import Predictor
 from pellucid.runner import Intervention, Run
 
+MOST = 200  # rows that are asked for every coalition unless the caller says otherwise
+_BACKGROUND_KEY = 11  # of the random numbers that draw the background
 Players = Mapping[str, tuple[int, ...]]
 _CELLS = 786_432  # cells of a table that stays in the caches while it is written feature by feature
 _FEWEST_ROWS = 16_384  # of one call, which has a price of its own
 _KEY = 31  # of the random numbers that tell coalitions apart
+
+
+def background_rows(data: Data, given: Any, run: Run, *, most: int | None = None) -> Data:
+    """The rows that stand for "absent", with their weights: the caller's own, or of X at most ``most`` rows, drawn at random with the run's seed."""
+    if isinstance(given, bool):
+        raise InputError(f"background={given!r} is no background; give a table, a number of rows or None.")
+    if given is not None and not isinstance(given, int | np.integer):
+        return run.keep("background", given, lambda: data.rows(given))
+    if given is not None and given < 1:
+        raise InputError(f"background={given} leaves no row; give at least one row.")
+    size = most if given is None else int(given)
+    counting = np.flatnonzero(data.weights > 0)
+    if size is not None and size < len(counting):
+        counting = np.sort(run.generator(_BACKGROUND_KEY).choice(counting, size, replace=False))
+    elif len(counting) == len(data):
+        return data
+    return replace(data.take(counting), y=None)
 
 
 @dataclass(frozen=True, eq=False)

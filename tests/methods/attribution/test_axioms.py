@@ -12,7 +12,7 @@ from sklearn.svm import SVR
 
 from methods.attribution.scenes import one_hot, outcome, table, three_classes
 from pellucid import Explainer
-from pellucid.methods.attribution.rounds import Rounds
+from pellucid.methods.attribution.estimation.estimate import Rounds
 from pellucid.methods.attribution.shapley_exact import shapley_exact
 from pellucid.methods.attribution.shapley_kernel import shapley_kernel
 from pellucid.methods.attribution.shapley_permutation import shapley_permutation

@@ -12,7 +12,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.neural_network import MLPRegressor
 from sklearn.svm import SVR
 
-from pellucid.methods.attribution.rounds import Rounds
+from pellucid.methods.attribution.estimation.estimate import Rounds
 from pellucid.methods.attribution.shapley_exact import interaction_values, shapley_values
 from pellucid.methods.attribution.shapley_kernel import shapley_kernel
 from pellucid.methods.attribution.shapley_permutation import shapley_permutation

@@ -5,7 +5,7 @@ import pytest
 
 from pellucid import Explainer, InputError
 from pellucid.games import FunctionGame
-from pellucid.methods.attribution.rounds import Rounds
+from pellucid.methods.attribution.estimation.estimate import Rounds
 from pellucid.methods.attribution.shapley_exact import shapley_exact
 from pellucid.methods.attribution.shapley_lasso import shapley_lasso
 from pellucid.runner import Run

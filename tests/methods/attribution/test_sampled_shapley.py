@@ -12,11 +12,10 @@ from scipy.stats import norm, t
 import pellucid
 from pellucid import Explainer
 from pellucid.games import FunctionGame
-from pellucid.methods.attribution.cube_choice import choose
-from pellucid.methods.attribution.cube_regression import activity, regress
+from pellucid.methods.attribution.estimation.estimate import Rounds
+from pellucid.methods.attribution.estimation.hypercube_process import activity, choose, regress
+from pellucid.methods.attribution.estimation.pairs import PairDesign
 from pellucid.methods.attribution.estimators import solve
-from pellucid.methods.attribution.pair_design import PairDesign
-from pellucid.methods.attribution.rounds import Rounds
 from pellucid.methods.attribution.shapley_exact import shapley_exact, shapley_values
 from pellucid.methods.attribution.shapley_kernel import shapley_kernel
 from pellucid.methods.attribution.shapley_permutation import shapley_permutation

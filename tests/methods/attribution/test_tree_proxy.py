@@ -7,7 +7,7 @@ import pellucid
 from pellucid.games import FunctionGame
 from pellucid.methods.attribution.estimators import solve
 from pellucid.methods.attribution.shapley_exact import shapley_exact
-from pellucid.methods.attribution.tree_proxy import _StandIn
+from pellucid.methods.attribution.shapley_kernel import _StandIn
 from pellucid.runner import Run
 
 P = 10

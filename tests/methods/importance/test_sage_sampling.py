@@ -9,8 +9,8 @@ import pytest
 from pellucid import Explainer
 from pellucid.games.loss_rows import Draw, RowLosses, donor_losses, draw, mean_and_noise
 from pellucid.losses import find_loss
-from pellucid.methods.attribution.cube_shapley import pair_weights
-from pellucid.methods.attribution.pair_design import PairDesign
+from pellucid.methods.attribution.estimation.hypercube_kernel import pair_weights
+from pellucid.methods.attribution.estimation.pairs import PairDesign
 from pellucid.methods.importance.sage_pairs import few_pairs, fewest_rows, plan, standing_for
 
 SLOW = os.environ.get("PELLUCID_SLOW") == "1"

@@ -48,8 +48,7 @@ from pellucid.explanations import Attribution, Caveat
 from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.explanations.words import listed, number, percent
 from pellucid.games import Game, all_coalitions
-from pellucid.games.background import MOST, background_rows
-from pellucid.games.marginal import MarginalGame, Players
+from pellucid.games.marginal import MOST, MarginalGame, Players, background_rows
 from pellucid.methods.attribution.shap import cells_of as cells
 from pellucid.methods.attribution.shapley_exact import shapley_exact
 from pellucid.models import Predictor

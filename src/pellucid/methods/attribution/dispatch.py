@@ -14,13 +14,12 @@ import numpy as np
 from pellucid.data import Data
 from pellucid.errors import InputError, nearest
 from pellucid.games import Game
-from pellucid.games.background import MOST, background_rows
 from pellucid.games.conditional import ConditionalGame
-from pellucid.games.marginal import MarginalGame, Players
+from pellucid.games.marginal import MOST, MarginalGame, Players, background_rows
+from pellucid.methods.attribution.estimation.estimate import Solved
 from pellucid.methods.attribution.estimators import Estimator, check_amounts, solve
 from pellucid.methods.attribution.linear_shap import Terms, linear_shap, linear_terms
 from pellucid.methods.attribution.shapley_kernel import Proxy
-from pellucid.methods.attribution.solved import Solved
 from pellucid.methods.attribution.tree_shap import ExplainedTrees, Refusal, explained_trees, tree_shap
 from pellucid.models import Predictor
 from pellucid.models.linear import Unlike

@@ -13,9 +13,8 @@ import numpy as np
 
 from pellucid.errors import InputError, nearest
 from pellucid.games import Game
-from pellucid.games.restricted import RestrictedGame, alike
-from pellucid.methods.attribution.estimate import Estimate
-from pellucid.methods.attribution.rounds import Rounds
+from pellucid.games.game import RestrictedGame, alike
+from pellucid.methods.attribution.estimation.estimate import Estimate, Rounds
 from pellucid.methods.attribution.shapley_exact import shapley_exact
 from pellucid.methods.attribution.shapley_kernel import Proxy, shapley_kernel
 from pellucid.methods.attribution.shapley_lasso import shapley_lasso

@@ -33,8 +33,8 @@ from pellucid.data import Data
 from pellucid.errors import PellucidError
 from pellucid.games import Game
 from pellucid.games.marginal import Players
+from pellucid.methods.attribution.estimation.estimate import Solved
 from pellucid.methods.attribution.estimators import solve
-from pellucid.methods.attribution.solved import Solved
 from pellucid.models import Predictor
 from pellucid.models.linear import LinearForm, Unlike, agreeing_link, linear_form
 from pellucid.runner import Run

@@ -21,11 +21,10 @@ from pellucid.diagnostics.general import unread_trees
 from pellucid.explanations import Attribution, Caveat
 from pellucid.explanations.attribution import shown_value
 from pellucid.explanations.explanation import squeeze_outputs
-from pellucid.games.background import MOST, background_rows
-from pellucid.games.marginal import Players
+from pellucid.games.marginal import MOST, Players, background_rows
 from pellucid.methods.attribution.dispatch import Conditional, GameName, Method, Question, Scale, answer
+from pellucid.methods.attribution.estimation.estimate import Solved
 from pellucid.methods.attribution.shapley_kernel import Proxy
-from pellucid.methods.attribution.solved import Solved
 from pellucid.methods.attribution.tree_shap import ExplainedTrees, Refusal, tree_shap
 from pellucid.models import Predictor
 from pellucid.runner import Run

@@ -27,8 +27,8 @@ import numpy as np
 
 from pellucid.arrays import FloatArray
 from pellucid.games import Game, all_coalitions
-from pellucid.games.coalitions import sizes
-from pellucid.methods.attribution.estimate import Estimate
+from pellucid.games.game import sizes
+from pellucid.methods.attribution.estimation.estimate import Estimate
 
 
 def shapley_exact(game: Game, *, interactions: bool = False) -> Estimate:

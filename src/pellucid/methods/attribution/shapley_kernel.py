@@ -1,8 +1,9 @@
 """Shapley values from some of the coalitions: regression on pairs.
 
-Lundberg and Lee 2017 (KernelSHAP); Covert and Lee 2021 (pairs); Musco and Witter 2025 (sampling by size). What is
-added here: strata without replacement (`pair_design`), a regression that learns interactions and who takes part in them
-(`cube_regression`), whose Shapley values are worked out exactly (`cube_shapley`), and standard errors.
+Lundberg and Lee 2017 (KernelSHAP); Covert and Lee 2021 (pairs); Musco and Witter 2025 (sampling by size); Witter et al.
+2025 (trees). What is added here: strata without replacement (`estimation.pairs`), a regression that learns interactions
+and who takes part in them, whose Shapley values are worked out exactly (`estimation.hypercube_process`), and standard
+errors.
 
 Definition. Shapley values are the weighted least-squares fit of an additive game to v, under the constraint that it
 is right for nobody and everybody, with the kernel ``(p-1) / (C(p,s) s (p-s))`` for coalitions of size s. They depend on
@@ -12,8 +13,8 @@ v only through ``d(S) = v(S) - v(complement)``:
 
 Estimator. d is asked for a sample of the pairs and predicted for all others by a game g fitted to the sample; phi(g) is
 exact and adds up to v(everybody) - v(nobody). Its variance is that of the Shapley values of the Gaussian process, given
-the sample (`cube_shapley.shapley_variance`), at the scale of the errors that fits make on pairs they lack, and larger
-where other processes fit about as well (`cube_choice`). It is never less than a third of that of a stratified sample of
+the sample (`shapley_variance`), at the scale of the errors that fits make on pairs they lack, and larger
+where other processes fit about as well (`Choice.doubt`). It is never less than a third of that of a stratified sample of
 residuals, summed over the players: a game may be like no process. For interactions, for trees as stand-ins, for hardly
 more pairs than players and for more than one regression takes, the sample alone is: with e(S) what a fit that lacks S
 misses of d(S), and pi(S) the share of its stratum that was asked,
@@ -37,27 +38,23 @@ Cost. Two coalitions per pair and row, at the game's price; the regression costs
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.games import Game
-from pellucid.methods.attribution.cube_fit import Regression
-from pellucid.methods.attribution.cube_kernel import Parity
-from pellucid.methods.attribution.cube_regression import activity, regress
-from pellucid.methods.attribution.cube_shapley import (
-    interaction_weights,
+from pellucid.methods.attribution.estimation.estimate import Estimate, Rounds
+from pellucid.methods.attribution.estimation.hypercube_kernel import Parity, interaction_weights, pair_weights
+from pellucid.methods.attribution.estimation.hypercube_process import (
+    Regression,
+    activity,
     interactions_of,
-    pair_weights,
+    regress,
     shapley_of,
     shapley_variance,
 )
-from pellucid.methods.attribution.estimate import Estimate
-from pellucid.methods.attribution.pair_design import PairDesign
-from pellucid.methods.attribution.pair_sample import PairSample, by_row
-from pellucid.methods.attribution.rounds import Rounds
-from pellucid.methods.attribution.tree_proxy import tree_proxy
+from pellucid.methods.attribution.estimation.pairs import PairDesign, PairSample, by_row
 from pellucid.runner import Run
 
 Proxy = Literal["curve", "trees"]
@@ -65,6 +62,7 @@ _ROUNDING = 1e-12  # of the largest worth: smaller errors are none
 _ENOUGH = 8  # pairs beyond the players, from which the scale of the process is known
 _AT_LEAST = 1 / 3  # of the variance that a sample of the errors has, that of the process
 _MOST = 2048  # pairs in one regression; more are shared out among several
+_FOLDS = 4  # of the pairs that trees learn from
 
 
 def shapley_kernel(
@@ -72,7 +70,9 @@ def shapley_kernel(
 ) -> Estimate:
     """Contributions of the players in each row, from as many pairs as ``rounds`` allow.
 
-    ``proxy="trees"`` lets boosted trees learn the game first, and the curves what these miss (see `tree_proxy`).
+    ``proxy="trees"`` lets boosted trees learn the game first, and the curves what these miss. It pays where the game
+    itself is made of thresholds and rules and pairs are many (some 15% less error in trials with 60 players and 2,000
+    coalitions); on smooth models the curve alone does better, and sooner.
     """
     sample = PairSample(game, PairDesign(game.players, run.generator(key)))
     values = np.zeros((game.rows, game.players, game.outputs))
@@ -195,3 +195,64 @@ def _fitted(
         values.append(values_of(fit, halves[members]))
         fits.append(fit)
     return np.mean(values, axis=0), errors, fits
+
+
+# -- trees as a stand-in for the game ----------------------------------------------------------------
+
+
+def tree_proxy(halves: BoolArray, worth: FloatArray, generator: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """The Shapley values ``(players, games)`` of the stand-ins, and what they miss of the odd parts ``(pairs, games)``.
+
+    An ensemble of small trees is fitted to what coalitions are worth, as a function of who is in them; its Shapley
+    values come exactly from the tree engine (present is 1, absent 0), and what it misses is left to the process. Each
+    pair is corrected by trees that have not seen it: the pairs are dealt into folds, and the trees of a fold learn from
+    all the others. What is missed is then an honest sample of the errors, and the sum of both parts is right on average
+    however bad the trees are.
+    ``worth`` is ``(2, pairs, games)``, everybody and nobody first.
+    """
+    n, p = halves.shape
+    fold = generator.permutation(np.arange(n - 1) % _FOLDS)
+    odd = (worth[0] - worth[1]) / 2
+    values, missed = np.zeros((p, worth.shape[2])), odd.copy()
+    for game in range(worth.shape[2]):
+        for k in range(_FOLDS):
+            seen, unseen = np.append(0, np.flatnonzero(fold != k) + 1), np.flatnonzero(fold == k) + 1
+            stand_in = _StandIn(halves[seen], worth[:, seen, game])
+            missed[unseen, game] -= (stand_in(halves[unseen]) - stand_in(~halves[unseen])) / 2
+            values[:, game] += stand_in.values() / _FOLDS
+    missed[0] = odd[0] - values.sum(axis=0) / 2  # so that everything adds up
+    return values, missed
+
+
+class _StandIn:
+    """A linear function of the members, and boosted trees for the rest."""
+
+    def __init__(self, halves: BoolArray, worth: FloatArray) -> None:
+        from sklearn.ensemble import GradientBoostingRegressor  # on use: slow to import
+
+        members = np.concatenate([halves, ~halves]).astype(np.float64)
+        design = np.column_stack([members, np.ones(len(members))])
+        both = worth.ravel()
+        self._slopes = np.asarray(np.linalg.lstsq(design, both, rcond=None)[0], dtype=np.float64)
+        self._trees: Any = GradientBoostingRegressor(
+            n_estimators=100, max_depth=4, max_features=0.5, subsample=0.7, random_state=0
+        ).fit(members, both - design @ self._slopes)
+
+    def __call__(self, coalitions: BoolArray) -> FloatArray:
+        members = coalitions.astype(np.float64)
+        return np.asarray(self._trees.predict(members) + members @ self._slopes[:-1] + self._slopes[-1])
+
+    def values(self) -> FloatArray:
+        """The exact Shapley values: everybody against nobody."""
+        from pellucid.trees.convert import convert
+        from pellucid.trees.engine import attribute  # on use: it loads a compiler
+
+        p = len(self._slopes) - 1
+        trees = convert(self._trees)
+        everybody, nobody = (trees.encode(np.full((1, p), there)) for there in (1.0, 0.0))
+        players: IntArray = np.asarray(trees.source, dtype=np.intp)
+        present, numbers = np.unique(players, return_inverse=True)
+        found = attribute(trees.ensemble, everybody, game="marginal", background=nobody, players=numbers).values
+        values = self._slopes[:-1].copy()
+        values[present] += found[0, :, 0]
+        return values

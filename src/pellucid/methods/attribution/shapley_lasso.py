@@ -28,10 +28,8 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.games import Game
-from pellucid.methods.attribution.estimate import Estimate
-from pellucid.methods.attribution.pair_design import PairDesign
-from pellucid.methods.attribution.pair_sample import PairSample, by_row
-from pellucid.methods.attribution.rounds import Rounds
+from pellucid.methods.attribution.estimation.estimate import Estimate, Rounds
+from pellucid.methods.attribution.estimation.pairs import PairDesign, PairSample, by_row
 from pellucid.runner import Run
 
 

@@ -26,8 +26,7 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.games import Game
-from pellucid.methods.attribution.estimate import Estimate
-from pellucid.methods.attribution.rounds import Rounds
+from pellucid.methods.attribution.estimation.estimate import Estimate, Rounds
 from pellucid.runner import Run
 
 _AT_ONCE = 4_000_000  # model rows whose gains are held at a time

@@ -30,7 +30,7 @@ from pellucid.data import Data
 from pellucid.errors import InputError, PellucidError
 from pellucid.explanations.words import percent
 from pellucid.games.marginal import Players
-from pellucid.methods.attribution.solved import Solved
+from pellucid.methods.attribution.estimation.estimate import Solved
 from pellucid.models import Predictor
 from pellucid.runner import Run
 from pellucid.trees.convert import NotTrees, TreeModel, Unsupported

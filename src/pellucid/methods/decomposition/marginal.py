@@ -38,7 +38,7 @@ from pellucid.data import Data
 from pellucid.diagnostics.decomposition_checks import decomposition_caveats
 from pellucid.explanations.component import Component
 from pellucid.explanations.decomposition import Decomposition
-from pellucid.games.background import background_rows
+from pellucid.games.marginal import background_rows
 from pellucid.methods.decomposition.averages import Averager, asked, at_own_values, over_grids, read_off
 from pellucid.methods.decomposition.axioms import axioms_at_rows
 from pellucid.methods.decomposition.build import at_rows, build, variances_at

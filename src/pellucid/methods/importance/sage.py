@@ -41,10 +41,9 @@ from pellucid.data import Data
 from pellucid.diagnostics.sage_checks import sage_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
-from pellucid.games.background import MOST, background_rows
 from pellucid.games.loss import LossGame, Truth
 from pellucid.games.loss_trees import TreeLossGame, additive_trees
-from pellucid.games.marginal import Players
+from pellucid.games.marginal import MOST, Players, background_rows
 from pellucid.losses import Loss, find_loss
 from pellucid.methods.attribution.estimators import check_amounts
 from pellucid.methods.attribution.shapley_exact import shapley_exact

@@ -1,10 +1,10 @@
 """Shapley values of the loss, from some of the coalitions, each known with an error.
 
-Pairs of a coalition and its complement are drawn as for `shapley_kernel` (`pair_design`), and the coalitions that were
-not asked are predicted by the same regression (`cube_regression`). Each pair is asked with rows and donors of its own,
-so that their errors are independent and average out. With d what a pair differs by, w its weight in a player's value,
-pi the share of its stratum that was asked, e what a fit without the pair misses, and s^2 the variance from rows and
-donors,
+Pairs of a coalition and its complement are drawn as for `shapley_kernel` (`estimation.pairs`), and the coalitions that
+were not asked are predicted by the same regression (`estimation.hypercube_process`). Each pair is asked with rows and
+donors of its own, so that their errors are independent and average out. With d what a pair differs by, w its weight in
+a player's value, pi the share of its stratum that was asked, e what a fit without the pair misses, and s^2 the variance
+from rows and donors,
 
     variance = sum over the asked of (w / pi)^2 ((1 - pi) e^2 + pi s^2)
 
@@ -19,10 +19,10 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
 from pellucid.games.loss import Effort, LossGame
-from pellucid.methods.attribution.cube_regression import regress
-from pellucid.methods.attribution.cube_shapley import pair_weights, shapley_of
-from pellucid.methods.attribution.pair_design import PairDesign
-from pellucid.methods.attribution.rounds import Rounds
+from pellucid.methods.attribution.estimation.estimate import Rounds
+from pellucid.methods.attribution.estimation.hypercube_kernel import pair_weights
+from pellucid.methods.attribution.estimation.hypercube_process import regress, shapley_of
+from pellucid.methods.attribution.estimation.pairs import PairDesign
 from pellucid.runner import Run
 
 _DONORS, _FEWEST_DONORS = 16, 4  # for each row, measured: the loss of a mean is curved

@@ -28,7 +28,7 @@ import numpy as np
 from pellucid.arrays import FloatArray, IntArray, standard_error, weighted_mean
 from pellucid.explanations import Attribution, Importance
 from pellucid.explanations.explanation import squeeze_outputs
-from pellucid.games.background import MOST, background_rows
+from pellucid.games.marginal import MOST, background_rows
 from pellucid.methods.attribution.linear_shap import Terms, linear_terms
 from pellucid.methods.attribution.shap import shap
 from pellucid.methods.attribution.tree_shap import ExplainedTrees, explained_trees

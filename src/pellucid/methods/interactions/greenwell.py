@@ -31,7 +31,7 @@ from pellucid.diagnostics.general import general_caveats
 from pellucid.errors import InputError
 from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.explanations.interactions import Interactions
-from pellucid.games.background import background_rows
+from pellucid.games.marginal import background_rows
 from pellucid.methods.importance.pdp_importance import curve_spread, unique_points
 from pellucid.methods.interactions.parts import rounding
 from pellucid.methods.interactions.request import Question

@@ -26,8 +26,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
-from pellucid.games.background import background_rows
-from pellucid.games.marginal import MarginalGame
+from pellucid.games.marginal import MarginalGame, background_rows
 from pellucid.methods.attribution.linear_shap import Terms, linear_terms
 from pellucid.methods.attribution.tree_shap import ExplainedTrees, Refusal, explained_trees
 from pellucid.methods.interactions.request import Question

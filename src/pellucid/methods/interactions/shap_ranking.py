@@ -30,7 +30,7 @@ from pellucid.arrays import FloatArray, standard_error, weighted_mean
 from pellucid.explanations import Attribution
 from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.explanations.interactions import Interactions
-from pellucid.games.background import background_rows
+from pellucid.games.marginal import background_rows
 from pellucid.methods.attribution.shap import shap
 from pellucid.methods.attribution.tree_shap import ExplainedTrees, explained_trees
 from pellucid.methods.interactions.parts import rounding

@@ -24,8 +24,7 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, effective_size
 from pellucid.data import Data
-from pellucid.games.background import MOST, background_rows
-from pellucid.games.marginal import MarginalGame
+from pellucid.games.marginal import MOST, MarginalGame, background_rows
 from pellucid.methods.local.fitting import jackknife
 from pellucid.methods.local.local_fit import LocalFit
 from pellucid.methods.local.neighbourhood import BLOCKS

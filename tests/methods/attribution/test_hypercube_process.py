@@ -8,21 +8,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pellucid.games import all_coalitions
-from pellucid.methods.attribution import cube_choice
-from pellucid.methods.attribution.cube_choice import CURVES, NOISES, choose, spread
-from pellucid.methods.attribution.cube_kernel import kernel
-from pellucid.methods.attribution.cube_regression import activity, regress
-from pellucid.methods.attribution.cube_shapley import (
+from pellucid.methods.attribution.estimation import hypercube_process
+from pellucid.methods.attribution.estimation.hypercube_kernel import (
     even_kernel_values,
     interaction_weights,
-    interactions_of,
+    kernel,
     odd_kernel_values,
     odd_kernel_variance,
     pair_weights,
+)
+from pellucid.methods.attribution.estimation.hypercube_process import (
+    CURVES,
+    NOISES,
+    activity,
+    choose,
+    interactions_of,
+    regress,
     shapley_of,
     shapley_variance,
+    spread,
 )
-from pellucid.methods.attribution.pair_design import PairDesign
+from pellucid.methods.attribution.estimation.pairs import PairDesign
 from reference.indices import interaction_matrix, mask_of, shapley
 
 many = settings(max_examples=25, deadline=None)
@@ -280,8 +286,8 @@ def test_a_game_of_nothing_is_fitted_by_nothing():
 def test_many_pairs_choose_by_some_of_them(monkeypatch):
     halves, worth = sample(1, 9, 120)
     every = regress(halves, worth, "odd")
-    monkeypatch.setattr(cube_choice, "_CHOOSING", 40)
-    monkeypatch.setattr(cube_choice, "_TWOS", 20)
+    monkeypatch.setattr(hypercube_process, "_CHOOSING", 40)
+    monkeypatch.setattr(hypercube_process, "_TWOS", 20)
     some = regress(halves, worth, "odd")
     curved = (matrix(halves, some, "odd") + some.noise * np.eye(len(halves))) @ some.weights
     np.testing.assert_allclose(curved + sides(halves) @ some.trend, worth, atol=1e-6)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from pellucid.methods.attribution.pair_design import PairDesign
+from pellucid.methods.attribution.estimation.pairs import PairDesign
 
 many = settings(max_examples=60, deadline=None)
 seeds = st.integers(0, 10_000)
@@ -104,7 +104,7 @@ def test_many_players_do_not_overflow(p):
 @pytest.mark.parametrize(("p", "n", "size"), [(6, 16, 2), (6, 16, 3), (7, 24, 2), (7, 24, 3)])
 def test_all_pairs_of_a_size_are_equally_likely(monkeypatch, listed, p, n, size):
     if not listed:
-        monkeypatch.setattr("pellucid.methods.attribution.pair_design._LISTED", 0)
+        monkeypatch.setattr("pellucid.methods.attribution.estimation.pairs._LISTED", 0)
     repetitions, found = 800, {}
     for seed in range(repetitions):
         halves = design(p, seed).between(0, n)
@@ -126,7 +126,7 @@ def test_all_pairs_of_a_size_are_equally_likely(monkeypatch, listed, p, n, size)
 def test_members_are_equally_likely_and_so_are_pairs_of_them(monkeypatch, listed):
     """Also among designs of many players, whose coalitions are too many to count."""
     if not listed:
-        monkeypatch.setattr("pellucid.methods.attribution.pair_design._LISTED", 0)
+        monkeypatch.setattr("pellucid.methods.attribution.estimation.pairs._LISTED", 0)
     p, halves = 12, []
     for seed in range(400):
         some = design(p, seed).between(0, 60)
@@ -143,12 +143,12 @@ def test_members_are_equally_likely_and_so_are_pairs_of_them(monkeypatch, listed
 
 def test_drawn_and_listed_strata_are_both_repeatable(monkeypatch):
     for listed in (20_000, 0):
-        monkeypatch.setattr("pellucid.methods.attribution.pair_design._LISTED", listed)
+        monkeypatch.setattr("pellucid.methods.attribution.estimation.pairs._LISTED", listed)
         np.testing.assert_array_equal(design(9, 3).between(0, 50), design(9, 3).between(0, 50))
         assert keys(design(9, 3).between(0, 50)) != keys(design(9, 4).between(0, 50))
 
 
 def test_drawn_strata_go_on_until_they_are_exhausted(monkeypatch):
-    monkeypatch.setattr("pellucid.methods.attribution.pair_design._LISTED", 0)
+    monkeypatch.setattr("pellucid.methods.attribution.estimation.pairs._LISTED", 0)
     made = design(6)
     assert len(set(pair_keys(made.between(0, 31)))) == 31

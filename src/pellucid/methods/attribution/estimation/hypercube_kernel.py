@@ -1,58 +1,74 @@
-"""Shapley and interaction values of the games that `cube_regression` fits, exactly.
+"""The kernels of the hypercube process: how far two coalitions are expected to be worth the same.
 
-The game ``exp(sum of a_j s_j t_j)`` of s, for a corner t, is a product over the players of cosh(a_j) (1 + s_j t_j
-tanh(a_j)). When everybody joins with chance (1 + x) / 2, s_j is x on average, and Shapley's average over orders is the
-mean over x from -1 to 1 of the others' product times the player's own step (Owen 1972). Of the kernel of t, player i
-has
+A coalition is a corner s of the cube, 1 for members and -1 for the others. With ``bends`` a_i >= 0, one for each player,
+and corners s and t,
+
+    odd:    ( sinh(sum of a_i s_i t_i) - its linear part )   / the same at s = t
+    even:   ( cosh(sum of a_i s_i t_i) - its constant part ) / the same at s = t
+
+Because exp(a s t) = cosh(a) (1 + s t tanh(a)), the first is a sum over the odd sets of three players and more, each
+with the weight ``product of cosh(a) over all players * product of tanh(a_i) over the set``: a player that bends little
+takes part in few interactions, and large sets weigh less the smaller the bends are.
+
+Shapley values of the kernels are exact. The game ``exp(sum of a_j s_j t_j)`` of s is a product over the players. When
+everybody joins with chance (1 + x) / 2, s_j is x on average, and Shapley's average over orders is the mean over x from
+-1 to 1 of the others' product times the player's own step (Owen 1972). Of the kernel of t, player i has
 
     2 w_i t_i ( mean over x of the product over the others of (1 + x t_j tanh(a_j))  -  1 ) / the kernel's scale
 
-with w the weights of its linear part (`cube_kernel.scales`): a polynomial in x, so that Gauss-Legendre nodes give it
-exactly.
+with w the weights of its linear part (`scales`): a polynomial in x, so that Gauss-Legendre nodes give it exactly.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 from math import ceil, comb
+from typing import Literal
 
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
-from pellucid.methods.attribution.cube_fit import Regression
-from pellucid.methods.attribution.cube_kernel import scales
 
+Parity = Literal["odd", "even"]
+_NOTHING = 1e-12
+_BLOCK = 128  # corners
 _NODES = 20  # beyond the order of 40 interactions weigh less than rounding
 _AT_ONCE = 1_000_000  # numbers in the memory
 
 
-def shapley_of(fit: Regression, halves: BoolArray) -> FloatArray:
-    """Shapley values ``(players, games)`` of the odd games fitted to these pairs."""
-    return np.asarray(2 * fit.trend + _values_of_kernels(fit, halves).T @ fit.weights)
+def kernel(corners: FloatArray, bends: FloatArray, parity: Parity) -> FloatArray:
+    """The kernel ``(n, n)`` of all pairs of corners ``(n, players)``."""
+    lowest, most = scales(bends, parity)
+    n = len(corners)
+    bent, left_out = corners * bends, corners * (lowest / most) if parity == "odd" else lowest / most
+    curved, room = np.empty((n, n)), np.empty((min(n, _BLOCK), n))
+    for start in range(0, n, _BLOCK):  # what is worked on stays in the caches
+        rows = slice(start, start + _BLOCK)
+        grown = np.matmul(bent[rows], corners.T, out=curved[rows])
+        np.exp(grown, out=grown)
+        shrunk = np.reciprocal(grown, out=room[: len(grown)])
+        if parity == "odd":
+            grown -= shrunk
+            grown *= 0.5 / most
+            grown -= np.matmul(left_out[rows], corners.T, out=shrunk)
+        else:
+            grown += shrunk
+            grown *= 0.5 / most
+            grown -= left_out
+    return curved
 
 
-def shapley_variance(fit: Regression, halves: BoolArray) -> FloatArray:
-    """The variance ``(players, games)`` of the Shapley values of the process, given these pairs.
+def scales(bends: FloatArray, parity: Parity) -> tuple[FloatArray, float]:
+    """The weights of what is left out, the linear part (players) or the constant, and what remains where corners are
+    the same.
 
-    With c the values of the kernels of the pairs, T the values of the free functions (2 for the player's own), it is
-
-        variance of phi - c' K^-1 c + r' (F' K^-1 F)^-1 r,        r = T - F' K^-1 c
-
-    The variance of phi is that before any pair is known.
+    Where nothing remains, as of the odd part of two players, the kernel is nothing.
     """
-    from scipy.linalg import lapack  # on use: scipy is slow to import
-
-    p = halves.shape[1]
-    before = odd_kernel_variance(fit.bends) + fit.noise * noise_variance(p)
-    along, _ = lapack.dtrtrs(fit.factor, _values_of_kernels(fit, halves), lower=1)
-    rest = 2 * np.eye(p) - fit.free.T @ along
-    after = before - np.square(along).sum(axis=0) + np.sum(rest * (fit.left @ rest), axis=0)
-    return np.asarray(np.maximum(after, 0.0)[:, None] * fit.scale)
-
-
-def _values_of_kernels(fit: Regression, halves: BoolArray) -> FloatArray:
-    """Shapley values ``(pairs, players)`` of the kernel of each pair, its noise included."""
-    return odd_kernel_values(np.where(halves, 1.0, -1.0), fit.bends) + 2 * fit.noise * pair_weights(halves)
+    together = float(np.prod(np.cosh(bends)))
+    lowest = np.asarray(together * np.tanh(bends) if parity == "odd" else together, dtype=np.float64)
+    whole = np.sinh(bends.sum()) if parity == "odd" else np.cosh(bends.sum())
+    remains = float(whole - lowest.sum())
+    return lowest, remains if remains > _NOTHING * whole else float(whole)
 
 
 def odd_kernel_values(corners: FloatArray, bends: FloatArray) -> FloatArray:
@@ -90,22 +106,6 @@ def _nodes(p: int) -> tuple[FloatArray, FloatArray]:
     """Nodes x between -1 and 1 and weights of a mean."""
     nodes, weights = np.polynomial.legendre.leggauss(min(ceil(p / 2) + 1, _NODES))
     return nodes, weights / 2
-
-
-def interactions_of(fit: Regression, halves: BoolArray) -> FloatArray:
-    """Half the Shapley interaction index ``(players, players, games)`` of the even games, zero on the diagonal."""
-    p = halves.shape[1]
-    alike, mixed, without = even_kernel_values(p, float(fit.bends.sum()))
-    both, one, none = interaction_weights(p)
-    size = halves.sum(axis=1)
-    table = np.stack([without, mixed, alike])[:, size] + 2 * fit.noise * np.stack([none, one, both])[:, size]
-    values = np.zeros((p, p, fit.weights.shape[1]))
-    for i in range(p):  # a player at a time: all pairs at once would fill the memory
-        together = halves[:, i : i + 1].astype(np.intp) + halves[:, :i]
-        coefficient = np.take_along_axis(table, together.T.reshape(i, -1), axis=0) if i else table[:0]
-        values[i, :i] = coefficient @ fit.weights
-        values[:i, i] = values[i, :i]
-    return values
 
 
 def even_kernel_values(p: int, curve: float) -> tuple[FloatArray, FloatArray, FloatArray]:

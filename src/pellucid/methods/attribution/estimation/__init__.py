@@ -1,0 +1,1 @@
+"""Helpers of the estimators: what they give, which coalitions they ask, and the hypercube process between those."""
