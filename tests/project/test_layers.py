@@ -8,7 +8,7 @@ import pellucid
 ROOT = Path(pellucid.__file__).parent
 # From low to high; a module may import its own layer and those before it.
 LAYERS = [
-    {"errors", "arrays", "checks"},
+    {"errors", "arrays", "checks", "words"},
     {"losses", "data", "datasets"},
     {"models"},
     {"runner"},

@@ -11,8 +11,8 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 
 from pellucid import Agreement, Explainer, InputError, agreement
-from pellucid.explanations.words import number, percent
 from pellucid.report import build, other_explanations
+from pellucid.words import number, percent
 
 
 def part(document: dict[str, Any], name: str) -> dict[str, Any]:

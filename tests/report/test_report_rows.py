@@ -13,13 +13,13 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LinearRegression
 
 from pellucid import Explainer, InputError
-from pellucid.explanations.words import number, percent
 from pellucid.report import asking
 from pellucid.report.asking import MODEL_ROWS
 from pellucid.report.row_values import usual_value
 from pellucid.report.rows import MOST_ASKED, check_rows
 from pellucid.report.why import why_sections
 from pellucid.report.work import Work
+from pellucid.words import number, percent
 
 STEPS = ("sharing predictions out among the features", "explaining individual rows")
 

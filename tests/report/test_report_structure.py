@@ -16,12 +16,12 @@ from sklearn.linear_model import LogisticRegression
 
 from pellucid import Explainer
 from pellucid.explanations.component import Check
-from pellucid.explanations.words import number, percent
 from pellucid.report import build, interplay, measures, other_explanations, parts
 from pellucid.report.asking import focused
 from pellucid.report.cards import section
 from pellucid.report.parts import checks_in_words, reproduced
 from pellucid.report.work import Work
+from pellucid.words import number, percent
 
 NEW = ("comparing measures of importance", "looking for features that act together", "taking the model apart")
 RNG = np.random.default_rng(0)

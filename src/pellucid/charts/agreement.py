@@ -17,7 +17,7 @@ from pellucid.charts.scales import Row, data, level_axis, limits_of, tooltips, v
 from pellucid.charts.text import caveat_note, wrapped
 from pellucid.explanations.agreement import Agreement, verdict
 from pellucid.explanations.attribution import Attribution
-from pellucid.explanations.words import number, percent
+from pellucid.words import counted, number, percent
 
 _STEP = 24.0
 _PANEL = 190.0
@@ -88,7 +88,7 @@ def body(result: Agreement, options: AgreementOptions) -> ChartType:
             if result.rule is None
             else f"rule: precision {percent(result.rule.precision)}, coverage {percent(result.rule.coverage)}"
         ),
-        f"{more} more feature{'s' if more > 1 else ''} not shown" if more > 0 else "",
+        f"{counted(more, 'more feature')} not shown" if more > 0 else "",
         caveat_note(result),
     ]
     chart = grid(views, columns=len(views), column=14, one_legend=False)

@@ -14,7 +14,7 @@ from pellucid.charts.options import AssociationsOptions
 from pellucid.charts.scales import Row, data, level_axis, tooltips
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.explanations import Associations
-from pellucid.explanations.words import number
+from pellucid.words import number
 
 _PRINTED = 15  # up to so many features the values are printed in the cells
 

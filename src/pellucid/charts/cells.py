@@ -12,7 +12,7 @@ from pellucid.charts.contour import contour_lines, nice_levels
 from pellucid.charts.scales import Limits, Row, limits_of, positions
 from pellucid.charts.text import is_change, level_names, rows_text, shown
 from pellucid.explanations import Effect
-from pellucid.explanations.words import number, value_name
+from pellucid.words import number, value_name
 
 _POINTS = 300  # rows of data shown on top
 

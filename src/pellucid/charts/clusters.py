@@ -15,7 +15,7 @@ from pellucid.charts.layout import titled
 from pellucid.charts.scales import Row, data, level_axis, limits_of, plain, tooltips, value_axis
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.explanations import Clusters, Importance
-from pellucid.explanations.words import number, percent
+from pellucid.words import counted, number, percent
 
 _STEP = 20.0
 _THICK = 0.7  # of a step, a bar
@@ -143,7 +143,7 @@ def body(result: Clusters, options: ClusterOptions) -> ChartType:
     more = len(result.labels) - len(shown)
     notes = [
         f"cut at {number(result.threshold)}; dot: stands for its cluster",
-        f"{more} more feature{'s' if more > 1 else ''} not shown" if more else "",
+        f"{counted(more, 'more feature')} not shown" if more else "",
         caveat_note(result),
     ]
     return titled(chart, options.title or "Features that go together", notes, width)

@@ -14,7 +14,7 @@ from pellucid.charts.scales import Row, limits_of, number_format, positions
 from pellucid.charts.text import wrapped
 from pellucid.data.frames.frame import is_missing
 from pellucid.explanations import Colouring, Effect
-from pellucid.explanations.words import value_name
+from pellucid.words import value_name
 
 _MOST = 7  # categories with a colour of their own; the rest are "other"
 OTHER = "(other)"

@@ -29,7 +29,7 @@ from pellucid.charts.scales import (
 )
 from pellucid.charts.text import level_names, shown
 from pellucid.explanations.component import Axis, Component
-from pellucid.explanations.words import number, value_name
+from pellucid.words import number, value_name
 
 _CELLS = 24  # along a numeric feature of a heat map, about
 _MOST_CELLS = 60

@@ -22,7 +22,7 @@ from pellucid.charts.options import EffectOptions
 from pellucid.charts.scales import Limits, Row, data, feature_axis, limits_of, positions, span, tooltips, value_axis
 from pellucid.charts.text import is_change, rows_text, shown, value_title
 from pellucid.explanations import Effect
-from pellucid.explanations.words import percent, value_name
+from pellucid.words import percent, value_name
 
 Z = 1.96  # normal quantile of a 95% interval
 

@@ -21,7 +21,7 @@ from pellucid.errors import InputError, nearest
 from pellucid.explanations.component import Axis, Component
 from pellucid.explanations.decomposition import RESIDUAL, Decomposition
 from pellucid.explanations.decomposition_words import TITLES
-from pellucid.explanations.words import number, percent, value_name
+from pellucid.words import counted, number, percent, value_name
 
 _COLUMNS = 3
 _PANEL = (190.0, 130.0)
@@ -65,7 +65,7 @@ def share_rows(found: Decomposition, output: int, most: int) -> list[Row]:
     rows = [_share(found.feature_names[j], "component", shares[j], covariances[j], errors[j]) for j in order[:most]]
     rest = order[most:]
     if len(rest):
-        name = f"{len(rest)} other{'s' if len(rest) > 1 else ''}"
+        name = counted(len(rest), "other")
         rows.append(_share(name, "others", shares[rest].sum(), covariances[rest].sum(), 0.0))
     left = 1.0 - covariances.sum() if float(found.stacked("variance")[output]) > 0 else 0.0
     rows.append(_share(RESIDUAL, RESIDUAL, float(found.stacked("residual")[output]), left, 0.0))

@@ -10,7 +10,7 @@ from pellucid.arrays import FloatArray
 from pellucid.charts import theme
 from pellucid.charts.scales import FEW_INTEGERS, Limits, Row, data, feature_axis, positions, tooltips
 from pellucid.explanations import Effect
-from pellucid.explanations.words import percent, value_name
+from pellucid.words import percent, value_name
 
 
 def histogram_data(effect: Effect, limits: Limits) -> list[Row]:

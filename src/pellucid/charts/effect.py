@@ -17,7 +17,7 @@ from pellucid.charts.surface import draw_surface, surface_notes
 from pellucid.charts.text import caveat_note
 from pellucid.explanations import Effect
 from pellucid.explanations.effect import TITLES
-from pellucid.explanations.words import listed
+from pellucid.words import listed
 
 
 def body(effect: Effect, options: EffectOptions) -> ChartType:

@@ -16,7 +16,7 @@ from pellucid.charts.scales import Limits, Row, data, level_axis, limits_of, pla
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
-from pellucid.explanations.words import number
+from pellucid.words import counted, number
 
 _COLUMNS = 4  # outputs side by side
 _SIGNIFICANT = 0.05
@@ -232,7 +232,7 @@ def _notes(importance: Importance, sets: Sets, names: list[str]) -> list[str]:
     more = len({name for _, result in sets for name in result.feature_names}) - len(names)
     ways = {result.way for _, result in sets}
     notes = [f"by {importance.way}"] if importance.way and len(ways) == 1 else []
-    notes += [f"{more} more feature{'s' if more > 1 else ''} not shown"] if more else []
+    notes += [f"{counted(more, 'more feature')} not shown"] if more else []
     if importance.folds and len(sets) == 1:
         notes.append("dots: single folds")
     if importance.first is not None and len(sets) == 1:

@@ -16,7 +16,7 @@ from pellucid.charts.marks import text_layers
 from pellucid.charts.scales import Row, data, level_axis, limits_of, plain, tooltips, value_axis
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.explanations import ImportanceComparison
-from pellucid.explanations.words import number, percent
+from pellucid.words import counted, number, percent
 
 _STEP = 9.0  # pixels for each method
 
@@ -80,7 +80,7 @@ def body(result: ImportanceComparison, options: ComparisonOptions) -> ChartType:
     width = options.width or theme.WIDTH - 60.0
     dots = _dots(result, rows, width, options.height)
     more = len(result.feature_names) - min(options.max_display, len(result.feature_names))
-    notes = [f"{more} more feature{'s' if more > 1 else ''} not shown" if more else "", _scale_note(result)]
+    notes = [f"{counted(more, 'more feature')} not shown" if more else "", _scale_note(result)]
     views = [dots, _heat_map(result)] if options.agreement and len(result.methods) > 1 else [dots]
     chart = grid(views, columns=2, column=32, one_legend=False) if len(views) > 1 else dots
     words = [note for note in (*notes, caveat_note(result)) if note]

@@ -32,7 +32,7 @@ from pellucid.charts.scales import (
 )
 from pellucid.charts.text import is_change, value_title
 from pellucid.explanations import Effect
-from pellucid.explanations.words import percent
+from pellucid.words import counted, percent
 
 
 def lines_shown(effect: Effect, max_lines: int) -> IntArray:
@@ -79,7 +79,7 @@ def individual_notes(effect: Effect, options: EffectOptions) -> list[str]:
     """How many curves are drawn, and what their colour explains."""
     n, drawn = len(effect.values), len(lines_shown(effect, options.max_lines))
     mark = "dots" if effect.nominal[0] else "line"
-    curves = f"{drawn} of {n:,} rows" if drawn < n else f"{n:,} row{'s' if n != 1 else ''}"
+    curves = f"{drawn} of {n:,} rows" if drawn < n else counted(n, "row")
     notes = [f"{curves}; thick dark {mark}: average"]
     if effect.colouring is not None and options.colour == "auto":
         share = percent(effect.colouring.explained)

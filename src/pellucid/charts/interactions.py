@@ -17,7 +17,7 @@ from pellucid.charts.scales import Row, data, level_axis, limits_of, number_form
 from pellucid.charts.text import caveat_note, level_names, scale_words, wrapped
 from pellucid.errors import InputError
 from pellucid.explanations import Interactions
-from pellucid.explanations.words import number, percent
+from pellucid.words import number, percent
 
 _COLUMNS = 3  # outputs side by side
 _STEP = 22.0  # pixels per bar

@@ -21,7 +21,7 @@ from pellucid.charts.surface import colour_scale, value_range
 from pellucid.charts.text import is_change, shown, value_title, wrapped
 from pellucid.errors import InputError
 from pellucid.explanations import Effect
-from pellucid.explanations.words import number, value_name
+from pellucid.words import number, value_name
 
 _ACROSS, _DOWN, _UP = 0.87, 0.42, 0.75  # how far a unit of each direction moves a point on the page
 _GAP = 0.05  # between the surface and the words around it

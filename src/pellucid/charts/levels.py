@@ -21,7 +21,7 @@ from pellucid.charts.options import EffectOptions
 from pellucid.charts.scales import Limits, Row, data, level_axis, tooltips, value_axis
 from pellucid.charts.text import is_change, level_names, rows_text, value_title
 from pellucid.explanations import Effect
-from pellucid.explanations.words import percent
+from pellucid.words import percent
 
 Channels = tuple[str, str]  # the channel of the levels and that of the values
 

@@ -21,7 +21,7 @@ from pellucid.charts.scales import Row, data, tooltips
 from pellucid.charts.text import caveat_note, level_names, shown
 from pellucid.explanations.local_parts import LocalImageAttribution, LocalParts, LocalTextAttribution
 from pellucid.explanations.local_parts_words import counted
-from pellucid.explanations.words import number
+from pellucid.words import number
 
 _CELL = 26.0
 _MOST_WORDS = 12

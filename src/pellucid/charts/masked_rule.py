@@ -21,7 +21,7 @@ from pellucid.charts.text_layout import Fragment, set_lines
 from pellucid.explanations.masked_rule import ImageRule, MaskedRule, TextRule
 from pellucid.explanations.masked_rule_words import coverage_note
 from pellucid.explanations.rule_words import predicted
-from pellucid.explanations.words import percent
+from pellucid.words import percent
 
 _FILL = "#F9C08F"
 _WIDTH = 640.0

@@ -6,7 +6,7 @@ from pellucid.charts.attribution.words import change, start_name
 from pellucid.charts.text import shown
 from pellucid.explanations.local_parts import LocalParts
 from pellucid.explanations.masked_attribution import MaskedAttribution
-from pellucid.explanations.words import percent
+from pellucid.words import percent
 
 
 def panel_name(attribution: MaskedAttribution, output: str) -> str:

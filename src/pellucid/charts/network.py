@@ -15,7 +15,7 @@ from pellucid.charts.layout import titled
 from pellucid.charts.scales import Row, data, tooltips
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.explanations import Network
-from pellucid.explanations.words import listed, percent
+from pellucid.words import listed, percent
 
 _SIDE = 360.0
 _UPRIGHT = 12  # up to so many names stand upright; more are turned outwards

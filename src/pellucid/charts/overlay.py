@@ -32,7 +32,7 @@ from pellucid.charts.text import level_names, scale_words, shown
 from pellucid.errors import InputError
 from pellucid.explanations import Effect
 from pellucid.explanations.effect import TITLES
-from pellucid.explanations.words import value_name
+from pellucid.words import value_name
 
 
 def centred(effect: Effect) -> FloatArray:

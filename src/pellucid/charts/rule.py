@@ -15,7 +15,7 @@ from pellucid.charts.scales import Row, data, tooltips
 from pellucid.charts.text import caveat_note
 from pellucid.explanations.rule import Rule, Rules
 from pellucid.explanations.rule_words import marks, predicted
-from pellucid.explanations.words import percent
+from pellucid.words import counted, percent
 
 _BAR = 30.0  # pixels of a bar that covers everything; thickness goes with the square root, so that little stays visible
 _THINNEST = 2.0
@@ -153,7 +153,7 @@ def body(result: Rule | Rules, options: RuleOptions) -> ChartType:
             "grey: without any condition; then one piece for each condition; thickness: how much of the data is"
             " covered; below: interval of the precision; dashed: precision asked for"
         ),
-        f"{more} more rule{'s' if more > 1 else ''} not shown" if more else "",
+        f"{counted(more, 'more rule')} not shown" if more else "",
         caveat_note(result),
     ]
     title = "What fixes this prediction" if isinstance(result, Rule) else "What fixes these predictions"

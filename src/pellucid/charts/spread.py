@@ -13,7 +13,7 @@ from pellucid.charts.marks import output_colour, output_tip
 from pellucid.charts.options import EffectOptions
 from pellucid.charts.scales import Limits, Row, data, feature_axis, number_format, positions, tooltips
 from pellucid.explanations import Effect
-from pellucid.explanations.words import number, value_name
+from pellucid.words import number, value_name
 
 
 def spread_data(effect: Effect, outputs: Sequence[str]) -> list[Row]:

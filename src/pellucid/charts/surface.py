@@ -21,7 +21,7 @@ from pellucid.charts.options import EffectOptions
 from pellucid.charts.scales import Limits, Row, data, feature_axis, level_axis, limits_of, number_format, tooltips
 from pellucid.charts.text import is_change, value_title, wrapped
 from pellucid.explanations import Effect
-from pellucid.explanations.words import number
+from pellucid.words import number
 
 # Cells reach a little under their neighbours: without it, seams of the background show between them.
 _SEAMLESS: dict[str, Any] = {"x2Offset": 1, "yOffset": 1, "clip": True}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.explanations import Effect, Explanation
-from pellucid.explanations.words import number, value_name
+from pellucid.words import counted, number, value_name
 
 _LETTER = 0.5  # mean width of a letter relative to the font size
 
@@ -94,4 +94,4 @@ def _quantity(effect: Effect) -> str:
 def caveat_note(explanation: Explanation) -> str:
     """How many caveats there are, for the line below the title."""
     n = len(explanation.caveats)
-    return "" if n == 0 else f"{n} caveat{'s' if n > 1 else ''}: see .caveats"
+    return "" if n == 0 else f"{counted(n, 'caveat')}: see .caveats"

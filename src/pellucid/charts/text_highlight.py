@@ -21,7 +21,7 @@ from pellucid.charts.signed_colours import colour_scales, signed_colour
 from pellucid.charts.text import caveat_note, wrapped
 from pellucid.charts.text_layout import OUTSIDE, Fragment, set_lines
 from pellucid.explanations.text_attribution import TextAttribution
-from pellucid.explanations.words import percent
+from pellucid.words import percent
 
 FONT = 15.0
 LINE = 1.7  # font sizes from line to line

@@ -128,7 +128,7 @@ def split_target(adapter: Adapter, table: pd.DataFrame, target: str | None) -> t
     if len(extra) == X.shape[1]:
         raise InputError("the data have no column that the model knows; check that they belong to this model.")
     if extra:
-        from pellucid.explanations.words import listed
+        from pellucid.words import listed
 
         them = "it" if len(extra) == 1 else "them"
         notes.append(f"left out, because the model does not know {them}: {listed(extra)}.")

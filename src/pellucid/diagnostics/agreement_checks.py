@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pellucid.diagnostics.lime_checks import low_fidelity, unstable, width_decides
 from pellucid.explanations.agreement import IN_PART, Agreement, verdict
 from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.words import number
+from pellucid.words import number
 
 _GOOD_FIT = 0.8  # fidelity from which the local model is not to blame
 

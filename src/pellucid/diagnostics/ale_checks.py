@@ -12,9 +12,9 @@ from pellucid.data import Data
 from pellucid.diagnostics.general import general_caveats
 from pellucid.diagnostics.support import support_caveat
 from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.words import listed, number, percent, value_name
 from pellucid.models import Predictor
 from pellucid.runner import Run
+from pellucid.words import listed, number, percent, value_name
 
 _ROWS = (400, 5000)  # a quick look, and a second one before anything is said: few rows make a curve shaky
 _UNSTABLE = 0.25

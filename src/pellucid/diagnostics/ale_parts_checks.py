@@ -12,9 +12,9 @@ from pellucid.data import Data
 from pellucid.diagnostics.decomposition_checks import decomposition_caveats
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.decomposition import Decomposition
-from pellucid.explanations.words import listed, percent
 from pellucid.models import Predictor
 from pellucid.runner import Run
+from pellucid.words import counted, listed, percent
 
 _EMPTY = 0.25
 
@@ -51,9 +51,7 @@ def _empty_cells(data: Data, cells: Mapping[tuple[int, ...], tuple[Cells, ...]])
         return
     name = listed([data.schema.names[j] for j in worst])
     several = sum(share > _EMPTY for share in shares.values()) - 1
-    more = (
-        f" So do more than a quarter of those of {several} other part{'s' if several > 1 else ''}." if several else ""
-    )
+    more = f" So do more than a quarter of those of {counted(several, 'other part')}." if several else ""
     yield Caveat(
         code="empty-cells",
         message=(

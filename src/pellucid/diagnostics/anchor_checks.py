@@ -14,8 +14,8 @@ from pellucid.diagnostics.unreached import unreached
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.rule import Rule
 from pellucid.explanations.rule_words import REASONS, at_boundary
-from pellucid.explanations.words import number, percent
 from pellucid.runner import Run
+from pellucid.words import number, percent
 
 _COMMON = 0.9
 _SPECIFIC = 3  # conditions

@@ -23,9 +23,9 @@ from pellucid.diagnostics.sampling_checks import (
 )
 from pellucid.explanations import Attribution
 from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.words import number, percent
 from pellucid.models import Predictor
 from pellucid.runner import Run
+from pellucid.words import number, percent
 
 _TOP = 5
 _RESIDUAL = 1e-4  # of the row's numbers; single precision stays far below

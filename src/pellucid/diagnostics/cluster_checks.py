@@ -10,8 +10,8 @@ from pellucid.arrays import effective_size
 from pellucid.data import Data
 from pellucid.explanations import Clusters
 from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.words import listed, number
 from pellucid.runner import Run
+from pellucid.words import listed, number
 
 _RISKY = 0.7
 

@@ -13,9 +13,9 @@ from pellucid.diagnostics.general import general_caveats
 from pellucid.diagnostics.off_data import associations
 from pellucid.explanations import ImportanceComparison
 from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.words import number, percent
 from pellucid.models import Predictor
 from pellucid.runner import Run
+from pellucid.words import number, percent
 
 _LARGE = 0.1  # share of a feature that matters by one measure
 _TIMES = 3.0  # and that is so many times smaller by another

@@ -13,9 +13,9 @@ from pellucid.data.sampling.conditional_draws import Draws
 from pellucid.data.sampling.margin import nominal_features
 from pellucid.diagnostics.general import general_caveats
 from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.words import listed, percent
 from pellucid.models import Predictor
 from pellucid.runner import Run
+from pellucid.words import listed, percent
 
 _DETERMINED = 0.9
 _OFF = 0.12

@@ -12,9 +12,9 @@ from pellucid.diagnostics.general import general_caveats
 from pellucid.diagnostics.off_data import off_data_caveat
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.decomposition import Decomposition
-from pellucid.explanations.words import listed, percent
 from pellucid.models import Predictor
 from pellucid.runner import Run
+from pellucid.words import counted, listed, percent
 
 _LEFT = 0.05  # of the variance of the predictions
 _LOST = 0.005
@@ -125,7 +125,7 @@ def _few_rows(data: Data, found: Decomposition) -> Iterator[Caveat]:
 
 def _rows(n: int, size: float) -> str:
     """``2 rows``, or where weights make them count for fewer, ``weighted rows that count for 41 rows``."""
-    said = f"{round(size):,} row{'s' if round(size) != 1 else ''}"
+    said = counted(round(size), "row")
     return said if size >= n - 0.5 else f"weighted rows that count for {said}"
 
 

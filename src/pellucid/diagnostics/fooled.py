@@ -60,9 +60,9 @@ import numpy as np
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.words import listed, number, percent
 from pellucid.models import Predictor
 from pellucid.runner import Intervention, Run
+from pellucid.words import listed, number, percent
 
 Players = Mapping[str, tuple[int, ...]]
 

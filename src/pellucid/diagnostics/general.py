@@ -9,12 +9,12 @@ import numpy as np
 from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.words import number, percent
 from pellucid.losses import find_loss
 from pellucid.models import Predictor
 from pellucid.models.outcome import constant_prediction, outcome_for
 from pellucid.models.predictor import LOGIT_FLOOR
 from pellucid.runner import Run
+from pellucid.words import number, percent
 
 SAMPLE_ROWS = 500  # evenly spaced; an Explainer asks for them with its first calls of the model
 _CLIPPED = 0.01

@@ -13,9 +13,9 @@ from pellucid.diagnostics.decomposition_checks import decomposition_caveats
 from pellucid.diagnostics.off_data import associations, off_data_caveat
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.decomposition import Decomposition
-from pellucid.explanations.words import percent
 from pellucid.models import Predictor
 from pellucid.runner import Run
+from pellucid.words import percent
 
 _MIXED = 0.9
 _WORTH = 0.01  # of the variance: smaller parts may mix

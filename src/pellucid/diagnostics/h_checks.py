@@ -12,11 +12,11 @@ from pellucid.diagnostics.general import general_caveats
 from pellucid.diagnostics.importance_checks import training_data
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.interactions import Interactions
-from pellucid.explanations.words import number, percent
 from pellucid.losses import find_loss
 from pellucid.models import Predictor
 from pellucid.models.outcome import outcome_for
 from pellucid.runner import Run
+from pellucid.words import listed, number, percent
 
 _WEAK_JOINT = 0.02  # of the prediction's variance
 _NOTICED = 0.1  # H that is worth a word
@@ -67,7 +67,7 @@ def _weak_joint(result: Interactions) -> Iterator[Caveat]:
     yield Caveat(
         code="weak-joint-effect",
         message=(
-            f"{_said(names)} have a large H ({number(float(values[s, k]))}) because they do little: their joint effect"
+            f"{listed(names)} have a large H ({number(float(values[s, k]))}) because they do little: their joint effect"
             f" has {percent(float(joint[s, k]))} of the variance of the prediction, and their interaction is"
             f" {number(float(strength[s, k]))} in its units.{others}"
         ),
@@ -86,7 +86,7 @@ def _above_one(result: Interactions) -> Iterator[Caveat]:
         yield Caveat(
             code="above-one",
             message=(
-                f"H of {_said(result.sets[s])} is {number(float(values[s, k]))}: effects alone and together cancel, as"
+                f"H of {listed(result.sets[s])} is {number(float(values[s, k]))}: effects alone and together cancel, as"
                 " where features go together, and H is no share there."
             ),
             value=float(values[s, k]),
@@ -111,7 +111,7 @@ def _imprecise(result: Interactions) -> Iterator[Caveat]:
         yield Caveat(
             code="imprecise",
             message=(
-                f"The value of {_said(result.sets[s])} is known roughly: {number(float(values[s, k]))}, 95% interval"
+                f"The value of {listed(result.sets[s])} is known roughly: {number(float(values[s, k]))}, 95% interval"
                 f" {number(float(low))} to {number(float(high))}."
             ),
             value=float(doubt[place, k]),
@@ -135,7 +135,3 @@ def _by_output(result: Interactions) -> tuple[FloatArray, FloatArray, FloatArray
     shape = (len(result.sets), -1)
     values = np.where(np.isnan(result.values), 0.0, result.values)
     return values.reshape(shape), result.joint.reshape(shape), result.strength.reshape(shape)
-
-
-def _said(names: tuple[str, ...]) -> str:
-    return " and ".join(names) if len(names) < 3 else f"{names[0]}, {names[1]} and {names[2]}"

@@ -11,7 +11,7 @@ from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.effect import Colouring
-from pellucid.explanations.words import percent
+from pellucid.words import percent
 
 _SHARE = 0.3  # share of the effect that is interaction
 _OPPOSED = 0.2  # share of rows that go against the average

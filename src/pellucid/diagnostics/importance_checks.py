@@ -12,11 +12,11 @@ from pellucid.diagnostics.general import general_caveats
 from pellucid.diagnostics.off_data import off_data_caveat
 from pellucid.diagnostics.shared_importance import Joint, shared_importance
 from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.words import number, percent
 from pellucid.losses import Loss
 from pellucid.models import Predictor
 from pellucid.models.outcome import constant_prediction, outcome_for
 from pellucid.runner import Intervention, Run
+from pellucid.words import number, percent
 
 _MEMORISED = 0.02
 _OVERFIT = 1.5

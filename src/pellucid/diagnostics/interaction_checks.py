@@ -11,8 +11,8 @@ from pellucid.diagnostics.general import interrupted
 from pellucid.diagnostics.off_data import off_data_caveat
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.interactions import Interactions
-from pellucid.explanations.words import number, percent
 from pellucid.runner import Run
+from pellucid.words import number, percent
 
 _TOP = 3  # features whose place among the data is looked at
 _COSTLY = 0.01

@@ -29,9 +29,9 @@ from pellucid.diagnostics.off_data import off_data_caveat
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.local_attribution import LocalAttribution
 from pellucid.explanations.pick import Pick
-from pellucid.explanations.words import listed, number, percent
 from pellucid.models import Predictor
 from pellucid.runner import Run
+from pellucid.words import listed, number, percent
 
 Players = Mapping[str, tuple[int, ...]]
 _FLIPS = 0.1

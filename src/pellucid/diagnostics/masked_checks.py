@@ -10,8 +10,8 @@ from pellucid.arrays import FloatArray, IntArray
 from pellucid.diagnostics.general import interrupted, unsteady
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.masked_attribution import MaskedAttribution
-from pellucid.explanations.words import number, percent
 from pellucid.runner import Run
+from pellucid.words import number, percent
 
 _CUT = 0.25
 _ABSENCE = 0.5

@@ -20,8 +20,8 @@ from pellucid.diagnostics.lime_checks import local_miss, low_fidelity, unstable,
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.local_parts import LocalParts
 from pellucid.explanations.local_parts_words import exhaustive
-from pellucid.explanations.words import number
 from pellucid.runner import Run
+from pellucid.words import number
 
 _ABSENCE = 0.5
 

@@ -9,8 +9,8 @@ from pellucid.diagnostics.unreached import unreached
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.masked_rule import MaskedRule
 from pellucid.explanations.masked_rule_words import reason
-from pellucid.explanations.words import percent
 from pellucid.runner import Run
+from pellucid.words import percent
 
 _COMMON = 0.9
 _LONG = 0.5  # of all parts

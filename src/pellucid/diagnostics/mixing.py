@@ -9,8 +9,8 @@ import numpy as np
 from pellucid.data import Data
 from pellucid.diagnostics.off_data import associations
 from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.words import number
 from pellucid.runner import Run
+from pellucid.words import number
 
 _ASSOCIATED = 0.3
 

@@ -16,8 +16,8 @@ from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.data.association import association_matrix
 from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.words import number, percent
 from pellucid.runner import Run
+from pellucid.words import number, percent
 
 _LOOKS = ((600, 200), (3000, 1000))  # rows, and points shuffled: the second look unless the first is plain
 _PLAIN = 0.2

@@ -12,9 +12,9 @@ from pellucid.diagnostics.general import general_caveats, interrupted
 from pellucid.diagnostics.importance_checks import mixed_off_data
 from pellucid.diagnostics.shared_importance import Joint, shared_importance
 from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.words import number, percent
 from pellucid.models import Predictor
 from pellucid.runner import Run
+from pellucid.words import number, percent
 
 _ANOTHER = 1.5
 _LACKING = 0.25

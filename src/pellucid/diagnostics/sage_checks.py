@@ -13,10 +13,10 @@ from pellucid.diagnostics.importance_checks import training_data
 from pellucid.diagnostics.off_data import associations, off_data_caveat
 from pellucid.diagnostics.shared_importance import as_one_group, strong_clusters
 from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.words import listed, number, percent
 from pellucid.losses import Loss
 from pellucid.models import Predictor
 from pellucid.runner import Run
+from pellucid.words import listed, number, percent
 
 _TOP = 5
 _LEVEL = 1.96  # half the width of a 95% interval, in standard errors

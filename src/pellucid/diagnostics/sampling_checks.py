@@ -15,7 +15,7 @@ import numpy as np
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.explanations import Attribution
 from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.words import listed, number, percent
+from pellucid.words import counted, listed, number, percent
 
 TOP = 5  # contributions of a row that are read one by one
 _LEVEL = 1.96  # half the width of a 95% interval, in standard errors
@@ -206,7 +206,7 @@ def sparse_answer(result: Attribution) -> Iterator[Caveat]:
     yield Caveat(
         code="not-shapley",
         message=(
-            f"These are no Shapley values: at most {few} feature{'s' if few > 1 else ''} got a share, and what the"
+            f"These are no Shapley values: at most {counted(few, 'feature')} got a share, and what the"
             f" others do was given to them. {percent(lost)} of what coalitions of features differ in is not said by"
             " these."
         ),

@@ -11,8 +11,8 @@ from pellucid.data import Data
 from pellucid.diagnostics.off_data import associations
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.clusters import group_name
-from pellucid.explanations.words import listed, number
 from pellucid.runner import Run
+from pellucid.words import listed, number
 
 _TOGETHER = 0.7
 _SHARED = 0.2

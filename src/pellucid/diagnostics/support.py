@@ -9,7 +9,7 @@ import numpy as np
 from pellucid.arrays import AnyArray, FloatArray
 from pellucid.data import Data
 from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.words import listed, percent, value_name
+from pellucid.words import listed, percent, value_name
 
 _ROWS = 5
 _SHARE = 0.1

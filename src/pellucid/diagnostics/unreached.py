@@ -7,7 +7,7 @@ from typing import Any
 
 from pellucid.arrays import FloatArray
 from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.words import percent
+from pellucid.words import percent
 
 _ADVICE = {
     "budget": "Raise budget=, or ask for less precision.",

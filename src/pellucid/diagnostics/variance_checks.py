@@ -11,10 +11,10 @@ from pellucid.data import Data
 from pellucid.diagnostics.general import general_caveats
 from pellucid.diagnostics.off_data import associations, off_data_caveat
 from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.words import number, percent
 from pellucid.models import Predictor
 from pellucid.models.outcome import outcome_for
 from pellucid.runner import Intervention, Run
+from pellucid.words import number, percent
 
 Players = dict[str, tuple[int, ...]]
 

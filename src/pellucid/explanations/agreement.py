@@ -12,7 +12,7 @@ from pellucid.explanations.explanation import Explanation
 from pellucid.explanations.local_attribution import LocalAttribution
 from pellucid.explanations.rule import Rule
 from pellucid.explanations.store import stored
-from pellucid.explanations.words import listed, number, percent
+from pellucid.words import listed, number, percent
 
 AGREE, IN_PART = 0.9, 0.6  # likeness from which answers agree, and agree in part
 _FIRST = 3  # features that are compared by name

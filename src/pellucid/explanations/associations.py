@@ -9,7 +9,7 @@ import numpy as np
 from pellucid.arrays import AnyArray
 from pellucid.explanations.explanation import Explanation
 from pellucid.explanations.store import stored
-from pellucid.explanations.words import number
+from pellucid.words import number
 
 
 @stored

@@ -16,7 +16,7 @@ from pellucid.explanations.attribution_words import GAMES as GAMES
 from pellucid.explanations.attribution_words import shown_value as shown_value
 from pellucid.explanations.explanation import Explanation
 from pellucid.explanations.store import stored
-from pellucid.explanations.words import value_name
+from pellucid.words import counted, value_name
 
 _MODES = ("complete", "short")
 
@@ -291,7 +291,7 @@ class Attribution(Explanation):
         if mode == "complete":
             return super().text()
         n = len(self.caveats)
-        care = [f"Read with care: {n} caveat{'s' if n > 1 else ''}, see .caveats."] if n else []
+        care = [f"Read with care: {counted(n, 'caveat')}, see .caveats."] if n else []
         return "\n".join([*attribution_words.short(self), *care])
 
     def findings(self) -> list[str]:

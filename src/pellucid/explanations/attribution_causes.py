@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid.arrays import FloatArray
-from pellucid.explanations.words import percent
+from pellucid.words import percent
 
 if TYPE_CHECKING:
     from pellucid.explanations.attribution import Attribution

@@ -16,6 +16,7 @@ import numpy as np
 from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.errors import InputError, nearest
 from pellucid.explanations.attribution_words import shown_value
+from pellucid.words import counted
 
 if TYPE_CHECKING:
     from pellucid.explanations.attribution import Additivity, Attribution
@@ -38,7 +39,7 @@ def sparse(found: A, k: int) -> A:
     if k >= len(names):
         return found
     kept, rest = found.ranking[:k], np.sort(found.ranking[k:])
-    name = f"{len(rest)} other{'s' if len(rest) > 1 else ''}"
+    name = counted(len(rest), "other")
     while name in names:
         name += "\u2032"
     sizes = np.abs(found.values)

@@ -8,7 +8,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.explanations.attribution_causes import causes, difference, pushes, remark, settled
-from pellucid.explanations.words import listed, number, percent, value_name
+from pellucid.words import counted, listed, number, percent, value_name
 
 if TYPE_CHECKING:
     from pellucid.explanations.attribution import Attribution
@@ -51,11 +51,7 @@ def complete(found: Attribution) -> list[str]:
     link = _SUMS.get(str(found.settings.get("link")))
     if link is not None:
         lines.append(f"The trees of this model add up to {link}.")
-    rows = (
-        f" The background has {found.background:,} row{'s' if found.background > 1 else ''}."
-        if found.background
-        else ""
-    )
+    rows = f" The background has {counted(found.background, 'row')}." if found.background else ""
     game = (GAMES.get(found.game, "") + rows + _how(found)).strip()
     return [*lines, game] if game else lines
 

@@ -12,7 +12,7 @@ from pellucid.errors import InputError
 from pellucid.explanations.explanation import Explanation
 from pellucid.explanations.importance import Importance
 from pellucid.explanations.store import stored
-from pellucid.explanations.words import listed, number, percent
+from pellucid.words import counted, listed, number, percent
 
 
 @stored
@@ -97,7 +97,7 @@ class Clusters(Explanation):
                 *self._joint_words(),
             ]
         lines = [
-            f"{len(self.labels)} features make {count} cluster{'s' if count > 1 else ''} at an association of"
+            f"{len(self.labels)} features make {counted(count, 'cluster')} at an association of"
             f" {number(self.threshold)}."
         ]
         for c in sorted(several, key=lambda c: -len(self.members[c]))[:5]:

@@ -14,7 +14,7 @@ from pellucid.data.frames.frame import Kind
 from pellucid.data.schema import Feature
 from pellucid.errors import InputError
 from pellucid.explanations.store import stored
-from pellucid.explanations.words import value_name
+from pellucid.words import value_name
 
 JOIN = " × "
 

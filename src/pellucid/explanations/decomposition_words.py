@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid.arrays import FloatArray
-from pellucid.explanations.words import listed, number, percent
+from pellucid.words import counted, listed, number, percent
 
 if TYPE_CHECKING:
     from pellucid.explanations.decomposition import Decomposition
@@ -25,7 +25,7 @@ _OVERLAP = 0.02  # of the variance: less is not worth a sentence
 
 def findings(found: Decomposition) -> list[str]:
     """One paragraph per output, then which properties do not hold."""
-    parts = f"{len(found.components):,} component{'s' if len(found.components) != 1 else ''}"
+    parts = counted(len(found.components), "component")
     lines = [f"Decomposition by {TITLES[found.method]} ({found.scale}): a constant and {parts}."]
     for k, output in enumerate(found.output_names):
         prefix = f"{output}: " if len(found.output_names) > 1 else ""

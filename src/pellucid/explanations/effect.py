@@ -11,7 +11,7 @@ from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from pellucid.errors import InputError, nearest
 from pellucid.explanations.explanation import Explanation
 from pellucid.explanations.store import stored
-from pellucid.explanations.words import listed, number, percent, value_name
+from pellucid.words import listed, number, percent, value_name
 
 TITLES = {
     "pdp": "Partial dependence",

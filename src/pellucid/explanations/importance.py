@@ -10,7 +10,7 @@ import numpy as np
 from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.explanations.explanation import Explanation
 from pellucid.explanations.store import stored
-from pellucid.explanations.words import listed, number
+from pellucid.words import listed, number
 
 _MATTERS = 0.05  # of the largest importance
 _SIGNIFICANT = 0.05

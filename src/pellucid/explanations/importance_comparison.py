@@ -11,7 +11,7 @@ from pellucid.errors import InputError, nearest
 from pellucid.explanations.explanation import Explanation
 from pellucid.explanations.importance import Importance
 from pellucid.explanations.store import stored
-from pellucid.explanations.words import listed, number
+from pellucid.words import listed, number
 
 # Measures in squared units of the prediction, or nearly so: their roots compare with mean absolute contributions.
 _SQUARED_LOSSES = ("mse", "1-r2", "brier", "log_loss", "share of prediction variance")

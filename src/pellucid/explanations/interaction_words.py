@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pellucid.explanations.words import listed, number, percent
+from pellucid.words import listed, number, percent
 
 if TYPE_CHECKING:
     from pellucid.explanations.interactions import Interactions

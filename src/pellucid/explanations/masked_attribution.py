@@ -12,7 +12,7 @@ from pellucid.arrays import AnyArray, IntArray
 from pellucid.explanations import attribution_words
 from pellucid.explanations.attribution import Attribution
 from pellucid.explanations.explanation import Explanation
-from pellucid.explanations.words import number
+from pellucid.words import number
 
 _SAID_OUTPUTS = 3  # of many, and only those that come near the highest; the others are counted
 _NEAR = 0.1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid.explanations.rule_words import REASONS, sentence, sureness
-from pellucid.explanations.words import listed, number, percent
+from pellucid.words import listed, number, percent
 
 if TYPE_CHECKING:
     from pellucid.explanations.masked_rule import MaskedRule

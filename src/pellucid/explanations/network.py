@@ -20,7 +20,7 @@ from pellucid.arrays import AnyArray, FloatArray
 from pellucid.errors import InputError
 from pellucid.explanations.explanation import Explanation
 from pellucid.explanations.store import stored
-from pellucid.explanations.words import listed, percent
+from pellucid.words import counted, listed, percent
 
 if TYPE_CHECKING:
     from pellucid.explanations.interactions import Interactions
@@ -73,7 +73,7 @@ class Network(Explanation):
             return ["The model is additive in these features: no interaction is needed to reproduce it."]
         are = "is" if n <= 1 else "are"
         words = (
-            f"{n or 'None'} of {self.examined} pair{'s' if self.examined != 1 else ''} {are} needed to reproduce the"
+            f"{n or 'None'} of {counted(self.examined, 'pair')} {are} needed to reproduce the"
             f" model within {share} of its variance"
         )
         alone = f"; an additive model would lose about {percent(self.additive)}" if np.isfinite(self.additive) else ""

@@ -10,7 +10,7 @@ from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from pellucid.explanations.attribution import Attribution
 from pellucid.explanations.explanation import Explanation
 from pellucid.explanations.store import stored
-from pellucid.explanations.words import listed, number, percent
+from pellucid.words import listed, number, percent
 
 
 @stored

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pellucid.explanations.words import listed, number, percent, value_name
+from pellucid.words import listed, number, percent, value_name
 
 if TYPE_CHECKING:
     from pellucid.explanations.rule import Rule, RuleCheck, Rules

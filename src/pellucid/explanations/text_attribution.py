@@ -9,7 +9,7 @@ import numpy as np
 from pellucid.arrays import AnyArray, IntArray
 from pellucid.explanations.masked_attribution import MaskedAttribution
 from pellucid.explanations.store import stored
-from pellucid.explanations.words import value_name
+from pellucid.words import value_name
 
 
 @stored

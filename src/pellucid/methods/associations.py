@@ -15,9 +15,9 @@ from pellucid.data import Data
 from pellucid.data.association import association_matrix
 from pellucid.errors import InputError
 from pellucid.explanations import Associations, Caveat
-from pellucid.explanations.words import number
 from pellucid.models import Predictor
 from pellucid.runner import Run
+from pellucid.words import number
 
 _RISKY = 0.7
 _WIDEST = 2000

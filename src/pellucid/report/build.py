@@ -10,7 +10,6 @@ import numpy as np
 from pellucid import __version__
 from pellucid.errors import InputError
 from pellucid.explanations import Effect, Explanation, Importance
-from pellucid.explanations.words import listed
 from pellucid.report.cards import GENERAL, Plain
 from pellucid.report.contributions import main_output
 from pellucid.report.effects import effect_card, top_features
@@ -23,6 +22,7 @@ from pellucid.report.score import Score, importance_loss, scores
 from pellucid.report.sections import associations_section, can_cluster, care_section, effect_section, importance_section
 from pellucid.report.why import why_sections
 from pellucid.report.work import Step, Work
+from pellucid.words import listed
 
 if TYPE_CHECKING:
     from pellucid.explainer import Explainer

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pellucid.explanations import Caveat, Explanation
-from pellucid.explanations.words import listed, percent
+from pellucid.words import listed, percent
 
 Plain = dict[str, Any]
 Cells = list[list[str]]

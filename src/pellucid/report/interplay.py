@@ -14,13 +14,13 @@ import numpy as np
 from pellucid.diagnostics.off_data import off_data_caveat
 from pellucid.errors import InputError, PellucidError
 from pellucid.explanations import Effect, Importance, Interactions, Network
-from pellucid.explanations.words import listed, number, percent
 from pellucid.methods.interactions.exclusion import costs_of_exclusion
 from pellucid.methods.interactions.request import Question, sets_of
 from pellucid.report.asking import focused, spread
 from pellucid.report.cards import Plain, card, section, table
 from pellucid.report.why import Why
 from pellucid.report.work import Work
+from pellucid.words import listed, number, percent
 
 if TYPE_CHECKING:
     from pellucid.explainer import Explainer

@@ -18,12 +18,12 @@ from pellucid.diagnostics.comparison_checks import comparison_caveats
 from pellucid.errors import PellucidError
 from pellucid.explanations import Attribution, Importance, ImportanceComparison
 from pellucid.explanations.explanation import squeeze_outputs
-from pellucid.explanations.words import listed, percent
 from pellucid.methods.importance.shap_importance import mean_absolute
 from pellucid.report.cards import Plain, card
 from pellucid.report.why import Why
 from pellucid.report.work import Work
 from pellucid.runner import Cost
+from pellucid.words import listed, percent
 
 if TYPE_CHECKING:
     from pellucid.explainer import Explainer

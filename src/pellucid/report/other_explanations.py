@@ -15,11 +15,11 @@ import numpy as np
 from pellucid.errors import PellucidError
 from pellucid.explanations import Agreement, Attribution, Rule
 from pellucid.explanations.agreement import AGREE, IN_PART
-from pellucid.explanations.words import listed, number, percent
 from pellucid.methods.local.agreement import agreement
 from pellucid.report.cards import Plain, card, section, table
 from pellucid.report.rows import Look, explained_name
 from pellucid.report.work import Work
+from pellucid.words import listed, number, percent
 
 if TYPE_CHECKING:
     from pellucid.explainer import Explainer

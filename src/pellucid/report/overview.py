@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid.explanations import Caveat
-from pellucid.explanations.words import listed, number, percent, value_name
 from pellucid.models.outcome import outcome_for
 from pellucid.report.cards import Plain, caveats, section, table
 from pellucid.report.score import Score
+from pellucid.words import counted, listed, number, percent, value_name
 
 if TYPE_CHECKING:
     from pellucid.data.schema import Feature
@@ -67,7 +67,7 @@ def data_section(explainer: Explainer) -> Plain:
     data = explainer.data
     gaps = [feature.name for feature in data.schema.features if feature.missing > 0]
     still = [feature.name for feature in data.schema.features if feature.distinct < 2]
-    intro = [f"{len(data):,} rows, {_count(len(data.schema.features), 'feature')}."]
+    intro = [f"{len(data):,} rows, {counted(len(data.schema.features), 'feature')}."]
     if gaps:
         intro.append(f"Values are missing in {listed(gaps)}.")
     if still:
@@ -105,7 +105,7 @@ def _short(text: str) -> str:
 def _task(explainer: Explainer) -> str:
     classes = explainer.predictor.classes
     if classes is not None:
-        return f"classification, {_count(len(classes), 'class', 'classes')}"
+        return f"classification, {counted(len(classes), 'class', 'classes')}"
     return "regression" if explainer.predictor.task == "regression" else "scores"
 
 
@@ -125,7 +125,3 @@ def _constant(explainer: Explainer) -> str:
     if y.shape[1] > 1:
         return "a constant, the means of the outcomes"
     return f"a constant, the mean of the outcome ({number(float(np.average(y[:, 0], weights=data.weights)))})"
-
-
-def _count(n: int, one: str, many: str | None = None) -> str:
-    return f"{n:,} {one if n == 1 else many or one + 's'}"

@@ -15,12 +15,12 @@ import numpy as np
 from pellucid.diagnostics.off_data import off_data_caveat
 from pellucid.errors import PellucidError
 from pellucid.explanations import Decomposition, Importance
-from pellucid.explanations.words import listed, percent
 from pellucid.report.asking import focused
 from pellucid.report.cards import Plain, card, section
 from pellucid.report.effects import top_features
 from pellucid.report.why import Why
 from pellucid.report.work import Work
+from pellucid.words import listed, percent
 
 if TYPE_CHECKING:
     from pellucid.explainer import Explainer

@@ -11,13 +11,13 @@ import numpy as np
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.errors import InputError
 from pellucid.explanations import Attribution
-from pellucid.explanations.words import number, percent, value_name
 from pellucid.report.asking import LOOKED, spread
 from pellucid.report.cards import Plain, card, section
 from pellucid.report.contributions import TOGETHER, about, how_found, main_output, rivals, short
 from pellucid.report.row_choice import extremes, typical, unusual
 from pellucid.report.row_values import value_table
 from pellucid.runner import Run
+from pellucid.words import number, percent, value_name
 
 if TYPE_CHECKING:
     from pellucid.explainer import Explainer

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid.arrays import FloatArray
-from pellucid.explanations.words import number, percent
 from pellucid.losses import find_loss
 from pellucid.models.outcome import constant_prediction, outcome_for
 from pellucid.runner import Run
+from pellucid.words import number, percent
 
 if TYPE_CHECKING:
     from pellucid.explainer import Explainer

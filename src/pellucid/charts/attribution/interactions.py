@@ -15,7 +15,7 @@ from pellucid.charts.scales import Row, data, level_axis, number_format, tooltip
 from pellucid.charts.text import shown, wrapped
 from pellucid.errors import InputError
 from pellucid.explanations import Attribution
-from pellucid.explanations.words import number
+from pellucid.words import number
 
 _PRINTED = 12  # up to so many features the values are printed in the cells
 

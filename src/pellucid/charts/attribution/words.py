@@ -8,6 +8,7 @@ import numpy as np
 
 from pellucid.charts.text import level_names, shown
 from pellucid.explanations import Attribution
+from pellucid.words import counted
 
 _LETTERS = 46  # of a label; the tooltip has it in full
 _LEAST_NAME = 8  # letters that stay of a name beside a long value
@@ -18,7 +19,7 @@ _WHOLE = 32  # letters of a value that is never cut; numbers are shorter
 def title(attribution: Attribution, kind: str, feature: str) -> str:
     """What the picture shows."""
     start = attribution.starting_point
-    some = f"{len(attribution):,} prediction{'s' if len(attribution) != 1 else ''}"
+    some = counted(len(attribution), "prediction")
     one = f"From {start} to this prediction" if len(attribution) == 1 else f"From {start} to predictions"
     titles = {
         "waterfall": one,
@@ -88,7 +89,7 @@ def prediction_title(attribution: Attribution, output: str) -> str:
 def not_shown(attribution: Attribution, max_display: int) -> list[str]:
     """How many features are left out, if any are."""
     hidden = len(attribution.feature_names) - max_display
-    return [f"{hidden} more feature{'s' if hidden > 1 else ''} not shown"] if hidden > 0 else []
+    return [f"{counted(hidden, 'more feature')} not shown"] if hidden > 0 else []
 
 
 def rows_note(drawn: int, attribution: Attribution, what: str = "") -> list[str]:

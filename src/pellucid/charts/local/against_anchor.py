@@ -28,7 +28,7 @@ from pellucid.charts.text import scale_words
 from pellucid.errors import InputError
 from pellucid.explanations.local_attribution import Boundary, LocalAttribution
 from pellucid.explanations.rule import Rule
-from pellucid.explanations.words import number, percent
+from pellucid.words import number, percent
 
 _SIZE = 330.0
 _CORNERS = 120  # of an ellipse

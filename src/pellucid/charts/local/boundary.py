@@ -19,7 +19,7 @@ from pellucid.charts.scales import Row, data, feature_axis, limits_of, tooltips
 from pellucid.charts.text import caveat_note, scale_words, shown
 from pellucid.errors import InputError
 from pellucid.explanations.local_attribution import Boundary, LocalAttribution
-from pellucid.explanations.words import number
+from pellucid.words import number
 
 _SIZE = 230.0
 

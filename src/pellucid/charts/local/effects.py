@@ -14,7 +14,7 @@ from pellucid.charts.local_options import LocalOptions
 from pellucid.charts.scales import Limits, Row, level_axis, limits_of, tooltips, value_axis
 from pellucid.charts.text import caveat_note, shown, wrapped
 from pellucid.explanations.local_attribution import LocalAttribution
-from pellucid.explanations.words import number
+from pellucid.words import number
 
 _STEP = 24.0
 

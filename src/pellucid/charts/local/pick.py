@@ -13,7 +13,7 @@ from pellucid.charts.local_options import PickOptions
 from pellucid.charts.scales import Row, data, level_axis, limits_of, tooltips, value_axis
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.explanations.pick import Pick
-from pellucid.explanations.words import number, percent
+from pellucid.words import number, percent
 
 _CELL = 26.0
 

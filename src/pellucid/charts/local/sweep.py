@@ -16,7 +16,7 @@ from pellucid.charts.scales import Row, data, limits_of, tooltips, value_axis
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.errors import InputError
 from pellucid.explanations.local_attribution import LocalAttribution
-from pellucid.explanations.words import number
+from pellucid.words import number
 
 _MOST = 8  # as many colours as can be told apart
 _MEASURES = {"near": "R2 near the row", "fidelity": "R2 in its neighbourhood", "agreement": "stability of the weights"}

@@ -46,13 +46,13 @@ from pellucid.diagnostics.attribution_checks import attribution_caveats
 from pellucid.errors import InputError, nearest
 from pellucid.explanations import Attribution, Caveat
 from pellucid.explanations.explanation import squeeze_outputs
-from pellucid.explanations.words import listed, number, percent
 from pellucid.games import Game, all_coalitions
 from pellucid.games.marginal import MOST, MarginalGame, Players, background_rows
 from pellucid.methods.attribution.shap import cells_of as cells
 from pellucid.methods.attribution.shapley_exact import shapley_exact
 from pellucid.models import Predictor
 from pellucid.runner import Run
+from pellucid.words import listed, number, percent
 
 Step = tuple[int, ...]
 MOST_PLAYERS = 8  # whose orders are all gone through

@@ -20,6 +20,7 @@ from pellucid.methods.attribution.shapley_kernel import Proxy, shapley_kernel
 from pellucid.methods.attribution.shapley_lasso import shapley_lasso
 from pellucid.methods.attribution.shapley_permutation import shapley_permutation
 from pellucid.runner import Run
+from pellucid.words import counted
 
 Estimator = Literal["auto", "exact", "kernel", "permutation"]
 ESTIMATORS = ("auto", "exact", "kernel", "permutation")
@@ -163,8 +164,8 @@ def _refuse_too_many(game: Game, wish: Wish) -> None:
     asked, most = _needed(game), MOST_ROWS if wish.budget is None else wish.budget
     if asked > most:
         raise InputError(
-            f"{players} players, {game.rows:,} row{_s(game.rows)} and a background of {game.price:,}"
-            f" row{_s(game.price)} take {asked:,} model rows, more than {most:,}; use method='kernel', explain fewer"
+            f"{players} players, {counted(game.rows, 'row')} and a background of {counted(game.price, 'row')}"
+            f" take {asked:,} model rows, more than {most:,}; use method='kernel', explain fewer"
             " rows, give a smaller background (background=), groups of features (groups=) or a larger budget"
             f" (budget=){wish.remedy}."
         )
@@ -206,11 +207,7 @@ def _given(wish: Wish) -> int:
 def _too_small(wish: Wish, given: int, needed: int, game: Game, what: str) -> InputError:
     named = f"budget={wish.budget}" if wish.budget is not None else f"the usual budget of {given:,} model rows"
     return InputError(
-        f"{named} is too small: {game.players} players in {game.rows:,} row{_s(game.rows)} take at least {needed:,}"
+        f"{named} is too small: {game.players} players in {counted(game.rows, 'row')} take at least {needed:,}"
         f" model rows for enough {what}; give a larger budget, a smaller background (background=) or fewer"
         f" rows{wish.remedy}."
     )
-
-
-def _s(count: int) -> str:
-    return "" if count == 1 else "s"

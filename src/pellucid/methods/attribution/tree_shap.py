@@ -28,7 +28,6 @@ import numpy as np
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.errors import InputError, PellucidError
-from pellucid.explanations.words import percent
 from pellucid.games.marginal import Players
 from pellucid.methods.attribution.estimation.estimate import Solved
 from pellucid.models import Predictor
@@ -39,6 +38,7 @@ from pellucid.trees.convert.tree_model import Link
 from pellucid.trees.links import magnitude, predictions
 from pellucid.trees.predict import predict
 from pellucid.trees.reading import read
+from pellucid.words import percent
 
 _AGREE = 1e-5  # relative; libraries add up their trees in single precision
 _COMPARED = 200  # rows of the data, and as many mixtures

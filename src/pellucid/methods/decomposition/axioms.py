@@ -14,8 +14,8 @@ import numpy as np
 from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.explanations.component import Check, Component
-from pellucid.explanations.words import number, percent
 from pellucid.methods.decomposition.build import Variances, at_rows
+from pellucid.words import number, percent
 
 _ROWS = 2_000
 _BLOCK = 256  # components whose products are formed at once

@@ -15,11 +15,11 @@ from pellucid.arrays import FloatArray
 from pellucid.data import Data, Feature
 from pellucid.data.grid import snap
 from pellucid.explanations.component import Check, Component
-from pellucid.explanations.words import number, percent
 from pellucid.methods.decomposition.axes import Grid, entries, levels, make_axis, spread_points
 from pellucid.methods.decomposition.build import Variances
 from pellucid.methods.decomposition.subsets import Subset
 from pellucid.runner import Run
+from pellucid.words import number, percent
 
 _DRAWS = 5  # key of the random numbers
 

@@ -18,7 +18,7 @@ from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.data.grid import bin_index, given_codes, quantile_edges
 from pellucid.errors import InputError
-from pellucid.explanations.words import listed
+from pellucid.words import listed
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from pellucid.errors import InputError, nearest
 from pellucid.explanations import Importance, ImportanceComparison
-from pellucid.explanations.words import listed
 from pellucid.methods.importance.anova_importance import anova_importance
 from pellucid.methods.importance.comparison import compare_measures
 from pellucid.methods.importance.conditional_permutation import conditional_permutation
@@ -21,6 +20,7 @@ from pellucid.methods.importance.sage import sage
 from pellucid.methods.importance.shap_importance import shap_importance
 from pellucid.methods.importance.shapley_effects import shapley_effects
 from pellucid.methods.importance.sobol import sobol
+from pellucid.words import listed
 
 Method = Literal["permutation", "conditional", "shap", "pdp", "anova", "drop", "sobol", "shapley-effects", "sage"]
 

@@ -21,7 +21,7 @@ from pellucid.data.grid import given_codes, weighted_quantiles
 from pellucid.data.schema import Feature
 from pellucid.errors import InputError
 from pellucid.explanations.rule import Condition
-from pellucid.explanations.words import number, value_name
+from pellucid.words import number, value_name
 
 AUTO = 4
 _ROUNDED = 0.02  # of an interval, or of a feature's range: as much may an edge be rounded in words

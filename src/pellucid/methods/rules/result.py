@@ -11,7 +11,6 @@ import numpy as np
 from pellucid.data import Data
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.rule import Condition, Rule, Rules
-from pellucid.explanations.words import listed, value_name
 from pellucid.methods.rules.bins import condition
 from pellucid.methods.rules.coverage import TableSpace
 from pellucid.methods.rules.gains import gains
@@ -19,6 +18,7 @@ from pellucid.methods.rules.place import Place
 from pellucid.methods.rules.search import Candidate, Search
 from pellucid.models import Predictor
 from pellucid.runner import Run
+from pellucid.words import listed, value_name
 
 
 def as_rule(

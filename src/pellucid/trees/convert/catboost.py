@@ -20,6 +20,7 @@ from pellucid.errors import InputError
 from pellucid.trees.convert.catboost_hash import category_hash
 from pellucid.trees.convert.tree_model import Link, TreeModel, Unsupported, matrix
 from pellucid.trees.ensemble import Nodes, TreeEnsemble, at_most
+from pellucid.words import listed
 
 Scale = Literal["response", "probability", "log-odds", "score"]
 
@@ -161,7 +162,7 @@ class _Splits:
         place = int(np.searchsorted(ends, rest, side="right")) if rest >= 0 else len(ends)
         ctrs = self._ctrs[place : place + 1] or self._ctrs
         indices = sorted({e["cat_feature_index"] for c in ctrs for e in c["elements"] if "cat_feature_index" in e})
-        return " and ".join(repr(self.names[self._categories[k]["flat_feature_index"]]) for k in indices)
+        return listed([repr(self.names[self._categories[k]["flat_feature_index"]]) for k in indices])
 
     def sets(self, feature: IntArray, code: IntArray) -> dict[str, AnyArray]:
         """The bit-sets of categorical nodes: all that is not the code goes left; equal nodes share a set."""

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pellucid.explanations.words import listed, number, percent, value_name
+from pellucid.words import listed, number, percent, value_name
 
 
 @pytest.mark.parametrize(

@@ -63,3 +63,12 @@ def listed(names: Sequence[str], most: int = 6) -> str:
     if len(names) > most:
         return ", ".join(shown) + f" and {len(names) - most} more"
     return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
+
+
+def counted(n: int, one: str, many: str | None = None) -> str:
+    """A number with its noun: ``1 row``, ``1,200 rows``, ``2 classes``.
+
+    >>> counted(1, "row"), counted(1200, "row"), counted(2, "class", "classes")
+    ('1 row', '1,200 rows', '2 classes')
+    """
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
