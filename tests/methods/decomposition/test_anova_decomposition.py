@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
 
 from pellucid import Explainer
-from pellucid.methods.decomposition import anova_product, anova_trees, grids
+from pellucid.methods.decomposition import anova, anova_trees, tree_cells
 from reference.decomposition import anova_component, product_rows, variance
 
 
@@ -146,7 +146,7 @@ def test_a_sample_and_the_product_agree(monkeypatch):
     X = corners(-1, 1, 3)
     f = lambda X: X[:, 0] * (1 + X[:, 1]) + X[:, 2] ** 2 * X[:, 0]  # noqa: E731
     exact = explained(f, X).decompose(method="anova", order=2)
-    monkeypatch.setattr(anova_product, "_MOST", 1)
+    monkeypatch.setattr(anova, "_MOST", 1)
     found = explained(f, X).decompose(method="anova", order=2)
     assert (exact.settings["engine"], found.settings["engine"]) == ("product", "sample")
     np.testing.assert_allclose(found.values, exact.values, atol=0.01)
@@ -156,7 +156,7 @@ def test_a_sample_and_the_product_agree(monkeypatch):
 
 
 def test_order_of_columns_does_not_change_a_sample(monkeypatch):
-    monkeypatch.setattr(anova_product, "_MOST", 1)
+    monkeypatch.setattr(anova, "_MOST", 1)
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.random((50, 3)), columns=["a", "b", "c"])
     f = lambda X: (X["a"] * X["b"] + X["c"]).to_numpy()  # noqa: E731
@@ -245,7 +245,7 @@ def test_merged_cells_are_means_and_the_loss_is_told(monkeypatch):
     exact = explained(model, X).decompose(method="anova")
     monkeypatch.setattr(anova_trees, "CELLS", 500)
     found = Explainer(model, X, progress=False).decompose(method="anova")
-    assert found.settings["thinned"] in grids._CUTS
+    assert found.settings["thinned"] in tree_cells._CUTS
     # A mean over cells is a projection: nothing but variance is lost, and the axioms hold as before.
     lost = exact.values.sum() - found.values.sum()
     caveat = next(caveat for caveat in found.caveats if caveat.code == "merged-cells")

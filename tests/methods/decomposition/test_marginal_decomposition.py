@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from pellucid import Explainer, InputError
-from pellucid.methods.decomposition import grids, marginal
+from pellucid.methods.decomposition import marginal, tree_cells
 from reference.decomposition import marginal_component
 
 
@@ -187,10 +187,10 @@ def test_too_many_cells_are_merged_and_the_loss_is_told(monkeypatch):
     X, y = scene(150)
     model = RandomForestRegressor(8, random_state=0).fit(X, y)
     exact = explained(model, X).decompose()
-    monkeypatch.setattr(grids.cell_grids, "__defaults__", (600,))
+    monkeypatch.setattr(tree_cells.cell_grids, "__defaults__", (600,))
     found = Explainer(model, X, progress=False).decompose()
     assert sum(c.table.size for c in found.components if len(c.features) > 1) < 600
-    assert found.settings["thinned"] in grids._CUTS
+    assert found.settings["thinned"] in tree_cells._CUTS
     rows = X.iloc[np.linspace(0, 149, 100).astype(int)]
     lost = np.mean((exact.predict(rows) - found.predict(rows)) ** 2) / found.variance
     caveat = next(caveat for caveat in found.caveats if caveat.code == "merged-cells")

@@ -8,11 +8,11 @@ such values, added up (L_S), less all that belongs to fewer features, ``g - sum 
 down to single ones and the mean. The parts are pseudo-orthogonal: ``H_S(f_S) = f_S`` and ``H_U(f_S) = 0`` for U other
 than S. Effects of correlated features do not mix, and the model is asked only about values near those of real rows.
 Estimator. The local effects of `ale`, at the edges of quantile bins; pairs and triples on fewer of the same edges, so
-that their cells hold rows. What belongs to fewer features is taken out with the rows themselves (`local_tables`), so
+that their cells hold rows. What belongs to fewer features is taken out with the rows themselves (`ale_tables`), so
 that pseudo-orthogonality is exact for the estimator, and parts have mean zero over the rows (`ale` has the mean at
 midpoints of bins as zero: its curves differ by a constant). Where a feature is missing, its main effect is what such
 rows have on average beyond their other parts; parts of two features say how the effect of one differs where the other
-is missing (`ale_missing`), parts of three nothing.
+is missing (`ale_tables`), parts of three nothing.
 
 When it misleads:
 1. parts add up to the function exactly only with narrow bins and rows in all cells; what is left is the residual;
@@ -42,14 +42,11 @@ from pellucid.diagnostics.ale_parts_checks import ale_parts_caveats
 from pellucid.errors import InputError
 from pellucid.explanations.component import Axis, Check, Component
 from pellucid.explanations.decomposition import Decomposition
-from pellucid.methods.decomposition.ale_missing import Moved, moved, split
-from pellucid.methods.decomposition.axes import make_axis
+from pellucid.methods.decomposition.ale_tables import Lower, Moved, Placed, contained, moved, own_part, refined, split
+from pellucid.methods.decomposition.axes import Subset, make_axis, subsets
 from pellucid.methods.decomposition.basis import evenly
-from pellucid.methods.decomposition.build import at_rows, build
+from pellucid.methods.decomposition.components import Components, at_rows, build, component, variances_at
 from pellucid.methods.decomposition.density import different
-from pellucid.methods.decomposition.local_tables import Lower, Placed, contained, own_part, refined
-from pellucid.methods.decomposition.parts import component
-from pellucid.methods.decomposition.subsets import Subset, subsets
 from pellucid.methods.effects.accumulation import added_up, filled
 from pellucid.methods.effects.ale_axis import Axis as StepAxis
 from pellucid.methods.effects.ale_axis import make_axes
@@ -66,17 +63,9 @@ Grids = Mapping[int, Placed]
 
 
 def ale_parts(
-    predictor: Predictor,
-    data: Data,
-    *,
-    background: Any = None,  # noqa: ARG001 - all ways to decompose are called alike
-    order: int = 2,
-    features: Any = None,
-    grid: int | None = None,
-    density: Any = "data",  # noqa: ARG001
-    run: Run,
+    predictor: Predictor, data: Data, *, order: int = 2, features: Any = None, grid: int | None = None, run: Run
 ) -> Decomposition:
-    """The function as mean prediction plus accumulated local effects; ``background`` plays no role.
+    """The function as mean prediction plus accumulated local effects.
 
     ``grid`` is the number of edges of bins along each feature in every part; by default there are up to 41, and in
     parts of several features as many as leave some twenty rows per cell.
@@ -102,19 +91,16 @@ def ale_parts(
     components = [_component(subset, tables[subset], axes) for subset in chosen]
     components = [_beside_missing(part, data, effects, fine) for part in components]
     constant = weighted_mean(predictions, data.weights)
-    result = build(
-        "ale",
-        predictor,
-        data,
-        run,
-        order=order,
-        density="data",
-        constant=constant,
-        components=_at_missing(constant, components, data, predictions),
-        predictions=predictions,
-        checks=_checks(tables, coarse, fine, data, predictions),
-        settings={"features": None if features is None else [data.schema.names[j] for j in columns], "grid": grid},
+    components = _at_missing(constant, components, data, predictions)
+    parts = Components(
+        constant,
+        components,
+        predictions,
+        variances_at(constant, components, data, predictions),
+        _checks(tables, coarse, fine, data, predictions),
+        {"features": None if features is None else [data.schema.names[j] for j in columns], "grid": grid},
     )
+    result = build("ale", predictor, data, run, parts, order=order, density="data")
     cells = {subset: tuple(own[j].axis for j in subset) for subset, own in coarse.items()}
     caveats = ale_parts_caveats(predictor, given, run, found=result, cells=cells)
     return replace(result, caveats=caveats, cost=run.cost())
@@ -205,7 +191,7 @@ def _component(subset: Subset, table: FloatArray, axes: Mapping[int, Axis]) -> C
 
 
 def _beside_missing(component: Component, data: Data, effects: Mapping[int, Moved], fine: Grids) -> Component:
-    """A part of two features with how the effect of one differs where the other is missing (`ale_missing`)."""
+    """A part of two features with how the effect of one differs where the other is missing (`ale_tables`)."""
     if len(component.axes) != 2 or not any(axis.missing for axis in component.axes):
         return component
     table = component.table.copy()
@@ -252,7 +238,7 @@ def _checks(
     fine: Grids,
     data: Data,
     predictions: FloatArray,
-) -> list[Check]:
+) -> tuple[Check, ...]:
     """Pseudo-orthogonality: the estimator applied to the parts themselves, relative to the spread of the
     predictions.
     """
@@ -271,7 +257,7 @@ def _checks(
         whole = contained(many, table, tuple(range(len(subset))), data.weights, lower)
         again = own_part(many, whole, data.weights, lower)
         kept = max(kept, float(np.abs((again - table) / sd).max()))
-    return [
+    return (
         Check(
             "parts are kept",
             kept,
@@ -284,4 +270,4 @@ def _checks(
             _TOLERANCE,
             "Components of several features have accumulated local effects of fewer features.",
         ),
-    ]
+    )

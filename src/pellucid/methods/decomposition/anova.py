@@ -27,20 +27,54 @@ Cost. The number of points of the product (at most 120,000), or entries of all c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.diagnostics.decomposition_checks import decomposition_caveats
+from pellucid.explanations.component import Component
 from pellucid.explanations.decomposition import Decomposition
-from pellucid.methods.decomposition.anova_product import of_product, product_nodes
-from pellucid.methods.decomposition.anova_sample import of_sample
 from pellucid.methods.decomposition.anova_trees import of_trees
-from pellucid.methods.decomposition.build import build
-from pellucid.methods.decomposition.subsets import subsets
+from pellucid.methods.decomposition.averages import asked, over_grids
+from pellucid.methods.decomposition.axes import BUDGET, Grid, Grids, Subset, entries_of, knot_grids, subsets
+from pellucid.methods.decomposition.components import (
+    Components,
+    Variances,
+    at_rows,
+    beyond_rounding,
+    build,
+    component,
+    components_of,
+)
+from pellucid.methods.decomposition.measure import (
+    Measured,
+    Measures,
+    axioms,
+    between_knots,
+    centred,
+    draw,
+    function_variance,
+    mean_along,
+    nodes,
+    product_mean,
+    range_knots,
+)
 from pellucid.methods.decomposition.tree_cells import tree_cells
 from pellucid.models import Predictor
 from pellucid.runner import Run
+
+_MOST = 120_000  # combinations
+_SIZES = (64, 48, 32, 24, 20, 16, 12)
+_EXACT = 1e-6
+_POWERS = (5, 11)  # of two: fewest and most points of each of the two samples
+_JUDGED = 12  # power of two: points at which function and components are compared
+_NEAR = 0.02
+
+Rule = list[Measured]
 
 
 def anova(
@@ -51,25 +85,151 @@ def anova(
     trees = tree_cells(predictor, data, run)
     rules = None if trees is not None else product_nodes(data, grid)
     if trees is not None:
-        made = of_trees(trees, wanted, grid, run)
+        parts = of_trees(trees, wanted, grid, run)
     elif rules is not None:
-        made = of_product(predictor, data, wanted, rules, run)
+        parts = of_product(predictor, data, wanted, rules, run)
     else:
-        made = of_sample(predictor, data, wanted, grid, run)
+        parts = of_sample(predictor, data, wanted, grid, run)
     chosen = sorted({j for subset in wanted for j in subset})
-    found = build(
-        "anova",
-        predictor,
-        data,
-        run,
-        order=order,
-        density="uniform",
-        constant=made.constant,
-        components=made.components,
-        predictions=made.predictions,
-        variances=made.variances,
-        checks=made.checks,
-        settings={"features": [data.schema.names[j] for j in chosen], "grid": grid, **made.settings},
-    )
-    caveats = decomposition_caveats(predictor, data, run, found, mixed=chosen, lost=made.lost)
+    settings = {"features": [data.schema.names[j] for j in chosen], "grid": grid, **parts.settings}
+    found = build("anova", predictor, data, run, replace(parts, settings=settings), order=order, density="uniform")
+    caveats = decomposition_caveats(predictor, data, run, found, mixed=chosen, lost=parts.lost)
     return replace(found, caveats=caveats, cost=run.cost())
+
+
+# -- the function at every combination of points of a quadrature rule ------------------------------
+
+
+def product_nodes(data: Data, grid: int | None) -> tuple[Rule, Rule] | None:
+    """Points of every feature, as many as make no more combinations than can be asked for, and about half as many.
+
+    None if that would be too few.
+    """
+    for size in _SIZES if grid is None else (int(grid),):
+        rule = _rule(data, size)
+        if _combinations(rule) <= _MOST:
+            return rule, _rule(data, max(size // 2, 2))
+    return None
+
+
+def _rule(data: Data, size: int) -> Rule:
+    return [nodes(data, j, size) for j in range(len(data.schema.features))]
+
+
+def _combinations(rule: Rule) -> float:
+    return float(np.prod([float(own.grid.size) for own in rule]))
+
+
+def of_product(
+    predictor: Predictor, data: Data, wanted: Sequence[Subset], rules: tuple[Rule, Rule], run: Run
+) -> Components:
+    """The components, and as the error of their shares the difference to those from half as many points."""
+    full, half = rules
+    predictions = run.predict(predictor, data)
+    made = _of_rule(predictor, data, wanted, full, predictions, run)
+    if _combinations(half) == _combinations(full):  # every value that there is
+        return made
+    other = _of_rule(predictor, data, wanted, half, predictions, run)
+    shares = [
+        part.variances.parts / np.where(part.variances.total > 0, part.variances.total, 1.0) for part in (made, other)
+    ]
+    return replace(made, variances=replace(made.variances, se=np.abs(shares[0] - shares[1])))
+
+
+def _of_rule(
+    predictor: Predictor, data: Data, wanted: Sequence[Subset], rule: Rule, predictions: FloatArray, run: Run
+) -> Components:
+    mesh = np.meshgrid(*(own.grid.codes for own in rule), indexing="ij")
+    points = data.of_codes(np.column_stack([codes.ravel() for codes in mesh]))
+    f = run.predict(predictor, points).reshape(*mesh[0].shape, -1)
+
+    def average(subset: Subset, grids: tuple[Grid, ...]) -> FloatArray:
+        """E[f | x_S] at the points of S."""
+        table = f
+        for j in range(len(rule)):
+            table = table if j in subset else mean_along(table, j, rule[j])
+        return table.reshape(*(grid.size for grid in grids), -1)
+
+    constant = average((), ())
+    grids = {subset: tuple(rule[j].grid for j in subset) for subset in wanted}
+    components = components_of(constant, grids, average)
+    measures = [tuple(rule[j] for j in subset) for subset in wanted]
+    rest = f - constant
+    parts = np.zeros((len(wanted), f.shape[-1]))
+    for k, (subset, part) in enumerate(zip(wanted, components, strict=True)):
+        shape = [own.grid.size if j in subset else 1 for j, own in enumerate(rule)]
+        table = part.table.reshape(*shape, -1)
+        rest = rest - table
+        parts[k] = _mean(np.square(table), [rule[j] if j in subset else None for j in range(len(rule))])
+    total, residual = _mean(np.square(f - constant), rule), _mean(np.square(rest), rule)
+    variances = beyond_rounding(Variances(total, parts, parts, residual, np.zeros(parts.shape)), f)
+    checks = axioms(components, measures, variances, _EXACT)
+    settings = {"engine": "product", "points": int(_combinations(rule))}
+    return Components(constant, components, predictions, variances, checks, settings)
+
+
+def _mean(table: FloatArray, rule: Sequence[Measured | None]) -> FloatArray:
+    """The integral over all features of a table; axes without a rule have a single entry."""
+    for axis, own in enumerate(rule):
+        table = table if own is None else mean_along(table, axis, own)
+    return np.asarray(table.reshape(-1))
+
+
+# -- averages over scrambled Sobol samples of the uniform measure ----------------------------------
+
+
+def of_sample(predictor: Predictor, data: Data, wanted: Sequence[Subset], grid: int | None, run: Run) -> Components:
+    """The mean of the components of two samples; half of their difference is the error of the shares."""
+    grids = knot_grids(data, wanted, grid, range_knots)
+    power = int(np.clip(np.log2(BUDGET / 2 / entries_of(grids)), *_POWERS))
+    measures = {
+        subset: tuple(between_knots(data.schema.features[j], own) for j, own in zip(subset, grids[subset], strict=True))
+        for subset in wanted
+    }
+    first, second = (_of_one(predictor, data, grids, measures, power, key, run) for key in (0, 1))
+    constant = (first[0] + second[0]) / 2
+    components = [component(a.axes, (a.table + b.table) / 2) for a, b in zip(first[1], second[1], strict=True)]
+    variances = _sampled_variances(predictor, data, constant, components, (first[1], second[1]), measures, run)
+    checks = axioms(components, [measures[subset] for subset in wanted], variances, _NEAR)
+    settings = {"engine": "sample", "points": 2 ** (power + 1)}
+    return Components(constant, components, run.predict(predictor, data), variances, checks, settings)
+
+
+def _of_one(
+    predictor: Predictor, data: Data, grids: Grids, measures: Measures, power: int, key: int, run: Run
+) -> tuple[np.ndarray, list[Component]]:
+    sample = draw(data, power, run, key)
+    constant = run.predict(predictor, sample).mean(axis=0)
+    components = components_of(constant, grids, over_grids(asked(run, predictor, sample)))
+    return constant, [
+        component(part.axes, centred(part.table, measured))
+        for part, measured in zip(components, measures.values(), strict=True)
+    ]
+
+
+def _sampled_variances(
+    predictor: Predictor,
+    data: Data,
+    constant: np.ndarray,
+    components: Sequence[Component],
+    both: tuple[Sequence[Component], Sequence[Component]],
+    measures: Measures,
+    run: Run,
+) -> Variances:
+    """Variances of components as integrals of the product of the two estimates, whose errors are independent.
+
+    The variance of the function and of what is left over are those at a third sample (see `function_variance`).
+    """
+    judged = draw(data, _JUDGED, run, 2)
+    f = run.predict(predictor, judged)
+    rest = f - constant
+    first, second = (sum((at_rows(part, judged) for part in half), np.zeros(f.shape)) for half in both)
+    parts, se = np.zeros((2, len(components), len(constant)))
+    for k, (part, a, b, measured) in enumerate(zip(components, *both, measures.values(), strict=True)):
+        rest = rest - at_rows(part, judged)
+        parts[k] = np.maximum(product_mean(a.table, b.table, measured), 0.0)
+        se[k] = np.abs(product_mean(a.table, a.table, measured) - product_mean(b.table, b.table, measured)) / 2
+    residual = rest.var(axis=0)
+    total = np.maximum(function_variance(f, first, second, parts), residual)
+    found = Variances(total, parts, parts, residual, se / np.where(total > 0, total, np.inf))
+    return beyond_rounding(found, f)

@@ -19,8 +19,8 @@ import numpy as np
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.explanations.component import Component
-from pellucid.methods.decomposition.build import Variances, at_rows, beyond_rounding
-from pellucid.methods.decomposition.grids import CELLS, cell_grids
+from pellucid.methods.decomposition.axes import Subset
+from pellucid.methods.decomposition.components import Components, Variances, at_rows, beyond_rounding, component
 from pellucid.methods.decomposition.measure import (
     Measured,
     Measures,
@@ -30,9 +30,7 @@ from pellucid.methods.decomposition.measure import (
     in_cells,
     product_mean,
 )
-from pellucid.methods.decomposition.parts import Made, component
-from pellucid.methods.decomposition.subsets import Subset
-from pellucid.methods.decomposition.tree_cells import TreeCells
+from pellucid.methods.decomposition.tree_cells import CELLS, TreeCells, cell_grids
 from pellucid.runner import Run
 
 _WORK = 5_000_000_000  # leaves times entries
@@ -62,7 +60,7 @@ class _Block:
         return self.values * np.prod(kept, axis=0)[:, None] if kept else self.values
 
 
-def of_trees(trees: TreeCells, wanted: Sequence[Subset], grid: int | None, run: Run) -> Made:
+def of_trees(trees: TreeCells, wanted: Sequence[Subset], grid: int | None, run: Run) -> Components:
     """The components between the thresholds of the trees; where there are too many, their means over merged cells."""
     made = cell_grids(trees, wanted, grid, most=min(CELLS, max(_WORK // max(len(trees.leaves.values), 1), 10_000)))
     features = trees.data.schema.features
@@ -95,7 +93,7 @@ def of_trees(trees: TreeCells, wanted: Sequence[Subset], grid: int | None, run: 
         lost = _lost(trees, wanted, full, constant, components, some, total)
     settings = {"engine": "trees", "thinned": made.thinned, "leaves": len(trees.leaves.values)}
     checks = axioms(components, list(measures.values()), seen, _NEAR)
-    return Made(constant, components, trees.explained.prediction, variances, checks, settings, lost)
+    return Components(constant, components, trees.explained.prediction, variances, checks, settings, lost)
 
 
 def _blocks(trees: TreeCells, full: Full) -> Iterator[_Block]:

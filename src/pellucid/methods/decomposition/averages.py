@@ -9,9 +9,8 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
-from pellucid.methods.decomposition.axes import Grid
-from pellucid.methods.decomposition.parts import Average
-from pellucid.methods.decomposition.subsets import Subset
+from pellucid.methods.decomposition.axes import Grid, Subset
+from pellucid.methods.decomposition.components import Average
 from pellucid.methods.decomposition.tree_cells import TreeCells
 from pellucid.models import Predictor
 from pellucid.reading import answer

@@ -1,16 +1,77 @@
-"""Where along each feature a component has its entries, and a value that stands for each of them."""
+"""Which components a decomposition has, where along each feature they have their entries, and a value that stands for
+each of these.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from itertools import combinations
+from math import comb
+from typing import Any, Literal
 
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data, Feature
 from pellucid.data.grid import snap, weighted_quantiles
+from pellucid.errors import InputError
 from pellucid.explanations.component import Axis
+
+MOST = 3  # features in one component: more can neither be drawn nor estimated
+_MANY = 5_000
+BUDGET = 2_000_000  # model rows that are asked for without being told to
+_ABSURD = 50_000_000
+FEWEST = 200  # rows to average over
+_KNOTS = ((32, 10, 5), (32, 9, 4), (24, 8, 4), (24, 7, 4), (20, 6, 3), (16, 5, 3))  # in parts of 1, 2, 3 features
+
+Subset = tuple[int, ...]
+
+
+# -- which components a decomposition has ----------------------------------------------------------
+
+
+def subsets(data: Data, features: Any, order: int) -> list[Subset]:
+    """Positions of the features of every component, single features first."""
+    chosen = chosen_features(data, features)
+    _check(order, len(chosen))
+    counts = sum(comb(len(chosen), k) for k in range(1, order + 1))
+    if counts > _MANY:
+        raise InputError(
+            f"order={order} of {len(chosen)} features has {counts:,} components; give fewer features (features=[...])"
+            " or a lower order."
+        )
+    return [subset for k in range(1, min(order, len(chosen)) + 1) for subset in combinations(chosen, k)]
+
+
+def chosen_features(data: Data, features: Any) -> Subset:
+    """Positions, in the order of the columns, of all features or of those named; a group names its members."""
+    if features is None:
+        return tuple(range(len(data.schema.features)))
+    single = isinstance(features, str | int | np.integer) or not isinstance(features, Iterable)
+    named: list[int] = []
+    for feature in [features] if single else list(features):
+        group = data.schema.groups.get(feature) if isinstance(feature, str) else None
+        named.extend((data.schema.index(feature),) if group is None else group)
+    if not named:
+        raise InputError("features=[] names no feature; give at least one, or leave it out for all.")
+    twice = [j for k, j in enumerate(named) if j in named[:k]]
+    if twice:
+        raise InputError(f"feature {data.schema.names[twice[0]]!r} is given twice in features=; name each once.")
+    return tuple(sorted(named))
+
+
+def _check(order: int, p: int) -> None:
+    if isinstance(order, bool) or not isinstance(order, int | np.integer) or order < 1:
+        raise InputError(f"order={order!r}: give a whole number from 1 to {MOST}.")
+    if order > MOST:
+        raise InputError(
+            f"order={order} is not offered: {p} features have 2^{p} = {2**p:,} components in all, of which those of"
+            f" more than {MOST} features can be neither drawn nor estimated; use order={MOST} and read the residual."
+        )
+
+
+# -- along one feature --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +84,9 @@ class Grid:
     @property
     def size(self) -> int:
         return self.axis.size
+
+
+Grids = Mapping[Subset, tuple[Grid, ...]]
 
 
 def make_axis(
@@ -121,3 +185,41 @@ def _medians(codes: FloatArray, weights: FloatArray, cell: IntArray, plain: Grid
     for k in np.unique(cell):
         middle[k] = weighted_quantiles(codes[cell == k], np.array([0.5]), weights[cell == k])[0]
     return middle
+
+
+# -- the grids of all components ---------------------------------------------------------------------
+
+
+def entries_of(grids: Grids) -> int:
+    """How many entries all components have together."""
+    return sum(int(np.prod([grid.size for grid in own], dtype=np.int64)) for own in grids.values())
+
+
+def knot_grids(
+    data: Data, wanted: Sequence[Subset], grid: int | None, make: Callable[[Data, int, int], Grid] = knots
+) -> Grids:
+    """Knots of every component, fewer for several features than for one, and those among the knots of fewer.
+
+    ``grid`` gives their number; without it there are as many as `BUDGET` allows, each asked for in `FEWEST` rows.
+    """
+    choices = _KNOTS if grid is None else ((int(grid),) * 3,)
+    made: Grids = {}
+    for sizes in choices:
+        made = _knots(data, wanted, sizes, make)
+        if entries_of(made) * FEWEST <= BUDGET:
+            break
+    if entries_of(made) * FEWEST > _ABSURD:
+        raise InputError(
+            f"{len(wanted):,} components would ask the model about {entries_of(made) * FEWEST:,} rows; give fewer"
+            " features (features=[...]), a lower order or a smaller grid."
+        )
+    return made
+
+
+def _knots(data: Data, wanted: Sequence[Subset], sizes: Sequence[int], make: Callable[[Data, int, int], Grid]) -> Grids:
+    by_order: dict[tuple[int, int], Grid] = {}
+    for j in sorted({j for subset in wanted for j in subset}):
+        grid = make(data, j, sizes[0])
+        for order, size in enumerate(sizes, start=1):
+            grid = by_order[j, order] = coarser(grid, size)
+    return {subset: tuple(by_order[j, len(subset)] for j in subset) for subset in wanted}

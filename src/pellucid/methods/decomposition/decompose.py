@@ -48,11 +48,7 @@ def decompose(
     if method == "generalized":
         from pellucid.methods.decomposition.generalized import generalized
 
-        return generalized(
-            predictor, data, background=background, order=order, features=features, grid=grid, density=density, run=run
-        )
+        return generalized(predictor, data, order=order, features=features, grid=grid, density=density, run=run)
     from pellucid.methods.decomposition.ale_parts import ale_parts
 
-    return ale_parts(
-        predictor, data, background=background, order=order, features=features, grid=grid, density=density, run=run
-    )
+    return ale_parts(predictor, data, order=order, features=features, grid=grid, run=run)

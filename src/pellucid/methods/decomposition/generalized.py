@@ -10,7 +10,7 @@ orthogonality). Where features are independent under w these are the parts of fu
 given by points (`density`): the rows, a uniform sample, or that sample without the regions that hold no data. Every
 part is piecewise linear between quantiles, with a value of its own for each level and for missing (`basis`). All parts
 are fitted to the predictions at the points at once (`least_squares`); then, from parts of most features down, what
-fewer features can say is moved to where it belongs (`purify`), which keeps the sum and is exact at the points. Shares.
+fewer features can say is moved to where it belongs (`purified`), which keeps the sum and is exact at the points. Shares.
 Parts of different features may go together. ``values`` are the variances of the parts, ``covariance`` their covariances
 with the function, both as shares of its variance: the first is what a part moves by itself (structural), the rest of
 the second what it moves in step with others (correlative). The covariances add up to one with that of the residual.
@@ -41,14 +41,11 @@ from pellucid.diagnostics.generalized_checks import generalized_caveats
 from pellucid.errors import InputError
 from pellucid.explanations.component import Axis, Check, Component
 from pellucid.explanations.decomposition import Decomposition
-from pellucid.methods.decomposition.axes import make_axis
+from pellucid.methods.decomposition.axes import make_axis, subsets
 from pellucid.methods.decomposition.basis import Basis, make_basis
-from pellucid.methods.decomposition.build import Variances, at_rows, build, variances_at
+from pellucid.methods.decomposition.components import Components, Variances, at_rows, build, component, variances_at
 from pellucid.methods.decomposition.density import Density, different, points_of
-from pellucid.methods.decomposition.least_squares import Design, Fit, fit, inner_products
-from pellucid.methods.decomposition.parts import component
-from pellucid.methods.decomposition.purify import concurvity, purified
-from pellucid.methods.decomposition.subsets import subsets
+from pellucid.methods.decomposition.least_squares import Design, Fit, concurvity, fit, inner_products, purified
 from pellucid.models import Predictor
 from pellucid.runner import Run
 
@@ -64,14 +61,13 @@ def generalized(
     predictor: Predictor,
     data: Data,
     *,
-    background: Any = None,  # noqa: ARG001 - all ways to decompose are called alike
     order: int = 2,
     features: Any = None,
     grid: int | None = None,
     density: Density = "data",
     run: Run,
 ) -> Decomposition:
-    """The function in hierarchically orthogonal parts under a density; ``background`` plays no role.
+    """The function in hierarchically orthogonal parts under a density.
 
     ``grid`` is the number of knots along each feature in every part; by default there are as many as the rows allow.
     """
@@ -92,28 +88,21 @@ def generalized(
     constant, tables = purified(found)
     axes = [_axis(data, j, basis) for j, basis in zip(columns, bases, strict=True)]
     components = [_component(design, axes, subset, tables[subset]) for subset in design.subsets]
-    result = build(
-        "generalized",
-        predictor,
-        data,
-        run,
-        order=order,
-        density=density,
-        constant=constant,
-        components=components,
-        predictions=predictions,
-        variances=None if density == "data" else _sampled_variances(constant, components, points, f),
-        checks=_checks(found, components, points, f),
-        settings={
-            "features": None if features is None else [data.schema.names[j] for j in columns],
-            "grid": grid,
-            "points": len(points),
-            "steps": list(sizes),
-            "coefficients": design.width,
-            "effective_coefficients": 1.0 + found.parameters,
-            "ridge_rows": found.ridge,
-        },
-    )
+    if density == "data":
+        variances = variances_at(constant, components, data, predictions)
+    else:
+        variances = _sampled_variances(constant, components, points, f)
+    settings = {
+        "features": None if features is None else [data.schema.names[j] for j in columns],
+        "grid": grid,
+        "points": len(points),
+        "steps": list(sizes),
+        "coefficients": design.width,
+        "effective_coefficients": 1.0 + found.parameters,
+        "ridge_rows": found.ridge,
+    }
+    parts = Components(constant, components, predictions, variances, _checks(found, components, points, f), settings)
+    result = build("generalized", predictor, data, run, parts, order=order, density=density)
     caveats = generalized_caveats(
         predictor,
         given,
@@ -185,7 +174,7 @@ def _sampled_variances(constant: FloatArray, components: Sequence[Component], po
     return replace(found, se=se)
 
 
-def _checks(found: Fit, components: Sequence[Component], points: Data, f: FloatArray) -> list[Check]:
+def _checks(found: Fit, components: Sequence[Component], points: Data, f: FloatArray) -> tuple[Check, ...]:
     """Means and hierarchical orthogonality, measured anew at the points from the finished tables."""
     share, design = points.weights / points.weights.sum(), found.design
     sd = np.sqrt(share @ np.square(f - weighted_mean(f, points.weights)))
@@ -198,7 +187,7 @@ def _checks(found: Fit, components: Sequence[Component], points: Data, f: FloatA
     for k, subset in enumerate(design.subsets):
         for v in (v for order in range(1, len(subset)) for v in combinations(subset, order)):
             overlap = max(overlap, float(inner[design.columns[v], k].max(initial=0.0)))
-    return [
+    return (
         Check("zero means", float(inner[0].max(initial=0.0)), _TOLERANCE, "The means of the components are not zero."),
         Check(
             "hierarchical orthogonality",
@@ -206,4 +195,4 @@ def _checks(found: Fit, components: Sequence[Component], points: Data, f: FloatA
             _TOLERANCE,
             "Some components hold what fewer features can say: the points hardly tell their features apart.",
         ),
-    ]
+    )

@@ -36,22 +36,31 @@ import numpy as np
 from pellucid.arrays import FloatArray, weighted_mean
 from pellucid.data import Data
 from pellucid.diagnostics.decomposition_checks import decomposition_caveats
-from pellucid.explanations.component import Component
+from pellucid.explanations.component import Check, Component
 from pellucid.explanations.decomposition import Decomposition
 from pellucid.games.marginal import background_rows
 from pellucid.methods.decomposition.averages import Averager, asked, at_own_values, over_grids, read_off
-from pellucid.methods.decomposition.axioms import axioms_at_rows
-from pellucid.methods.decomposition.build import at_rows, build, variances_at
-from pellucid.methods.decomposition.grids import BUDGET, FEWEST, TreeGrids, cell_grids, knot_grids
-from pellucid.methods.decomposition.parts import Made, components_of, entries_of, halved
-from pellucid.methods.decomposition.subsets import Subset, subsets
-from pellucid.methods.decomposition.tree_cells import TreeCells, tree_cells
+from pellucid.methods.decomposition.axes import BUDGET, FEWEST, Subset, entries_of, knot_grids, subsets
+from pellucid.methods.decomposition.components import (
+    Components,
+    Variances,
+    at_rows,
+    axiom_checks,
+    build,
+    components_of,
+    halved,
+    variances_at,
+)
+from pellucid.methods.decomposition.tree_cells import TreeCells, TreeGrids, cell_grids, tree_cells
 from pellucid.models import Predictor
 from pellucid.runner import Run
 from pellucid.trees.plain.choice import can_compile
 
 _WORTH = 3e7  # entries times rows times trees: from here on loading the kernels is worth it
 _COMPARED = 100  # rows at which thinned components are compared with exact ones
+_ROWS = 2_000
+_BLOCK = 256  # components whose products are formed at once
+_NEAR = 0.1  # rows are a sample: even independent features are not orthogonal over them
 
 
 def marginal(
@@ -68,31 +77,19 @@ def marginal(
     wanted = subsets(data, features, order)
     trees = tree_cells(predictor, data, run)
     if trees is None:
-        made = _of_model(predictor, data, background, wanted, grid, run)
+        parts = _of_model(predictor, data, background, wanted, grid, run)
     else:
-        made = _of_trees(trees, background, wanted, grid, run)
+        parts = _of_trees(trees, background, wanted, grid, run)
     chosen = sorted({j for subset in wanted for j in subset})
-    found = build(
-        "marginal",
-        predictor,
-        data,
-        run,
-        order=order,
-        density="data",
-        constant=made.constant,
-        components=made.components,
-        predictions=made.predictions,
-        variances=made.variances,
-        checks=made.checks,
-        settings={"features": [data.schema.names[j] for j in chosen], "grid": grid, **made.settings},
-    )
-    caveats = decomposition_caveats(predictor, data, run, found, mixed=chosen, lost=made.lost)
+    settings = {"features": [data.schema.names[j] for j in chosen], "grid": grid, **parts.settings}
+    found = build("marginal", predictor, data, run, replace(parts, settings=settings), order=order, density="data")
+    caveats = decomposition_caveats(predictor, data, run, found, mixed=chosen, lost=parts.lost)
     return replace(found, caveats=caveats, cost=run.cost())
 
 
 def _of_model(
     predictor: Predictor, data: Data, background: Any, wanted: list[Subset], grid: int | None, run: Run
-) -> Made:
+) -> Components:
     """Components between knots, from averages over rows; where these are a sample, in two halves."""
     grids = knot_grids(data, wanted, grid)
     rows = background_rows(data, background, run, most=max(FEWEST, BUDGET // entries_of(grids)))
@@ -115,10 +112,10 @@ def _of_model(
         total = np.where(variances.total > 0, variances.total, np.inf)
         variances = replace(variances, se=np.abs(first - second) / 2 / total)
     checks = axioms_at_rows(components, data, variances)
-    return Made(constant, components, predictions, variances, checks, settings)
+    return Components(constant, components, predictions, variances, checks, settings)
 
 
-def _of_trees(trees: TreeCells, background: Any, wanted: list[Subset], grid: int | None, run: Run) -> Made:
+def _of_trees(trees: TreeCells, background: Any, wanted: list[Subset], grid: int | None, run: Run) -> Components:
     """Components between the thresholds of the trees."""
     predictor, data, predictions = trees.predictor, trees.data, trees.explained.prediction
     rows = background_rows(data, background, run)
@@ -136,7 +133,7 @@ def _of_trees(trees: TreeCells, background: Any, wanted: list[Subset], grid: int
             lost = _lost(trees, wanted, made, constant, components, average, variances.total)
     settings = {"engine": "trees", "background": len(rows), "thinned": made.thinned}
     checks = axioms_at_rows(components, data, variances)
-    return Made(constant, components, predictions, variances, checks, settings, lost)
+    return Components(constant, components, predictions, variances, checks, settings, lost)
 
 
 def _few_cells(trees: TreeCells, wanted: list[Subset], grid: int | None, rows: int) -> TreeGrids:
@@ -161,3 +158,52 @@ def _lost(
     weights = rows.weights if rows.weights.any() else np.ones(len(rows))
     apart = weighted_mean(np.square(thin - exact), weights)
     return float((apart / np.where(total > 0, total, np.inf)).max())
+
+
+# -- the properties that components should have, measured ------------------------------------------
+#
+# The properties that components should have, measured.
+#
+# Zero means: every component averages to zero. Orthogonality: the product of two components averages to zero. Variance
+# sum: the variances of the components and of what they leave over add up to that of the function. The first is measured
+# against the standard deviation of the function, the others against its variance.
+
+
+def axioms_at_rows(
+    components: Sequence[Component], data: Data, variances: Variances, tolerance: float = _NEAR
+) -> tuple[Check, ...]:
+    """The three properties over rows of the data, by their weights."""
+    some = data.take(data.spread(_ROWS))
+    some = some if some.weights.any() else data
+    values = np.stack([at_rows(component, some) for component in components])
+    return axioms(components, values, some.weights / some.weights.sum(), variances, tolerance)
+
+
+def axioms(
+    components: Sequence[Component], values: FloatArray, weights: FloatArray, variances: Variances, tolerance: float
+) -> tuple[Check, ...]:
+    """The three properties from the values of components ``(components, points, outputs)`` at weighted points."""
+    means = np.einsum("cpo,p->co", values, weights)
+    total = np.where(variances.total > 0, variances.total, np.inf)
+    largest = np.abs(means).max(axis=0) / np.sqrt(total)
+    worst, product = _products(values, weights, total)
+    added = np.abs(variances.parts.sum(axis=0) + variances.residual - variances.total) / total
+    names = [component.name for component in components]
+    mean, off = (names[int(np.abs(means / np.sqrt(total)).max(axis=1).argmax())], " and ".join(names[k] for k in worst))
+    return axiom_checks(tolerance, float(largest.max()), product, float(added.max()), far=mean, pair=off)
+
+
+def _products(values: FloatArray, weights: FloatArray, total: FloatArray) -> tuple[tuple[int, ...], float]:
+    """The two components whose product averages farthest from zero, and how far that is."""
+    worst: tuple[int, ...] = (0,)
+    most = 0.0
+    for k in range(values.shape[2]):
+        plain = np.ascontiguousarray(values[:, :, k])
+        for start in range(0, len(plain), _BLOCK):
+            part = plain[start : start + _BLOCK]
+            gram = np.abs(part * weights @ plain.T) / total[k]
+            gram[np.arange(len(part)), start + np.arange(len(part))] = 0.0
+            if gram.max(initial=0.0) > most:
+                place = np.unravel_index(int(gram.argmax()), gram.shape)
+                worst, most = (start + int(place[0]), int(place[1])), float(gram.max())
+    return worst, most

@@ -15,11 +15,9 @@ from pellucid.arrays import FloatArray
 from pellucid.data import Data, Feature
 from pellucid.data.grid import snap
 from pellucid.explanations.component import Check, Component
-from pellucid.methods.decomposition.axes import Grid, entries, levels, make_axis, spread_points
-from pellucid.methods.decomposition.build import Variances
-from pellucid.methods.decomposition.subsets import Subset
+from pellucid.methods.decomposition.axes import Grid, Subset, entries, levels, make_axis, spread_points
+from pellucid.methods.decomposition.components import Variances, axiom_checks
 from pellucid.runner import Run
-from pellucid.words import number, percent
 
 _DRAWS = 5  # key of the random numbers
 
@@ -177,29 +175,7 @@ def axioms(
     mean = float((means / np.sqrt(total)).max())
     product = float((left.max(axis=0) * np.sqrt(np.maximum(variances.parts.max(axis=0), 0.0)) / total).max())
     added = float((np.abs(variances.parts.sum(axis=0) + variances.residual - variances.total) / total).max())
-    return (
-        Check(
-            "zero means",
-            mean,
-            tolerance,
-            f"Components do not all average to zero: one is off by {number(mean)} standard deviations of the"
-            " prediction.",
-        ),
-        Check(
-            "orthogonality",
-            product,
-            tolerance,
-            f"Components overlap: the product of two averages to up to {percent(product)} of the variance of the"
-            " prediction.",
-        ),
-        Check(
-            "variance sum",
-            added,
-            tolerance,
-            "The variances of the components and of the residual miss the variance of the prediction by"
-            f" {percent(added)} of it.",
-        ),
-    )
+    return axiom_checks(tolerance, mean, product, added, most="up to ")
 
 
 def centred(table: FloatArray, measured: Sequence[Measured]) -> FloatArray:

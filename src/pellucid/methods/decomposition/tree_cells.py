@@ -15,9 +15,19 @@ import numpy as np
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.data.frames.doorway import as_frame
+from pellucid.errors import InputError
 from pellucid.methods.attribution.tree_shap import ExplainedTrees, Refusal, explained_trees
-from pellucid.methods.decomposition.axes import Grid, cells, entries, levels, make_axis
-from pellucid.methods.decomposition.subsets import Subset
+from pellucid.methods.decomposition.axes import (
+    Grid,
+    Grids,
+    Subset,
+    cells,
+    entries,
+    entries_of,
+    fewer_cuts,
+    levels,
+    make_axis,
+)
 from pellucid.models import Predictor
 from pellucid.runner import Run, constant_intervention
 from pellucid.trees.convert import Unsupported
@@ -25,6 +35,8 @@ from pellucid.trees.ensemble import TreeEnsemble
 from pellucid.trees.reading import read
 
 _LARGEST = 30_000_000  # nodes on all paths together
+CELLS = 300_000  # entries of all components together
+_CUTS = (512, 384, 256, 192, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,3 +195,49 @@ def _stacked(parts: Sequence[np.ndarray], fill: int | bool) -> np.ndarray:
     depth = len(parts) - 1
     padded = [np.pad(p, ((0, 0), (0, depth - p.shape[1])), constant_values=fill) for p in parts]
     return np.concatenate(padded) if padded else np.empty((0, 0))
+
+
+# -- the grids of all components ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class TreeGrids:
+    """Cells of every component, which components are zero, and to how many cuts along a feature they were thinned."""
+
+    grids: Grids
+    zero: frozenset[Subset]
+    thinned: int | None
+
+
+def cell_grids(trees: TreeCells, wanted: Sequence[Subset], grid: int | None, most: int = CELLS) -> TreeGrids:
+    """Cells between the thresholds that matter for each component; where they are too many, fewer, spread over the
+    rows.
+    """
+    full: dict[Subset, tuple[Grid, ...]] = {}
+    zero = set()
+    for subset in wanted:
+        leaves = trees.asking(subset)
+        if leaves.any():
+            full[subset] = tuple(trees.grid(j, leaves) for j in subset)
+        else:
+            zero.add(subset)
+            full[subset] = tuple(cells(trees.data.schema.features[j], np.empty(0)) for j in subset)
+    if grid is None and entries_of(full) <= most:
+        return TreeGrids(full, frozenset(zero), None)
+    for cuts in _CUTS if grid is None else (max(int(grid) - 1, 1),):
+        thinned = {
+            subset: (
+                own
+                if len(subset) == 1
+                else tuple(fewer_cuts(trees.data, j, part, cuts) for j, part in zip(subset, own, strict=True))
+            )
+            for subset, own in full.items()
+        }
+        if entries_of(thinned) <= most:
+            break
+    if entries_of(thinned) > 20 * most:
+        raise InputError(
+            f"{len(wanted):,} components have {entries_of(thinned):,} entries together; give fewer features"
+            " (features=[...]) or a lower order."
+        )
+    return TreeGrids(thinned, frozenset(zero), cuts if entries_of(thinned) < entries_of(full) else None)
