@@ -51,7 +51,7 @@ features and 1 s for a hundred.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -59,12 +59,11 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data import Data
+from pellucid.diagnostics.general import Players
 from pellucid.explanations.caveat import Caveat
 from pellucid.models import Predictor
 from pellucid.runner import Intervention, Run
 from pellucid.words import listed, number, percent
-
-Players = Mapping[str, tuple[int, ...]]
 
 HIDDEN = 0.5
 WORTH = 0.1

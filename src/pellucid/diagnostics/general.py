@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from pellucid.models.outcome import constant_prediction, outcome_for
 from pellucid.models.predictor import LOGIT_FLOOR
 from pellucid.runner import Run
 from pellucid.words import number, percent
+
+Players = Mapping[str, tuple[int, ...]]
 
 SAMPLE_ROWS = 500  # evenly spaced; an Explainer asks for them with its first calls of the model
 _CLIPPED = 0.01

@@ -11,13 +11,17 @@ from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.effect import Colouring
+from pellucid.models import Predictor
+from pellucid.runner import Intervention, Run
 from pellucid.words import percent
 
-_SHARE = 0.3  # share of the effect that is interaction
-_OPPOSED = 0.2  # share of rows that go against the average
 _SIZE = 0.01  # effects smaller than this share of the predictions' spread are not worth a warning
+_OPPOSED = 0.2  # share of rows that go against the average
+_SHARE = 0.3  # share of the effect that is interaction
 _EXPLAINED = 0.05
 _BINS = 5
+_BLIND_ROWS = 500
+_BLIND_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -119,3 +123,32 @@ def _explained(rest: FloatArray, total: float, codes: FloatArray) -> float:
     means = members @ rest / counts[:, None]
     between = float((counts[:, None] * np.square(means)).sum())
     return 1.0 - (1.0 - between / total) * (n - 1) / (n - g)
+
+
+def hidden_interaction(predictor: Predictor, data: Data, run: Run, values: FloatArray) -> Iterator[Caveat]:
+    """Compare with the root mean squared change of the prediction when the feature is shuffled."""
+    some = data.take(data.spread(_BLIND_ROWS))
+    before = run.predict(predictor, some)
+    donors = run.generator(2).permutation(len(some))[None, :, None]
+    interventions = [Intervention((j,), (some.frame.native_column(j),), donors) for j in range(len(values))]
+    change = np.zeros(len(values))
+    for batch in run.stream(predictor, some, interventions):
+        change[batch.intervention] += np.square(batch.predictions[0] - before[batch.rows]).sum()
+    moved, shown = np.sqrt(change), values
+    if moved.sum() <= 0:
+        return
+    moved_share = moved / moved.sum()
+    shown_share = shown / shown.sum() if shown.sum() > 0 else np.zeros(len(shown))
+    for j in np.flatnonzero((moved_share >= _BLIND_SHARE) & (shown_share < moved_share / 4)):
+        name = data.schema.names[j]
+        yield Caveat(
+            code="hidden-interaction",
+            message=(
+                f"{name} moves single predictions ({percent(float(moved_share[j]))} of all movement) but hardly their"
+                " average: its effect is in interactions, which this importance cannot see."
+            ),
+            value=float(moved_share[j]),
+            threshold=_BLIND_SHARE,
+            advice="Use method='permutation'.",
+            feature=name,
+        )

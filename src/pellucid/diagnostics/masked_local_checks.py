@@ -16,7 +16,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray
 from pellucid.diagnostics.general import interrupted, unsteady
-from pellucid.diagnostics.lime_checks import local_miss, low_fidelity, unstable, width_decides
+from pellucid.diagnostics.local_models import local_miss, low_fidelity, unstable, width_decides
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.local_parts import LocalParts
 from pellucid.explanations.local_parts_words import exhaustive

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pellucid.diagnostics.general import interrupted, unsteady
-from pellucid.diagnostics.unreached import unreached
+from pellucid.diagnostics.rules import unreached
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.masked_rule import MaskedRule
 from pellucid.explanations.masked_rule_words import reason

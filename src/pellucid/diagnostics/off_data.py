@@ -1,4 +1,4 @@
-"""Features that go together make synthetic points that no row resembles: what share of them?
+"""Correlated features make synthetic points that no row resembles: what share of them?
 
 A feature's values are shuffled against the rest. In the space of the feature and the two features most
 associated with it, all as ranks, a shuffled point is *off the data* when its nearest real row is farther
@@ -7,26 +7,36 @@ than 95% of real rows are from theirs. Independent features give 5%.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.data.association import association_matrix
+from pellucid.data.sampling.margin import nominal_features
+from pellucid.diagnostics.general import Players
 from pellucid.explanations.caveat import Caveat
+from pellucid.explanations.decomposition import Decomposition
+from pellucid.explanations.rule import Rule
 from pellucid.runner import Run
-from pellucid.words import number, percent
+from pellucid.words import listed, number, percent
 
-_LOOKS = ((600, 200), (3000, 1000))  # rows, and points shuffled: the second look unless the first is plain
-_PLAIN = 0.2
-_PARTNERS = 2
-_USUAL = 0.95
-_SHARE = 0.12
-_ASSOCIATED = 0.3
-_FEWEST = 20
 _WIDEST = 2000
+_FEWEST = 20
+_LOOKS = ((600, 200), (3000, 1000))  # rows, and points shuffled: the second look unless the first is plain
+_PARTNERS = 2
+_PLAIN = 0.2
+_USUAL = 0.95
+_ASSOCIATED = 0.3
+_SHARE = 0.12
+_TOP = 5
+_METHODS = {"marginal": "partial dependence", "anova": "functional ANOVA"}
+_OFF = 0.12
+_NEAR = 0.05  # ranks, as shares of the rows
+_ROWS = 1000
 
 
 @dataclass(frozen=True)
@@ -112,3 +122,138 @@ def off_data_caveat(data: Data, j: int, run: Run, *, method: str) -> Iterator[Ca
         advice=f"Use ale({name!r}), or treat the two features as one group.",
         feature=name,
     )
+
+
+def mixed_off_data(data: Data, players: Players, values: FloatArray, run: Run) -> Iterator[Caveat]:
+    """Whether giving the values of the most important features to other rows makes rows that do not occur."""
+    columns = list(players.values())
+    for j in np.argsort(-values, kind="stable")[:_TOP]:
+        if len(columns[j]) == 1:
+            yield from off_data_caveat(data, columns[j][0], run, method="permutation")
+
+
+def local_off_data(data: Data, j: int, run: Run, kernel: bool) -> Iterator[Caveat]:
+    """Samples of LIME that do not occur."""
+    for caveat in off_data_caveat(data, j, run, method="LIME"):
+        advice = "Use sampler='correlated', which draws features as they go together." if kernel else caveat.advice
+        yield replace(caveat, advice=advice)
+
+
+def component_off_data(data: Data, run: Run, found: Decomposition, mixed: Sequence[int]) -> Iterator[Caveat]:
+    """The feature that goes together with another most, where averages leave the data."""
+    method = _METHODS.get(found.method, found.method)
+    caveats = [caveat for j in mixed for caveat in off_data_caveat(data, j, run, method=method)]
+    if caveats:
+        worst = max(caveats, key=lambda caveat: caveat.value)
+        others = listed([caveat.feature for caveat in caveats if caveat is not worst and caveat.feature])
+        more = f" The same holds for {others}." if others else ""
+        yield Caveat(
+            code="off-data",
+            message=worst.message + more,
+            value=worst.value,
+            threshold=worst.threshold,
+            advice="Use decompose(method='generalized') or decompose(method='ale').",
+            feature=worst.feature,
+        )
+
+
+def uniform_off_data(data: Data, columns: tuple[int, ...], run: Run) -> Iterator[Caveat]:
+    """Of the features that go together, the one most associated with another."""
+    strengths = associations(data, run)
+    if strengths is None or len(strengths) < 2:
+        return
+    others = strengths - np.eye(len(strengths)) * strengths
+    worst = max(columns, key=lambda j: float(others[j].max()))
+    for caveat in off_data_caveat(data, worst, run, method="the uniform density"):
+        yield Caveat(
+            code=caveat.code,
+            message=caveat.message,
+            value=caveat.value,
+            threshold=caveat.threshold,
+            advice="Use density='data' or density='support'.",
+            feature=caveat.feature,
+        )
+
+
+def rule_off_data(rule: Rule, data: Data, run: Run) -> Iterator[Caveat]:
+    """Features of the rule are changed without those they go together with."""
+    strengths = associations(data, run) if rule.settings["perturb"] in ("data", "balanced") else None
+    if strengths is None:
+        return
+    worst: tuple[OffData, str] | None = None
+    for name in {condition.feature for condition in rule.conditions}:
+        j = data.schema.index(name)
+        if np.delete(strengths[j], j).max(initial=0.0) < _ASSOCIATED:
+            continue
+        found: OffData | None = run.remember(f"off-data {j}", partial(off_data, data, j, run))
+        if found is not None and (worst is None or (found.share, name) > (worst[0].share, worst[1])):
+            worst = (found, name)
+    if worst is None or worst[0].share < _SHARE or worst[0].association < _ASSOCIATED:
+        return
+    found, name = worst
+    yield Caveat(
+        code="off-data",
+        message=(
+            f"{name} goes together with {found.partner} (association {number(found.association)}):"
+            f" {percent(found.share)} of the combinations that the anchor asks the model about are unlike any row of"
+            " the data."
+        ),
+        value=found.share,
+        threshold=_SHARE,
+        advice="Use perturb='conditional', or treat the two features as one group.",
+        feature=name,
+    )
+
+
+def draws_off_data(data: Data, name: str, j: int, drawn: FloatArray, strength: FloatArray) -> Iterator[Caveat]:
+    """Drawn values that with the rest of their row are unlike any row: the estimate missed how they go together."""
+    partners = _partners(strength, j)
+    share = drawn_off_data(data, (j, *partners), drawn) if partners else 0.0
+    if share > _OFF:
+        yield Caveat(
+            code="draws-off-data",
+            message=(
+                f"{percent(share)} of the values drawn for {name} given the others make combinations with"
+                f" {listed([data.schema.names[k] for k in partners])} that are unlike any row of the data."
+            ),
+            value=share,
+            threshold=_OFF,
+            advice=(
+                "How these features go together was not learned: read the value as between conditional and permutation"
+                " importance, or give more rows."
+            ),
+            feature=name,
+        )
+
+
+def _partners(strength: FloatArray, j: int) -> tuple[int, ...]:
+    """The features that go together with feature j most."""
+    return tuple([int(k) for k in np.argsort(-strength[j], kind="stable") if k != j][:_PARTNERS])
+
+
+def drawn_off_data(data: Data, columns: tuple[int, ...], drawn: FloatArray) -> float:
+    """Share of rows that, with their drawn value of the first column, are farther from the other rows than is usual
+    (and than a twentieth of the rows).
+    """
+    from scipy.spatial import cKDTree  # on use: scipy.spatial is slow to import
+
+    rows = data.spread(_ROWS)
+    nominal = nominal_features(data)
+    real = np.column_stack([_places(data.codes(k)[rows], data.codes(k)[rows], bool(nominal[k])) for k in columns])
+    synthetic = real.copy()
+    synthetic[:, 0] = _places(drawn[rows], data.codes(columns[0])[rows], bool(nominal[columns[0]]))
+    tree = cKDTree(real)
+    own = np.asarray(tree.query(real, k=2)[0])[:, 1]
+    near, who = (np.asarray(found) for found in tree.query(synthetic, k=2))
+    # A row is no witness for its own drawn value.
+    distance = np.where(who[:, 0] == np.arange(len(rows)), near[:, 1], near[:, 0])
+    return float((distance > max(float(np.quantile(own, _USUAL)), _NEAR)).mean())
+
+
+def _places(codes: FloatArray, reference: FloatArray, nominal: bool) -> FloatArray:
+    """Ranks among the reference rows; categories far apart from each other, missing apart from all."""
+    if nominal:
+        return np.where(np.isnan(codes), -1.0, codes)
+    known = np.sort(reference[~np.isnan(reference)])
+    middle = (np.searchsorted(known, codes, side="left") + np.searchsorted(known, codes, side="right")) / 2
+    return np.where(np.isnan(codes), 2.0, middle / max(len(known), 1))

@@ -33,7 +33,7 @@ import numpy as np
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.data.association import rank_association
-from pellucid.diagnostics.cluster_checks import cluster_caveats
+from pellucid.diagnostics.by_method import cluster_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Clusters, Importance
 from pellucid.methods.importance.permutation import permutation_importance

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pellucid.arrays import IntArray
-from pellucid.diagnostics.comparison_checks import comparison_caveats
+from pellucid.diagnostics.by_measure import comparison_caveats
 from pellucid.errors import PellucidError
 from pellucid.explanations import Attribution, Importance, ImportanceComparison
 from pellucid.explanations.explanation import squeeze_outputs

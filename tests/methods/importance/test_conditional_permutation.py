@@ -7,7 +7,7 @@ import pytest
 import pellucid
 from pellucid import Explainer
 from pellucid.data.sampling import conditional_draws as draws
-from pellucid.diagnostics.conditional_checks import fixed_share
+from pellucid.diagnostics.correlated import fixed_share
 from pellucid.methods.importance import conditional_permutation as method
 
 COVARIANCE = np.array([[1.0, 0.8, 0.3], [0.8, 1.0, 0.2], [0.3, 0.2, 1.0]])

@@ -42,7 +42,7 @@ import numpy as np
 from pellucid.arrays import BoolArray, FloatArray
 from pellucid.data import Data
 from pellucid.data.rarity import rarity
-from pellucid.diagnostics.attribution_checks import attribution_caveats
+from pellucid.diagnostics.by_method import attribution_caveats
 from pellucid.errors import InputError, nearest
 from pellucid.explanations import Attribution, Caveat
 from pellucid.explanations.explanation import squeeze_outputs

@@ -16,7 +16,7 @@ import numpy as np
 from pellucid.arrays import AnyArray, FloatArray
 from pellucid.data import Data
 from pellucid.data.rarity import rarity
-from pellucid.diagnostics.attribution_checks import attribution_caveats
+from pellucid.diagnostics.by_method import attribution_caveats
 from pellucid.diagnostics.general import unread_trees
 from pellucid.explanations import Attribution, Caveat
 from pellucid.explanations.attribution import shown_value

@@ -38,7 +38,7 @@ import numpy as np
 from pellucid.arrays import FloatArray, weighted_mean
 from pellucid.data import Data
 from pellucid.data.grid import bin_index
-from pellucid.diagnostics.ale_parts_checks import ale_parts_caveats
+from pellucid.diagnostics.by_method import ale_parts_caveats
 from pellucid.errors import InputError
 from pellucid.explanations.component import Axis, Check, Component
 from pellucid.explanations.decomposition import Decomposition

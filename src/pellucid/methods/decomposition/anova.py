@@ -35,7 +35,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray
 from pellucid.data import Data
-from pellucid.diagnostics.decomposition_checks import decomposition_caveats
+from pellucid.diagnostics.by_method import decomposition_caveats
 from pellucid.explanations.component import Component
 from pellucid.explanations.decomposition import Decomposition
 from pellucid.methods.decomposition.anova_trees import of_trees

@@ -37,7 +37,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, weighted_mean
 from pellucid.data import Data
-from pellucid.diagnostics.generalized_checks import generalized_caveats
+from pellucid.diagnostics.by_method import generalized_caveats
 from pellucid.errors import InputError
 from pellucid.explanations.component import Axis, Check, Component
 from pellucid.explanations.decomposition import Decomposition

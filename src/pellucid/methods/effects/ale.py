@@ -35,7 +35,7 @@ import numpy as np
 from pellucid.arrays import FloatArray, IntArray, group_sums, standard_error, weighted_mean
 from pellucid.data import Data
 from pellucid.data.grid import weighted_quantiles
-from pellucid.diagnostics.ale_checks import ale_caveats
+from pellucid.diagnostics.by_method import ale_caveats
 from pellucid.explanations import AtMissing, Effect
 from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.methods.effects.accumulation import accumulate, highest_order

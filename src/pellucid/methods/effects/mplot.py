@@ -19,7 +19,7 @@ from pellucid.arrays import group_sums
 from pellucid.data import Data
 from pellucid.data.grid import bin_index, quantile_edges, snap
 from pellucid.diagnostics import general_caveats
-from pellucid.diagnostics.mixing import mixing_caveat
+from pellucid.diagnostics.correlated import mixing_caveat
 from pellucid.errors import InputError
 from pellucid.explanations import Effect
 from pellucid.methods.effects.support import build_effect

@@ -21,7 +21,7 @@ from dataclasses import replace
 import numpy as np
 
 from pellucid.arrays import FloatArray
-from pellucid.diagnostics.comparison_checks import comparison_caveats
+from pellucid.diagnostics.by_measure import comparison_caveats
 from pellucid.explanations import Importance, ImportanceComparison
 from pellucid.methods.importance.request import Question
 from pellucid.runner import Cost

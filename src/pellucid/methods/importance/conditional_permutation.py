@@ -31,7 +31,7 @@ import numpy as np
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.data.sampling.conditional_draws import conditional_draws
-from pellucid.diagnostics.conditional_checks import conditional_caveats
+from pellucid.diagnostics.by_measure import conditional_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
 from pellucid.methods.importance.loss_change import Setting, check_comparing, losses

@@ -29,7 +29,7 @@ from functools import partial
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray, standard_error
-from pellucid.diagnostics.refit_checks import refit_caveats
+from pellucid.diagnostics.by_measure import refit_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
 from pellucid.losses import Loss

@@ -32,7 +32,7 @@ from scipy.special import stdtrit
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.data import Data
-from pellucid.diagnostics.refit_checks import refit_caveats
+from pellucid.diagnostics.by_measure import refit_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
 from pellucid.losses import Loss, find_loss

@@ -17,7 +17,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray
 from pellucid.data import Data
-from pellucid.diagnostics.importance_checks import pdp_importance_caveats
+from pellucid.diagnostics.by_measure import pdp_importance_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
 from pellucid.explanations.explanation import squeeze_outputs

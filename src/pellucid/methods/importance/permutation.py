@@ -32,7 +32,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
-from pellucid.diagnostics.importance_checks import permutation_caveats
+from pellucid.diagnostics.by_measure import permutation_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
 from pellucid.methods.importance.donors import donor_rows, joint_codes

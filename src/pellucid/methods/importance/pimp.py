@@ -31,7 +31,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
-from pellucid.diagnostics.refit_checks import p_value_caveats
+from pellucid.diagnostics.by_measure import p_value_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
 from pellucid.methods.importance.folds import (

@@ -38,7 +38,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray
 from pellucid.data import Data
-from pellucid.diagnostics.sage_checks import sage_caveats
+from pellucid.diagnostics.by_measure import sage_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
 from pellucid.games.loss import LossGame, Truth

@@ -43,7 +43,7 @@ from pellucid.arrays import FloatArray, IntArray, weighted_mean
 from pellucid.data import Data
 from pellucid.data.sampling.row_draws import draws_for
 from pellucid.data.schema import Schema
-from pellucid.diagnostics.variance_checks import effect_caveats
+from pellucid.diagnostics.by_measure import shapley_effect_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
 from pellucid.explanations.explanation import squeeze_outputs
@@ -106,7 +106,7 @@ def shapley_effects(question: Question) -> Importance:
         output_names=predictor.output_names,
         scale=predictor.scale,
         members=tuple(tuple(data.schema.names[j] for j in player) for player in players.values()),
-        caveats=effect_caveats(
+        caveats=shapley_effect_caveats(
             predictor, data, run, players=players, values=values, half=_LEVEL * error, tolerance=question.tolerance
         ),
         cost=run.cost(),

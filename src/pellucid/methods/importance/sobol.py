@@ -29,7 +29,7 @@ Cost. Trees: at most some 700 rows. Else about 50,000 rows, or ``budget`` rows, 
 
 from __future__ import annotations
 
-from pellucid.diagnostics.variance_checks import variance_caveats
+from pellucid.diagnostics.by_measure import variance_caveats
 from pellucid.explanations import Importance
 from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.methods.importance.inputs import Inputs

@@ -35,7 +35,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pellucid.arrays import FloatArray
-from pellucid.diagnostics.h_checks import h_caveats
+from pellucid.diagnostics.by_measure import h_caveats
 from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.explanations.interactions import Interactions
 from pellucid.methods.interactions.bootstrap import DRAWS, Resampling, spread

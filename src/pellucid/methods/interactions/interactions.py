@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.data import Data
-from pellucid.diagnostics.interaction_checks import interaction_caveats
+from pellucid.diagnostics.by_measure import interaction_caveats
 from pellucid.errors import InputError, nearest
 from pellucid.explanations.interactions import Interactions
 from pellucid.methods.interactions.exclusion import costs_of_exclusion, no_costs

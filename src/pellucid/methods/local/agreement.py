@@ -24,7 +24,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from pellucid.diagnostics.agreement_checks import agreement_caveats
+from pellucid.diagnostics.by_method import agreement_caveats
 from pellucid.errors import InputError
 from pellucid.explanations.agreement import Agreement
 from pellucid.explanations.attribution import Attribution

@@ -42,7 +42,7 @@ import numpy as np
 from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.data.rarity import rarity
-from pellucid.diagnostics.lime_checks import Facts, lime_caveats
+from pellucid.diagnostics.by_method import Facts, lime_caveats
 from pellucid.errors import InputError
 from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.explanations.local_attribution import LocalAttribution

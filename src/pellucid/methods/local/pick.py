@@ -34,7 +34,7 @@ import numpy as np
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.diagnostics.general import general_caveats
-from pellucid.diagnostics.lime_checks import uncovered
+from pellucid.diagnostics.local_models import uncovered
 from pellucid.errors import InputError
 from pellucid.explanations.attribution import Attribution
 from pellucid.explanations.image_attribution import ImageAttribution

@@ -31,8 +31,9 @@ from dataclasses import replace
 from typing import Any
 
 from pellucid.data import Data
-from pellucid.diagnostics.anchor_checks import Checked, anchor_caveats
+from pellucid.diagnostics.by_method import anchor_caveats
 from pellucid.diagnostics.general import general_caveats
+from pellucid.diagnostics.rules import Checked
 from pellucid.errors import InputError, nearest
 from pellucid.explanations.rule import Rule, Rules
 from pellucid.methods.rules.bins import check_bins

@@ -16,81 +16,25 @@ Of several rows the worst one is reported, and how many are as bad.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
 
 import numpy as np
 
 from pellucid.arrays import FloatArray
-from pellucid.data import Data
-from pellucid.diagnostics.fooled import fooled_caveat
-from pellucid.diagnostics.general import general_caveats
-from pellucid.diagnostics.off_data import off_data_caveat
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.local_attribution import LocalAttribution
 from pellucid.explanations.pick import Pick
-from pellucid.models import Predictor
-from pellucid.runner import Run
 from pellucid.words import listed, number, percent
 
-Players = Mapping[str, tuple[int, ...]]
 _FLIPS = 0.1
+_CLEAR = 2.0
 _UNEXPLAINED = 0.5
 _MISSED = 0.5
 _LUCK = 0.1
-_FAR = 0.7
-_CLEAR = 2.0
 _COUNTING = 20.0  # effective samples, at least
+_FAR = 0.7
 _LOST = 0.1
 _HIDDEN = 0.1
-_TOP = 5
-
-
-@dataclass(frozen=True, eq=False)
-class Facts:
-    """What the fits know besides the result: relative distance of the nearest samples, spread of predictions, how it
-    was sampled, the predictions (rows, outputs) and, of rows that were mapped to other features, those for the rows
-    mapped back.
-    """
-
-    nearest: list[float]
-    spread: list[FloatArray]
-    sampler: str
-    tolerance: float | None
-    told: FloatArray
-    returned: FloatArray | None
-
-
-def lime_caveats(
-    predictor: Predictor, data: Data, rows: Data, run: Run, result: LocalAttribution, *, players: Players, facts: Facts
-) -> tuple[Caveat, ...]:
-    """Everything known against these local models, of a model and rows in the model's own features."""
-    if not run.checks:
-        return ()
-    caveats = list(general_caveats(predictor, data, run))
-    kernel = result.settings.get("kernel") != "shap"
-    if kernel:
-        caveats.extend(width_decides(result))
-    caveats.extend(low_fidelity(result))
-    if kernel:
-        caveats.extend(local_miss(result, facts.spread))
-        caveats.extend(unstable(result, facts.tolerance))
-        caveats.extend(nothing_near(result, facts.nearest))
-    if facts.returned is not None:  # the checks of the model's features are not about these samples
-        return (*caveats, *lossy_space(result, facts.told, facts.returned, facts.spread))
-    caveats.extend(fooled_caveat(predictor, data, rows, players, run))
-    if facts.sampler != "correlated" or not kernel:
-        for name in result.top(_TOP):
-            members = players.get(name, ())
-            if len(members) == 1 and np.abs(result.values[:, result.feature_names.index(name)]).any():
-                caveats.extend(_off_data(data, members[0], run, kernel))
-    return tuple(caveats)
-
-
-def _off_data(data: Data, j: int, run: Run, kernel: bool) -> Iterator[Caveat]:
-    for caveat in off_data_caveat(data, j, run, method="LIME"):
-        advice = "Use sampler='correlated', which draws features as they go together." if kernel else caveat.advice
-        yield replace(caveat, advice=advice)
 
 
 def width_decides(result: LocalAttribution) -> Iterator[Caveat]:

@@ -1,4 +1,4 @@
-"""The caveats of H: rows were sampled, small joint effects, values above one, wide intervals, training data."""
+"""What measures of interaction cannot be trusted for: shares of weak effects, rough values, effects that turn round."""
 
 from __future__ import annotations
 
@@ -7,54 +7,21 @@ from collections.abc import Iterator
 import numpy as np
 
 from pellucid.arrays import FloatArray
-from pellucid.data import Data
-from pellucid.diagnostics.general import general_caveats
-from pellucid.diagnostics.importance_checks import training_data
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.interactions import Interactions
-from pellucid.losses import find_loss
-from pellucid.models import Predictor
-from pellucid.models.outcome import outcome_for
-from pellucid.runner import Run
 from pellucid.words import listed, number, percent
 
-_WEAK_JOINT = 0.02  # of the prediction's variance
 _NOTICED = 0.1  # H that is worth a word
-_WIDE = 0.5  # width of an interval, as a share of the value
+_WEAK_JOINT = 0.02  # of the prediction's variance
 _LEADING = 5
+_WIDE = 0.5  # width of an interval, as a share of the value
+_COSTLY = 0.01
+_UNSHARP = 0.3
+_DEAR = 0.05
+_UNSEEN = 0.1  # of the standard deviation that the interaction has
 
 
-def h_caveats(predictor: Predictor, data: Data, result: Interactions, run: Run) -> tuple[Caveat, ...]:
-    """Everything known against these values on these data."""
-    caveats = list(general_caveats(predictor, data, run))
-    if not run.checks or run.interrupted:
-        return tuple(caveats)
-    caveats.extend(_sampled(data, result))
-    if result.settings["normalize"]:
-        caveats.extend(_weak_joint(result))
-        caveats.extend(_above_one(result))
-    caveats.extend(_imprecise(result))
-    if result.p_values is not None:
-        caveats.extend(_seen(predictor, data, run))
-    return tuple(caveats)
-
-
-def _sampled(data: Data, result: Interactions) -> Iterator[Caveat]:
-    used, all_rows = int(result.settings["rows"]), int(np.count_nonzero(data.weights > 0))
-    if used < all_rows:
-        yield Caveat(
-            code="rows-sampled",
-            message=f"{used:,} of {all_rows:,} rows were used, drawn at random.",
-            value=all_rows / used,
-            threshold=1.0,
-            advice=(
-                "Give rows= for more (the cost grows with its square), or another random_state to see how much it"
-                " matters."
-            ),
-        )
-
-
-def _weak_joint(result: Interactions) -> Iterator[Caveat]:
+def weak_joint(result: Interactions) -> Iterator[Caveat]:
     """Interaction relative to next to nothing."""
     values, joint, strength = _by_output(result)
     weak = (joint < _WEAK_JOINT) & (values > _NOTICED)
@@ -78,7 +45,8 @@ def _weak_joint(result: Interactions) -> Iterator[Caveat]:
     )
 
 
-def _above_one(result: Interactions) -> Iterator[Caveat]:
+def above_one(result: Interactions) -> Iterator[Caveat]:
+    """A share that is none: H above one."""
     values, _, _ = _by_output(result)
     highest = np.where(np.isnan(values), -np.inf, values)
     s, k = np.unravel_index(np.argmax(highest), values.shape)
@@ -96,7 +64,7 @@ def _above_one(result: Interactions) -> Iterator[Caveat]:
         )
 
 
-def _imprecise(result: Interactions) -> Iterator[Caveat]:
+def imprecise_interactions(result: Interactions) -> Iterator[Caveat]:
     """Among the leading sets, the one whose interval is widest for its value."""
     values = result.values.reshape(len(result.sets), -1)
     width = (result.high - result.low).reshape(values.shape)
@@ -121,17 +89,59 @@ def _imprecise(result: Interactions) -> Iterator[Caveat]:
         )
 
 
-def _seen(predictor: Predictor, data: Data, run: Run) -> Iterator[Caveat]:
-    """The test is no test on rows that the model was fitted to."""
-    y = outcome_for(predictor, data)
-    loss = find_loss(None, predictor.task, predictor.raw_scale)
-    with run.checking():
-        raw = run.predict(predictor, data, full=True)
-    yield from training_data(predictor, data, loss, loss(y, raw, data.weights), y)
-
-
 def _by_output(result: Interactions) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Values, joint shares and strengths ``(sets, outputs)``; unknown values as nothing."""
     shape = (len(result.sets), -1)
     values = np.where(np.isnan(result.values), 0.0, result.values)
     return values.reshape(shape), result.joint.reshape(shape), result.strength.reshape(shape)
+
+
+def uncertain_costs(result: Interactions) -> Iterator[Caveat]:
+    """The most costly pair is known only roughly: few draws meet what makes it costly."""
+    costs, errors = result.pooled_costs()
+    pairs = [k for k, part in enumerate(result.parts) if len(part) == 2 and costs[k] >= _COSTLY]
+    if not pairs:
+        return
+    k = max(pairs, key=lambda k: costs[k])
+    doubt = float(errors[k] / costs[k])
+    if doubt > _UNSHARP and np.isfinite(doubt):
+        names = " and ".join(result.parts[k])
+        yield Caveat(
+            code="costs-uncertain",
+            message=(
+                f"What it costs to leave out the interaction of {names} is known only roughly:"
+                f" {percent(float(costs[k]))} of the variance, with a standard error of {percent(float(errors[k]))};"
+                " few rows make most of it."
+            ),
+            value=doubt,
+            threshold=_UNSHARP,
+            advice="Do not choose a network by small differences of cost; look for outliers in the predictions.",
+            feature=result.parts[k][0],
+        )
+
+
+def turned_effects(result: Interactions) -> Iterator[Caveat]:
+    """A costly pair without a value: sizes of effects do not tell an effect from its opposite."""
+    if result.method != "greenwell" or not result.normalized:
+        return
+    costs, errors = result.pooled_costs()
+    value = dict(zip(map(frozenset, result.sets), result.overall, strict=True))
+    unseen = {
+        part: float(cost)
+        for part, cost, error in zip(result.parts, costs, errors, strict=True)
+        if cost - 2 * error > _DEAR and value.get(frozenset(part), np.inf) < _UNSEEN * np.sqrt(cost)
+    }
+    if unseen:
+        worst = max(unseen, key=lambda part: unseen[part])
+        yield Caveat(
+            code="turned-effects",
+            message=(
+                f"The value of {' and '.join(worst)} is {number(float(value[frozenset(worst)]))}, but without their"
+                f" interaction {percent(unseen[worst])} of the variance would be lost: it turns effects round without"
+                " changing their size, which this measure does not see."
+            ),
+            value=unseen[worst],
+            threshold=_DEAR,
+            advice="Use interactions(method='h').",
+            feature=worst[0],
+        )

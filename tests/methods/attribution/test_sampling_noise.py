@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pellucid import Attribution
-from pellucid.diagnostics.sampling_checks import conditional_game, dense_answer, imprecise
+from pellucid.diagnostics.disagreement import conditional_game
+from pellucid.diagnostics.left_over import dense_answer
+from pellucid.diagnostics.sampling_noise import imprecise
 from pellucid.runner import Cost
 
 Z = 1.96

@@ -1,27 +1,53 @@
-"""Checks of anchors: imbalance, boundaries, bins, precision not reached, and rows that do not occur."""
+"""What rules cannot be trusted for: a precision that was not reached, imbalance, boundaries, bins."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from typing import Any
 
 import numpy as np
 
-from pellucid.data import Data
-from pellucid.diagnostics.off_data import OffData, associations, off_data
-from pellucid.diagnostics.unreached import unreached
+from pellucid.arrays import FloatArray
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.rule import Rule
 from pellucid.explanations.rule_words import REASONS, at_boundary
-from pellucid.runner import Run
-from pellucid.words import number, percent
+from pellucid.words import percent
 
+_ADVICE = {
+    "budget": "Raise budget=, or ask for less precision.",
+    "interrupted": "Run it again to the end.",
+    "most": "Allow more conditions (max_conditions=), or ask for less precision.",
+}
+_OTHERWISE = "Widen the beam (beams=), or ask for less precision."
 _COMMON = 0.9
 _SPECIFIC = 3  # conditions
 _THIN = 0.05
 _CHANGE = 0.05  # of the precision
-_SHARE, _ASSOCIATED = 0.12, 0.3  # as for other methods that ask about rows which do not occur
+
+
+def unreached(
+    settings: Mapping[str, Any],
+    reason: str,
+    words: str,
+    precision: float,
+    interval: FloatArray | tuple[float, float],
+    advice: Mapping[str, str],
+) -> Caveat:
+    """``reason`` is the code of why, ``words`` say it; ``advice`` by reason comes before that for all kinds of
+    rules.
+    """
+    wanted = float(settings["precision"])
+    return Caveat(
+        code="anchor-unreached",
+        message=(
+            f"No rule was sure to have a precision of {percent(wanted)}: {words}. This one has {percent(precision)}, at"
+            f" least {percent(float(interval[0]))}."
+        ),
+        value=1.0 - float(interval[0]),
+        threshold=1.0 - wanted,
+        advice={**_ADVICE, **advice}.get(reason, _OTHERWISE),
+    )
 
 
 @dataclass(frozen=True)
@@ -35,18 +61,8 @@ class Checked:
     double: float
 
 
-def anchor_caveats(rule: Rule, data: Data, checked: Checked, run: Run) -> tuple[Caveat, ...]:
-    """All caveats of one rule."""
-    return (
-        *_unreached(rule),
-        *_imbalance(rule, checked.common),
-        *_boundary(rule),
-        *_bins(rule, checked),
-        *_off_data(rule, data, run),
-    )
-
-
-def _unreached(rule: Rule) -> Iterator[Caveat]:
+def unreached_rule(rule: Rule) -> Iterator[Caveat]:
+    """The precision asked for was not reached."""
     advice = {
         "unreachable": "Give narrower bins=, or leave bins='auto', which halves them where needed.",
         "rows": "Use perturb='data', wider bins or more rows of data.",
@@ -57,7 +73,8 @@ def _unreached(rule: Rule) -> Iterator[Caveat]:
         )
 
 
-def _imbalance(rule: Rule, common: float) -> Iterator[Caveat]:
+def imbalance(rule: Rule, common: float) -> Iterator[Caveat]:
+    """A prediction that is very common or very rare."""
     if rule.settings["perturb"] != "data" or np.isnan(common):
         return
     if common > _COMMON and len(rule.players) <= 1:
@@ -82,7 +99,8 @@ def _imbalance(rule: Rule, common: float) -> Iterator[Caveat]:
     )
 
 
-def _boundary(rule: Rule) -> Iterator[Caveat]:
+def boundary(rule: Rule) -> Iterator[Caveat]:
+    """A row near a decision boundary."""
     if at_boundary(rule):
         yield Caveat(
             code="anchor-boundary",
@@ -96,7 +114,8 @@ def _boundary(rule: Rule) -> Iterator[Caveat]:
         )
 
 
-def _bins(rule: Rule, checked: Checked) -> Iterator[Caveat]:
+def rule_bins(rule: Rule, checked: Checked) -> Iterator[Caveat]:
+    """With half or double the bins the rule would be another."""
     wanted = float(rule.settings["precision"])
     if not rule.reached:
         return
@@ -119,34 +138,4 @@ def _bins(rule: Rule, checked: Checked) -> Iterator[Caveat]:
         value=float(value),
         threshold=threshold,
         advice="Try other bins=, as a number or as edges that mean something.",
-    )
-
-
-def _off_data(rule: Rule, data: Data, run: Run) -> Iterator[Caveat]:
-    """Features of the rule are changed without those they go together with."""
-    strengths = associations(data, run) if rule.settings["perturb"] in ("data", "balanced") else None
-    if strengths is None:
-        return
-    worst: tuple[OffData, str] | None = None
-    for name in {condition.feature for condition in rule.conditions}:
-        j = data.schema.index(name)
-        if np.delete(strengths[j], j).max(initial=0.0) < _ASSOCIATED:
-            continue
-        found: OffData | None = run.remember(f"off-data {j}", partial(off_data, data, j, run))
-        if found is not None and (worst is None or (found.share, name) > (worst[0].share, worst[1])):
-            worst = (found, name)
-    if worst is None or worst[0].share < _SHARE or worst[0].association < _ASSOCIATED:
-        return
-    found, name = worst
-    yield Caveat(
-        code="off-data",
-        message=(
-            f"{name} goes together with {found.partner} (association {number(found.association)}):"
-            f" {percent(found.share)} of the combinations that the anchor asks the model about are unlike any row of"
-            " the data."
-        ),
-        value=found.share,
-        threshold=_SHARE,
-        advice="Use perturb='conditional', or treat the two features as one group.",
-        feature=name,
     )

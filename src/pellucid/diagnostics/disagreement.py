@@ -1,48 +1,34 @@
-"""The caveats of compared importances: which features measures disagree about, and what that usually means."""
+"""Two ways to explain the same thing disagree, and what that usually means."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 
 from pellucid.arrays import FloatArray
 from pellucid.data import Data
-from pellucid.diagnostics.general import general_caveats
 from pellucid.diagnostics.off_data import associations
-from pellucid.explanations import ImportanceComparison
+from pellucid.explanations import Attribution, ImportanceComparison
+from pellucid.explanations.agreement import IN_PART, Agreement, verdict
 from pellucid.explanations.caveat import Caveat
-from pellucid.models import Predictor
 from pellucid.runner import Run
 from pellucid.words import number, percent
 
 _LARGE = 0.1  # share of a feature that matters by one measure
-_TIMES = 3.0  # and that is so many times smaller by another
 _MOST = 3
-_TOGETHER = 0.5
-
-_GIVEN_OTHERS = ("conditional", "drop")  # what a feature adds to the others
+_TIMES = 3.0  # and that is so many times smaller by another
+_ABOUT_LOSS = ("permutation", "conditional", "drop", "sage")
 _AVERAGED = ("pdp",)  # blind to interactions that cancel
 _BY_DEPENDENCE = ("shapley-effects",)  # credit for what a feature tells of others, whether the model uses it or not
-_ABOUT_LOSS = ("permutation", "conditional", "drop", "sage")
+_GIVEN_OTHERS = ("conditional", "drop")  # what a feature adds to the others
+_TOGETHER = 0.5
+_GOOD_FIT = 0.8  # fidelity from which the local model is not to blame
+_GAMES_DIFFER = 0.2
+_FEW = 20.0  # rows behind a coalition: its worth is then known to 1 / sqrt(20) = 22% of the spread between them
 
 
-def comparison_caveats(result: ImportanceComparison, predictor: Predictor, data: Data, run: Run) -> tuple[Caveat, ...]:
-    """What holds for every method, what each method says against itself, and where they disagree."""
-    if not run.checks:
-        return ()
-    caveats = list(general_caveats(predictor, data, run))
-    seen = {(caveat.code, caveat.feature) for caveat in caveats}
-    for part in result.parts:
-        for caveat in part.caveats:
-            if (caveat.code, caveat.feature) not in seen:
-                caveats.append(replace(caveat, message=f"{part.method}: {caveat.message}"))
-                seen.add((caveat.code, caveat.feature))
-    return (*caveats, *_disagreements(result, data, run))
-
-
-def _disagreements(result: ImportanceComparison, data: Data, run: Run) -> Iterator[Caveat]:
+def measures_disagree(result: ImportanceComparison, data: Data, run: Run) -> Iterator[Caveat]:
     """Features that matter by one measure and hardly by another, the widest gaps first."""
     shares, strengths = result.shares, associations(data, run)
     gaps = []
@@ -138,4 +124,86 @@ def _meaning(high: str, low: str, partner: tuple[str, float] | None) -> tuple[st
     return (
         "The measures ask different questions; interactions are the usual reason.",
         "Look at interactions() of this feature before choosing one of them.",
+    )
+
+
+def ways_disagree(result: Agreement) -> Iterator[Caveat]:
+    """Contributions and effects that point in different directions, with the likelier reason."""
+    if not result.likeness < IN_PART:
+        return
+    fidelity = float(result.local.fidelity[0])
+    if fidelity < _GOOD_FIT:
+        why = f"The local model fits poorly (R2 {number(fidelity)})"
+        advice = "Rely on the contributions, which add up to the prediction."
+    else:
+        why = (
+            f"The local model fits well (R2 {number(fidelity)}), so the prediction responds to small changes in another"
+            " way than it differs from the average"
+        )
+        advice = (
+            "For small changes of the row read the local model, for the difference from the average the contributions."
+        )
+    yield Caveat(
+        code="ways-disagree",
+        message=(
+            f"Contributions and local model {verdict(result.likeness)} (likeness {number(result.likeness)}). {why}."
+        ),
+        value=1.0 - result.likeness,
+        threshold=1.0 - IN_PART,
+        advice=advice,
+    )
+
+
+def path_game(result: Attribution, marginal: FloatArray) -> Iterator[Caveat]:
+    """How far the path game is from the marginal game on the same rows."""
+    ours = result.stacked()[: len(marginal)]
+    size = float(np.abs(marginal).sum())
+    share = float(np.abs(ours - marginal).sum()) / size if size > 0 else 0.0
+    if share > _GAMES_DIFFER:
+        by_player = np.abs(ours - marginal).sum(axis=(0, 2))
+        name = result.feature_names[int(np.argmax(by_player))]
+        yield Caveat(
+            code="path-game",
+            message=(
+                f"The path game differs from the marginal game by {percent(share)} of all contributions, most of all"
+                f" for {name}: features are credited for others that go along with them in the trees."
+            ),
+            value=share,
+            threshold=_GAMES_DIFFER,
+            advice="Use game='marginal' for what the model itself does with each feature.",
+            feature=name,
+        )
+
+
+def conditional_game(result: Attribution, effective: float | None) -> Iterator[Caveat]:
+    """The conditional game describes the data as much as the model; ``effective`` rows stand behind its thinnest
+    coalition.
+
+    Its number is 1 / sqrt(effective), the error of that coalition's worth in standard deviations of the
+    predictions it averages. It is told whenever this game was played, and becomes a warning of its own below 20 rows.
+    """
+    if result.game != "conditional":
+        return
+    error = 1.0 if effective is None or effective <= 0 else float(1.0 / np.sqrt(effective))
+    few = effective is not None and effective < _FEW
+    thin = ""
+    if effective is not None:
+        thin = f" The thinnest coalition rests on about {number(effective)} rows" + (
+            f", so its worth is known to {percent(error)} of the spread between them only." if few else "."
+        )
+    yield Caveat(
+        code="conditional-game",
+        message=(
+            "In the conditional game a feature that the model ignores is credited for those it goes together with, and"
+            " two that the model treats alike may differ: the axioms of dummy and symmetry hold for model and data"
+            f" together, not for the model alone.{thin}"
+        ),
+        value=error,
+        threshold=1.0 / np.sqrt(_FEW) if few else 0.0,
+        advice=(
+            "Give more reference rows, or groups= of features that go together so that fewer are known at a time;"
+            " game='marginal' shows what the model itself does."
+            if few
+            else "Use game='marginal' for what the model itself does with each feature."
+        ),
     )

@@ -1,0 +1,305 @@
+"""Which checks measures of importance and of interaction run: from a result to its caveats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from pellucid.arrays import FloatArray
+from pellucid.data import Data
+from pellucid.data.sampling.conditional_draws import Draws
+from pellucid.diagnostics.correlated import (
+    Joint,
+    borrowed_share,
+    determined,
+    independence_assumed,
+    shared_importance,
+    split_importance,
+)
+from pellucid.diagnostics.disagreement import measures_disagree
+from pellucid.diagnostics.few_data import fewer_rows, rows_sampled
+from pellucid.diagnostics.general import Players, general_caveats, interrupted
+from pellucid.diagnostics.heterogeneity import hidden_interaction
+from pellucid.diagnostics.interactions import (
+    above_one,
+    imprecise_interactions,
+    turned_effects,
+    uncertain_costs,
+    weak_joint,
+)
+from pellucid.diagnostics.off_data import draws_off_data, mixed_off_data, off_data_caveat
+from pellucid.diagnostics.overfitting import (
+    noise_by_heart,
+    not_borne_out,
+    other_model,
+    overfitted,
+    tested_on_training_data,
+    training_data,
+)
+from pellucid.diagnostics.sampling_noise import coarse_p_values, imprecise_importance, unsteady_folds, wide_intervals
+from pellucid.explanations import ImportanceComparison
+from pellucid.explanations.caveat import Caveat
+from pellucid.explanations.interactions import Interactions
+from pellucid.losses import Loss
+from pellucid.models import Predictor
+from pellucid.runner import Run
+
+_FEWEST = 100
+_TOP = 5
+_NOTICED = 0.05  # an index worth speaking of
+_TOP_SETS = 3  # features whose place among the data is looked at
+
+
+def permutation_caveats(
+    predictor: Predictor,
+    data: Data,
+    run: Run,
+    *,
+    players: Players,
+    values: FloatArray,
+    errors: FloatArray,
+    compare: str,
+    loss: Loss,
+    baseline: float,
+    y: FloatArray,
+    joint: Joint,
+    holdout: Data | None,
+) -> tuple[Caveat, ...]:
+    """Everything known against these importances on these data."""
+    if not run.checks or run.interrupted:
+        return general_caveats(predictor, data, run)
+    caveats = list(general_caveats(predictor, data, run))
+    if data.y is not None:
+        caveats.extend(training_data(predictor, data, loss, baseline, y))
+    if holdout is not None:
+        with run.checking():
+            caveats.extend(overfitted(predictor, holdout, run, loss, baseline))
+    caveats.extend(mixed_off_data(data, players, values, run))
+    with run.checking():
+        caveats.extend(
+            shared_importance(
+                data,
+                run,
+                players=players,
+                values=values,
+                errors=errors,
+                compare=compare,
+                joint=joint,
+                words="share their importance: permuted",
+            )
+        )
+    return tuple(caveats)
+
+
+def pdp_importance_caveats(predictor: Predictor, data: Data, run: Run, values: FloatArray) -> tuple[Caveat, ...]:
+    """Features that change predictions in single rows but not on average."""
+    if not run.checks or run.interrupted:
+        return general_caveats(predictor, data, run)
+    with run.checking():
+        hidden = list(hidden_interaction(predictor, data, run, values.sum(axis=-1)))
+    return (*general_caveats(predictor, data, run), *hidden)
+
+
+def conditional_caveats(
+    predictor: Predictor, data: Data, run: Run, *, players: Players, draws: Draws, values: FloatArray
+) -> tuple[Caveat, ...]:
+    """Everything known against these importances on these data."""
+    caveats = general_caveats(predictor, data, run)
+    if not run.checks or run.interrupted or len(data) < _FEWEST:
+        return caveats
+    top = np.array(list(players))[np.argsort(-values, kind="stable")][:_TOP]
+    single = [name for name in top if len(players[name]) == 1]
+    off = [
+        caveat
+        for name in single
+        for caveat in draws_off_data(data, name, players[name][0], draws.codes[name][0, :, 0], draws.strength)
+    ]
+    return (*caveats, *determined(data, players, draws.codes), *off)
+
+
+def sage_caveats(
+    predictor: Predictor,
+    data: Data,
+    run: Run,
+    *,
+    players: Players,
+    values: FloatArray,
+    se: FloatArray,
+    loss: Loss,
+    y: FloatArray,
+    baseline: float,
+    tolerance: float | None,
+) -> tuple[Caveat, ...]:
+    """Everything known against these importances on these data."""
+    caveats = list(general_caveats(predictor, data, run))
+    if not run.checks:
+        return tuple(caveats)
+    names = list(players)
+    caveats.extend(imprecise_importance(names, values, se, tolerance))
+    if run.interrupted:
+        return tuple(caveats)
+    if data.y is not None:
+        caveats.extend(training_data(predictor, data, loss, baseline, y))
+    for i in np.argsort(-values, kind="stable")[:_TOP]:
+        player = players[names[i]]
+        if len(player) == 1:
+            caveats.extend(off_data_caveat(data, player[0], run, method="SAGE"))
+    caveats.extend(split_importance(data, run, players, values))
+    return tuple(caveats)
+
+
+def variance_caveats(
+    predictor: Predictor,
+    data: Data,
+    run: Run,
+    *,
+    players: Players,
+    total: FloatArray,
+    half: FloatArray,
+    method: str,
+    tolerance: float | None,
+) -> tuple[Caveat, ...]:
+    """Everything known against these shares ``(players, outputs)`` on these data."""
+    if not run.checks or run.interrupted:
+        return general_caveats(predictor, data, run)
+    caveats = list(general_caveats(predictor, data, run))
+    overall = total.mean(axis=-1)
+    caveats.extend(independence_assumed(data, run, players, overall))
+    names = np.array(list(players), dtype=object)[np.argsort(-overall, kind="stable")][:_TOP]
+    for name in names:
+        if len(players[name]) == 1 and overall[list(players).index(name)] >= _NOTICED:
+            caveats.extend(off_data_caveat(data, players[name][0], run, method=method))
+    caveats.extend(wide_intervals(players, total, half, run, tolerance))
+    caveats.extend(not_borne_out(predictor, data, run, players, total))
+    return tuple(caveats)
+
+
+def shapley_effect_caveats(
+    predictor: Predictor,
+    data: Data,
+    run: Run,
+    *,
+    players: Players,
+    values: FloatArray,
+    half: FloatArray,
+    tolerance: float | None,
+) -> tuple[Caveat, ...]:
+    """Everything known against Shapley effects ``(players, outputs)`` on these data."""
+    if not run.checks or run.interrupted:
+        return general_caveats(predictor, data, run)
+    caveats = list(general_caveats(predictor, data, run))
+    caveats.extend(wide_intervals(players, values, half, run, tolerance))
+    caveats.extend(not_borne_out(predictor, data, run, players, values))
+    with run.checking():
+        caveats.extend(borrowed_share(predictor, data, run, players, values))
+    return tuple(caveats)
+
+
+def refit_caveats(
+    predictor: Predictor,
+    data: Data,
+    run: Run,
+    *,
+    players: Players,
+    values: FloatArray,
+    errors: FloatArray,
+    each: FloatArray,
+    compare: str,
+    measure: str,
+    given: float,
+    refitted: float,
+    lacking: float,
+    joint: Joint,
+    dropped: bool,
+) -> tuple[Caveat, ...]:
+    """Everything known against importance by models fitted again, of features that were ``dropped`` or else
+    permuted.
+    """
+    caveats = list(general_caveats(predictor, data, run))
+    if not run.checks or run.interrupted:
+        return tuple(caveats)
+    caveats.extend(other_model(measure, given, refitted))
+    caveats.extend(fewer_rows(lacking))
+    caveats.extend(unsteady_folds(list(players), each))
+    if not dropped:
+        caveats.extend(mixed_off_data(data, players, values, run))
+    words = "replace each other: dropped" if dropped else "share their importance: permuted"
+    with run.checking():
+        caveats.extend(
+            shared_importance(
+                data, run, players=players, values=values, errors=errors, compare=compare, joint=joint, words=words
+            )
+        )
+    return tuple(caveats)
+
+
+def p_value_caveats(
+    before: tuple[Caveat, ...],
+    run: Run,
+    *,
+    p_values: FloatArray,
+    refits: int,
+    measure: str,
+    losses: Callable[[], tuple[float, float]] | None,
+    noise: float,
+) -> tuple[Caveat, ...]:
+    """The caveats of an importance, and what speaks against its p-values."""
+    if not run.checks:
+        return before
+    if run.interrupted:
+        return before if any(c.code == "partial" for c in before) else (*before, *interrupted(run))
+    caveats = list(before)
+    if losses is not None:
+        with run.checking():
+            caveats.extend(other_model(measure, *losses(), where="these rows"))
+    caveats.extend(noise_by_heart(noise, measure))
+    caveats.extend(coarse_p_values(p_values, refits))
+    return tuple(caveats)
+
+
+def comparison_caveats(result: ImportanceComparison, predictor: Predictor, data: Data, run: Run) -> tuple[Caveat, ...]:
+    """What holds for every method, what each method says against itself, and where they disagree."""
+    if not run.checks:
+        return ()
+    caveats = list(general_caveats(predictor, data, run))
+    seen = {(caveat.code, caveat.feature) for caveat in caveats}
+    for part in result.parts:
+        for caveat in part.caveats:
+            if (caveat.code, caveat.feature) not in seen:
+                caveats.append(replace(caveat, message=f"{part.method}: {caveat.message}"))
+                seen.add((caveat.code, caveat.feature))
+    return (*caveats, *measures_disagree(result, data, run))
+
+
+def h_caveats(predictor: Predictor, data: Data, result: Interactions, run: Run) -> tuple[Caveat, ...]:
+    """Everything known against these values on these data."""
+    caveats = list(general_caveats(predictor, data, run))
+    if not run.checks or run.interrupted:
+        return tuple(caveats)
+    caveats.extend(rows_sampled(data, result))
+    if result.settings["normalize"]:
+        caveats.extend(weak_joint(result))
+        caveats.extend(above_one(result))
+    caveats.extend(imprecise_interactions(result))
+    if result.p_values is not None:
+        caveats.extend(tested_on_training_data(predictor, data, run))
+    return tuple(caveats)
+
+
+def interaction_caveats(data: Data, players: Players, result: Interactions, run: Run) -> tuple[Caveat, ...]:
+    """Those of the method, and what all methods share."""
+    if not run.checks:
+        return result.caveats
+    known = {(caveat.code, caveat.feature) for caveat in result.caveats}
+    more = [*interrupted(run)]
+    if not run.interrupted:
+        leading = dict.fromkeys(name for names in result.top(_TOP_SETS) for name in names)
+        for name in list(leading)[:_TOP_SETS]:
+            if len(players[name]) == 1:
+                more.extend(off_data_caveat(data, players[name][0], run, method="this measure"))
+        more.extend(uncertain_costs(result))
+        more.extend(turned_effects(result))
+    new = {(caveat.code, caveat.feature): caveat for caveat in more}
+    return (*result.caveats, *(caveat for key, caveat in new.items() if key not in known))

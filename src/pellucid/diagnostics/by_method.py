@@ -1,0 +1,289 @@
+"""Which checks effects, decompositions, contributions, local models, rules and clusters run: a result's caveats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pellucid.arrays import BoolArray, FloatArray, IntArray
+from pellucid.data import Data
+from pellucid.diagnostics.bins_and_orders import Recompute, WithBins, bin_stability, order_dependence
+from pellucid.diagnostics.correlated import clustered_features, mixed_components, subset_together
+from pellucid.diagnostics.disagreement import conditional_game, path_game, ways_disagree
+from pellucid.diagnostics.few_data import (
+    Cells,
+    empty_cells,
+    empty_part_cells,
+    few_rows,
+    few_rows_for_clusters,
+    outside_bins,
+    support_caveat,
+    too_many_coefficients,
+)
+from pellucid.diagnostics.fooled import fooled_caveat
+from pellucid.diagnostics.general import Players, general_caveats
+from pellucid.diagnostics.heterogeneity import heterogeneity_caveat
+from pellucid.diagnostics.left_over import dense_answer, left_over, merged_cells, not_additive, sparse_answer
+from pellucid.diagnostics.local_models import (
+    local_miss,
+    lossy_space,
+    low_fidelity,
+    nothing_near,
+    unstable,
+    width_decides,
+)
+from pellucid.diagnostics.off_data import (
+    component_off_data,
+    local_off_data,
+    off_data_caveat,
+    rule_off_data,
+    uniform_off_data,
+)
+from pellucid.diagnostics.rules import Checked, boundary, imbalance, rule_bins, unreached_rule
+from pellucid.diagnostics.sampling_noise import imprecise, missed_tolerance, noisy_cells, noisy_shares
+from pellucid.explanations import Attribution, Clusters
+from pellucid.explanations.agreement import Agreement
+from pellucid.explanations.caveat import Caveat
+from pellucid.explanations.decomposition import Decomposition
+from pellucid.explanations.local_attribution import LocalAttribution
+from pellucid.explanations.rule import Rule
+from pellucid.models import Predictor
+from pellucid.runner import Run
+
+_ROWS = (400, 5000)  # a quick look, and a second one before anything is said: few rows make a curve shaky
+_TOP = 5
+
+
+def effect_caveats(
+    predictor: Predictor,
+    data: Data,
+    over: Data,
+    run: Run,
+    *,
+    chosen: tuple[int, ...],
+    points: tuple[FloatArray, ...],
+    counts: FloatArray,
+    curves: FloatArray,
+    rows: IntArray,
+    average: bool,
+) -> tuple[Caveat, ...]:
+    """Everything known against an effect on these data; ``curves`` are those of ``over.take(rows)``."""
+    if not run.checks:
+        return ()
+    caveats = list(general_caveats(predictor, data, run))
+    for j in chosen:
+        caveats.extend(off_data_caveat(data, j, run, method="partial dependence" if average else "ICE"))
+    if average and len(chosen) == 1:
+        caveats.extend(heterogeneity_caveat(over, chosen, curves, rows))
+    caveats.extend(support_caveat(data, chosen, points, counts))
+    return tuple(caveats)
+
+
+def ale_caveats(
+    predictor: Predictor,
+    data: Data,
+    run: Run,
+    *,
+    chosen: tuple[int, ...],
+    points: tuple[FloatArray, ...],
+    counts: FloatArray,
+    inside: BoolArray,
+    values: FloatArray,
+    se: FloatArray,
+    bins: Any,
+    recompute: Recompute,
+    with_bins: WithBins,
+    second_order: IntArray | None,
+) -> tuple[Caveat, ...]:
+    """Everything known against this effect on these data."""
+    if not run.checks:
+        return ()
+    caveats = list(general_caveats(predictor, data, run))
+    caveats.extend(outside_bins(data, chosen, inside))
+    if len(chosen) > 1:
+        caveats.extend(empty_cells(data, chosen, counts))
+    if len(chosen) > 2:
+        with run.checking():
+            size = np.ptp(run.predict(predictor, data.take(data.spread(_ROWS[0]))), axis=0)
+        caveats.extend(noisy_cells(data, chosen, counts, values, se, size))
+    caveats.extend(support_caveat(data, chosen, points, counts))
+    if len(chosen) == 1 and np.ndim(bins) == 0 and not data.schema.features[chosen[0]].nominal:
+        with run.checking():
+            caveats.extend(bin_stability(data, chosen[0], points[0], values, se, with_bins))
+    if second_order is not None:
+        with run.checking():
+            caveats.extend(order_dependence(data, chosen[0], points[0], values, second_order, recompute))
+    return tuple(caveats)
+
+
+def decomposition_caveats(
+    predictor: Predictor, data: Data, run: Run, found: Decomposition, *, mixed: Sequence[int] = (), lost: float = 0.0
+) -> tuple[Caveat, ...]:
+    """Everything known against a decomposition.
+
+    ``mixed`` are the features whose values the method combined with those of other rows; ``lost`` is the share of the
+    variance that was lost by taking cells together.
+    """
+    if not run.checks:
+        return ()
+    return (
+        *general_caveats(predictor, data, run),
+        *component_off_data(data, run, found, mixed),
+        *left_over(found),
+        *merged_cells(lost),
+        *few_rows(data, found),
+        *noisy_shares(found),
+    )
+
+
+def generalized_caveats(
+    predictor: Predictor,
+    data: Data,
+    run: Run,
+    *,
+    found: Decomposition,
+    columns: tuple[int, ...],
+    rows: int,
+    parameters: float,
+    mixing: Callable[[int], float],
+) -> tuple[Caveat, ...]:
+    """Everything known against this decomposition on these data.
+
+    ``mixing`` gives for a component the share that parts of other features can say; ``parameters`` the effective number
+    of coefficients fitted to so many different ``rows``.
+    """
+    if not run.checks:
+        return ()
+    caveats = list(decomposition_caveats(predictor, data, run, found))
+    with run.checking():
+        caveats.extend(mixed_components(found, mixing))
+    if found.density == "data":
+        caveats.extend(too_many_coefficients(found, data, columns, rows, parameters))
+    if found.density == "uniform":
+        caveats.extend(uniform_off_data(data, columns, run))
+    return tuple(caveats)
+
+
+def ale_parts_caveats(
+    predictor: Predictor,
+    data: Data,
+    run: Run,
+    *,
+    found: Decomposition,
+    cells: Mapping[tuple[int, ...], tuple[Cells, ...]],
+) -> tuple[Caveat, ...]:
+    """Everything known against this decomposition on these data."""
+    if not run.checks:
+        return ()
+    return (*decomposition_caveats(predictor, data, run, found), *empty_part_cells(data, cells))
+
+
+def attribution_caveats(
+    predictor: Predictor,
+    data: Data,
+    run: Run,
+    result: Attribution,
+    *,
+    rows: Data,
+    players: Players,
+    unread: Caveat | None = None,
+    marginal: Callable[[], FloatArray | None],
+) -> tuple[Caveat, ...]:
+    """Everything known against these contributions; ``marginal`` gives the first rows' in the marginal game, if this is
+    another.
+
+    A model whose trees or terms were read has been seen through; one that was asked could have known that it was.
+    """
+    if not run.checks:
+        return ()
+    caveats = list(general_caveats(predictor, data, run))
+    caveats += [] if unread is None else [unread]
+    caveats.extend(not_additive(result))
+    with run.checking():
+        other = marginal()
+    caveats += [] if other is None else path_game(result, other)
+    caveats.extend(imprecise(result))
+    caveats.extend(conditional_game(result, result.settings.get("effective")))
+    caveats.extend(dense_answer(result))
+    caveats.extend(sparse_answer(result))
+    caveats.extend(missed_tolerance(result))
+    if result.game == "marginal" and result.method not in ("tree", "linear"):
+        caveats.extend(fooled_caveat(predictor, data, rows, players, run))
+    if result.game == "marginal":
+        for player in [players[name] for name in result.top(_TOP)]:
+            if len(player) == 1:
+                caveats.extend(off_data_caveat(data, player[0], run, method="the marginal game"))
+    return tuple(caveats)
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """What the fits know besides the result: relative distance of the nearest samples, spread of predictions, how it
+    was sampled, the predictions (rows, outputs) and, of rows that were mapped to other features, those for the rows
+    mapped back.
+    """
+
+    nearest: list[float]
+    spread: list[FloatArray]
+    sampler: str
+    tolerance: float | None
+    told: FloatArray
+    returned: FloatArray | None
+
+
+def lime_caveats(
+    predictor: Predictor, data: Data, rows: Data, run: Run, result: LocalAttribution, *, players: Players, facts: Facts
+) -> tuple[Caveat, ...]:
+    """Everything known against these local models, of a model and rows in the model's own features."""
+    if not run.checks:
+        return ()
+    caveats = list(general_caveats(predictor, data, run))
+    kernel = result.settings.get("kernel") != "shap"
+    if kernel:
+        caveats.extend(width_decides(result))
+    caveats.extend(low_fidelity(result))
+    if kernel:
+        caveats.extend(local_miss(result, facts.spread))
+        caveats.extend(unstable(result, facts.tolerance))
+        caveats.extend(nothing_near(result, facts.nearest))
+    if facts.returned is not None:  # the checks of the model's features are not about these samples
+        return (*caveats, *lossy_space(result, facts.told, facts.returned, facts.spread))
+    caveats.extend(fooled_caveat(predictor, data, rows, players, run))
+    if facts.sampler != "correlated" or not kernel:
+        for name in result.top(_TOP):
+            members = players.get(name, ())
+            if len(members) == 1 and np.abs(result.values[:, result.feature_names.index(name)]).any():
+                caveats.extend(local_off_data(data, members[0], run, kernel))
+    return tuple(caveats)
+
+
+def agreement_caveats(result: Agreement) -> Iterator[Caveat]:
+    """Whether the ways disagree, and what is known against the local model and the rule of this row."""
+    yield from ways_disagree(result)
+    if result.local.settings.get("kernel") != "shap":
+        yield from width_decides(result.local)
+    yield from low_fidelity(result.local)
+    yield from unstable(result.local, None)
+    if result.rule is not None:
+        yield from (item for item in result.rule.caveats if item.code.startswith("anchor-"))
+
+
+def anchor_caveats(rule: Rule, data: Data, checked: Checked, run: Run) -> tuple[Caveat, ...]:
+    """All caveats of one rule."""
+    return (
+        *unreached_rule(rule),
+        *imbalance(rule, checked.common),
+        *boundary(rule),
+        *rule_bins(rule, checked),
+        *rule_off_data(rule, data, run),
+    )
+
+
+def cluster_caveats(result: Clusters, data: Data, run: Run) -> tuple[Caveat, ...]:
+    """Everything known against these clusters."""
+    if not run.checks:
+        return ()
+    return (*clustered_features(result), *subset_together(result), *few_rows_for_clusters(result, data))
