@@ -26,27 +26,27 @@ if TYPE_CHECKING:
     from pellucid.explanations import Decomposition as Decomposition
     from pellucid.explanations import Effect as Effect
     from pellucid.explanations import Explanation as Explanation
-    from pellucid.explanations import ImageAttribution as ImageAttribution
-    from pellucid.explanations import ImageRule as ImageRule
     from pellucid.explanations import Importance as Importance
     from pellucid.explanations import ImportanceComparison as ImportanceComparison
     from pellucid.explanations import Interactions as Interactions
     from pellucid.explanations import LocalAttribution as LocalAttribution
-    from pellucid.explanations import LocalImageAttribution as LocalImageAttribution
-    from pellucid.explanations import LocalTextAttribution as LocalTextAttribution
     from pellucid.explanations import Network as Network
     from pellucid.explanations import Pick as Pick
     from pellucid.explanations import Rule as Rule
     from pellucid.explanations import Rules as Rules
-    from pellucid.explanations import TextAttribution as TextAttribution
-    from pellucid.explanations import TextRule as TextRule
-    from pellucid.explanations import load as load
-    from pellucid.image_explainer import ImageExplainer as ImageExplainer
     from pellucid.methods.attribution.shapley_game import shapley as shapley
     from pellucid.methods.local.agreement import agreement as agreement
     from pellucid.methods.local.pick import pick_rows as pick_rows
     from pellucid.models import Predictor as Predictor
-    from pellucid.text_explainer import TextExplainer as TextExplainer
+    from pellucid.parts import ImageAttribution as ImageAttribution
+    from pellucid.parts import ImageRule as ImageRule
+    from pellucid.parts import LocalImageAttribution as LocalImageAttribution
+    from pellucid.parts import LocalTextAttribution as LocalTextAttribution
+    from pellucid.parts import TextAttribution as TextAttribution
+    from pellucid.parts import TextRule as TextRule
+    from pellucid.parts.image_explainer import ImageExplainer as ImageExplainer
+    from pellucid.parts.text_explainer import TextExplainer as TextExplainer
+    from pellucid.saved import load as load
 
 __version__ = "0.1.0"
 
@@ -61,16 +61,16 @@ _HOME = {
     "Effect": "pellucid.explanations",
     "Explainer": "pellucid.explainer",
     "Explanation": "pellucid.explanations",
-    "ImageAttribution": "pellucid.explanations",
-    "ImageExplainer": "pellucid.image_explainer",
-    "ImageRule": "pellucid.explanations",
+    "ImageAttribution": "pellucid.parts",
+    "ImageExplainer": "pellucid.parts.image_explainer",
+    "ImageRule": "pellucid.parts",
     "Importance": "pellucid.explanations",
     "ImportanceComparison": "pellucid.explanations",
     "InputError": "pellucid.errors",
     "Interactions": "pellucid.explanations",
     "LocalAttribution": "pellucid.explanations",
-    "LocalImageAttribution": "pellucid.explanations",
-    "LocalTextAttribution": "pellucid.explanations",
+    "LocalImageAttribution": "pellucid.parts",
+    "LocalTextAttribution": "pellucid.parts",
     "MissingExtra": "pellucid.errors",
     "ModelError": "pellucid.errors",
     "Network": "pellucid.explanations",
@@ -80,11 +80,11 @@ _HOME = {
     "RowGenerator": "pellucid.data.sampling.generator",
     "Rule": "pellucid.explanations",
     "Rules": "pellucid.explanations",
-    "TextAttribution": "pellucid.explanations",
-    "TextExplainer": "pellucid.text_explainer",
-    "TextRule": "pellucid.explanations",
+    "TextAttribution": "pellucid.parts",
+    "TextExplainer": "pellucid.parts.text_explainer",
+    "TextRule": "pellucid.parts",
     "datasets": "pellucid.datasets",
-    "load": "pellucid.explanations",
+    "load": "pellucid.saved",
     "panel": "pellucid.charts",
     "agreement": "pellucid.methods.local.agreement",
     "pick_rows": "pellucid.methods.local.pick",

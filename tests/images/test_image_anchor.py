@@ -8,11 +8,11 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 
 import pellucid
-from pellucid.charts import masked_rule
-from pellucid.charts.local_parts_options import PartRuleOptions
 from pellucid.errors import InputError
 from pellucid.explanations.store import encode
-from pellucid.image_explainer import ImageExplainer
+from pellucid.parts import rule_chart
+from pellucid.parts.image_explainer import ImageExplainer
+from pellucid.parts.local_options import PartRuleOptions
 
 GRID = {"segmenter": "grid", "segments": (2, 3), "absent": 0}
 IMAGE = np.arange(1.0, 25.0).reshape(4, 6)
@@ -122,8 +122,8 @@ def test_images_of_the_corpus_must_be_alike():
 def test_the_picture_keeps_the_pixels_of_the_rule():
     image = np.repeat((10 * IMAGE)[..., None], 3, axis=2).astype(np.uint8)
     rule = ImageExplainer(lambda x: corner(x[..., 0] / 10.0), classes=("no", "yes"), **GRID).anchor(image)
-    drawn = masked_rule.kept_pixels(rule, (60.0, 40.0))
+    drawn = rule_chart.kept_pixels(rule, (60.0, 40.0))
     assert drawn.shape == (80, 120, 3)
     assert tuple(drawn[0, 0]) == tuple(image[0, 0])
     assert (drawn[75, 5] > 190).all()
-    assert "These 2 segments fix the prediction yes" in json.dumps(masked_rule.body(rule, PartRuleOptions()).to_dict())
+    assert "These 2 segments fix the prediction yes" in json.dumps(rule_chart.body(rule, PartRuleOptions()).to_dict())

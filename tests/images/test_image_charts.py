@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from pellucid.charts.chart import Chart
-from pellucid.charts.image_overlay import body, borders, enlarged, number_data, overlay, strip_data
-from pellucid.charts.masked_options import ImageOptions
 from pellucid.charts.png import data_uri, png
 from pellucid.errors import InputError
-from pellucid.image_explainer import ImageExplainer
+from pellucid.parts.image_chart import body, borders, enlarged, number_data, overlay, strip_data
+from pellucid.parts.image_explainer import ImageExplainer
+from pellucid.parts.options import ImageOptions
 
 IMAGE = np.zeros((4, 6), dtype=np.uint8)
 IMAGE[:2, 4:] = 255

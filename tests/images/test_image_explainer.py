@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 import pellucid
 from pellucid.errors import InputError
 from pellucid.explanations.store import encode
-from pellucid.image_explainer import ImageExplainer
+from pellucid.parts.image_explainer import ImageExplainer
 
 GRID = {"segmenter": "grid", "segments": (2, 3)}
 IMAGES = st.one_of(

@@ -11,11 +11,11 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 
 import pellucid
-from pellucid.charts import local_parts
-from pellucid.charts.local_parts_options import LocalImageOptions
 from pellucid.errors import InputError
 from pellucid.explanations.store import encode
-from pellucid.image_explainer import ImageExplainer
+from pellucid.parts import variants_chart
+from pellucid.parts.image_explainer import ImageExplainer
+from pellucid.parts.local_options import LocalImageOptions
 
 GRID = {"segmenter": "grid", "segments": (2, 3)}
 
@@ -125,7 +125,7 @@ def test_lists_of_images_and_stacks():
 def test_every_picture_is_drawn(kind, digits):
     some, model = digits
     found = ImageExplainer(model, output=3, segmenter="grid", segments=16, absent=0.0).lime(some.images[3])
-    assert local_parts.body(found, LocalImageOptions(kind=kind)).to_dict()
+    assert variants_chart.body(found, LocalImageOptions(kind=kind)).to_dict()
 
 
 def test_the_words_speak_of_images():

@@ -9,7 +9,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from pellucid.image_explainer import ImageExplainer
+from pellucid.parts.image_explainer import ImageExplainer
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.ndimage import label
 
-from pellucid.data.segments import SEGMENTERS, absent_image, check_image, segment, value_range
 from pellucid.errors import InputError, MissingExtra
+from pellucid.parts.segments import SEGMENTERS, absent_image, check_image, segment, value_range
 
 RNG = np.random.default_rng(0)
 FLOWER = (RNG.random((24, 36, 3)) * 60 + np.linspace(0, 190, 36)[None, :, None]).astype(np.uint8)

@@ -6,8 +6,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
-from pellucid.data.tokens import words
-from pellucid.text_explainer import TextExplainer
+from pellucid.parts.text_explainer import TextExplainer
+from pellucid.parts.tokens import words
 
 HAM, SPAM = "PSY is a good guy", "For Christmas Song visit my channel! ;)"
 WORDS = ("For", "Christmas", "Song", "visit", "my", "channel!", ";)")

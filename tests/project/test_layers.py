@@ -18,7 +18,8 @@ LAYERS = [
     {"diagnostics"},
     {"methods"},
     {"charts"},
-    {"explainer", "text_explainer", "image_explainer"},
+    {"explainer", "parts"},
+    {"saved"},
     {"report"},
     {"cli"},
 ]

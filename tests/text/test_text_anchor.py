@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import pellucid
-from pellucid.charts import masked_rule
-from pellucid.charts.local_parts_options import PartRuleOptions
-from pellucid.charts.text_highlight import FONT
-from pellucid.charts.text_layout import set_lines
 from pellucid.errors import InputError
 from pellucid.explanations.store import encode
-from pellucid.text_explainer import TextExplainer
+from pellucid.parts import rule_chart
+from pellucid.parts.local_options import PartRuleOptions
+from pellucid.parts.text_chart import FONT
+from pellucid.parts.text_explainer import TextExplainer
+from pellucid.parts.text_layout import set_lines
 
 TEXT = "click here for a free phone now"
 
@@ -117,7 +117,7 @@ def test_of_few_words_all_texts_are_gone_through(salt):
     assert (rule.samples, rule.se.max()) == (0, 0.0)
     assert rule.cost.model_rows <= 32
     assert "The precision is exact: every text that a perturbation can give was counted." in rule.text()
-    assert "(exact)" in json.dumps(masked_rule.body(rule, PartRuleOptions()).to_dict())
+    assert "(exact)" in json.dumps(rule_chart.body(rule, PartRuleOptions()).to_dict())
 
 
 def test_of_many_words_texts_are_drawn():
@@ -321,7 +321,7 @@ def test_texts_of_any_kind(text):
     rule = TextExplainer(either).anchor(text)
     assert rule.reached
     assert rule.words == (("free",) if text == "free" else ())
-    assert masked_rule.body(rule, PartRuleOptions()).to_dict()
+    assert rule_chart.body(rule, PartRuleOptions()).to_dict()
 
 
 def test_sentences_and_masks():
@@ -351,10 +351,10 @@ def test_the_table_has_one_line_per_step():
 def test_the_picture_marks_the_words_of_the_rule():
     rule = TextExplainer(both).anchor(TEXT)
     fragments = set_lines(TEXT, rule.spans.tolist(), 640 / FONT)
-    boxes = masked_rule.box_data(rule, fragments)
+    boxes = rule_chart.box_data(rule, fragments)
     assert {box["word"] for box in boxes} == {"click", "free"}
     assert {box["precision"] for box in boxes} >= {"100%"}
-    assert "These 2 words fix the prediction" in json.dumps(masked_rule.body(rule, PartRuleOptions()).to_dict())
+    assert "These 2 words fix the prediction" in json.dumps(rule_chart.body(rule, PartRuleOptions()).to_dict())
 
 
 @pytest.mark.parametrize(

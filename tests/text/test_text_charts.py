@@ -9,13 +9,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pellucid.charts.chart import Chart
-from pellucid.charts.masked_options import TextOptions
 from pellucid.charts.signed_colours import RANGE, painted
-from pellucid.charts.text_highlight import body, box_data
-from pellucid.charts.text_layout import OUTSIDE, right_to_left, set_lines, text_width
-from pellucid.data.tokens import words
 from pellucid.errors import InputError
-from pellucid.text_explainer import TextExplainer
+from pellucid.parts.options import TextOptions
+from pellucid.parts.text_chart import body, box_data
+from pellucid.parts.text_explainer import TextExplainer
+from pellucid.parts.text_layout import OUTSIDE, right_to_left, set_lines, text_width
+from pellucid.parts.tokens import words
 from text.test_tokens import TEXTS
 
 

@@ -1,8 +1,8 @@
 """The examples of the page on texts and images run."""
 
 import pellucid
-from pellucid.image_explainer import ImageExplainer
-from pellucid.text_explainer import TextExplainer
+from pellucid.parts.image_explainer import ImageExplainer
+from pellucid.parts.text_explainer import TextExplainer
 from project.test_docs import run_examples
 
 

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 import pellucid
 from pellucid.errors import InputError, ModelError
 from pellucid.explanations.store import encode
-from pellucid.text_explainer import TextExplainer
+from pellucid.parts.text_explainer import TextExplainer
 from text.test_tokens import TEXTS
 
 LONG = " ".join(f"word{k}." if k % 7 == 0 else f"word{k}" for k in range(10_000))

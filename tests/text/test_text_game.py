@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pellucid.data.tokens import characters, words
-from pellucid.games.text import TextGame
-from pellucid.models.items import ItemModel
+from pellucid.parts.model import ItemModel
+from pellucid.parts.text_game import TextGame
+from pellucid.parts.tokens import characters, words
 from pellucid.runner import Run
 from text.test_tokens import TEXTS, pieces
 

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pellucid
-from pellucid.charts import local_parts
-from pellucid.charts.local_parts_options import LocalTextOptions
 from pellucid.errors import InputError
 from pellucid.explanations.store import encode
-from pellucid.methods.local.masked_lime import draw_parts
-from pellucid.text_explainer import TextExplainer
+from pellucid.parts import variants_chart
+from pellucid.parts.lime import draw_parts
+from pellucid.parts.local_options import LocalTextOptions
+from pellucid.parts.text_explainer import TextExplainer
 
 EFFECTS = {"buy": 0.3, "now!": -0.2, "cheap": 0.1, "phone": 0.05}
 LONG = "buy a cheap phone now! it is here for all of you and your friends in town"
@@ -322,12 +322,12 @@ def test_errors_name_the_argument_and_the_remedy(options, words):
 def test_every_picture_is_drawn(kind):
     for f in (additive, together):
         found = TextExplainer(f).lime(LONG)
-        assert local_parts.body(found, LocalTextOptions(kind=kind)).to_dict()
+        assert variants_chart.body(found, LocalTextOptions(kind=kind)).to_dict()
 
 
 def test_the_table_of_variants_shows_what_was_asked():
     found = TextExplainer(additive).lime(LONG, features=2)
-    cells, lines = local_parts.variant_data(found, 6, 4)
+    cells, lines = variants_chart.variant_data(found, 6, 4)
     assert {cell["part"] for cell in cells} == {"buy", "now!"}
     patterns = [tuple(cell["there"] for cell in cells if cell["line"] == row["line"]) for row in lines]
     assert len(set(patterns)) == len(patterns) == 4
@@ -337,7 +337,7 @@ def test_the_table_of_variants_shows_what_was_asked():
 
 def test_a_picture_that_adds_up_names_what_the_local_model_misses():
     found = TextExplainer(together).lime("buy a cheap phone")
-    whole = local_parts.adding_up(found)
+    whole = variants_chart.adding_up(found)
     assert whole.feature_names[-1] == "not in the local model"
     assert float(whole.base) + whole.values.sum() == pytest.approx(found.prediction[0])
     assert abs(float(whole.values[0, -1])) > 0.1

@@ -7,7 +7,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from pellucid.text_explainer import TextExplainer
+from pellucid.parts.text_explainer import TextExplainer
 
 
 @pytest.fixture(scope="module")

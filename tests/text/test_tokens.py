@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pellucid.data.tokens import characters, own_tokens, phrases, sentences, words
 from pellucid.errors import InputError
+from pellucid.parts.tokens import characters, own_tokens, phrases, sentences, words
 
 # Scripts, emoji with modifiers, combining marks, addresses and odd white space, mixed at random.
 PIECES = [

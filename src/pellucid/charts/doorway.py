@@ -12,8 +12,6 @@ from pellucid.charts.comparison_options import ClusterOptions, ComparisonOptions
 from pellucid.charts.decomposition_options import DecompositionOptions
 from pellucid.charts.interaction_options import InteractionOptions, NetworkOptions
 from pellucid.charts.local_options import LocalOptions, PickOptions
-from pellucid.charts.local_parts_options import LocalImageOptions, LocalTextOptions, PartRuleOptions
-from pellucid.charts.masked_options import ImageOptions, TextOptions
 from pellucid.charts.options import (
     AssociationsOptions,
     AttributionOptions,
@@ -33,32 +31,20 @@ from pellucid.explanations import (
     Decomposition,
     Effect,
     Explanation,
-    ImageAttribution,
-    ImageRule,
     Importance,
     ImportanceComparison,
     Interactions,
     LocalAttribution,
-    LocalImageAttribution,
-    LocalTextAttribution,
     Network,
     Pick,
     Rule,
     Rules,
-    TextAttribution,
-    TextRule,
 )
 
 # Result, the module whose function `body` draws it (imported when needed: it loads Altair), and its options.
 _CHARTS: dict[type[Explanation], tuple[str, type[SizeOptions]]] = {
     Effect: ("pellucid.charts.effect", EffectOptions),
     Importance: ("pellucid.charts.importance", ImportanceOptions),
-    LocalTextAttribution: ("pellucid.charts.local_parts", LocalTextOptions),
-    LocalImageAttribution: ("pellucid.charts.local_parts", LocalImageOptions),
-    TextRule: ("pellucid.charts.masked_rule", PartRuleOptions),
-    ImageRule: ("pellucid.charts.masked_rule", PartRuleOptions),
-    TextAttribution: ("pellucid.charts.text_highlight", TextOptions),
-    ImageAttribution: ("pellucid.charts.image_overlay", ImageOptions),
     LocalAttribution: ("pellucid.charts.local", LocalOptions),
     Pick: ("pellucid.charts.local.pick", PickOptions),
     Attribution: ("pellucid.charts.attribution", AttributionOptions),
@@ -72,6 +58,11 @@ _CHARTS: dict[type[Explanation], tuple[str, type[SizeOptions]]] = {
     Rules: ("pellucid.charts.rule", RuleOptions),
     Agreement: ("pellucid.charts.agreement", AgreementOptions),
 }
+
+
+def register(kind: type[Explanation], module: str, options: type[SizeOptions]) -> None:
+    """Charts of a result kind that is defined above the charts."""
+    _CHARTS[kind] = (module, options)
 
 
 def draw(explanation: Explanation, **options: Any) -> Chart:
@@ -89,8 +80,9 @@ def draw(explanation: Explanation, **options: Any) -> Chart:
     ``max_display``, ``max_rows``. Picked rows: ``max_display``. Rules of texts: ``max_lines``.
     Decompositions: ``kind`` ("shares", "components"), ``component`` (one of them), ``max_display``, ``output``.
     """
-    for kind, (module, known) in _CHARTS.items():
-        if isinstance(explanation, kind):
+    for kind in type(explanation).__mro__:
+        if kind in _CHARTS:
+            module, known = _CHARTS[kind]
             return Chart(import_module(module).body(explanation, read_options(known, options)))
     names = ", ".join(kind.__name__ for kind in _CHARTS)
     raise InputError(f"there is no chart of a {type(explanation).__name__}; charts exist for {names}.")

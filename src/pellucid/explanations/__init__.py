@@ -8,18 +8,14 @@ from pellucid.explanations.clusters import Clusters
 from pellucid.explanations.decomposition import Decomposition
 from pellucid.explanations.effect import AtMissing, Colouring, Effect
 from pellucid.explanations.explanation import Explanation
-from pellucid.explanations.image_attribution import ImageAttribution
 from pellucid.explanations.importance import Importance
 from pellucid.explanations.importance_comparison import ImportanceComparison
 from pellucid.explanations.interactions import Interactions
 from pellucid.explanations.local_attribution import Boundary, LocalAttribution
-from pellucid.explanations.local_parts import LocalImageAttribution, LocalTextAttribution
-from pellucid.explanations.masked_rule import ImageRule, TextRule
 from pellucid.explanations.network import Network
 from pellucid.explanations.pick import Pick
 from pellucid.explanations.rule import Condition, Rule, RuleCheck, Rules
 from pellucid.explanations.store import load
-from pellucid.explanations.text_attribution import TextAttribution
 
 __all__ = [
     "Additivity",
@@ -35,20 +31,14 @@ __all__ = [
     "Decomposition",
     "Effect",
     "Explanation",
-    "ImageAttribution",
-    "ImageRule",
     "Importance",
     "ImportanceComparison",
     "Interactions",
     "LocalAttribution",
-    "LocalImageAttribution",
-    "LocalTextAttribution",
     "Network",
     "Pick",
     "Rule",
     "RuleCheck",
     "Rules",
-    "TextAttribution",
-    "TextRule",
     "load",
 ]

@@ -239,6 +239,11 @@ class Attribution(Explanation):
             raise InputError(f"there is no feature {feature!r}{nearest(str(feature), self.feature_names)}")
         return self.feature_names.index(feature)
 
+    def comparable_names(self, others: Sequence[Attribution]) -> tuple[str, ...]:
+        """Names of the entries, such that the same name in the explanations of ``others`` is the same thing."""
+        del others
+        return self.feature_names
+
     # -- table and words -----------------------------------------------------------------------------
 
     def columns(self) -> dict[str, AnyArray]:

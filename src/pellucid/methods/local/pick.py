@@ -24,7 +24,6 @@ Cost. That of LIME for the rows looked at; samples are shared. The greedy choice
 
 from __future__ import annotations
 
-import string
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -37,9 +36,7 @@ from pellucid.diagnostics.general import general_caveats
 from pellucid.diagnostics.local_models import uncovered
 from pellucid.errors import InputError
 from pellucid.explanations.attribution import Attribution
-from pellucid.explanations.image_attribution import ImageAttribution
 from pellucid.explanations.pick import Pick
-from pellucid.explanations.text_attribution import TextAttribution
 from pellucid.methods.local.lime import lime
 from pellucid.models import Predictor
 from pellucid.runner import Run
@@ -48,7 +45,6 @@ _KEY = 73  # of the random generator
 _SAMPLE = 100
 _EACH = 5000  # samples; a feature that comes and goes in one of many rows decides nothing here
 _DENSE = 0.1
-_MARKS = string.punctuation + "\u2026\u201c\u201d\u2018\u2019\u00ab\u00bb"  # around words
 
 
 def lime_pick(
@@ -130,7 +126,7 @@ def _effects(given: Attribution | Sequence[Attribution]) -> Effects:
         )
     places: dict[str, int] = {}
     own = [np.abs(one.stacked()).sum(axis=2) for one in every]
-    found = [[places.setdefault(name, len(places)) for name in _comparable(one, every)] for one in every]
+    found = [[places.setdefault(name, len(places)) for name in one.comparable_names(every)] for one in every]
     W = np.zeros((sum(len(part) for part in own), len(places)))
     start = 0
     for part, columns in zip(own, found, strict=True):
@@ -138,20 +134,6 @@ def _effects(given: Attribution | Sequence[Attribution]) -> Effects:
             W[start : start + len(part), column] += part[:, j]
         start += len(part)
     return tuple(places), W, all(bool(part.all()) for part in own), every
-
-
-def _comparable(one: Attribution, every: list[Attribution]) -> tuple[str, ...]:
-    """Names of the features of an explanation that are the same in others."""
-    if isinstance(one, TextAttribution):
-        return tuple(token.casefold().strip(_MARKS) or token for token in one.tokens)
-    if isinstance(one, ImageAttribution) and any(
-        not isinstance(other, ImageAttribution) or not np.array_equal(one.segments, other.segments) for other in every
-    ):
-        raise InputError(
-            "the images have different segments, which cannot be compared; explain all with the same segments"
-            " (segmenter='grid')."
-        )
-    return one.feature_names
 
 
 def _row(every: list[Attribution], i: int) -> Attribution:

@@ -14,13 +14,13 @@ from pellucid.charts import theme
 from pellucid.charts.attribution.folding import half_widths
 from pellucid.charts.attribution.words import change, others_note, part_name
 from pellucid.charts.layout import titled
-from pellucid.charts.masked_options import TextOptions
-from pellucid.charts.masked_words import ends_note, panel_name
 from pellucid.charts.scales import Row, data, tooltips
 from pellucid.charts.signed_colours import colour_scales, signed_colour
 from pellucid.charts.text import caveat_note, wrapped
-from pellucid.charts.text_layout import OUTSIDE, Fragment, set_lines
-from pellucid.explanations.text_attribution import TextAttribution
+from pellucid.parts.chart_words import ends_note, panel_name
+from pellucid.parts.options import TextOptions
+from pellucid.parts.text_attribution import TextAttribution
+from pellucid.parts.text_layout import OUTSIDE, Fragment, set_lines
 from pellucid.words import percent
 
 FONT = 15.0

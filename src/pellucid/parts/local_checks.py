@@ -18,8 +18,8 @@ from pellucid.arrays import FloatArray
 from pellucid.diagnostics.general import interrupted, unsteady
 from pellucid.diagnostics.local_models import local_miss, low_fidelity, unstable, width_decides
 from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.local_parts import LocalParts
-from pellucid.explanations.local_parts_words import exhaustive
+from pellucid.parts.local import LocalParts
+from pellucid.parts.local_words import exhaustive
 from pellucid.runner import Run
 from pellucid.words import number
 

@@ -9,7 +9,7 @@ import numpy as np
 from pellucid.words import listed, number, percent
 
 if TYPE_CHECKING:
-    from pellucid.explanations.local_parts import LocalParts
+    from pellucid.parts.local import LocalParts
 
 _SAID = 10
 

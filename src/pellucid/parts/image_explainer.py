@@ -8,22 +8,22 @@ from typing import Any, TypeVar, overload
 import numpy as np
 
 from pellucid.arrays import AnyArray
-from pellucid.data.segments import Absent, Segmenter, check_image
 from pellucid.errors import InputError
-from pellucid.explanations.image_attribution import ImageAttribution
-from pellucid.explanations.local_parts import LocalImageAttribution
-from pellucid.explanations.masked_rule import ImageRule
 from pellucid.methods.attribution.estimators import Estimator
-from pellucid.methods.attribution.masked_shap import Effort, image_shap
-from pellucid.methods.local.masked_lime import Draw, LimeEffort, PartDistance, image_lime
 from pellucid.methods.local.other_models import Model
 from pellucid.methods.local.selection import Select
-from pellucid.methods.rules.masked_anchor import AnchorEffort, Models, Perturb, image_anchor
-from pellucid.models.items import ItemModel
 from pellucid.models.predictor import Link
+from pellucid.parts.anchor import AnchorEffort, Models, Perturb, image_anchor
+from pellucid.parts.image_attribution import ImageAttribution
+from pellucid.parts.lime import Draw, LimeEffort, PartDistance, image_lime
+from pellucid.parts.local import LocalImageAttribution
+from pellucid.parts.model import ItemModel
+from pellucid.parts.rule import ImageRule
+from pellucid.parts.segments import Absent, Segmenter, check_image
+from pellucid.parts.shap import Effort, image_shap
+from pellucid.parts.text_explainer import seed, whole
 from pellucid.runner import Run
 from pellucid.runner.progress import Progress
-from pellucid.text_explainer import seed, whole
 
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ class ImageExplainer:
     Examples
     --------
     >>> import numpy as np
-    >>> from pellucid.image_explainer import ImageExplainer
+    >>> from pellucid.parts.image_explainer import ImageExplainer
     >>> image = np.array([[0, 0, 9, 9]] * 4)
     >>> ex = ImageExplainer(lambda images: images.sum(axis=(1, 2)), segmenter="grid", segments=(1, 2), absent=0)
     >>> ex.shap(image).values
@@ -209,7 +209,7 @@ class ImageExplainer:
         give other weights; the result's `fidelity`, `sweep` and `caveats` say so.
 
         >>> import numpy as np
-        >>> from pellucid.image_explainer import ImageExplainer
+        >>> from pellucid.parts.image_explainer import ImageExplainer
         >>> image = np.array([[0, 0, 9, 9]] * 4)
         >>> ex = ImageExplainer(lambda images: images.sum(axis=(1, 2)), segmenter="grid", segments=(1, 2), absent=0)
         >>> ex.lime(image).values.round(6)
@@ -296,7 +296,7 @@ class ImageExplainer:
         something to the model; the result's `caveats` say so.
 
         >>> import numpy as np
-        >>> from pellucid.image_explainer import ImageExplainer
+        >>> from pellucid.parts.image_explainer import ImageExplainer
         >>> image = np.array([[0, 0, 9, 9]] * 4)
         >>> bright = lambda images: (images.mean(axis=(1, 2)) > 2).astype(float)
         >>> rule = ImageExplainer(bright, segmenter="grid", segments=(2, 2), absent=0).anchor(image)

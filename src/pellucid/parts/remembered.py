@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray
-from pellucid.games.masked import MaskedGame
+from pellucid.parts.game import MaskedGame
 
 
 class Remembered:

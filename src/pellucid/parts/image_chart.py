@@ -14,14 +14,14 @@ from pellucid.charts import theme
 from pellucid.charts.attribution.folding import half_widths
 from pellucid.charts.attribution.words import change, others_note, part_name
 from pellucid.charts.layout import grid, titled
-from pellucid.charts.masked_options import ImageOptions
-from pellucid.charts.masked_words import ends_note, panel_name
 from pellucid.charts.png import data_uri
 from pellucid.charts.scales import Row, data, tooltips
 from pellucid.charts.signed_colours import colour_scales, largest, painted, signed_colour
 from pellucid.charts.text import caveat_note, wrapped
-from pellucid.data.segments import colours, value_range
-from pellucid.explanations.image_attribution import ImageAttribution
+from pellucid.parts.chart_words import ends_note, panel_name
+from pellucid.parts.image_attribution import ImageAttribution
+from pellucid.parts.options import ImageOptions
+from pellucid.parts.segments import colours, value_range
 
 _SIDE = 300.0  # pixels of the longer side
 _SMALL = 190.0  # beside many others

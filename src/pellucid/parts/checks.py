@@ -9,7 +9,7 @@ import numpy as np
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.diagnostics.general import interrupted, unsteady
 from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.masked_attribution import MaskedAttribution
+from pellucid.parts.attribution import MaskedAttribution
 from pellucid.runner import Run
 from pellucid.words import number, percent
 

@@ -29,22 +29,22 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
-from pellucid.data.segments import Absent, Segmenter, absent_image, segment
-from pellucid.data.tokens import Span
-from pellucid.diagnostics.masked_checks import masked_caveats
 from pellucid.errors import InputError
 from pellucid.explanations.explanation import squeeze_outputs
-from pellucid.explanations.image_attribution import ImageAttribution
-from pellucid.explanations.masked_attribution import MaskedAttribution
-from pellucid.explanations.text_attribution import TextAttribution, unique_names
 from pellucid.games import all_coalitions
-from pellucid.games.absence import absent_name, plain_colours
-from pellucid.games.image import ImageGame
-from pellucid.games.masked import ActiveGame, MaskedGame
-from pellucid.games.text import TextGame
 from pellucid.methods.attribution.estimators import MOST_PLAYERS, Estimator, solve
 from pellucid.methods.attribution.shapley_exact import shapley_values
-from pellucid.models.items import ItemModel
+from pellucid.parts.absence import absent_name, plain_colours
+from pellucid.parts.attribution import MaskedAttribution
+from pellucid.parts.checks import masked_caveats
+from pellucid.parts.game import ActiveGame, MaskedGame
+from pellucid.parts.image_attribution import ImageAttribution
+from pellucid.parts.image_game import ImageGame
+from pellucid.parts.model import ItemModel
+from pellucid.parts.segments import Absent, Segmenter, absent_image, segment
+from pellucid.parts.text_attribution import TextAttribution, unique_names
+from pellucid.parts.text_game import TextGame
+from pellucid.parts.tokens import Span
 from pellucid.runner import Run
 
 _BLOCKS = 4  # pieces that are also taken as one player each

@@ -6,9 +6,9 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from pellucid.charts.masked_options import ImageOptions, TextOptions
 from pellucid.charts.options import ATTRIBUTION_KINDS, SizeOptions
 from pellucid.errors import InputError, nearest
+from pellucid.parts.options import ImageOptions, TextOptions
 
 OWN_KINDS = ("variants", "effects", "sweep")
 

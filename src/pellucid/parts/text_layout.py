@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from pellucid.data.tokens import Span, characters
+from pellucid.parts.tokens import Span, characters
 
 OUTSIDE = -1  # no word, but text between words
 

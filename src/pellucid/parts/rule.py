@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import AnyArray, BoolArray, IntArray
-from pellucid.data.tokens import words
 from pellucid.errors import InputError
 from pellucid.explanations.explanation import Explanation
-from pellucid.explanations.masked_rule_words import masked_rule_findings
 from pellucid.explanations.rule import Rule
 from pellucid.explanations.store import stored
+from pellucid.parts.rule_words import masked_rule_findings
+from pellucid.parts.tokens import words
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

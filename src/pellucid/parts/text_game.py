@@ -12,9 +12,9 @@ from hashlib import blake2b
 import numpy as np
 
 from pellucid.arrays import BoolArray, IntArray
-from pellucid.data.tokens import Span, is_letter
-from pellucid.games.masked import MaskedGame
-from pellucid.models.items import ItemModel
+from pellucid.parts.game import MaskedGame
+from pellucid.parts.model import ItemModel
+from pellucid.parts.tokens import Span, is_letter
 from pellucid.runner import Run
 
 REMOVE = "remove"

@@ -10,7 +10,7 @@ from pellucid.explanations.rule_words import REASONS, sentence, sureness
 from pellucid.words import listed, number, percent
 
 if TYPE_CHECKING:
-    from pellucid.explanations.masked_rule import MaskedRule
+    from pellucid.parts.rule import MaskedRule
 
 
 def masked_rule_findings(rule: MaskedRule) -> list[str]:

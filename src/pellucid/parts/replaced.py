@@ -12,10 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from pellucid.arrays import AnyArray, IntArray
-from pellucid.data.tokens import Span
-from pellucid.games.image import ImageGame
-from pellucid.games.text import TextGame
-from pellucid.models.items import ItemModel
+from pellucid.parts.image_game import ImageGame
+from pellucid.parts.model import ItemModel
+from pellucid.parts.text_game import TextGame
+from pellucid.parts.tokens import Span
 from pellucid.runner import Run
 
 

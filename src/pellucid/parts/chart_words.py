@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pellucid.charts.attribution.words import change, start_name
 from pellucid.charts.text import shown
-from pellucid.explanations.local_parts import LocalParts
-from pellucid.explanations.masked_attribution import MaskedAttribution
+from pellucid.parts.attribution import MaskedAttribution
+from pellucid.parts.local import LocalParts
 from pellucid.words import percent
 
 

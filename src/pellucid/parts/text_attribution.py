@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import string
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from pellucid.arrays import AnyArray, IntArray
-from pellucid.explanations.masked_attribution import MaskedAttribution
+from pellucid.explanations.attribution import Attribution
 from pellucid.explanations.store import stored
+from pellucid.parts.attribution import MaskedAttribution
 from pellucid.words import value_name
+
+_MARKS = string.punctuation + "\u2026\u201c\u201d\u2018\u2019\u00ab\u00bb"  # around words
 
 
 @stored
@@ -31,6 +36,10 @@ class TextAttribution(MaskedAttribution):
     def tokens(self) -> tuple[str, ...]:
         """The words as they stand in the text."""
         return tuple(self.source[start:end] for start, end in self.spans.tolist())
+
+    def comparable_names(self, others: Sequence[Attribution]) -> tuple[str, ...]:
+        del others
+        return tuple(token.casefold().strip(_MARKS) or token for token in self.tokens)
 
     @property
     def part(self) -> str:

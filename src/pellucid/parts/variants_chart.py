@@ -12,15 +12,16 @@ import numpy as np
 from altair.typing import ChartType
 
 from pellucid.charts import attribution as contributions
-from pellucid.charts import image_overlay, local, text_highlight, theme
+from pellucid.charts import local, theme
 from pellucid.charts.layout import titled
 from pellucid.charts.local_options import LocalOptions
-from pellucid.charts.local_parts_options import LocalImageOptions, LocalTextOptions
 from pellucid.charts.options import AttributionOptions
 from pellucid.charts.scales import Row, data, tooltips
 from pellucid.charts.text import caveat_note, level_names, shown
-from pellucid.explanations.local_parts import LocalImageAttribution, LocalParts, LocalTextAttribution
-from pellucid.explanations.local_parts_words import counted
+from pellucid.parts import image_chart, text_chart
+from pellucid.parts.local import LocalImageAttribution, LocalParts, LocalTextAttribution
+from pellucid.parts.local_options import LocalImageOptions, LocalTextOptions
+from pellucid.parts.local_words import counted
 from pellucid.words import number
 
 _CELL = 26.0
@@ -41,10 +42,10 @@ def body(result: LocalParts, options: LocalTextOptions | LocalImageOptions) -> C
         options, title=options.title or f"What each {result.part} contributes, in a local model"
     )
     if isinstance(result, LocalTextAttribution) and isinstance(named, LocalTextOptions):
-        return text_highlight.body(result, named)
+        return text_chart.body(result, named)
     assert isinstance(result, LocalImageAttribution)
     assert isinstance(named, LocalImageOptions)
-    return image_overlay.body(result, named)
+    return image_chart.body(result, named)
 
 
 def adding_up(result: LocalParts) -> LocalParts:

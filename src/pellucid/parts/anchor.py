@@ -37,27 +37,27 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from pellucid.arrays import AnyArray, BoolArray, FloatArray
-from pellucid.data.segments import Absent, Segmenter, absent_image, segment
-from pellucid.data.tokens import Span
-from pellucid.diagnostics.masked_rule_checks import masked_rule_caveats
 from pellucid.errors import InputError, nearest
-from pellucid.explanations.masked_rule import ImageRule, MaskedRule, TextRule, segment_places
 from pellucid.explanations.rule import Condition
-from pellucid.explanations.text_attribution import unique_names
-from pellucid.games.absence import absent_name, plain_colours
-from pellucid.games.image import ImageGame
-from pellucid.games.masked import MaskedGame
-from pellucid.games.remembered import Remembered
-from pellucid.games.replaced import ReplacedImage, ReplacedText
-from pellucid.games.text import REMOVE
 from pellucid.methods.rules.certify import Goal
 from pellucid.methods.rules.gains import gains
 from pellucid.methods.rules.options import check_goal, within_words
-from pellucid.methods.rules.parts import CorpusSpace, PartDraws, PartSpace
 from pellucid.methods.rules.sameness import Sameness, sameness
 from pellucid.methods.rules.search import Candidate, Search
 from pellucid.methods.rules.unless_interrupted import unless_interrupted
-from pellucid.models.items import ItemModel, ItemPredictor
+from pellucid.parts.absence import absent_name, plain_colours
+from pellucid.parts.draws import CorpusSpace, PartDraws, PartSpace
+from pellucid.parts.game import MaskedGame
+from pellucid.parts.image_game import ImageGame
+from pellucid.parts.model import ItemModel, ItemPredictor
+from pellucid.parts.remembered import Remembered
+from pellucid.parts.replaced import ReplacedImage, ReplacedText
+from pellucid.parts.rule import ImageRule, MaskedRule, TextRule, segment_places
+from pellucid.parts.rule_checks import masked_rule_caveats
+from pellucid.parts.segments import Absent, Segmenter, absent_image, segment
+from pellucid.parts.text_attribution import unique_names
+from pellucid.parts.text_game import REMOVE
+from pellucid.parts.tokens import Span
 from pellucid.runner import Run
 
 Perturb = Literal["absent", "corpus"]

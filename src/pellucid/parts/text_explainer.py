@@ -7,20 +7,20 @@ from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
-from pellucid.data.tokens import Span, Tokenizer, characters, own_tokens, phrases, sentences, words
 from pellucid.errors import InputError, nearest
-from pellucid.explanations.local_parts import LocalTextAttribution
-from pellucid.explanations.masked_rule import TextRule
-from pellucid.explanations.text_attribution import TextAttribution
-from pellucid.games.text import REMOVE
 from pellucid.methods.attribution.estimators import Estimator
-from pellucid.methods.attribution.masked_shap import Effort, text_shap
-from pellucid.methods.local.masked_lime import Draw, LimeEffort, PartDistance, text_lime
 from pellucid.methods.local.other_models import Model
 from pellucid.methods.local.selection import Select
-from pellucid.methods.rules.masked_anchor import AnchorEffort, Models, Perturb, text_anchor
-from pellucid.models.items import ItemModel
 from pellucid.models.predictor import Link
+from pellucid.parts.anchor import AnchorEffort, Models, Perturb, text_anchor
+from pellucid.parts.lime import Draw, LimeEffort, PartDistance, text_lime
+from pellucid.parts.local import LocalTextAttribution
+from pellucid.parts.model import ItemModel
+from pellucid.parts.rule import TextRule
+from pellucid.parts.shap import Effort, text_shap
+from pellucid.parts.text_attribution import TextAttribution
+from pellucid.parts.text_game import REMOVE
+from pellucid.parts.tokens import Span, Tokenizer, characters, own_tokens, phrases, sentences, words
 from pellucid.runner import Run
 from pellucid.runner.progress import Progress
 
@@ -44,7 +44,7 @@ class TextExplainer:
     classes
         Names of the classes in the order of the columns that ``f`` returns, where ``f`` does not know them.
     tokenizer
-        What a word is: by default a rule for every script (see `pellucid.data.tokens`); a function that returns
+        What a word is: by default a rule for every script (see `pellucid.parts.tokens`); a function that returns
         tokens or spans ``(start, end)`` of a text; or a regular expression of one token. What is in no token stays in
         the text always.
     mask
@@ -57,7 +57,7 @@ class TextExplainer:
 
     Examples
     --------
-    >>> from pellucid.text_explainer import TextExplainer
+    >>> from pellucid.parts.text_explainer import TextExplainer
     >>> def shouts(texts):
     ...     return [text.count("!") for text in texts]
     >>> found = TextExplainer(shouts).shap("Buy now! Cheap!!")
@@ -220,7 +220,7 @@ class TextExplainer:
         misleads where words work only together, where another neighbourhood gives other weights, and where the model
         was never shown such texts; the result's `fidelity`, `sweep` and `caveats` say so.
 
-        >>> from pellucid.text_explainer import TextExplainer
+        >>> from pellucid.parts.text_explainer import TextExplainer
         >>> def shouts(texts):
         ...     return [text.count("!") for text in texts]
         >>> found = TextExplainer(shouts).lime("Buy it now! Cheap!!", features=2)
@@ -318,7 +318,7 @@ class TextExplainer:
         It misleads where nearly all perturbed texts get the prediction anyway, and where the model was never shown such
         texts; the result's `caveats` say so.
 
-        >>> from pellucid.text_explainer import TextExplainer
+        >>> from pellucid.parts.text_explainer import TextExplainer
         >>> def spam(texts):
         ...     return [float("free" in text and "click" in text) for text in texts]
         >>> rule = TextExplainer(spam).anchor("click here for a free phone")

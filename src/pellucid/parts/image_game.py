@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from pellucid.arrays import AnyArray, BoolArray, IntArray
-from pellucid.games.masked import MaskedGame
-from pellucid.models.items import ItemModel
+from pellucid.parts.game import MaskedGame
+from pellucid.parts.model import ItemModel
 from pellucid.runner import Run
 
 _MEMORY = 16 * 2**20  # bytes of images handed to the model at once

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
-from pellucid.explanations.masked_rule import occurrences
 from pellucid.methods.rules.arms import Wants
 from pellucid.methods.rules.candidates import Space
+from pellucid.parts.rule import occurrences
 from pellucid.runner import Run
 
 KEEP = 0.5

@@ -37,20 +37,9 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from pellucid.arrays import AnyArray, BoolArray, FloatArray
-from pellucid.data.segments import Absent, Segmenter, absent_image, segment
-from pellucid.data.tokens import Span
-from pellucid.diagnostics.masked_local_checks import masked_local_caveats
 from pellucid.errors import InputError, nearest
 from pellucid.explanations.explanation import squeeze_outputs
-from pellucid.explanations.local_parts import LocalImageAttribution, LocalParts, LocalTextAttribution
-from pellucid.explanations.text_attribution import unique_names
 from pellucid.games import all_coalitions
-from pellucid.games.absence import absent_name, plain_colours
-from pellucid.games.image import ImageGame
-from pellucid.games.masked import MaskedGame
-from pellucid.games.remembered import Remembered
-from pellucid.games.text import TextGame
-from pellucid.methods.attribution.masked_shap import MOST_PARTS
 from pellucid.methods.local.local_fit import LocalFit, Task, fit_row
 from pellucid.methods.local.neighbourhood import BLOCKS
 from pellucid.methods.local.options import Options
@@ -58,8 +47,19 @@ from pellucid.methods.local.other_models import MODELS, Model
 from pellucid.methods.local.selection import SELECTS, Select
 from pellucid.methods.local.stability import repeat_counts
 from pellucid.methods.local.weighting import Kernel, default_width, exponential, kernels
-from pellucid.models.items import ItemModel
 from pellucid.models.outputs import logit
+from pellucid.parts.absence import absent_name, plain_colours
+from pellucid.parts.game import MaskedGame
+from pellucid.parts.image_game import ImageGame
+from pellucid.parts.local import LocalImageAttribution, LocalParts, LocalTextAttribution
+from pellucid.parts.local_checks import masked_local_caveats
+from pellucid.parts.model import ItemModel
+from pellucid.parts.remembered import Remembered
+from pellucid.parts.segments import Absent, Segmenter, absent_image, segment
+from pellucid.parts.shap import MOST_PARTS
+from pellucid.parts.text_attribution import unique_names
+from pellucid.parts.text_game import TextGame
+from pellucid.parts.tokens import Span
 from pellucid.runner import Run
 
 Draw = Literal["count", "coin"]

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pellucid.diagnostics.general import interrupted, unsteady
 from pellucid.diagnostics.rules import unreached
 from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.masked_rule import MaskedRule
-from pellucid.explanations.masked_rule_words import reason
+from pellucid.parts.rule import MaskedRule
+from pellucid.parts.rule_words import reason
 from pellucid.runner import Run
 from pellucid.words import percent
 

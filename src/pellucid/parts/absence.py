@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pellucid.arrays import AnyArray
-from pellucid.data.segments import Absent, value_range
+from pellucid.parts.segments import Absent, value_range
 
 
 def absent_name(absent: Absent, image: AnyArray) -> str:

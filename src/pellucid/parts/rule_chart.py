@@ -10,17 +10,17 @@ from altair.typing import ChartType
 
 from pellucid.arrays import AnyArray
 from pellucid.charts import theme
-from pellucid.charts.image_overlay import as_bytes, borders, enlarged, panel, picture
 from pellucid.charts.layout import grid, titled
-from pellucid.charts.local_parts_options import PartRuleOptions
 from pellucid.charts.png import data_uri
 from pellucid.charts.scales import Row, data, tooltips
 from pellucid.charts.text import caveat_note
-from pellucid.charts.text_highlight import FONT, PAD, letter_data, page, word_boxes
-from pellucid.charts.text_layout import Fragment, set_lines
-from pellucid.explanations.masked_rule import ImageRule, MaskedRule, TextRule
-from pellucid.explanations.masked_rule_words import coverage_note
 from pellucid.explanations.rule_words import predicted
+from pellucid.parts.image_chart import as_bytes, borders, enlarged, panel, picture
+from pellucid.parts.local_options import PartRuleOptions
+from pellucid.parts.rule import ImageRule, MaskedRule, TextRule
+from pellucid.parts.rule_words import coverage_note
+from pellucid.parts.text_chart import FONT, PAD, letter_data, page, word_boxes
+from pellucid.parts.text_layout import Fragment, set_lines
 from pellucid.words import percent
 
 _FILL = "#F9C08F"

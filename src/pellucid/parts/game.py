@@ -18,7 +18,7 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.games.game import Game
-from pellucid.models.items import ItemModel, ItemPredictor
+from pellucid.parts.model import ItemModel, ItemPredictor
 from pellucid.runner import Run
 from pellucid.runner.threads import in_threads
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
-from pellucid.explanations.masked_attribution import MaskedAttribution
+from pellucid.errors import InputError
+from pellucid.explanations.attribution import Attribution
 from pellucid.explanations.store import stored
+from pellucid.parts.attribution import MaskedAttribution
 
 _ABSENT = {
     "grey": "grey",
@@ -40,6 +43,14 @@ class ImageAttribution(MaskedAttribution):
     image: AnyArray
     segments: IntArray
     absent: str = "grey"
+
+    def comparable_names(self, others: Sequence[Attribution]) -> tuple[str, ...]:
+        if any(not isinstance(o, ImageAttribution) or not np.array_equal(self.segments, o.segments) for o in others):
+            raise InputError(
+                "the images have different segments, which cannot be compared; explain all with the same segments"
+                " (segmenter='grid')."
+            )
+        return self.feature_names
 
     @property
     def part(self) -> str:

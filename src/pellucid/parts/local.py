@@ -9,13 +9,13 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid.arrays import AnyArray, BoolArray, FloatArray
-from pellucid.explanations import local_parts_words
 from pellucid.explanations.explanation import Explanation, native_table
-from pellucid.explanations.image_attribution import ImageAttribution
 from pellucid.explanations.local_attribution import LocalAttribution
-from pellucid.explanations.masked_attribution import MaskedAttribution
 from pellucid.explanations.store import stored
-from pellucid.explanations.text_attribution import TextAttribution
+from pellucid.parts import local_words
+from pellucid.parts.attribution import MaskedAttribution
+from pellucid.parts.image_attribution import ImageAttribution
+from pellucid.parts.text_attribution import TextAttribution
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -83,7 +83,7 @@ class LocalParts(MaskedAttribution, LocalAttribution):
         return f"the local model's answer with every {self.part} absent"
 
     def findings(self) -> list[str]:
-        return local_parts_words.complete(self)
+        return local_words.complete(self)
 
     def of_leading(self) -> Self:
         """The same for few outputs, where there are many."""

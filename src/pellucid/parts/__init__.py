@@ -1,0 +1,29 @@
+"""Texts and images: a whole (a text, an image) that is made of parts (words, segments) which can be absent.
+
+One family: what the parts are (`tokens`, `segments`), the game in which they are absent (`game`), three methods
+(`shap`, `lime`, `anchor`), their results, checks and charts, and two explainers that bind a model to them.
+"""
+
+from pellucid.charts.doorway import register
+from pellucid.parts.image_attribution import ImageAttribution
+from pellucid.parts.local import LocalImageAttribution, LocalTextAttribution
+from pellucid.parts.local_options import LocalImageOptions, LocalTextOptions, PartRuleOptions
+from pellucid.parts.options import ImageOptions, TextOptions
+from pellucid.parts.rule import ImageRule, TextRule
+from pellucid.parts.text_attribution import TextAttribution
+
+register(TextAttribution, "pellucid.parts.text_chart", TextOptions)
+register(ImageAttribution, "pellucid.parts.image_chart", ImageOptions)
+register(LocalTextAttribution, "pellucid.parts.variants_chart", LocalTextOptions)
+register(LocalImageAttribution, "pellucid.parts.variants_chart", LocalImageOptions)
+register(TextRule, "pellucid.parts.rule_chart", PartRuleOptions)
+register(ImageRule, "pellucid.parts.rule_chart", PartRuleOptions)
+
+__all__ = [
+    "ImageAttribution",
+    "ImageRule",
+    "LocalImageAttribution",
+    "LocalTextAttribution",
+    "TextAttribution",
+    "TextRule",
+]
