@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     from pellucid.errors import PellucidError as PellucidError
     from pellucid.explainer import Explainer as Explainer
     from pellucid.explanations import Agreement as Agreement
+    from pellucid.explanations import Anchor as Anchor
     from pellucid.explanations import Associations as Associations
     from pellucid.explanations import Attribution as Attribution
     from pellucid.explanations import Caveat as Caveat
     from pellucid.explanations import Clusters as Clusters
+    from pellucid.explanations import Condition as Condition
     from pellucid.explanations import Decomposition as Decomposition
     from pellucid.explanations import Effect as Effect
     from pellucid.explanations import Explanation as Explanation
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from pellucid.explanations import Network as Network
     from pellucid.explanations import Pick as Pick
     from pellucid.explanations import Rule as Rule
+    from pellucid.explanations import RuleCheck as RuleCheck
     from pellucid.explanations import Rules as Rules
     from pellucid.methods.attribution.shapley_game import shapley as shapley
     from pellucid.methods.local.agreement import agreement as agreement
@@ -53,9 +56,11 @@ __version__ = "0.1.0"
 # Public name -> module it is loaded from, on first use: importing pellucid loads no library.
 _HOME = {
     "Agreement": "pellucid.explanations",
+    "Anchor": "pellucid.explanations",
     "Attribution": "pellucid.explanations",
     "Caveat": "pellucid.explanations",
     "Clusters": "pellucid.explanations",
+    "Condition": "pellucid.explanations",
     "Decomposition": "pellucid.explanations",
     "Associations": "pellucid.explanations",
     "Effect": "pellucid.explanations",
@@ -79,6 +84,7 @@ _HOME = {
     "Predictor": "pellucid.models",
     "RowGenerator": "pellucid.data.sampling.generator",
     "Rule": "pellucid.explanations",
+    "RuleCheck": "pellucid.explanations",
     "Rules": "pellucid.explanations",
     "TextAttribution": "pellucid.parts",
     "TextExplainer": "pellucid.parts.text_explainer",
@@ -93,10 +99,12 @@ _HOME = {
 
 __all__ = [
     "Agreement",
+    "Anchor",
     "Associations",
     "Attribution",
     "Caveat",
     "Clusters",
+    "Condition",
     "Decomposition",
     "Effect",
     "Explainer",
@@ -119,6 +127,7 @@ __all__ = [
     "Predictor",
     "RowGenerator",
     "Rule",
+    "RuleCheck",
     "Rules",
     "TextAttribution",
     "TextExplainer",

@@ -25,7 +25,7 @@ from pellucid.explanations import (
     LocalAttribution,
     Pick,
 )
-from pellucid.explanations.rule import Rule, RuleCheck, Rules
+from pellucid.explanations.rule import Anchor, Rule, RuleCheck, Rules
 from pellucid.methods.associations import associations
 from pellucid.methods.attribution.breakdown import breakdown
 from pellucid.methods.attribution.dispatch import Conditional, GameName, Method, Scale
@@ -773,7 +773,7 @@ class Explainer:
         empty_evaluations: int = 1000,
         suboptimal: bool = True,
         within: Any = None,
-    ) -> Rule | Rules:
+    ) -> Anchor | Rules:
         """What fixes a prediction: the rule that covers most rows and keeps the prediction whatever else changes.
 
         Of rows that obey the rule, with everything else taken from other rows of the data, a share of at least
@@ -788,7 +788,7 @@ class Explainer:
         ``(low, high)``; without it half a standard deviation of the predictions. ``beams`` are the rules extended in
         each round (``suboptimal``: also those that are no more precise than before), ``batch`` the draws at a first
         look, ``empty_evaluations`` the rows that the precision without any condition is measured on, ``max_conditions``
-        the most conditions and ``budget`` the most model rows; `Rule.reason` says why a precision was not reached.
+        the most conditions and ``budget`` the most model rows; `Anchor.reason` says why a precision was not reached.
         `check` measures a rule on other rows.
 
         It misleads when features go together (the model is asked about rows that do not occur), when a prediction is
@@ -829,7 +829,7 @@ class Explainer:
     def check_rule(self, rule: Rule, rows: Any) -> RuleCheck:
         """A rule on other rows: to how many it applies, and for what share of these the model predicts as it says.
 
-        ``rows`` are a table like X, or positions in X. Unlike `Rule.precision`, which is about perturbed rows, this is
+        ``rule`` comes from `anchor`, or is one's own: `Rule.of`. ``rows`` are a table like X, or positions in X. Unlike `Anchor.precision`, which is about perturbed rows, this is
         about rows that occur; where features go together the two differ. Only rows that the rule applies to are asked
         for. `Rule.check` does the same with predictions, or a function, of one's own.
 
@@ -841,6 +841,8 @@ class Explainer:
         >>> found = ex.check_rule(ex.anchor(np.array([2.0, 0.0, 0.0]), within=0.1), X[200:])
         >>> found.precision, bool(found.applies == (X[200:, 0] == 2).sum())
         (1.0, True)
+        >>> ex.check_rule(pellucid.Rule.of("x0 >= 1", prediction=(0, 0.5)), X).precision < 0.6
+        True
         """
         return check_rule(self.predictor, self.data, rule, rows, run=self._run("checking a rule"))
 

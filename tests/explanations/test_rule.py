@@ -15,7 +15,8 @@ from pellucid import Explainer
 from pellucid.charts.chart import Chart
 from pellucid.charts.rule import body, rule_data
 from pellucid.charts.rule_options import RuleOptions
-from pellucid.explanations.rule import Condition, Rule, Rules
+from pellucid.explanations.condition import Condition
+from pellucid.explanations.rule import Anchor, Rules
 from pellucid.explanations.rule_words import marks
 
 
@@ -99,7 +100,7 @@ def test_it_applies_to_one_row(rule, table):
 def test_rows_that_lack_a_feature_or_hold_something_else(rule, table):
     with pytest.raises(pellucid.InputError, match="lack the feature 'sex'"):
         rule.applies(table.drop(columns="sex"))
-    interval = Condition("age", "age", "interval", "age > 3", low=3.0)
+    interval = Condition("age", "interval", "age > 3", low=3.0)
     with pytest.raises(ValueError, match=r"."):
         interval.holds(np.array(["old", "young"], dtype=object))
 
@@ -107,16 +108,12 @@ def test_rows_that_lack_a_feature_or_hold_something_else(rule, table):
 @pytest.mark.parametrize(
     ("condition", "values", "expected"),
     [
-        (
-            Condition("x", "x", "interval", "", low=1.0, high=2.0),
-            np.array([1.0, 1.5, 2.0, 2.1, np.nan]),
-            [0, 1, 1, 0, 0],
-        ),
-        (Condition("x", "x", "missing", ""), np.array([1.0, np.nan]), [0, 1]),
-        (Condition("x", "x", "missing", ""), np.array(["a", None], dtype=object), [0, 1]),
-        (Condition("x", "x", "level", "", level="a"), np.array(["a", None, "b"], dtype=object), [1, 0, 0]),
-        (Condition("x", "x", "level", "", level=True), np.array([1.0, 0.0, np.nan]), [1, 0, 0]),
-        (Condition("x", "x", "level", "", level=3), np.array([3.0, 2.0]), [1, 0]),
+        (Condition("x", "interval", "", low=1.0, high=2.0), np.array([1.0, 1.5, 2.0, 2.1, np.nan]), [0, 1, 1, 0, 0]),
+        (Condition("x", "missing", ""), np.array([1.0, np.nan]), [0, 1]),
+        (Condition("x", "missing", ""), np.array(["a", None], dtype=object), [0, 1]),
+        (Condition("x", "level", "", levels=("a",)), np.array(["a", None, "b"], dtype=object), [1, 0, 0]),
+        (Condition("x", "level", "", levels=(True,)), np.array([1.0, 0.0, np.nan]), [1, 0, 0]),
+        (Condition("x", "level", "", levels=(3,)), np.array([3.0, 2.0]), [1, 0]),
     ],
 )
 def test_conditions(condition, values, expected):
@@ -172,7 +169,7 @@ def test_integers_and_floats_are_the_same_class(table):
 def test_several_rules(rules, table):
     assert len(rules) == 6
     assert isinstance(rules, Rules)
-    assert [type(rule) for rule in rules] == [Rule] * 6
+    assert [type(rule) for rule in rules] == [Anchor] * 6
     assert rules.values.shape == (6, 4)
     holds = rules.applies(table)
     assert holds.shape == (300, 6)

@@ -6,7 +6,7 @@ import pellucid
 from pellucid import Explainer
 
 NAMES = {
-    "Agreement", "Attribution", "Caveat", "Clusters", "Decomposition", "Associations", "Effect", "Explainer", "Explanation", "ImageAttribution", "ImageExplainer", "Importance", "ImportanceComparison", "Interactions", "Network", "ImageRule", "LocalAttribution", "LocalImageAttribution", "LocalTextAttribution", "Pick", "Rule", "Rules", "TextRule", "agreement", "pick_rows", "InputError", "MissingExtra",
+    "Agreement", "Anchor", "Attribution", "Caveat", "Clusters", "Condition", "Decomposition", "Associations", "Effect", "Explainer", "Explanation", "ImageAttribution", "ImageExplainer", "Importance", "ImportanceComparison", "Interactions", "Network", "ImageRule", "LocalAttribution", "LocalImageAttribution", "LocalTextAttribution", "Pick", "Rule", "RuleCheck", "Rules", "TextRule", "agreement", "pick_rows", "InputError", "MissingExtra",
     "ModelError", "PellucidError", "Predictor", "RowGenerator", "TextAttribution", "TextExplainer", "__version__", "datasets", "load", "panel", "shapley",
 }  # fmt: skip
 

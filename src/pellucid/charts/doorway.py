@@ -25,6 +25,7 @@ from pellucid.charts.rule_options import RuleOptions
 from pellucid.errors import InputError
 from pellucid.explanations import (
     Agreement,
+    Anchor,
     Associations,
     Attribution,
     Clusters,
@@ -37,7 +38,6 @@ from pellucid.explanations import (
     LocalAttribution,
     Network,
     Pick,
-    Rule,
     Rules,
 )
 
@@ -54,7 +54,7 @@ _CHARTS: dict[type[Explanation], tuple[str, type[SizeOptions]]] = {
     Decomposition: ("pellucid.charts.decomposition", DecompositionOptions),
     ImportanceComparison: ("pellucid.charts.importance_comparison", ComparisonOptions),
     Clusters: ("pellucid.charts.clusters", ClusterOptions),
-    Rule: ("pellucid.charts.rule", RuleOptions),
+    Anchor: ("pellucid.charts.rule", RuleOptions),
     Rules: ("pellucid.charts.rule", RuleOptions),
     Agreement: ("pellucid.charts.agreement", AgreementOptions),
 }

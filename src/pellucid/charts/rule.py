@@ -13,7 +13,7 @@ from pellucid.charts.layout import titled
 from pellucid.charts.rule_options import RuleOptions
 from pellucid.charts.scales import Row, data, tooltips
 from pellucid.charts.text import caveat_note
-from pellucid.explanations.rule import Rule, Rules
+from pellucid.explanations.rule import Anchor, Rules
 from pellucid.explanations.rule_words import marks, predicted
 from pellucid.words import counted, percent
 
@@ -26,7 +26,7 @@ _BEWARE = "#B34700"  # dark enough to be read
 _MOST = 110  # letters of a line
 
 
-def rule_data(rules: list[Rule]) -> list[Row]:
+def rule_data(rules: list[Anchor]) -> list[Row]:
     """One row per rule and step: from which precision to which, and how much is covered after it."""
     rows: list[Row] = []
     for i, rule in enumerate(rules):
@@ -54,14 +54,14 @@ def rule_data(rules: list[Rule]) -> list[Row]:
     return rows
 
 
-def _conditions(rule: Rule) -> list[str]:
+def _conditions(rule: Anchor) -> list[str]:
     return [
         " AND ".join(condition.words for condition in rule.conditions if condition.player == player)
         for player in rule.players
     ]
 
 
-def _heads(rules: list[Rule], room: int) -> list[Row]:
+def _heads(rules: list[Anchor], room: int) -> list[Row]:
     """The words above each bar; in colour what to beware of."""
     rows: list[Row] = []
     for i, rule in enumerate(rules):
@@ -71,7 +71,7 @@ def _heads(rules: list[Rule], room: int) -> list[Row]:
     return rows
 
 
-def _words(rule: Rule, room: int) -> list[str]:
+def _words(rule: Anchor, room: int) -> list[str]:
     """``IF a AND b`` and ``THEN PREDICT ...``, broken into lines."""
     parts = [condition.words for condition in rule.conditions]
     lines, line = [], "IF " + parts[0] if parts else ""
@@ -89,7 +89,7 @@ def _words(rule: Rule, room: int) -> list[str]:
     ]
 
 
-def body(result: Rule | Rules, options: RuleOptions) -> ChartType:
+def body(result: Anchor | Rules, options: RuleOptions) -> ChartType:
     """The Altair chart of one rule or of several."""
     every = list(result.rules)
     rules = every[: options.max_display]
@@ -156,11 +156,11 @@ def body(result: Rule | Rules, options: RuleOptions) -> ChartType:
         f"{counted(more, 'more rule')} not shown" if more else "",
         caveat_note(result),
     ]
-    title = "What fixes this prediction" if isinstance(result, Rule) else "What fixes these predictions"
+    title = "What fixes this prediction" if isinstance(result, Anchor) else "What fixes these predictions"
     return titled(chart, options.title or title, notes, width)
 
 
-def _places(rules: list[Rule], heads: list[Row]) -> tuple[list[float], float]:
+def _places(rules: list[Anchor], heads: list[Row]) -> tuple[list[float], float]:
     """The top of each bar, and the height of the whole."""
     tops, at = [], 6.0
     for i in range(len(rules)):
@@ -170,7 +170,7 @@ def _places(rules: list[Rule], heads: list[Row]) -> tuple[list[float], float]:
     return tops, at
 
 
-def _ends(rules: list[Rule], tops: list[float], place: dict[str, Any]) -> list[alt.Chart]:
+def _ends(rules: list[Anchor], tops: list[float], place: dict[str, Any]) -> list[alt.Chart]:
     """The interval of the final precision."""
     rows = [
         {
@@ -198,7 +198,7 @@ def _thick(covered: float) -> float:
     return max(_THINNEST, _BAR * covered**0.5)
 
 
-def _goal(rules: list[Rule]) -> alt.Chart:
+def _goal(rules: list[Anchor]) -> alt.Chart:
     """Where the precision asked for lies."""
     wanted = float(rules[0].settings["precision"])
     rule = alt.Chart(data([{}])).mark_rule(color=theme.MUTED, strokeDash=[5, 4])

@@ -21,7 +21,7 @@ from pellucid.charts.layout import grid, titled
 from pellucid.charts.local.against_anchor import lime_against_anchor
 from pellucid.charts.scales import Row, data
 from pellucid.data import Data
-from pellucid.explanations.rule import Rule
+from pellucid.explanations.rule import Anchor
 from pellucid.methods.local.lime import lime
 from pellucid.methods.rules.anchor import anchor
 from pellucid.models import Predictor
@@ -183,7 +183,7 @@ def lines_and_boxes(
     for row in rows:
         asked = {"x1": float(row[0]), "x2": float(row[1])}
         local = lime(model, table, asked, boundary=("x1", "x2"), width=0.7, run=run)
-        explained.append((local, cast(Rule, anchor(model, table, asked, run=run))))  # one row, one rule
+        explained.append((local, cast(Anchor, anchor(model, table, asked, run=run))))  # one row, one rule
     return lime_against_anchor(*explained)
 
 

@@ -49,7 +49,7 @@ from pellucid.explanations.agreement import Agreement
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.decomposition import Decomposition
 from pellucid.explanations.local_attribution import LocalAttribution
-from pellucid.explanations.rule import Rule
+from pellucid.explanations.rule import Anchor
 from pellucid.models import Predictor
 from pellucid.runner import Run
 
@@ -271,7 +271,7 @@ def agreement_caveats(result: Agreement) -> Iterator[Caveat]:
         yield from (item for item in result.rule.caveats if item.code.startswith("anchor-"))
 
 
-def anchor_caveats(rule: Rule, data: Data, checked: Checked, run: Run) -> tuple[Caveat, ...]:
+def anchor_caveats(rule: Anchor, data: Data, checked: Checked, run: Run) -> tuple[Caveat, ...]:
     """All caveats of one rule."""
     return (
         *unreached_rule(rule),

@@ -20,7 +20,7 @@ from pellucid.data.sampling.margin import nominal_features
 from pellucid.diagnostics.general import Players
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.decomposition import Decomposition
-from pellucid.explanations.rule import Rule
+from pellucid.explanations.rule import Anchor
 from pellucid.runner import Run
 from pellucid.words import listed, number, percent
 
@@ -175,7 +175,7 @@ def uniform_off_data(data: Data, columns: tuple[int, ...], run: Run) -> Iterator
         )
 
 
-def rule_off_data(rule: Rule, data: Data, run: Run) -> Iterator[Caveat]:
+def rule_off_data(rule: Anchor, data: Data, run: Run) -> Iterator[Caveat]:
     """Features of the rule are changed without those they go together with."""
     strengths = associations(data, run) if rule.settings["perturb"] in ("data", "balanced") else None
     if strengths is None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray
 from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.rule import Rule
+from pellucid.explanations.rule import Anchor
 from pellucid.explanations.rule_words import REASONS, at_boundary
 from pellucid.words import percent
 
@@ -61,7 +61,7 @@ class Checked:
     double: float
 
 
-def unreached_rule(rule: Rule) -> Iterator[Caveat]:
+def unreached_rule(rule: Anchor) -> Iterator[Caveat]:
     """The precision asked for was not reached."""
     advice = {
         "unreachable": "Give narrower bins=, or leave bins='auto', which halves them where needed.",
@@ -73,7 +73,7 @@ def unreached_rule(rule: Rule) -> Iterator[Caveat]:
         )
 
 
-def imbalance(rule: Rule, common: float) -> Iterator[Caveat]:
+def imbalance(rule: Anchor, common: float) -> Iterator[Caveat]:
     """A prediction that is very common or very rare."""
     if rule.settings["perturb"] != "data" or np.isnan(common):
         return
@@ -99,7 +99,7 @@ def imbalance(rule: Rule, common: float) -> Iterator[Caveat]:
     )
 
 
-def boundary(rule: Rule) -> Iterator[Caveat]:
+def boundary(rule: Anchor) -> Iterator[Caveat]:
     """A row near a decision boundary."""
     if at_boundary(rule):
         yield Caveat(
@@ -114,7 +114,7 @@ def boundary(rule: Rule) -> Iterator[Caveat]:
         )
 
 
-def rule_bins(rule: Rule, checked: Checked) -> Iterator[Caveat]:
+def rule_bins(rule: Anchor, checked: Checked) -> Iterator[Caveat]:
     """With half or double the bins the rule would be another."""
     wanted = float(rule.settings["precision"])
     if not rule.reached:

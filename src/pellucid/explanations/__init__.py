@@ -5,6 +5,7 @@ from pellucid.explanations.associations import Associations
 from pellucid.explanations.attribution import Additivity, Attribution
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.clusters import Clusters
+from pellucid.explanations.condition import Condition
 from pellucid.explanations.decomposition import Decomposition
 from pellucid.explanations.effect import AtMissing, Colouring, Effect
 from pellucid.explanations.explanation import Explanation
@@ -14,12 +15,13 @@ from pellucid.explanations.interactions import Interactions
 from pellucid.explanations.local_attribution import Boundary, LocalAttribution
 from pellucid.explanations.network import Network
 from pellucid.explanations.pick import Pick
-from pellucid.explanations.rule import Condition, Rule, RuleCheck, Rules
+from pellucid.explanations.rule import Anchor, Rule, RuleCheck, Rules
 from pellucid.explanations.store import load
 
 __all__ = [
     "Additivity",
     "Agreement",
+    "Anchor",
     "Associations",
     "AtMissing",
     "Attribution",

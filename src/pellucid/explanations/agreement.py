@@ -10,7 +10,7 @@ from pellucid.arrays import AnyArray, FloatArray
 from pellucid.explanations.attribution import Attribution
 from pellucid.explanations.explanation import Explanation
 from pellucid.explanations.local_attribution import LocalAttribution
-from pellucid.explanations.rule import Rule
+from pellucid.explanations.rule import Anchor
 from pellucid.explanations.store import stored
 from pellucid.words import listed, number, percent
 
@@ -32,7 +32,7 @@ class Agreement(Explanation):
 
     contributions: Attribution
     local: LocalAttribution
-    rule: Rule | None = None
+    rule: Anchor | None = None
 
     @property
     def likeness(self) -> float:

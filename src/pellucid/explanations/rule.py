@@ -1,61 +1,34 @@
-"""A rule that fixes a prediction, and several of them."""
+"""Rules: what they say, anchors (rules that were searched for), and what a rule does on other rows."""
 
 from __future__ import annotations
 
-import datetime
+import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
-from pellucid.arrays import AnyArray, BoolArray, FloatArray
-from pellucid.data.cells import missing_mask
+from pellucid.arrays import AnyArray, BoolArray, FloatArray, frozen
 from pellucid.data.frames.doorway import as_frame, is_series
 from pellucid.data.frames.frame import Frame
-from pellucid.data.schema import dates_to_codes
 from pellucid.data.table import plain_array
 from pellucid.errors import InputError
+from pellucid.explanations.condition import Condition, read_conditions
 from pellucid.explanations.explanation import Explanation
-from pellucid.explanations.rule_words import check_sentence, predicted, rule_findings, rules_findings, sentence
-from pellucid.explanations.store import stored
+from pellucid.explanations.rule_words import (
+    anchor_findings,
+    anchor_sentence,
+    check_sentence,
+    predicted,
+    rules_findings,
+    sentence,
+)
+from pellucid.explanations.store import encode, stored
 
-
-@stored
-@dataclass(frozen=True)
-class Condition:
-    """What a rule asks of one feature: a value in (``low``, ``high``], the value ``level``, or none at all.
-
-    ``kind`` is "interval", "level" or "missing"; dates count microseconds since 1970. ``player`` is the group
-    that the feature belongs to, or the feature itself. ``words`` says it, as in ``7 < temp <= 14``.
-    """
-
-    feature: str
-    player: str
-    kind: Literal["interval", "level", "missing"]
-    words: str
-    low: float = -np.inf
-    high: float = np.inf
-    level: Any = None
-
-    def holds(self, values: AnyArray) -> BoolArray:
-        """For which plain values of the feature (numbers, dates or labels) the condition holds."""
-        if self.kind == "missing":
-            return missing_mask(values)
-        if self.kind == "interval":
-            numbers = dates_to_codes(values) if _are_dates(values) else np.asarray(values, dtype=np.float64)
-            return np.asarray((numbers > self.low) & (numbers <= self.high))
-        if values.dtype.kind == "f":  # numbers, and booleans, which are 0 and 1
-            return np.asarray(values == float(self.level))
-        own = dates_to_codes(values) if _are_dates(values) else values
-        return np.fromiter((cell == self.level for cell in own.tolist()), dtype=bool, count=len(own))
-
-
-def _are_dates(values: AnyArray) -> bool:
-    if values.dtype.kind == "M":
-        return True
-    present = values[~missing_mask(values)] if values.dtype == object else values[:0]
-    return len(present) > 0 and isinstance(present[0], datetime.date)
+HALF_WIDTH = 0.5  # standard deviations of the predictions: as far apart may numbers be and count as the same
+R = TypeVar("R", bound="Rule")
 
 
 @stored
@@ -64,7 +37,8 @@ class RuleCheck:
     """A rule on other rows: how many it applies to, and in what share of these the prediction is the same.
 
     ``low`` and ``high`` are a 95% interval of the precision, for rows drawn at random; NaN, as the precision, where the
-    rule applies to no row.
+    rule applies to no row. ``prediction`` is the prediction that was counted; ``assumed``, whether it is the commonest
+    one of the rows that the rule applies to, because the rule itself names none.
     """
 
     rows: int
@@ -73,6 +47,8 @@ class RuleCheck:
     coverage: float
     low: float
     high: float
+    prediction: str = ""
+    assumed: bool = False
 
     def __str__(self) -> str:
         return check_sentence(self)
@@ -80,8 +56,83 @@ class RuleCheck:
 
 @stored
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Rule(Explanation):
-    """IF conditions THEN PREDICT: what fixes one prediction.
+class Rule:
+    """IF conditions THEN PREDICT: what a rule says. Write one's own with `Rule.of`.
+
+    ``prediction`` is the class that it predicts, ``same`` (outputs, 2) the lowest and the highest number where it
+    predicts numbers (empty for classes; of an anchor, ``prediction`` is then the number of its row). With neither, the
+    rule says nothing of the prediction. ``columns_of_data`` names the columns of tables that come without names.
+
+    >>> rule = Rule.of("age > 30 and sex = 'female'", prediction="survived")
+    >>> print(rule)
+    IF age > 30 AND sex = female THEN PREDICT survived
+    >>> rule.applies([{"age": 40, "sex": "female"}, {"age": 20, "sex": "female"}])
+    array([ True, False])
+    """
+
+    conditions: tuple[Condition, ...]
+    prediction: Any = None
+    same: FloatArray = field(default_factory=lambda: np.empty((0, 2)))
+    output_names: tuple[str, ...] = ()
+    columns_of_data: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "same", frozen(self.same))
+
+    @classmethod
+    def of(cls, text: str, *, prediction: Any = None) -> Rule:
+        """A rule of one's own: conditions joined by ``and``, to be measured by `Explainer.check_rule`.
+
+        A condition compares a feature (``age > 30``, ``20 <= age < 30``, ``age between 20 and 30``), names its levels
+        (``sex = 'female'``, ``class != third``, ``class in [first, second]``) or asks whether it ``is missing``. Names
+        and levels of several words stand in quotes. ``prediction`` is the class that the rule predicts, the lowest and
+        the highest number ``(low, high)`` that it does, or a list of such pairs, one for each output.
+        """
+        conditions, same = read_conditions(text), _ranges(prediction)
+        if same is not None:
+            return Rule(conditions=conditions, same=same)
+        return Rule(
+            conditions=conditions, prediction=prediction.item() if isinstance(prediction, np.generic) else prediction
+        )
+
+    @property
+    def sentence(self) -> str:
+        """The rule in one line."""
+        return sentence(self)
+
+    @property
+    def predicts(self) -> bool:
+        """Whether the rule says what is predicted."""
+        return self.prediction is not None or len(self.same) > 0
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and json.dumps(encode(self)) == json.dumps(encode(other))
+
+    def __hash__(self) -> int:
+        return hash(json.dumps(encode(self)))
+
+    def applies(self, X: Any) -> BoolArray:
+        """For which rows of any table the rule holds."""
+        return applies(self, _as_table(X, self.columns_of_data))
+
+    def check(self, X: Any, predictions: Any) -> RuleCheck:
+        """Coverage and precision on other rows, given the model's predictions for them.
+
+        ``predictions`` are class labels, or numbers (one column per output) if the rule is about an interval; or the
+        function that makes them of ``X``, such as ``model.predict``. If the rule names no prediction, it is that of
+        most rows to which it applies; of floating-point numbers, those within half a standard deviation of their
+        median.
+        """
+        return measured(self, self.applies(X), predictions(X) if callable(predictions) else predictions)
+
+
+@stored
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Anchor(Explanation, Rule):
+    """A rule that fixes one prediction, and how sure that is.
 
     ``precision`` is the share of perturbed rows obeying the rule for which the model predicts the same. Each end of its
     ``interval`` holds with probability 1 - delta, whenever sampling stopped; the two are equal, and ``samples`` is 0,
@@ -96,7 +147,6 @@ class Rule(Explanation):
     and the highest number for each output.
     """
 
-    conditions: tuple[Condition, ...]
     players: tuple[str, ...]
     precision: float
     interval: tuple[float, float]
@@ -104,43 +154,24 @@ class Rule(Explanation):
     base: float
     running_precision: FloatArray
     running_coverage: FloatArray
-    prediction: Any
-    same: FloatArray
     reached: bool
     reason: str
     samples: int
     rows: int
-    columns_of_data: tuple[str, ...]
     row: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
-        """The rule in one line."""
-        return sentence(self)
+        """The rule in one line, with its precision and coverage."""
+        return anchor_sentence(self)
 
     @property
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[Anchor, ...]:
         """The rule alone, so that what is written for several rows works for one."""
         return (self,)
 
-    def __iter__(self) -> Iterator[Rule]:
+    def __iter__(self) -> Iterator[Anchor]:
         return iter(self.rules)
-
-    def applies(self, X: Any) -> BoolArray:
-        """For which rows of any table the rule holds."""
-        return _applies(self, _as_table(X, self.columns_of_data))
-
-    def check(self, X: Any, predictions: Any) -> RuleCheck:
-        """Coverage and precision on other rows, given the model's predictions for them.
-
-        ``predictions`` are class labels, or numbers (one column per output) if the rule is about an interval; or the
-        function that makes them of ``X``, such as ``model.predict``.
-        """
-        holds = self.applies(X)
-        same = _same(self, predictions(X) if callable(predictions) else predictions, len(holds))
-        n, hits = int(holds.sum()), int((holds & same).sum())
-        low, high = _wilson(hits, n)
-        return RuleCheck(len(holds), n, hits / n if n else np.nan, n / len(holds), low, high)
 
     def columns(self) -> dict[str, AnyArray]:
         steps = ("", *self.players)
@@ -154,7 +185,7 @@ class Rule(Explanation):
         }
 
     def findings(self) -> list[str]:
-        return rule_findings(self)
+        return anchor_findings(self)
 
 
 @stored
@@ -162,23 +193,23 @@ class Rule(Explanation):
 class Rules(Explanation):
     """The rules of several rows; ``values`` (rows, features) are what each feature adds to the precision."""
 
-    rules: tuple[Rule, ...]
+    rules: tuple[Anchor, ...]
 
     def __len__(self) -> int:
         return len(self.rules)
 
-    def __getitem__(self, i: int) -> Rule:
+    def __getitem__(self, i: int) -> Anchor:
         return self.rules[i]
 
-    def __iter__(self) -> Iterator[Rule]:
+    def __iter__(self) -> Iterator[Anchor]:
         return iter(self.rules)
 
     def applies(self, X: Any) -> BoolArray:
         """Which rule (columns) holds for which row of any table."""
         table = _as_table(X, self.rules[0].columns_of_data)
-        return np.column_stack([_applies(rule, table) for rule in self.rules])
+        return np.column_stack([applies(rule, table) for rule in self.rules])
 
-    def pick(self, n: int, X: Any) -> tuple[Rule, ...]:
+    def pick(self, n: int, X: Any) -> tuple[Anchor, ...]:
         """At most ``n`` rules that together apply to most rows: the one that adds most first, no rule that adds none.
 
         Only rules that reached their precision are picked. The choice is greedy, which covers at least 63% of what the
@@ -215,7 +246,8 @@ def _as_table(X: Any, names: tuple[str, ...]) -> Frame:
     return as_frame(X, names if getattr(X, "shape", (0, 0))[-1] == len(names) else None)
 
 
-def _applies(rule: Rule, table: Frame) -> BoolArray:
+def applies(rule: Rule, table: Frame) -> BoolArray:
+    """Which rows of a table meet all conditions of a rule."""
     holds = np.ones(len(table), dtype=np.bool_)
     for condition in rule.conditions:
         if condition.feature not in table.names:
@@ -232,17 +264,58 @@ def _applies(rule: Rule, table: Frame) -> BoolArray:
     return holds
 
 
-def _same(rule: Rule, predictions: Any, n: int) -> BoolArray:
+def measured(rule: Rule, holds: BoolArray, predictions: Any) -> RuleCheck:
+    """What a rule does on rows of which it is known to which it applies, and what is predicted for them."""
     given = np.atleast_1d(plain_array(predictions))
-    if len(given) != n:
-        raise InputError(f"there are {len(given)} predictions for {n} rows; give one per row.")
+    if len(given) != len(holds):
+        raise InputError(f"there are {len(given)} predictions for {len(holds)} rows; give one per row.")
+    meant = rule if rule.predicts or not holds.any() else _commonest(rule, given, holds)
+    n = int(holds.sum())
+    hits = int((holds & _same(meant, given)).sum()) if meant.predicts else 0
+    low, high = _wilson(hits, n)
+    said = predicted(meant) if meant.predicts else ""
+    return RuleCheck(
+        len(holds), n, hits / n if n else np.nan, n / len(holds), low, high, said, assumed=not rule.predicts
+    )
+
+
+def _commonest(rule: R, given: AnyArray, holds: BoolArray) -> R:
+    """The rule with the class that most of its rows get, or with numbers around their median."""
+    if given.dtype.kind != "f":
+        if given.ndim > 1:
+            raise InputError("class labels stand in one column; give one per row, not a matrix.")
+        return replace(rule, prediction=Counter(given[holds].tolist()).most_common(1)[0][0])
+    numbers = given.reshape(len(given), -1)
+    middle, half = np.median(numbers[holds], axis=0), HALF_WIDTH * numbers.std(axis=0)
+    return replace(rule, same=np.stack([middle - half, middle + half], axis=1))
+
+
+def _ranges(prediction: Any) -> FloatArray | None:
+    """Pairs of numbers, the lowest and the highest for each output; None if it is a label."""
+    if not isinstance(prediction, tuple | list | np.ndarray):
+        return None
+    try:
+        ranges = np.asarray(prediction, dtype=np.float64)
+    except (TypeError, ValueError):
+        ranges = np.empty(0)
+    ranges = ranges[None, :] if ranges.ndim == 1 else ranges
+    if ranges.ndim != 2 or ranges.shape[1] != 2 or not (ranges[:, 0] <= ranges[:, 1]).all():
+        raise InputError(
+            f"prediction={prediction!r} is neither a class nor a range; give a label, (low, high), or one such pair for"
+            " each output."
+        )
+    return ranges
+
+
+def _same(rule: Rule, given: AnyArray) -> BoolArray:
+    """Which predictions are those of the rule."""
     if not len(rule.same):
         if given.ndim > 1:
             raise InputError("the rule predicts a class; give one class label per row, not a matrix.")
         label = rule.prediction
         return np.array([cell == label or str(cell) == str(label) for cell in given.tolist()])
     try:
-        numbers = given.astype(np.float64).reshape(n, -1)
+        numbers = given.astype(np.float64).reshape(len(given), -1)
     except (TypeError, ValueError):
         raise InputError(
             f"the rule is about predicted numbers ({predicted(rule)}); give numbers, not labels."

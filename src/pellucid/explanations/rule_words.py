@@ -9,7 +9,7 @@ import numpy as np
 from pellucid.words import listed, number, percent, value_name
 
 if TYPE_CHECKING:
-    from pellucid.explanations.rule import Rule, RuleCheck, Rules
+    from pellucid.explanations.rule import Anchor, Rule, RuleCheck, Rules
 
 REASONS = {
     "budget": "the budget of model rows was spent before",
@@ -26,12 +26,16 @@ _POINT = 1e-8
 
 
 def sentence(rule: Rule) -> str:
-    """``IF a AND b THEN PREDICT y WITH PRECISION 97% AND COVERAGE 15%``; without conditions ``ALWAYS PREDICT y
-    ...``.
-    """
+    """``IF a AND b THEN PREDICT y``; without conditions ``ALWAYS PREDICT y``, without a prediction ``IF a AND b``."""
     given = " AND ".join(condition.words for condition in rule.conditions)
-    start = f"IF {given} THEN PREDICT" if given else "ALWAYS PREDICT"
-    return f"{start} {predicted(rule)} WITH PRECISION {percent(rule.precision)} AND COVERAGE {percent(rule.coverage)}"
+    if not rule.predicts:
+        return f"IF {given}"
+    return f"IF {given} THEN PREDICT {predicted(rule)}" if given else f"ALWAYS PREDICT {predicted(rule)}"
+
+
+def anchor_sentence(rule: Anchor) -> str:
+    """``IF a AND b THEN PREDICT y WITH PRECISION 97% AND COVERAGE 15%``."""
+    return f"{sentence(rule)} WITH PRECISION {percent(rule.precision)} AND COVERAGE {percent(rule.coverage)}"
 
 
 def predicted(rule: Rule) -> str:
@@ -41,24 +45,27 @@ def predicted(rule: Rule) -> str:
     ranges = [_range(low, high) for low, high in rule.same.tolist()]
     if len(ranges) == 1:
         return ranges[0]
-    return ", ".join(f"{name} {said}" for name, said in zip(rule.output_names, ranges, strict=True))
+    names = rule.output_names or [f"output {k + 1}:" for k in range(len(ranges))]
+    return ", ".join(f"{name} {said}" for name, said in zip(names, ranges, strict=True))
 
 
 def _range(low: float, high: float) -> str:
+    if np.isinf(low):
+        return "any number" if np.isinf(high) else f"at most {number(high)}"
+    if np.isinf(high):
+        return f"at least {number(low)}"
     if high - low <= _POINT * max(abs(low), abs(high), 1.0):  # nothing but the number itself, up to rounding
         return number((low + high) / 2)
-    if np.isinf(low):
-        return f"at most {number(high)}"
-    return f"at least {number(low)}" if np.isinf(high) else f"{number(low)} to {number(high)}"
+    return f"{number(low)} to {number(high)}"
 
 
-def at_boundary(rule: Rule) -> bool:
+def at_boundary(rule: Anchor) -> bool:
     """Many conditions, little coverage, and a prediction that is not common anyway: the row lies near a boundary."""
     long = len(rule.conditions) >= min(_MANY, max(2, len(rule.feature_names)))
     return long and rule.coverage < _THIN and rule.base < _UNCOMMON
 
 
-def marks(rule: Rule) -> list[str]:
+def marks(rule: Anchor) -> list[str]:
     """What a reader of the rule should know at once: not reached, near a boundary, very common or very rare."""
     wanted, codes = float(rule.settings["precision"]), {caveat.code for caveat in rule.caveats}
     how = "common" if rule.base > 0.5 else "rare"
@@ -70,9 +77,9 @@ def marks(rule: Rule) -> list[str]:
     return [mark for mark, holds in found.items() if holds]
 
 
-def rule_findings(rule: Rule) -> list[str]:
+def anchor_findings(rule: Anchor) -> list[str]:
     """The rule, how sure its precision is, what each condition adds, and why there is no better one."""
-    lines = [f"{sentence(rule)}.", f"{sureness(rule, 'row')}; the rule applies to {_covered(rule)}."]
+    lines = [f"{anchor_sentence(rule)}.", f"{sureness(rule, 'row')}; the rule applies to {_covered(rule)}."]
     if not rule.conditions and rule.reached:
         lines.append(
             f"No condition is needed: {percent(rule.base)} of the perturbed rows get this prediction whatever their"
@@ -86,7 +93,7 @@ def rule_findings(rule: Rule) -> list[str]:
     return lines
 
 
-def sureness(rule: Rule, thing: str) -> str:
+def sureness(rule: Anchor, thing: str) -> str:
     """How well the precision is known; ``thing`` is what is perturbed."""
     low, high = rule.interval
     if low == high:
@@ -95,13 +102,13 @@ def sureness(rule: Rule, thing: str) -> str:
     return f"The precision is between {percent(low)} and {percent(high)}{drawn}"
 
 
-def _covered(rule: Rule) -> str:
+def _covered(rule: Anchor) -> str:
     if rule.settings.get("weighted"):
         return f"{percent(rule.coverage)} of the weight of {number(rule.rows)} rows"
     return f"{number(round(rule.coverage * rule.rows))} of {number(rule.rows)} rows"
 
 
-def _steps(rule: Rule) -> str:
+def _steps(rule: Anchor) -> str:
     said: dict[str, Any] = {}
     for condition in rule.conditions:
         said.setdefault(condition.player, []).append(condition.words)
@@ -118,15 +125,13 @@ def check_sentence(check: RuleCheck) -> str:
     start = f"The rule applies to {number(check.applies)} of {number(check.rows)} rows"
     if not check.applies:
         return f"{start}."
-    return (
-        f"{start}, of which {percent(check.precision)} get its prediction ({percent(check.low)} to"
-        f" {percent(check.high)})."
-    )
+    which = f"the commonest prediction among them, {check.prediction}" if check.assumed else "its prediction"
+    return f"{start}, of which {percent(check.precision)} get {which} ({percent(check.low)} to {percent(check.high)})."
 
 
 def rules_findings(rules: Rules) -> list[str]:
     """One line per rule (at most twenty), then what is common to them."""
-    lines = [f"{i + 1}. {sentence(rule)}." for i, rule in enumerate(rules.rules[:20])]
+    lines = [f"{i + 1}. {anchor_sentence(rule)}." for i, rule in enumerate(rules.rules[:20])]
     if len(rules) > 20:
         lines.append(f"... and {len(rules) - 20} more rules.")
     used = {name: sum(name in rule.players for rule in rules.rules) for name in rules.feature_names}

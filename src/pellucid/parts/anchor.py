@@ -38,7 +38,7 @@ import numpy as np
 
 from pellucid.arrays import AnyArray, BoolArray, FloatArray
 from pellucid.errors import InputError, nearest
-from pellucid.explanations.rule import Condition
+from pellucid.explanations.condition import Condition
 from pellucid.methods.rules.certify import Goal
 from pellucid.methods.rules.gains import gains
 from pellucid.methods.rules.options import check_goal, within_words
@@ -316,7 +316,7 @@ class _Found:
         values, se = gains(len(names), kept, trace, running)
         known = best.n or best.exact is not None
         return {
-            "conditions": tuple(Condition(names[part], names[part], "level", words[part], level=1.0) for part in kept),
+            "conditions": tuple(Condition(names[part], "level", words[part], levels=(1.0,)) for part in kept),
             "players": tuple(names[part] for part in kept),
             "kept": kept,
             "precision": float(best.precision),

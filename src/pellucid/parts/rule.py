@@ -13,15 +13,15 @@ import numpy as np
 from pellucid.arrays import AnyArray, BoolArray, IntArray
 from pellucid.errors import InputError
 from pellucid.explanations.explanation import Explanation
-from pellucid.explanations.rule import Rule
+from pellucid.explanations.rule import Anchor
 from pellucid.explanations.store import stored
 from pellucid.parts.rule_words import masked_rule_findings
 from pellucid.parts.tokens import words
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class MaskedRule(Rule):
-    """A `Rule` whose conditions are that some parts of a text or an image are there; ``kept`` are their numbers.
+class MaskedRule(Anchor):
+    """An `Anchor` whose conditions are that some parts of a text or an image are there; ``kept`` are their numbers.
 
     ``covers`` says what the coverage is a share of: "corpus", the ``rows`` texts that were given, or "perturbations".
     """

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pellucid.explanations.rule_words import REASONS, sentence, sureness
+from pellucid.explanations.rule_words import REASONS, anchor_sentence, sureness
 from pellucid.words import listed, number, percent
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def masked_rule_findings(rule: MaskedRule) -> list[str]:
     """The rule, how sure its precision is, what it covers, and what each part adds."""
-    lines = [f"{sentence(rule)}.", f"{sureness(rule, rule.whole)}."]
+    lines = [f"{anchor_sentence(rule)}.", f"{sureness(rule, rule.whole)}."]
     if rule.kept:
         lines.append(coverage_words(rule))
     if not rule.kept and rule.reached:

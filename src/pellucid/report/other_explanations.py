@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid.errors import PellucidError
-from pellucid.explanations import Agreement, Attribution, Rule
+from pellucid.explanations import Agreement, Anchor, Attribution
 from pellucid.explanations.agreement import AGREE, IN_PART
 from pellucid.methods.local.agreement import agreement
 from pellucid.report.cards import Plain, card, section, table
@@ -61,7 +61,7 @@ def way_section(explainer: Explainer, seen: Look, found: Attribution, work: Work
     return section("ways", TITLE, intro, cards=cards, table=_table(places, compared))
 
 
-def _rules(explainer: Explainer, places: list[int], work: Work) -> tuple[Sequence[Rule | None], str]:
+def _rules(explainer: Explainer, places: list[int], work: Work) -> tuple[Sequence[Anchor | None], str]:
     """A rule for each row, or none and the reason."""
     budget = work.affordable(min(_RULES * len(places), _ALL_RULES))
     try:

@@ -6,7 +6,7 @@ import pytest
 
 import pellucid
 from methods.rules.asking import Labels, ask
-from pellucid import Explainer, TextExplainer
+from pellucid import Explainer, Rule, TextExplainer
 from pellucid.methods.rules.rule_check import check_rule
 
 
@@ -122,3 +122,85 @@ def test_rules_about_texts_are_checked_by_a_function():
     rule = TextExplainer(spam).anchor("click for a free phone")
     found = rule.check(["click it is free", "free click", "free of charge", "click"], spam)
     assert (found.applies, found.precision) == (2, 1.0)
+
+
+def test_a_rule_of_ones_own(tables):
+    X, new = tables
+    ex = Explainer(Both(), X, checks=False)
+    rule = Rule.of("a > 0.3 and b = 'x'", prediction="yes")
+    found, asked = checked(ex, rule, new)
+    obey = ((new["a"] > 0.3) & (new["b"] == "x")).to_numpy()
+    assert (found.applies, asked) == (obey.sum(), obey.sum())
+    assert found.precision == (new["c"][obey] > -1.5).mean()
+    assert (found.prediction, found.assumed) == ("yes", False)
+    assert found == rule.check(new, Both().predict)
+    other, _ = checked(ex, Rule.of("a > 0.3 and b = x", prediction="no"), new)
+    assert other.precision == pytest.approx(1 - found.precision)
+
+
+def test_without_a_prediction_the_commonest_counts(tables):
+    X, new = tables
+    ex = Explainer(Both(), X, checks=False)
+    found, asked = checked(ex, Rule.of("a > 0.3 and b = 'x'"), new)
+    assert (found.prediction, found.assumed) == ("yes", True)
+    assert asked == found.applies
+    rest = Rule.of("a <= 0.3")
+    assert checked(ex, rest, new)[0] == rest.check(new, Both().predict)
+    assert checked(ex, rest, new)[0].prediction == "no"
+    nobody, asked = checked(ex, Rule.of("a > 100"), new)
+    assert (nobody.applies, nobody.prediction, asked) == (0, "", 0)
+
+
+def test_without_a_range_numbers_around_the_median_count(tables):
+    X, new = tables
+    ex = Explainer(lambda Z: Z["a"] + 0.1 * Z["c"], X, checks=False)
+    rule = Rule.of("0 < a <= 1")
+    found, asked = checked(ex, rule, new)
+    numbers = new["a"] + 0.1 * new["c"]
+    own = numbers[(new["a"] > 0) & (new["a"] <= 1)]
+    half = numbers.std(ddof=0) / 2
+    assert found.precision == own.between(own.median() - half, own.median() + half).mean()
+    assert asked == 400  # the spread is that over all rows
+    assert found == rule.check(new, numbers)
+
+
+def test_several_outputs_of_ones_own_rule(tables):
+    X, _ = tables
+    ex = Explainer(lambda Z: np.column_stack([Z["a"], Z["c"]]), X, checks=False)
+    found, _ = checked(ex, Rule.of("a > 0", prediction=[(0, np.inf), (-np.inf, 0)]), X)
+    assert found.precision == (X["c"][X["a"] > 0] <= 0).mean()
+
+
+@pytest.mark.parametrize(
+    ("rule", "match"),
+    [
+        (Rule.of("aa > 3"), "no feature 'aa'; did you mean 'a'"),
+        (Rule.of("b = 'z'"), "'b' has no level 'z'; known are 'x', 'y'"),
+        (Rule.of("b > 3"), "'b' has levels, not numbers"),
+        (Rule.of("a = tall"), "'a' is numeric and cannot be 'tall'"),
+        (Rule.of("a > 0", prediction="Yes"), "the class 'Yes'.*did you mean 'yes'"),
+        ("a > 0", "is no rule; give"),
+    ],
+)
+def test_a_rule_that_does_not_fit_the_data(tables, rule, match):
+    X, _ = tables
+    with pytest.raises(pellucid.InputError, match=match):
+        checked(Explainer(Both(), X, checks=False), rule, X)
+
+
+def test_a_class_where_numbers_are_predicted(tables):
+    X, _ = tables
+    with pytest.raises(pellucid.InputError, match="the model predicts numbers"):
+        checked(Explainer(lambda Z: Z["a"], X, checks=False), Rule.of("a > 0", prediction=1), X)
+
+
+def test_columns_without_names_and_booleans():
+    X = np.random.default_rng(0).integers(0, 2, size=(100, 2))
+    ex = Explainer(lambda Z: Z[:, 0] * 1.0, X, feature_names=["rain", "day off"], checks=False)
+    found = ex.check_rule(Rule.of("rain = 1 and 'day off' = 0", prediction=(1, 1)), X)
+    assert (found.applies, found.precision) == ((X.tolist().count([1, 0])), 1.0)
+    truth = pd.DataFrame({"rain": X[:, 0] == 1})
+    wet = Explainer(lambda Z: Z["rain"].astype(float), truth, checks=False)
+    assert wet.check_rule(Rule.of("rain = yes", prediction=(1, 1)), truth).precision == 1.0
+    with pytest.raises(pellucid.InputError, match="yes or no"):
+        wet.check_rule(Rule.of("rain = perhaps"), truth)

@@ -27,7 +27,7 @@ from pellucid.charts.scales import Row, data, feature_axis, limits_of, tooltips
 from pellucid.charts.text import scale_words
 from pellucid.errors import InputError
 from pellucid.explanations.local_attribution import Boundary, LocalAttribution
-from pellucid.explanations.rule import Rule
+from pellucid.explanations.rule import Anchor
 from pellucid.words import number, percent
 
 _SIZE = 330.0
@@ -41,7 +41,7 @@ class Pair:
     """A local model with its boundary, and a rule, of the same row."""
 
     local: LocalAttribution
-    rule: Rule
+    rule: Anchor
     boundary: Boundary
 
     @property
@@ -51,7 +51,7 @@ class Pair:
         return np.asarray(self.local.width[0] * self.local.scales[0, places])
 
 
-def lime_against_anchor(*explained: tuple[LocalAttribution, Rule], title: str = "LIME and anchors") -> Chart:
+def lime_against_anchor(*explained: tuple[LocalAttribution, Anchor], title: str = "LIME and anchors") -> Chart:
     """The model's regions, with a local model and a rule for each of some rows.
 
     Local models come from ``lime(row, boundary=(first, second))``, rules from ``anchor(row)``; the model of the first
@@ -86,7 +86,7 @@ def lime_against_anchor(*explained: tuple[LocalAttribution, Rule], title: str = 
     return Chart(titled(grid(views, columns=2), title, notes, 2 * _SIZE + 150))
 
 
-def _pair(local: LocalAttribution, rule: Rule) -> Pair:
+def _pair(local: LocalAttribution, rule: Anchor) -> Pair:
     found = local.boundary
     if found is None or len(local.terms) != 2 or local.settings.get("distance") != "euclidean":
         raise InputError(

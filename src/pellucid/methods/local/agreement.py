@@ -29,7 +29,7 @@ from pellucid.errors import InputError
 from pellucid.explanations.agreement import Agreement
 from pellucid.explanations.attribution import Attribution
 from pellucid.explanations.local_attribution import LocalAttribution
-from pellucid.explanations.rule import Rule
+from pellucid.explanations.rule import Anchor
 
 Kind = TypeVar("Kind", bound=Attribution)
 
@@ -37,7 +37,7 @@ Kind = TypeVar("Kind", bound=Attribution)
 def agreement(
     contributions: Attribution,
     local: LocalAttribution,
-    rule: Rule | None = None,
+    rule: Anchor | None = None,
     *,
     output: str | None = None,
     checks: bool = True,

@@ -35,7 +35,7 @@ from pellucid.diagnostics.by_method import anchor_caveats
 from pellucid.diagnostics.general import general_caveats
 from pellucid.diagnostics.rules import Checked
 from pellucid.errors import InputError, nearest
-from pellucid.explanations.rule import Rule, Rules
+from pellucid.explanations.rule import Anchor, Rules
 from pellucid.methods.rules.bins import check_bins
 from pellucid.methods.rules.certify import Goal
 from pellucid.methods.rules.coverage import TableSpace, first_cells
@@ -70,7 +70,7 @@ def anchor(
     suboptimal: bool = True,
     within: Any = None,
     run: Run,
-) -> Rule | Rules:
+) -> Anchor | Rules:
     """The rule that fixes the prediction of a row; for several rows, one each."""
     goal = Goal(precision, delta, epsilon, beams, batch, max_conditions, suboptimal, empty_evaluations)
     check_goal(goal, budget)

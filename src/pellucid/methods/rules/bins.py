@@ -20,7 +20,7 @@ from pellucid.data.frames.frame import is_missing
 from pellucid.data.grid import given_codes, weighted_quantiles
 from pellucid.data.schema import Feature
 from pellucid.errors import InputError
-from pellucid.explanations.rule import Condition
+from pellucid.explanations.condition import Condition
 from pellucid.words import number, value_name
 
 AUTO = 4
@@ -170,7 +170,7 @@ def _doubled(edges: FloatArray) -> FloatArray:
 def condition(feature: Feature, player: str, cell: Cell) -> Condition:
     """A cell as people read it."""
     if cell.missing:
-        return Condition(feature.name, player, "missing", f"{feature.name} is missing")
+        return Condition(feature.name, "missing", f"{feature.name} is missing", player=player)
     wide = max(np.nan_to_num(feature.high - feature.low), 0.0)
     if cell.low == np.nextafter(cell.high, -np.inf):
         value = feature.decode(np.array([cell.high]))[0]
@@ -181,7 +181,7 @@ def condition(feature: Feature, player: str, cell: Cell) -> Condition:
             if feature.kind in ("numeric", "date")
             else value_name(value)
         )
-        return Condition(feature.name, player, "level", f"{feature.name} = {words}", level=plain)
+        return Condition(feature.name, "level", f"{feature.name} = {words}", levels=(plain,), player=player)
     off = _ROUNDED * min(cell.high - cell.low, wide)
     low = "" if np.isinf(cell.low) else _edge(feature, cell.low, off)
     high = "" if np.isinf(cell.high) else _edge(feature, cell.high, off)
@@ -193,7 +193,7 @@ def condition(feature: Feature, player: str, cell: Cell) -> Condition:
         words = f"{feature.name} > {low}"
     else:
         words = f"{feature.name} ≤ {high}" if high else f"{feature.name} is known"
-    return Condition(feature.name, player, "interval", words, low=cell.low, high=cell.high)
+    return Condition(feature.name, "interval", words, low=cell.low, high=cell.high, player=player)
 
 
 def _edge(feature: Feature, code: float, off: float) -> str:

@@ -10,7 +10,8 @@ import numpy as np
 
 from pellucid.data import Data
 from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.rule import Condition, Rule, Rules
+from pellucid.explanations.condition import Condition
+from pellucid.explanations.rule import Anchor, Rules
 from pellucid.methods.rules.bins import condition
 from pellucid.methods.rules.coverage import TableSpace
 from pellucid.methods.rules.gains import gains
@@ -23,7 +24,7 @@ from pellucid.words import listed, value_name
 
 def as_rule(
     predictor: Predictor, data: Data, place: Place, space: TableSpace, search: Search, asks: Mapping[str, Any], run: Run
-) -> Rule:
+) -> Anchor:
     """The best rule of a search."""
     best, i = search.best or Candidate((), 1.0, 0, 0), space.row
     trace = search.trace()
@@ -33,7 +34,7 @@ def as_rule(
     names = tuple(data.schema.players())
     values, se = gains(len(names), [names.index(player) for player in players], trace, running)
     low, high = min(best.low, best.precision), max(best.high, best.precision)
-    return Rule(
+    return Anchor(
         conditions=tuple(c for q in best.rule for c in _conditions(data, space, q)),
         players=players,
         precision=float(best.precision),
@@ -82,7 +83,7 @@ def _cells(place: Place, i: int) -> tuple[str, ...]:
     )
 
 
-def as_rules(rules: list[Rule]) -> Rules:
+def as_rules(rules: list[Anchor]) -> Rules:
     """Several rules as one result, each kind of caveat once: in the words of the first rule that has it, with the
     others named.
     """
@@ -105,7 +106,7 @@ def as_rules(rules: list[Rule]) -> Rules:
     )
 
 
-def _said(caveat: Caveat, rules: list[Rule]) -> Caveat:
+def _said(caveat: Caveat, rules: list[Anchor]) -> Caveat:
     """A caveat with the numbers of the rules that have its kind, unless it is the same for all."""
     if all(caveat in rule.caveats for rule in rules):
         return caveat

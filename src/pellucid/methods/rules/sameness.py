@@ -10,8 +10,7 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
 from pellucid.errors import InputError
-
-HALF_WIDTH = 0.5  # standard deviations of the predictions on the data, unless told
+from pellucid.explanations.rule import HALF_WIDTH
 
 
 class Predicting(Protocol):
