@@ -41,7 +41,7 @@ from pellucid.methods.effects.pdp import Kind, pdp
 from pellucid.methods.importance.importance import importance
 from pellucid.methods.importance.loss_change import Compare
 from pellucid.methods.importance.permutation import Scheme
-from pellucid.methods.importance.request import Question
+from pellucid.methods.importance.request import Request
 from pellucid.methods.interactions.interactions import interactions
 from pellucid.methods.interactions.request import Against
 from pellucid.methods.interactions.request import Method as InteractionMethod
@@ -403,7 +403,7 @@ class Explainer:
         >>> dropped.settings["refits"], dropped.top(1)
         (15, ['x0'])
         """
-        question = Question(
+        request = Request(
             self.predictor,
             self.data,
             background=self.background,
@@ -420,7 +420,7 @@ class Explainer:
             tolerance=tolerance,
             run=self._run("importance"),
         )
-        return importance(method, question)
+        return importance(method, request)
 
     def interactions(
         self,

@@ -15,7 +15,7 @@ from pellucid.diagnostics.off_data import off_data_caveat
 from pellucid.errors import InputError, PellucidError
 from pellucid.explanations import Effect, Importance, Interactions, Network
 from pellucid.methods.interactions.exclusion import costs_of_exclusion
-from pellucid.methods.interactions.request import Question, sets_of
+from pellucid.methods.interactions.request import Request, sets_of
 from pellucid.report.asking import focused, spread
 from pellucid.report.cards import Plain, card, section, table
 from pellucid.report.why import Why
@@ -127,7 +127,7 @@ def _with_more_draws(explainer: Explainer, found: Interactions, work: Work) -> I
     """The same with costs of exclusion that do not rest on as few draws as there were rows for H."""
     players = explainer.data.schema.players()
     asked = [list(players).index(name) for name in found.feature_names]
-    question = Question(
+    request = Request(
         explainer.predictor,
         explainer.data,
         explainer.background,
@@ -139,7 +139,7 @@ def _with_more_draws(explainer: Explainer, found: Interactions, work: Work) -> I
         rows=None,
         run=work.run,
     )
-    costs = costs_of_exclusion(question)
+    costs = costs_of_exclusion(request)
     if work.run.interrupted:
         raise KeyboardInterrupt
     return dataclasses.replace(

@@ -17,10 +17,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
 from pellucid import Explainer
-from pellucid.methods.interactions import h_statistic, parts
-from pellucid.methods.interactions.bootstrap import Resampling
-from pellucid.methods.interactions.parts import find_parts
-from pellucid.methods.interactions.request import Question
+from pellucid.methods.interactions import dividends, h_statistic
+from pellucid.methods.interactions.dividends import find_dividends
+from pellucid.methods.interactions.h_statistic import Resampling
+from pellucid.methods.interactions.request import Request
 from reference.h_statistic import h_of_feature, h_of_set
 from strategies import QUICK, additive, bent, tables
 
@@ -253,7 +253,7 @@ def test_a_background_of_ones_own_stands_for_absent():
 
 
 def test_rows_are_as_many_as_the_budget_buys(monkeypatch):
-    monkeypatch.setattr(parts, "BUDGET", 15 * 45**2)
+    monkeypatch.setattr(dividends, "BUDGET", 15 * 45**2)
     X, _ = friedman(300)
     result = Explainer(lambda X: X[:, 0] * X[:, 1] + X[:, 2], X).interactions()
     assert result.settings["rows"] == 45
@@ -279,8 +279,8 @@ def test_every_partial_dependence_is_asked_once():
     run = ex._run("parts")
     players = ex.data.schema.players()
     triples = tuple(combinations(range(5), 3))
-    question = Question(ex.predictor, ex.data, None, players, triples, "triples", True, False, None, run)
-    found = find_parts(question)
+    request = Request(ex.predictor, ex.data, None, players, triples, "triples", True, False, None, run)
+    found = find_dividends(request)
     start = run.cost().model_rows
     found.dividends(triples)
     asked = run.cost().model_rows - start
@@ -321,7 +321,7 @@ def test_intervals_shrink_with_the_rows_and_lots_do_not_matter(monkeypatch):
     few = Explainer(model, X[:250], checks=False).interactions(features=("x0", "x1"))
     many = Explainer(model, X, checks=False).interactions(features=("x0", "x1"))
     assert 2.5 < few.se[0] / many.se[0] < 6.5  # sqrt(16) = 4
-    monkeypatch.setattr("pellucid.methods.interactions.bootstrap._LOTS", 10_000)
+    monkeypatch.setattr("pellucid.methods.interactions.h_statistic._LOTS", 10_000)
     lone = Explainer(model, X, checks=False).interactions(features=("x0", "x1"))
     assert lone.se[0] == pytest.approx(many.se[0], rel=0.25)
     assert few.low[0] <= few.values[0] <= few.high[0]

@@ -17,7 +17,7 @@ from sklearn.linear_model import LinearRegression
 from pellucid import Explainer, InputError
 from pellucid.methods.interactions.h_statistic import h_statistic
 from pellucid.methods.interactions.h_test import holm, orthonormal, slope_p_value
-from pellucid.methods.interactions.request import Question
+from pellucid.methods.interactions.request import Request
 
 SLOW = os.environ.get("PELLUCID_SLOW") == "1"
 RUNS = 400 if SLOW else 12
@@ -123,7 +123,7 @@ def p_values(scene, seed):
     against = "all" if scene == "all" else "pairs"
     players = ex.data.schema.players()
     sets = tuple(combinations(range(5), 1 if against == "all" else 2))
-    result = h_statistic(Question(ex.predictor, ex.data, None, players, sets, against, True, True, None, ex._run("h")))
+    result = h_statistic(Request(ex.predictor, ex.data, None, players, sets, against, True, True, None, ex._run("h")))
     assert result.settings["source"] == "trees"
     return result.p_values
 

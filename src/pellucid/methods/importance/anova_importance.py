@@ -24,14 +24,13 @@ from __future__ import annotations
 
 from pellucid.explanations import Importance
 from pellucid.methods.importance.inputs import Inputs
-from pellucid.methods.importance.request import Question
-from pellucid.methods.importance.sobol import as_importance
-from pellucid.methods.importance.variance_shares import variance_shares
+from pellucid.methods.importance.request import Request
+from pellucid.methods.importance.sobol import as_importance, variance_shares
 
 
-def anova_importance(question: Question) -> Importance:
+def anova_importance(request: Request) -> Importance:
     """Total shares of the variance under the uniform distribution, and those of the main effects beside."""
-    players = question.data.schema.players()
+    players = request.data.schema.players()
     names = sorted(players)
-    found = variance_shares(question, Inputs.uniform(question.data, [players[name] for name in names]))
-    return as_importance(question, found, names, method="anova", measure="total share of variance over the ranges")
+    found = variance_shares(request, Inputs.uniform(request.data, [players[name] for name in names]))
+    return as_importance(request, found, names, method="anova", measure="total share of variance over the ranges")

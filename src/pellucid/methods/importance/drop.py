@@ -43,7 +43,7 @@ from pellucid.methods.importance.folds import (
     training_rows,
     with_refits,
 )
-from pellucid.methods.importance.request import Question
+from pellucid.methods.importance.request import Request
 from pellucid.models.outcome import outcome_for
 from pellucid.models.refit import Refit, Refitted, refitter
 
@@ -51,9 +51,9 @@ Player = tuple[int, ...]
 _NORMAL = 1.959963984540054
 
 
-def drop(question: Question) -> Importance:
+def drop(request: Request) -> Importance:
     """Loss increase of the model fitted without each feature (or group), by cross-validation."""
-    q, data, run = question, question.data, question.run
+    q, data, run = request, request.data, request.run
     if q.loss == "variance":
         raise InputError("method='drop' compares with the truth; give a loss such as 'mse' or 'log_loss'.")
     held_out = _HeldOut(q, refitter(q.predictor, data, q.refit, seed=run.seed), fold_numbers(q), loss_of(q))
@@ -125,14 +125,14 @@ class _Losses:
 class _HeldOut:
     """Losses on held-out folds."""
 
-    question: Question
+    request: Request
     refit: Refit
     fold: IntArray
     loss: Loss
 
     def losses(self, players: list[Player]) -> list[_Losses]:
         """Cross-validated losses of the model fitted without each player; fold by fold."""
-        q, data = self.question, self.question.data
+        q, data = self.request, self.request.data
         y, n_folds = outcome_for(q.predictor, data), int(self.fold.max()) + 1
         held = [np.flatnonzero(self.fold == k) for k in range(n_folds)]
         tables = [data.take(rows) for rows in held]
@@ -158,7 +158,7 @@ class _HeldOut:
     @property
     def lacking(self) -> float:
         """Largest share of the rows that a fit does without."""
-        mass = fold_mass(self.question.data, self.fold)
+        mass = fold_mass(self.request.data, self.fold)
         return float(mass.max() / mass.sum())
 
     def mean(self, of_folds: FloatArray) -> float:
@@ -166,12 +166,12 @@ class _HeldOut:
         known = np.isfinite(of_folds)
         if not known.any():
             return np.nan
-        mass = fold_mass(self.question.data, self.fold)
+        mass = fold_mass(self.request.data, self.fold)
         return float(np.average(of_folds[known], weights=mass[known]))
 
     def compared(self, full: _Losses, one: _Losses) -> tuple[float, float, float]:
         """Importance, its standard error and the half width of its interval."""
-        compare = self.question.compare
+        compare = self.request.compare
         folds = np.isfinite(one.folds) & np.isfinite(full.folds)
         after = self.mean(np.where(folds, one.folds, np.nan))
         before = self.mean(np.where(folds, full.folds, np.nan))
@@ -187,7 +187,7 @@ class _HeldOut:
             return value, error, student(len(each)) * error
         known = np.isfinite(one.rows) & np.isfinite(full.rows)
         change = (one.rows - ratio * full.rows)[known] / scale
-        over_rows = float(standard_error(change, self.question.data.weights[known])) if known.any() else np.nan
+        over_rows = float(standard_error(change, self.request.data.weights[known])) if known.any() else np.nan
         over_folds = float(each.std(ddof=1) / np.sqrt(len(each))) if len(each) > 1 else np.nan
         error = float(np.fmax(over_rows, over_folds))
         return value, error, _NORMAL * error

@@ -37,7 +37,7 @@ from pellucid.errors import InputError
 from pellucid.explanations import Importance
 from pellucid.losses import Loss, find_loss
 from pellucid.methods.importance.permutation import permutation_importance
-from pellucid.methods.importance.request import Question
+from pellucid.methods.importance.request import Request
 from pellucid.models import Predictor
 from pellucid.models.outcome import outcome_for
 from pellucid.models.refit import Refit, Refitted, refitter
@@ -52,9 +52,9 @@ _DEAL = 11
 _NO_LABEL = {"None", "nan", "NaT", "<NA>"}
 
 
-def folds(question: Question) -> Importance:
+def folds(request: Request) -> Importance:
     """Permutation importance of models fitted to the other folds, averaged over the folds."""
-    q, data = question, question.data
+    q, data = request, request.data
     if q.holdout is not None:
         raise InputError("folds= holds rows out by itself; leave out holdout=, or folds=.")
     refit = refitter(q.predictor, data, q.refit, seed=q.run.seed)
@@ -114,19 +114,19 @@ def folds(question: Question) -> Importance:
     )
 
 
-def _joint(question: Question, refit: Refit, fold: IntArray, columns: tuple[int, ...]) -> float:
+def _joint(request: Request, refit: Refit, fold: IntArray, columns: tuple[int, ...]) -> float:
     """Importance of some columns together, by the same folds and one permutation each."""
-    data = question.data
+    data = request.data
     rest = tuple(j for j in range(len(data.schema.features)) if j not in columns)
     together = data.regrouped({"together": columns, **({"rest": rest} if rest else {})})
-    parts = of_each_fold(replace(question, data=together, repeats=1), refit, fold)
+    parts = of_each_fold(replace(request, data=together, repeats=1), refit, fold)
     place, mass = parts[0].feature_names.index("together"), fold_mass(data, fold)[: len(parts)]
     return float(np.average([part.values[place] for part in parts], weights=mass))
 
 
-def of_each_fold(question: Question, refit: Refit, fold: IntArray, order: IntArray | None = None) -> list[Importance]:
+def of_each_fold(request: Request, refit: Refit, fold: IntArray, order: IntArray | None = None) -> list[Importance]:
     """Importance on each fold of the model fitted to the others; ``order`` says whose outcome each row has."""
-    data = question.data
+    data = request.data
     parts = [np.flatnonzero(fold == k) for k in range(int(fold.max()) + 1)]
     if min(map(len, parts)) < 2:
         raise InputError("a fold holds a single row, which has no other to exchange values with; use fewer folds.")
@@ -134,14 +134,14 @@ def of_each_fold(question: Question, refit: Refit, fold: IntArray, order: IntArr
     held_out = iter(parts)
 
     def measure(refitted: Refitted) -> Importance:
-        return permuted(question, refitted.predictor, data.take(next(held_out)))
+        return permuted(request, refitted.predictor, data.take(next(held_out)))
 
-    return with_refits(question.run, fits, len(data), measure)
+    return with_refits(request.run, fits, len(data), measure)
 
 
-def permuted(question: Question, predictor: Predictor, data: Data) -> Importance:
+def permuted(request: Request, predictor: Predictor, data: Data) -> Importance:
     """Permutation importance as it is asked for, of another model or on other rows, without caveats."""
-    q = question
+    q = request
     with unchecked(q.run):
         return permutation_importance(
             predictor, data, loss=q.loss, compare=q.compare, repeats=q.repeats, scheme=q.scheme, run=q.run
@@ -158,28 +158,28 @@ def unchecked(run: Run) -> Iterator[None]:
         run.checks = checks
 
 
-def given_loss(question: Question) -> float:
+def given_loss(request: Request) -> float:
     """The loss of the given model on all rows, to compare with that of the models fitted again."""
-    q, data = question, question.data
+    q, data = request, request.data
     prediction = q.run.predict(q.predictor, data, full=True)
     return loss_of(q)(outcome_for(q.predictor, data), prediction, data.weights)
 
 
-def loss_of(question: Question) -> Loss:
+def loss_of(request: Request) -> Loss:
     """The loss asked for; where it is the variance of predictions, the usual one for such a model."""
-    q = question
+    q = request
     return find_loss(None if q.loss == "variance" else q.loss, q.predictor.task, q.predictor.raw_scale)
 
 
 # -- folds -------------------------------------------------------------------------------------------
 
 
-def fold_numbers(question: Question) -> IntArray:
+def fold_numbers(request: Request) -> IntArray:
     """The fold of every row, -1 for rows without weight.
 
     Folds of equal size with the classes spread evenly over them, or those of the caller's labels, one per row.
     """
-    q, data = question, question.data
+    q, data = request, request.data
     counted = np.flatnonzero(data.weights > 0)
     fold = np.full(len(data), -1, dtype=np.intp)
     wanted: Any = FOLDS if q.folds is None else q.folds

@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal
 
+import numpy as np
+
+from pellucid.arrays import FloatArray
+from pellucid.diagnostics.by_measure import comparison_caveats
 from pellucid.errors import InputError, nearest
 from pellucid.explanations import Importance, ImportanceComparison
 from pellucid.methods.importance.anova_importance import anova_importance
-from pellucid.methods.importance.comparison import compare_measures
 from pellucid.methods.importance.conditional_permutation import conditional_permutation
 from pellucid.methods.importance.drop import drop
 from pellucid.methods.importance.folds import folds
 from pellucid.methods.importance.pdp_importance import pdp_importance
 from pellucid.methods.importance.permutation import permutation_importance
 from pellucid.methods.importance.pimp import pimp
-from pellucid.methods.importance.request import DEFAULTS, Question
+from pellucid.methods.importance.request import DEFAULTS, Request
 from pellucid.methods.importance.sage import sage
 from pellucid.methods.importance.shap_importance import shap_importance
 from pellucid.methods.importance.shapley_effects import shapley_effects
 from pellucid.methods.importance.sobol import sobol
+from pellucid.runner import Cost
 from pellucid.words import listed
 
 Method = Literal["permutation", "conditional", "shap", "pdp", "anova", "drop", "sobol", "shapley-effects", "sage"]
 
 
-def _permutation(question: Question) -> Importance:
-    q = question
+def _permutation(request: Request) -> Importance:
+    q = request
     if q.refit is not None and q.folds is None and not q.p_values:
         raise InputError(
             "refit= fits the model again, which method='permutation' does with p_values=True or folds= only."
@@ -48,11 +53,11 @@ def _permutation(question: Question) -> Importance:
     return pimp(q, found) if q.p_values else found
 
 
-def _pdp(question: Question) -> Importance:
-    return pdp_importance(question.predictor, question.data, grid=question.grid, run=question.run)
+def _pdp(request: Request) -> Importance:
+    return pdp_importance(request.predictor, request.data, grid=request.grid, run=request.run)
 
 
-_METHODS: dict[str, tuple[Callable[[Question], Importance], tuple[str, ...]]] = {
+_METHODS: dict[str, tuple[Callable[[Request], Importance], tuple[str, ...]]] = {
     "permutation": (_permutation, ("loss", "compare", "repeats", "scheme", "p_values", "holdout", "folds", "refit")),
     "conditional": (conditional_permutation, ("loss", "compare", "repeats")),
     "shap": (shap_importance, ("budget", "tolerance")),
@@ -65,22 +70,22 @@ _METHODS: dict[str, tuple[Callable[[Question], Importance], tuple[str, ...]]] = 
 }
 
 
-def importance(method: Any, question: Question) -> Importance | ImportanceComparison:
+def importance(method: Any, request: Request) -> Importance | ImportanceComparison:
     """How much the model relies on each feature or group; several methods give a comparison."""
     if isinstance(method, list | tuple):
         names = list(method)
         _check_several(names)
-        _refuse_unused(names, question)
-        return compare_measures(names, question, _one)
+        _refuse_unused(names, request)
+        return _compared(names, request)
     _known(method)
-    _refuse_unused([method], question)
-    return _one(method, question)
+    _refuse_unused([method], request)
+    return _one(method, request)
 
 
-def _one(method: str, question: Question) -> Importance:
+def _one(method: str, request: Request) -> Importance:
     """One method, with the options it takes."""
     measure, takes = _METHODS[method]
-    return measure(question.only(takes))
+    return measure(request.only(takes))
 
 
 def _known(method: Any) -> None:
@@ -98,10 +103,10 @@ def _check_several(names: list[Any]) -> None:
         raise InputError(f"method {twice!r} is in the list twice; give different methods.")
 
 
-def _refuse_unused(names: list[str], question: Question) -> None:
+def _refuse_unused(names: list[str], request: Request) -> None:
     """An option that none of the methods reads would be lost without a word."""
     taken = {option for name in names for option in _METHODS[name][1]}
-    for option in question.given():
+    for option in request.given():
         if option not in taken:
             asked = f"method={names[0]!r}" if len(names) == 1 else f"any of {listed(names, 9)}"
             users = [name for name, (_, takes) in _METHODS.items() if option in takes]
@@ -109,3 +114,67 @@ def _refuse_unused(names: list[str], question: Question) -> None:
                 f"{option}= is not used by {asked} (it takes {listed([o for o in DEFAULTS if o in taken], 9)}); leave"
                 f" it out, or use {'method' if len(users) == 1 else 'one of the methods'} {listed(users, 9)}."
             )
+
+
+# -- several measures beside each other ------------------------------------------------------------
+#
+# Several measures of importance on the same model and rows, to see where they agree and where not.
+#
+# Definition. Every method answers by itself, with those of the given options that it takes. What is compared is the order
+# of the features (Kendall's tau-b, 1938; the overlap of the most important ones) and their shares: values above the
+# neutral one, of measures in squared units (mse, log loss, variances) the roots, divided by their sum. By roots a linear
+# model has the same shares by every measure, so that a difference says something about the model or the data rather than
+# about units.
+#
+# Several outputs are averaged for the comparison; the single results are in `parts`.
+#
+# When it misleads: agreement is no proof. Measures that ask the model about the same unlikely rows agree on them.
+#
+# Cost. Those of the methods together.
+
+
+def _compared(methods: list[str], request: Request) -> ImportanceComparison:
+    """Each method's importances side by side; after an interruption those of the methods that were reached."""
+    run, parts, spent = request.run, [], request.run.cost()
+    for method in methods:
+        found = _one(method, request)
+        now = run.cost()
+        parts.append(replace(found, cost=_difference(now, spent)))
+        spent = now
+        if run.interrupted:
+            break
+    first = parts[0]
+    values, errors = (
+        np.stack([_overall(part, field, len(first.feature_names)) for part in parts], axis=1)
+        for field in ("values", "se")
+    )
+    result = ImportanceComparison(
+        values=values,
+        se=errors,
+        methods=tuple(part.method for part in parts),
+        parts=tuple(parts),
+        feature_names=first.feature_names,
+        output_names=first.output_names,
+        scale="importance",
+        cost=run.cost(),
+        settings={"method": "comparison", "methods": list(methods), "random_state": run.seed},
+        library=first.library,
+    )
+    caveats = comparison_caveats(result, request.predictor, request.data, run)
+    return replace(result, caveats=caveats, cost=run.cost())
+
+
+def _overall(part: Importance, field: str, n: int) -> FloatArray:
+    """One number per feature: the mean over outputs, and of its errors as if they were the same."""
+    found: FloatArray = getattr(part, field)
+    return found.reshape(n, -1).mean(axis=1)
+
+
+def _difference(after: Cost, before: Cost) -> Cost:
+    return Cost(
+        after.model_rows - before.model_rows,
+        after.model_seconds - before.model_seconds,
+        after.model_calls - before.model_calls,
+        after.total_seconds - before.total_seconds,
+        after.check_rows - before.check_rows,
+    )

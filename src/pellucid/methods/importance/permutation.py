@@ -35,9 +35,8 @@ from pellucid.data import Data
 from pellucid.diagnostics.by_measure import permutation_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
-from pellucid.methods.importance.donors import donor_rows, joint_codes
+from pellucid.methods.importance.donors import Plan, direct_plan, donor_rows, joint_codes, plan_of
 from pellucid.methods.importance.loss_change import NORMAL, Changed, Compare, Setting, check_comparing, losses, relative
-from pellucid.methods.importance.plan import Plan, direct_plan, plan_of
 from pellucid.models import Predictor
 from pellucid.reading import Answer, Asked, answer
 from pellucid.runner import Intervention, Run, exchange_intervention

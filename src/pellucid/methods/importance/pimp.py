@@ -44,7 +44,7 @@ from pellucid.methods.importance.folds import (
     permuted,
     with_refits,
 )
-from pellucid.methods.importance.request import Question
+from pellucid.methods.importance.request import Request
 from pellucid.models.outcome import constant_prediction, outcome_for
 from pellucid.models.refit import Refit, Refitted, refitter
 
@@ -52,9 +52,9 @@ REFITS = 100
 _SHUFFLE = 12
 
 
-def pimp(question: Question, importance: Importance) -> Importance:
+def pimp(request: Request, importance: Importance) -> Importance:
     """The importance with a p-value for each feature; ``p_values=`` True, or the number of permuted outcomes."""
-    q, run = question, question.run
+    q, run = request, request.run
     count = _count(q.p_values)
     refit = refitter(q.predictor, q.data, q.refit, seed=run.seed)
     null, noise = np.empty((0, len(importance.values))), np.nan
@@ -86,12 +86,12 @@ def pimp(question: Question, importance: Importance) -> Importance:
     )
 
 
-def _of_all_rows(question: Question, refit: Refit, count: int) -> tuple[FloatArray, float]:
+def _of_all_rows(request: Request, refit: Refit, count: int) -> tuple[FloatArray, float]:
     """Importances ``(repetitions, features)`` of models fitted to permuted outcomes of all rows.
 
     With the share of the loss of a constant that these models take away on their own rows, where all is noise.
     """
-    q = question
+    q = request
     orders = [_order(q, r) for r in range(count)]
     rows = np.flatnonzero(q.data.weights > 0)
     left = iter(orders)
@@ -106,11 +106,11 @@ def _of_all_rows(question: Question, refit: Refit, count: int) -> tuple[FloatArr
     return np.stack([one.values for one in found]), noise
 
 
-def _of_folds(question: Question, refit: Refit, count: int) -> tuple[FloatArray, float]:
+def _of_folds(request: Request, refit: Refit, count: int) -> tuple[FloatArray, float]:
     """The same by cross-validation: every repetition fits a model for each fold; what they learn of noise does not
     count.
     """
-    q = question
+    q = request
     known: list[FloatArray] = []
     for r in range(count):
         order = _order(q, r)
@@ -128,11 +128,11 @@ def _of_folds(question: Question, refit: Refit, count: int) -> tuple[FloatArray,
     return np.array(known).reshape(len(known), len(q.data.schema.players())), np.nan
 
 
-def _order(question: Question, r: int) -> IntArray:
+def _order(request: Request, r: int) -> IntArray:
     """Whose outcome each row gets; rows without weight keep theirs."""
-    order = np.arange(len(question.data))
-    counted = np.flatnonzero(question.data.weights > 0)
-    order[counted] = question.run.generator(_SHUFFLE, r).permutation(counted)
+    order = np.arange(len(request.data))
+    counted = np.flatnonzero(request.data.weights > 0)
+    order[counted] = request.run.generator(_SHUFFLE, r).permutation(counted)
     return order
 
 
@@ -140,16 +140,16 @@ def _reordered(data: Data, order: IntArray) -> Data:
     return replace(data, y=None if data.y is None else data.y[order])
 
 
-def _constant_loss(question: Question) -> float:
+def _constant_loss(request: Request) -> float:
     """Loss of the best prediction without features, the same for every order of the outcome."""
-    q, data = question, question.data
+    q, data = request, request.data
     y = outcome_for(q.predictor, data)
     return loss_of(q)(y, constant_prediction(q.predictor, y, data.weights), data.weights)
 
 
-def _refitted_loss(question: Question, refit: Refit) -> float:
+def _refitted_loss(request: Request, refit: Refit) -> float:
     """Loss of the model fitted again to the true outcome of all rows."""
-    q, data = question, question.data
+    q, data = request, request.data
     again = refit(np.flatnonzero(data.weights > 0))
     prediction = q.run.predict(again.predictor, data, full=True)
     return loss_of(q)(outcome_for(q.predictor, data), prediction, data.weights)

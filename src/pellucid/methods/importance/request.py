@@ -25,7 +25,7 @@ DEFAULTS: dict[str, Any] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class Request:
     """The model, the data, and the options; a method reads those that concern it."""
 
     predictor: Predictor
@@ -48,8 +48,8 @@ class Question:
         """Names of the options that differ from their defaults."""
         return [name for name, usual in DEFAULTS.items() if not _is(getattr(self, name), usual)]
 
-    def only(self, options: tuple[str, ...]) -> Question:
-        """The same question with the other options as if they had not been given."""
+    def only(self, options: tuple[str, ...]) -> Request:
+        """The same request with the other options as if they had not been given."""
         return replace(self, **{name: usual for name, usual in DEFAULTS.items() if name not in options})
 
 

@@ -47,7 +47,7 @@ from pellucid.games.marginal import MOST, Players, background_rows
 from pellucid.losses import Loss, find_loss
 from pellucid.methods.attribution.estimators import check_amounts
 from pellucid.methods.attribution.shapley_exact import shapley_exact
-from pellucid.methods.importance.request import Question
+from pellucid.methods.importance.request import Request
 from pellucid.methods.importance.sage_pairs import fewest_rows, plan, sage_pairs
 from pellucid.models.outcome import outcome_for
 
@@ -58,14 +58,14 @@ _LISTED_PLAYERS = 16
 _LEVEL = 1.959963984540054
 
 
-def sage(question: Question) -> Importance:
+def sage(request: Request) -> Importance:
     """Shapley values of the loss, for each feature or group."""
-    check_amounts(budget=question.budget, tolerance=question.tolerance)
-    data, run = question.data, question.run
-    loss, truth = _truth(question)
+    check_amounts(budget=request.budget, tolerance=request.tolerance)
+    data, run = request.data, request.run
+    loss, truth = _truth(request)
     players = data.schema.players()
-    game, varying = _game(question, truth, players)
-    solved = _solve(game, question)
+    game, varying = _game(request, truth, players)
+    solved = _solve(game, request)
     values, se = np.zeros(len(players)), np.zeros(len(players))
     values[varying], se[varying] = solved.values, solved.se
     nobody, everybody = (-float(end[0, 0]) for end in game.ends())
@@ -81,11 +81,11 @@ def sage(question: Question) -> Importance:
         baseline=everybody,
         joint=nobody - everybody,
         feature_names=tuple(players),
-        output_names=question.predictor.output_names,
+        output_names=request.predictor.output_names,
         scale="loss",
         members=tuple(tuple(data.schema.names[j] for j in player) for player in players.values()),
         caveats=sage_caveats(
-            question.predictor,
+            request.predictor,
             data,
             run,
             players=players,
@@ -94,7 +94,7 @@ def sage(question: Question) -> Importance:
             loss=loss,
             y=truth.y,
             baseline=everybody,
-            tolerance=question.tolerance,
+            tolerance=request.tolerance,
         ),
         cost=run.cost(),
         settings={
@@ -102,8 +102,8 @@ def sage(question: Question) -> Importance:
             "random_state": run.seed,
             "loss": loss.name,
             "background": game.size[1],
-            "budget": question.budget,
-            "tolerance": question.tolerance,
+            "budget": request.budget,
+            "tolerance": request.tolerance,
             **solved.settings,
         },
         library=data.caller,
@@ -113,15 +113,15 @@ def sage(question: Question) -> Importance:
 # -- what is asked -----------------------------------------------------------------------------------
 
 
-def _truth(question: Question) -> tuple[Loss, Truth]:
+def _truth(request: Request) -> tuple[Loss, Truth]:
     """The loss, and the outcome that predictions are compared with."""
-    predictor, data = question.predictor, question.data
-    if question.loss == "variance" or (question.loss is None and data.y is None):
-        prediction = question.run.predict(predictor, data, full=True)
+    predictor, data = request.predictor, request.data
+    if request.loss == "variance" or (request.loss is None and data.y is None):
+        prediction = request.run.predict(predictor, data, full=True)
         loss = _share_of_variance(prediction, data.weights)
         return loss, Truth(prediction, _rows_of(loss), data.weights)
     y = outcome_for(predictor, data)
-    loss = find_loss(question.loss, predictor.task, predictor.raw_scale)
+    loss = find_loss(request.loss, predictor.task, predictor.raw_scale)
     return loss, Truth(y, _rows_of(loss), data.weights)
 
 
@@ -147,11 +147,11 @@ def _share_of_variance(prediction: FloatArray, weights: FloatArray) -> Loss:
     return Loss("share of prediction variance", lambda y, p, w: float(np.average(rows(y, p), weights=w)), rows)
 
 
-def _game(question: Question, truth: Truth, players: Players) -> tuple[LossGame, list[int]]:
+def _game(request: Request, truth: Truth, players: Players) -> tuple[LossGame, list[int]]:
     """The game of the players that vary, in the order of their names, and their places among all."""
-    predictor, data, run = question.predictor, question.data, question.run
+    predictor, data, run = request.predictor, request.data, request.run
     trees = additive_trees(predictor, data, run)
-    background = background_rows(data, question.background, run, most=MOST if trees is None else _READ_BACKGROUND)
+    background = background_rows(data, request.background, run, most=MOST if trees is None else _READ_BACKGROUND)
     names = list(players)
     varying = [
         i for i in sorted(range(len(names)), key=names.__getitem__) if _varies(data, background, players[names[i]])
@@ -181,11 +181,11 @@ class _Solved:
     settings: dict[str, Any]
 
 
-def _solve(game: LossGame, question: Question) -> _Solved:
+def _solve(game: LossGame, request: Request) -> _Solved:
     """All coalitions if they fit, else some."""
     p, (rows, donors), read = game.players, game.size, game.read
-    usual = BUDGET if question.tolerance is None else _BUDGET_FOR_TOLERANCE
-    budget = usual if question.budget is None else int(question.budget)
+    usual = BUDGET if request.tolerance is None else _BUDGET_FOR_TOLERANCE
+    budget = usual if request.budget is None else int(request.budget)
     engine = {"engine": "trees" if read else "model"}
     if p <= 1:
         total = float(game.ends()[1][0, 0] - game.ends()[0][0, 0])
@@ -195,13 +195,13 @@ def _solve(game: LossGame, question: Question) -> _Solved:
         return _Solved(values, np.zeros(p), {**engine, "estimator": "exact", "coalitions": 2**p})
     needed = fewest_rows(p, rows, donors, read=read)
     if budget < needed:
-        if question.budget is not None:
+        if request.budget is not None:
             raise InputError(
-                f"budget={question.budget} is too small: {p} features and {rows:,} rows take at least {needed:,} model"
+                f"budget={request.budget} is too small: {p} features and {rows:,} rows take at least {needed:,} model"
                 " rows; give a larger budget or groups of features (groups=)."
             )
         budget = needed
     made = plan(budget, p, rows, donors, read=read)
-    values, se, pairs = sage_pairs(game, made, question.tolerance, question.run)
+    values, se, pairs = sage_pairs(game, made, request.tolerance, request.run)
     used = {"coalitions": 2 * pairs + 2, "rows": made.effort.rows, "donors": made.effort.donors}
     return _Solved(values, se, {**engine, "estimator": "pairs", **used})

@@ -32,7 +32,7 @@ from pellucid.games.marginal import MOST, background_rows
 from pellucid.methods.attribution.linear_shap import Terms, linear_terms
 from pellucid.methods.attribution.shap import shap
 from pellucid.methods.attribution.tree_shap import ExplainedTrees, explained_trees
-from pellucid.methods.importance.request import Question
+from pellucid.methods.importance.request import Request
 
 _BUDGET = 1_000_000  # model rows
 _READ_ROWS = 20_000
@@ -43,9 +43,9 @@ _KEY = 45  # of random numbers
 _NORMAL = 1.959963984540054
 
 
-def shap_importance(question: Question) -> Importance:
+def shap_importance(request: Request) -> Importance:
     """Mean absolute contribution of each feature (or group)."""
-    q, run = question, question.run
+    q, run = request, request.run
     read = _is_read(q)
     rows = _sample(q, _READ_ROWS if read else _asked_rows(q))
     given = q.budget is not None or q.tolerance is not None
@@ -82,7 +82,7 @@ def mean_absolute(why: Attribution, weights: FloatArray) -> tuple[FloatArray, Fl
     return weighted_mean(size, weights), np.hypot(drawn, weighted_mean(own, weights))
 
 
-def _is_read(q: Question) -> bool:
+def _is_read(q: Request) -> bool:
     """Whether the model's trees or terms can be read, so that every row is cheap."""
     some = q.data.take(q.data.spread(_PROBED))
     if isinstance(explained_trees(q.predictor, some, q.data, q.run), ExplainedTrees):
@@ -91,7 +91,7 @@ def _is_read(q: Question) -> bool:
     return isinstance(linear_terms(q.predictor, some, absent, q.run), Terms)
 
 
-def _asked_rows(q: Question) -> int:
+def _asked_rows(q: Request) -> int:
     """How many rows the budget allows: with all coalitions if that gives at least 100, else with enough of them."""
     players = len(q.data.schema.players())
     price = len(background_rows(q.data, q.background, q.run, most=MOST))
@@ -101,7 +101,7 @@ def _asked_rows(q: Question) -> int:
     return max(all_coalitions, min(_ASKED_ROWS, some_coalitions), 1)
 
 
-def _sample(q: Question, most: int) -> IntArray:
+def _sample(q: Request, most: int) -> IntArray:
     """Rows that count, all of them or a seeded sample."""
     counting = np.flatnonzero(q.data.weights > 0)
     if len(counting) <= most:

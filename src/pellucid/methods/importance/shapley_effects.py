@@ -48,7 +48,7 @@ from pellucid.errors import InputError
 from pellucid.explanations import Importance
 from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.methods.attribution.estimators import check_amounts
-from pellucid.methods.importance.request import Question
+from pellucid.methods.importance.request import Request
 from pellucid.models import Predictor
 from pellucid.runner import Run
 
@@ -62,10 +62,10 @@ _ORDERS, _DRAWS, _ROWS = 62, 63, 64  # keys of the random numbers
 _LEVEL = 1.959963984540054
 
 
-def shapley_effects(question: Question) -> Importance:
+def shapley_effects(request: Request) -> Importance:
     """The share of each feature (or group) in the variance of the predictions."""
-    check_amounts(budget=question.budget, tolerance=question.tolerance)
-    data, predictor, run = question.data, question.predictor, question.run
+    check_amounts(budget=request.budget, tolerance=request.tolerance)
+    data, predictor, run = request.data, request.predictor, request.run
     if data.frame.kind == "sparse":
         raise InputError(
             "method='shapley-effects' needs every cell of a table; give a dense one, or use method='sobol'."
@@ -78,7 +78,7 @@ def shapley_effects(question: Question) -> Importance:
     if len(names) > 1 and spread.variance.any():
         walk = _Walk(run, predictor, _by_name(data), [players[name] for name in names], data)
         how = walk.how
-        for row, gains in walk.steps(spread, sums, question.budget, question.tolerance):
+        for row, gains in walk.steps(spread, sums, request.budget, request.tolerance):
             sums.add(row, gains)
     elif names and spread.variance.any():
         sums.add(np.zeros(1, dtype=np.intp), np.tile(spread.variance, (1, 1, 1)))
@@ -90,8 +90,8 @@ def shapley_effects(question: Question) -> Importance:
         "how": how,
         "walks": sums.n,
         "variance": spread.variance.tolist(),
-        "budget": question.budget,
-        "tolerance": question.tolerance,
+        "budget": request.budget,
+        "tolerance": request.tolerance,
     }
     return Importance(
         method="shapley-effects",
@@ -107,7 +107,7 @@ def shapley_effects(question: Question) -> Importance:
         scale=predictor.scale,
         members=tuple(tuple(data.schema.names[j] for j in player) for player in players.values()),
         caveats=shapley_effect_caveats(
-            predictor, data, run, players=players, values=values, half=_LEVEL * error, tolerance=question.tolerance
+            predictor, data, run, players=players, values=values, half=_LEVEL * error, tolerance=request.tolerance
         ),
         cost=run.cost(),
         settings={"method": "shapley-effects", "random_state": run.seed, **settings},

@@ -29,29 +29,46 @@ Cost. Trees: at most some 700 rows. Else about 50,000 rows, or ``budget`` rows, 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pellucid.arrays import FloatArray, IntArray
+from pellucid.data import Data
 from pellucid.diagnostics.by_measure import variance_caveats
+from pellucid.errors import InputError
 from pellucid.explanations import Importance
 from pellucid.explanations.explanation import squeeze_outputs
-from pellucid.methods.importance.inputs import Inputs
-from pellucid.methods.importance.request import Question
-from pellucid.methods.importance.variance_shares import VarianceShares, variance_shares
+from pellucid.methods.attribution.estimators import check_amounts
+from pellucid.methods.attribution.tree_shap import ExplainedTrees, explained_trees
+from pellucid.methods.importance.inputs import Inputs, Unit
+from pellucid.methods.importance.pick_freeze import Moments, half_width, pick_freeze
+from pellucid.methods.importance.request import Request
+from pellucid.models import Predictor
+from pellucid.runner import Run
+from pellucid.trees.leaf_conditions import Distribution
+from pellucid.trees.product_measure import Shares, pairs_of_leaves, variance_parts
 
 _NAMES = {"sobol": "the Sobol index", "anova": "the analysis of variance"}
+_MOST_PAIRS = 1e9  # some ten seconds
+_AGREEING = 100  # rows on which the trees must give the model's predictions
 
 
-def sobol(question: Question) -> Importance:
+def sobol(request: Request) -> Importance:
     """Total Sobol indices, and first-order ones beside."""
-    players = question.data.schema.players()
+    players = request.data.schema.players()
     names = sorted(players)  # random numbers follow the names, not the order of the columns
-    found = variance_shares(question, Inputs.of_rows(question.data, [players[name] for name in names]))
-    return as_importance(question, found, names, method="sobol", measure="total Sobol index")
+    found = variance_shares(request, Inputs.of_rows(request.data, [players[name] for name in names]))
+    return as_importance(request, found, names, method="sobol", measure="total Sobol index")
 
 
 def as_importance(
-    question: Question, found: VarianceShares, names: list[str], *, method: str, measure: str
+    request: Request, found: VarianceShares, names: list[str], *, method: str, measure: str
 ) -> Importance:
     """The result, with the players in the order of the columns."""
-    players = question.data.schema.players()
+    players = request.data.schema.players()
     order = [names.index(name) for name in players]
     values = squeeze_outputs(found.total[order])
     return Importance(
@@ -66,25 +83,167 @@ def as_importance(
         first=squeeze_outputs(found.first[order]),
         first_se=squeeze_outputs(found.first_se[order]),
         feature_names=tuple(players),
-        output_names=question.predictor.output_names,
-        scale=question.predictor.scale,
-        members=tuple(tuple(question.data.schema.names[j] for j in player) for player in players.values()),
+        output_names=request.predictor.output_names,
+        scale=request.predictor.scale,
+        members=tuple(tuple(request.data.schema.names[j] for j in player) for player in players.values()),
         caveats=variance_caveats(
-            question.predictor,
-            question.data,
-            question.run,
+            request.predictor,
+            request.data,
+            request.run,
             players=players,
             total=found.total[order],
             half=found.width * found.total_se[order],
             method=_NAMES[method],
-            tolerance=question.tolerance,
+            tolerance=request.tolerance,
         ),
-        cost=question.run.cost(),
+        cost=request.run.cost(),
         settings={
             "method": method,
-            "random_state": question.run.seed,
+            "random_state": request.run.seed,
             "variance": found.variance.tolist(),
             **found.settings,
         },
-        library=question.data.caller,
+        library=request.data.caller,
     )
+
+
+# -- the shares, exactly from trees, or by picking and freezing ------------------------------------
+#
+# Shares of the prediction's variance as an importance: exactly from trees, or by picking and freezing.
+#
+# Trees (see `pellucid.trees.product_measure`) answer where they add up to what is explained and are not so many that
+# pairs of leaves would take too long; any other model is asked.
+
+
+@dataclass(frozen=True, eq=False)
+class VarianceShares:
+    """Total and first-order shares ``(players, outputs)`` with standard errors and 95% intervals; zero errors where
+    exact.
+
+    ``variance`` is that of the predictions, ``(outputs,)``; ``repeats`` the total share by each scrambling.
+    """
+
+    total: FloatArray
+    total_se: FloatArray
+    first: FloatArray
+    first_se: FloatArray
+    variance: FloatArray
+    repeats: FloatArray
+    width: float = 0.0
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def low(self) -> FloatArray:
+        return np.clip(self.total - self.width * self.total_se, 0.0, 1.0)
+
+    @property
+    def high(self) -> FloatArray:
+        return np.clip(self.total + self.width * self.total_se, 0.0, 1.0)
+
+
+def variance_shares(request: Request, inputs: Inputs) -> VarianceShares:
+    """How the variance of the predictions is shared, the players being independent."""
+    check_amounts(budget=request.budget, tolerance=request.tolerance)
+    if inputs.data.frame.kind == "sparse" and inputs.measure == "uniform":
+        raise InputError("method='anova' needs every cell of a sparse table; use method='sobol'.")
+    exact = _by_trees(request.predictor, request.data, inputs, request.run)
+    if exact is not None:
+        return exact
+    found = pick_freeze(request.run, request.predictor, inputs, budget=request.budget, tolerance=request.tolerance)
+    return _sampled(found, request)
+
+
+def _sampled(found: Moments, request: Request) -> VarianceShares:
+    """Estimates; a share is never below 0 or above 1, so estimates that are (by chance) are set there."""
+    total, total_se, repeats = found.shares(found.total)
+    first, first_se, _ = found.shares(found.first)
+    settings = {
+        "how": "sampled",
+        "points": found.points,
+        "scramblings": len(found.variance),
+        "resembled": found.explained.tolist(),
+        "budget": request.budget,
+        "tolerance": request.tolerance,
+    }
+    return VarianceShares(
+        np.clip(total, 0.0, 1.0),
+        total_se,
+        np.clip(first, 0.0, 1.0),
+        first_se,
+        found.variance.mean(axis=0),
+        np.moveaxis(repeats, 0, 1),
+        half_width(len(found.variance)),
+        settings,
+    )
+
+
+# -- trees -------------------------------------------------------------------------------------------
+
+
+def _by_trees(predictor: Predictor, data: Data, inputs: Inputs, run: Run) -> VarianceShares | None:
+    """The exact shares, where the model's trees give them."""
+    if any(len(units) > 1 for units in inputs.players) or data.frame.kind == "sparse":
+        return None
+    trees = explained_trees(predictor, data.take(data.spread(_AGREEING)), data, run)
+    if not isinstance(trees, ExplainedTrees) or trees.scale != predictor.scale:
+        return None
+    distributions, present = _distributions(predictor, trees, inputs)
+    shares = Shares.of(trees.trees.ensemble, distributions)
+    if pairs_of_leaves(shares) > _MOST_PAIRS:
+        return None
+    parts = variance_parts(shares, run)
+    size = np.square(1e-12 * (np.abs(parts.mean) + np.abs(shares.value).max(axis=0, initial=0.0)))
+    still = parts.variance <= size  # nothing but rounding
+    known = np.where(still, 1.0, parts.variance)
+    first, total = np.zeros((2, len(inputs.players), len(known)))
+    first[present] = np.where(still, 0.0, np.clip(parts.first / known, 0.0, 1.0))
+    total[present] = np.where(still, 0.0, np.clip(parts.total / known, 0.0, 1.0))
+    nothing = np.zeros_like(total)
+    settings = {"how": "exact", "leaves": len(shares.value)}
+    return VarianceShares(
+        total, nothing, first, nothing, parts.variance, np.empty((len(total), 0, len(known))), 0.0, settings
+    )
+
+
+def _distributions(predictor: Predictor, trees: ExplainedTrees, inputs: Inputs) -> tuple[list[Distribution], IntArray]:
+    """How the columns that the trees compare are distributed, and the units that they come from."""
+    model = trees.trees
+    feature = np.asarray(predictor.columns, dtype=np.intp)[model.source]
+    owner = {j: u for u, unit in enumerate(inputs.units) for j in unit.columns}
+    unit_of = np.array([owner[int(j)] for j in feature], dtype=np.intp)
+    matrix = model.encode(predictor.dressed(_table(inputs).frame))
+    found = []
+    present = np.unique(unit_of)
+    for u in present:
+        columns = tuple(int(c) for c in np.flatnonzero(unit_of == u))
+        unit = inputs.units[u]
+        points = matrix[: len(unit.mass), list(columns)]
+        even = _even_range(unit, inputs, points)
+        if even is not None and not _has_sets(trees, columns[0]):
+            found.append(Distribution.uniform(columns[0], *even))
+        else:
+            found.append(Distribution.of_points(columns, points, unit.mass))
+    return found, present
+
+
+def _even_range(unit: Unit, inputs: Inputs, points: FloatArray) -> tuple[float, float] | None:
+    """The range of a uniform column that the trees see as it is."""
+    feature = inputs.data.schema.features[unit.columns[0]]
+    plain = inputs.measure == "uniform" and feature.kind == "numeric" and points.shape[1] == 1
+    if not (plain and unit.varies and np.array_equal(points, unit.codes)):
+        return None
+    return feature.low, feature.high
+
+
+def _has_sets(trees: ExplainedTrees, column: int) -> bool:
+    nodes = trees.trees.ensemble.nodes
+    return bool((nodes.set_words[nodes.feature == column] > 0).any())
+
+
+def _table(inputs: Inputs) -> Data:
+    """A table whose first rows hold the values of each unit, over and over."""
+    n = max(len(unit.mass) for unit in inputs.units)
+    codes = np.empty((n, len(inputs.data.schema.features)))
+    for unit in inputs.units:
+        codes[:, list(unit.columns)] = unit.codes[np.arange(n) % len(unit.mass)]
+    return inputs.data.of_codes(codes)

@@ -33,8 +33,8 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.explanations.explanation import squeeze_outputs
-from pellucid.methods.interactions.parts import rounding
-from pellucid.methods.interactions.request import Question
+from pellucid.methods.interactions.dividends import rounding
+from pellucid.methods.interactions.request import Request
 from pellucid.runner import Intervention
 
 _DRAWS = (500, 2000)  # at least and at most; fewer only where there are very many features
@@ -52,7 +52,7 @@ Set = tuple[int, ...]
 class Costs:
     """Costs of exclusion of ``parts`` and of all interactions at once, shares of the variance of each output.
 
-    ``pairs`` is the number of pairs the question covers, measured or not.
+    ``pairs`` is the number of pairs the request covers, measured or not.
     """
 
     parts: tuple[tuple[str, ...], ...]
@@ -81,29 +81,29 @@ class Swaps(Intervention):
         }
 
 
-def costs_of_exclusion(question: Question) -> Costs:
-    """Costs of the features, pairs and triples that the question is about; none after an interruption."""
-    if question.run.interrupted:
-        return no_costs(question)
+def costs_of_exclusion(request: Request) -> Costs:
+    """Costs of the features, pairs and triples that the request is about; none after an interruption."""
+    if request.run.interrupted:
+        return no_costs(request)
     try:
-        return _measured(question)
+        return _measured(request)
     except KeyboardInterrupt:  # the interactions themselves are known
-        question.run.interrupted = True
-        return no_costs(question)
+        request.run.interrupted = True
+        return no_costs(request)
 
 
-def no_costs(question: Question) -> Costs:
+def no_costs(request: Request) -> Costs:
     """Nothing was measured."""
-    empty = np.empty((0, len(question.predictor.output_names)))
+    empty = np.empty((0, len(request.predictor.output_names)))
     return Costs((), squeeze_outputs(empty), squeeze_outputs(empty), np.empty(0), 0, 0)
 
 
-def _measured(question: Question) -> Costs:
-    players, pairs = _asked(question)
+def _measured(request: Request) -> Costs:
+    players, pairs = _asked(request)
     draws = int(np.clip(_ROWS // (2 + len(players) + len(pairs)), *_DRAWS))
-    draws = max(_DRAWS[0], min(draws, question.rows or draws))
+    draws = max(_DRAWS[0], min(draws, request.rows or draws))
     draws = max(_FEWEST, min(draws, _MOST_ROWS // (2 + len(players))))
-    design = _Design(question, players, draws)
+    design = _Design(request, players, draws)
     alone = design.ask([(), tuple(players), *((i,) for i in players)])
     f, f_all = alone[:2]
     found: dict[Set, FloatArray] = {(): f, **{(i,): alone[2 + k] for k, i in enumerate(players)}}
@@ -123,7 +123,7 @@ def _measured(question: Question) -> Costs:
     triples = _cliques({p: cost for p, cost in strong.items() if cost >= _SMALLEST})[: len(acting)]
     found |= dict(zip(triples, design.ask(triples), strict=True))
     costs |= {u: scale.cost(_difference(found, u), 8) for u in triples}
-    names = question.names
+    names = request.names
     return Costs(
         tuple(tuple(names[i] for i in u) for u in costs),
         squeeze_outputs(np.stack([cost.share for cost in costs.values()])),
@@ -137,13 +137,13 @@ def _measured(question: Question) -> Costs:
 # -- what is asked -------------------------------------------------------------------------------------
 
 
-def _asked(question: Question) -> tuple[list[int], list[Set]]:
-    """The players and pairs that the question is about: of single features all pairs they are in."""
-    everyone = range(len(question.players))
-    if question.against == "all":
-        pairs = {tuple(sorted((i, k))) for (i,) in question.sets for k in everyone if k != i}
+def _asked(request: Request) -> tuple[list[int], list[Set]]:
+    """The players and pairs that the request is about: of single features all pairs they are in."""
+    everyone = range(len(request.players))
+    if request.against == "all":
+        pairs = {tuple(sorted((i, k))) for (i,) in request.sets for k in everyone if k != i}
     else:
-        pairs = {tuple(sorted(pair)) for players in question.sets for pair in combinations(players, 2)}
+        pairs = {tuple(sorted(pair)) for players in request.sets for pair in combinations(players, 2)}
     return sorted({i for pair in pairs for i in pair}), sorted(pairs)
 
 
@@ -164,16 +164,16 @@ def _cliques(pairs: dict[Set, float]) -> list[Set]:
 class _Design:
     """Pairs of rows x and z whose features are drawn one by one, each from a row of the data."""
 
-    def __init__(self, question: Question, players: list[int], draws: int) -> None:
-        self._question, data = question, question.data
+    def __init__(self, request: Request, players: list[int], draws: int) -> None:
+        self._request, data = request, request.data
         share = data.weights / data.weights.sum()
 
         def rows(key: int, *shape: int) -> IntArray:
-            return question.run.generator(_KEY, key).choice(len(data), size=shape, p=share).astype(np.intp)
+            return request.run.generator(_KEY, key).choice(len(data), size=shape, p=share).astype(np.intp)
 
         # Each player has random numbers of its own: neither the order of the columns nor other players matter.
-        drawn = [rows(crc32(question.names[i].encode()), 2, draws) for i in players]
-        columns = [question.players[question.names[i]] for i in players]
+        drawn = [rows(crc32(request.names[i].encode()), 2, draws) for i in players]
+        columns = [request.players[request.names[i]] for i in players]
         self._base = data.take(rows(0, draws))
         self._owner = np.repeat(players, [len(members) for members in columns])
         self._features = tuple(j for members in columns for j in members)
@@ -192,7 +192,7 @@ class _Design:
             own=self._own,
             other=self._other,
         )
-        return self._question.run.collect(self._question.predictor, self._base, intervention)
+        return self._request.run.collect(self._request.predictor, self._base, intervention)
 
 
 # -- what is made of the answers -----------------------------------------------------------------------

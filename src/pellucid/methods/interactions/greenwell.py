@@ -33,8 +33,8 @@ from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.explanations.interactions import Interactions
 from pellucid.games.marginal import background_rows
 from pellucid.methods.importance.pdp_importance import curve_spread, unique_points
-from pellucid.methods.interactions.parts import rounding
-from pellucid.methods.interactions.request import Question
+from pellucid.methods.interactions.dividends import rounding
+from pellucid.methods.interactions.request import Request
 from pellucid.reading import answer
 from pellucid.runner import constant_intervention
 
@@ -46,52 +46,52 @@ _PARTS = 10
 _ROUNDING = 1e-12
 
 
-def greenwell(question: Question) -> Interactions:
+def greenwell(request: Request) -> Interactions:
     """How much the size of one feature's effect varies with the other feature, for each pair."""
-    predictor, run = question.predictor, question.run
-    columns = [_column(question, i) for i in range(len(question.players))]
-    asked = {columns[i] for pair in question.sets for i in pair}
-    points = {j: grid_points(question.data, j) for j in sorted(asked)}
-    data = _rows(question, sum(len(points[columns[i]]) * len(points[columns[k]]) for i, k in question.sets))
+    predictor, run = request.predictor, request.run
+    columns = [_column(request, i) for i in range(len(request.players))]
+    asked = {columns[i] for pair in request.sets for i in pair}
+    points = {j: grid_points(request.data, j) for j in sorted(asked)}
+    data = _rows(request, sum(len(points[columns[i]]) * len(points[columns[k]]) for i, k in request.sets))
     own = run.predict(predictor, data)
     spread = np.sqrt(weighted_mean(np.square(own - weighted_mean(own, data.weights)), data.weights))
-    strength = np.full((len(question.sets), own.shape[1]), np.nan)
+    strength = np.full((len(request.sets), own.shape[1]), np.nan)
     se = np.full(strength.shape, np.nan)
-    for s, (i, k) in enumerate(question.sets):
+    for s, (i, k) in enumerate(request.sets):
         if not run.interrupted:
             pair = columns[i], columns[k]
-            strength[s], se[s] = _pair(question, data, pair, (points[pair[0]], points[pair[1]]), own)
-    divisor = np.where(spread > 0, spread, np.inf) if question.normalize else np.ones_like(spread)
+            strength[s], se[s] = _pair(request, data, pair, (points[pair[0]], points[pair[1]]), own)
+    divisor = np.where(spread > 0, spread, np.inf) if request.normalize else np.ones_like(spread)
     values, errors = strength / divisor, se / divisor
     unknown = np.full(strength.shape, np.nan)
-    unit = "standard deviations of the prediction" if question.normalize else "units of the prediction"
+    unit = "standard deviations of the prediction" if request.normalize else "units of the prediction"
     return Interactions(
         method="greenwell",
-        against=question.against,
+        against=request.against,
         measure=f"variation of one feature's effect with the other, in {unit}",
-        sets=question.set_names,
+        sets=request.set_names,
         values=squeeze_outputs(values),
         se=squeeze_outputs(errors),
         low=squeeze_outputs(np.maximum(values - 1.96 * errors, 0.0)),
         high=squeeze_outputs(values + 1.96 * errors),
         strength=squeeze_outputs(strength),
         joint=squeeze_outputs(unknown),
-        feature_names=question.feature_names,
+        feature_names=request.feature_names,
         output_names=predictor.output_names,
         scale=predictor.scale,
-        caveats=general_caveats(predictor, question.data, run),
+        caveats=general_caveats(predictor, request.data, run),
         cost=run.cost(),
         settings={"method": "greenwell", "rows": len(data), "grid": GRID},
-        library=question.data.caller,
+        library=request.data.caller,
     )
 
 
-def _column(question: Question, i: int) -> int:
+def _column(request: Request, i: int) -> int:
     """The column of a player; a group of several has no curve."""
-    columns = question.players[question.names[i]]
-    if len(columns) > 1 and any(i in players for players in question.sets):
+    columns = request.players[request.names[i]]
+    if len(columns) > 1 and any(i in players for players in request.sets):
         raise InputError(
-            f"method='greenwell' has no value for the group {question.names[i]!r}; use method='h' or 'shap', or an"
+            f"method='greenwell' has no value for the group {request.names[i]!r}; use method='h' or 'shap', or an"
             " Explainer without groups=."
         )
     return columns[0]
@@ -108,14 +108,14 @@ def grid_points(data: Data, j: int) -> FloatArray:
     return np.sort(levels[np.argsort(-mass, kind="stable")[:LEVELS]])
 
 
-def _rows(question: Question, cells: int) -> Data:
+def _rows(request: Request, cells: int) -> Data:
     """The rows that partial dependence averages over: as many as asked for, or as the budget allows."""
-    most = question.rows or max(_FEWEST, _MOST_ROWS // max(cells, 1))
-    return background_rows(question.data, int(most), question.run)
+    most = request.rows or max(_FEWEST, _MOST_ROWS // max(cells, 1))
+    return background_rows(request.data, int(most), request.run)
 
 
 def _pair(
-    question: Question, data: Data, pair: tuple[int, int], points: tuple[FloatArray, FloatArray], own: FloatArray
+    request: Request, data: Data, pair: tuple[int, int], points: tuple[FloatArray, FloatArray], own: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """The strength of one pair and its standard error, from the sums of the tenths of the rows."""
     outputs = own.shape[1]
@@ -123,16 +123,16 @@ def _pair(
     if min(len(p) for p in points) < 2:
         return np.zeros(outputs), np.zeros(outputs)
     intervention = constant_intervention(data, pair, points)
-    part = parts_of(data)
+    part = tenths_of(data)
     mass = np.bincount(part, weights=data.weights)
     sums = np.zeros((len(mass), intervention.variants, outputs))
     seen = np.zeros((len(mass), intervention.variants))
-    for batch in answer(question.run, question.predictor, data, intervention).stream(partial=True):
+    for batch in answer(request.run, request.predictor, data, intervention).stream(partial=True):
         for b in range(len(mass)):
             weights = np.where(part[batch.rows] == b, data.weights[batch.rows], 0.0)
             sums[b, batch.variants] += weights @ batch.predictions
             seen[b, batch.variants] += weights.sum()
-    if question.run.interrupted:
+    if request.run.interrupted:
         return np.full(outputs, np.nan), np.full(outputs, np.nan)
     floor = np.maximum(rounding(own), _ROUNDING * np.abs(own).max(axis=0))
 
@@ -148,7 +148,7 @@ def _pair(
     return strength(everything), se
 
 
-def parts_of(data: Data) -> IntArray:
+def tenths_of(data: Data) -> IntArray:
     """The tenth that each row belongs to, in turns; every tenth has rows that count."""
     counting = np.flatnonzero(data.weights > 0)
     part = np.zeros(len(data), dtype=np.intp)

@@ -12,7 +12,7 @@ Definition. With partial dependences centred over the n rows,
 the prediction (`strength`, which is always there; the sum over rows of the textbook is sqrt(n) times this). `joint` is
 the variance of the joint effect as a share of that of the prediction. Rows count by their weights.
 
-Estimator. Numerators are dividends, joint effects sums of dividends (see `parts`): exact for trees and linear models,
+Estimator. Numerators are dividends, joint effects sums of dividends (see `dividends`): exact for trees and linear models,
 from all rows against all rows; any other model is asked, about as many rows as cost three million model rows, unless
 ``rows`` says how many. Numerators below what rounding makes are exactly zero; 0/0 is 0.
 `low`, `high` and `se` come from a bootstrap of the rows in the sums, with the model and the background held fixed. To
@@ -34,17 +34,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pellucid.arrays import FloatArray
+from pellucid.arrays import FloatArray, IntArray, group_sums
 from pellucid.diagnostics.by_measure import h_caveats
 from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.explanations.interactions import Interactions
-from pellucid.methods.interactions.bootstrap import DRAWS, Resampling, spread
+from pellucid.methods.interactions.dividends import Dividends, Members, find_dividends, subsets_of
 from pellucid.methods.interactions.h_test import holm, interaction_p_values, outcomes
-from pellucid.methods.interactions.parts import Members, Parts, find_parts, parts_of
-from pellucid.methods.interactions.request import Question
+from pellucid.methods.interactions.request import Request
 
 _CELLS = 1 << 25  # rows times parts times outputs that are held at once
 _KEY = 72  # of the random numbers of the bootstrap
+DRAWS = 200
+_LOTS = 1000
+_LEVEL = (0.025, 0.975)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,19 +60,19 @@ class _Variances:
     drawn_joint: FloatArray
 
 
-def h_statistic(question: Question) -> Interactions:
+def h_statistic(request: Request) -> Interactions:
     """H of each set asked about."""
-    run, predictor = question.run, question.predictor
-    if question.p_values:
-        outcomes(question, question.data)  # refuses before anything is asked
-    parts = find_parts(question)
-    found = _variances(question, parts)
-    p_values = interaction_p_values(question, parts) if question.p_values else None
+    run, predictor = request.run, request.predictor
+    if request.p_values:
+        outcomes(request, request.data)  # refuses before anything is asked
+    parts = find_dividends(request)
+    found = _variances(request, parts)
+    p_values = interaction_p_values(request, parts) if request.p_values else None
     run.close()
     strength, drawn_strength = np.sqrt(found.numerator), np.sqrt(found.drawn_numerator)
     values, drawn = (
         (_ratio(found.numerator, found.joint), _ratio(found.drawn_numerator, found.drawn_joint))
-        if question.normalize
+        if request.normalize
         else (strength, drawn_strength)
     )
     se, low, high = spread(drawn)
@@ -78,11 +80,11 @@ def h_statistic(question: Question) -> Interactions:
         joint = np.where(found.prediction > 0, found.joint / found.prediction, 0.0)
     result = Interactions(
         method="h",
-        against=question.against,
-        sets=question.set_names,
+        against=request.against,
+        sets=request.set_names,
         measure=(
             "share of the joint effect"
-            if question.normalize
+            if request.normalize
             else f"spread of the interaction, in units of the {predictor.scale}"
         ),
         values=squeeze_outputs(values),
@@ -93,33 +95,33 @@ def h_statistic(question: Question) -> Interactions:
         joint=squeeze_outputs(joint),
         p_values=None if p_values is None else squeeze_outputs(p_values),
         adjusted=None if p_values is None else squeeze_outputs(holm(p_values)),
-        feature_names=question.feature_names,
+        feature_names=request.feature_names,
         output_names=predictor.output_names,
         scale=predictor.scale,
         cost=run.cost(),
-        library=question.data.caller,
+        library=request.data.caller,
         settings={
             "method": "h",
-            "against": question.against,
-            "normalize": question.normalize,
-            "p_values": question.p_values,
+            "against": request.against,
+            "normalize": request.normalize,
+            "p_values": request.p_values,
             "source": parts.source,
             "rows": len(parts.rows),
             "resamples": DRAWS,
             "random_state": run.seed,
         },
     )
-    return replace(result, caveats=h_caveats(predictor, question.data, result, run), cost=run.cost())
+    return replace(result, caveats=h_caveats(predictor, request.data, result, run), cost=run.cost())
 
 
-def _variances(question: Question, parts: Parts) -> _Variances:
+def _variances(request: Request, parts: Dividends) -> _Variances:
     """Variances of the centred parts over the rows, a portion of the sets at a time."""
-    resampling = Resampling.of(parts.rows.weights, question.run.generator(_KEY))
+    resampling = Resampling.of(parts.rows.weights, request.run.generator(_KEY))
     prediction, _ = resampling.variances(resampling.centred(parts.prediction))
     prediction = np.where(prediction > np.square(parts.noise), prediction, 0.0)
     found = []
-    for sets in _portions(question.sets, parts.prediction.size):
-        numerator, joint = _effects(question, parts, sets)
+    for sets in _portions(request.sets, parts.prediction.size):
+        numerator, joint = _effects(request, parts, sets)
         numerator = resampling.centred(numerator)
         size = np.sqrt(np.tensordot(resampling.weights, np.square(numerator), axes=(0, 0)))
         numerator = np.where(size <= parts.noise, 0.0, numerator)
@@ -131,14 +133,14 @@ def _variances(question: Question, parts: Parts) -> _Variances:
     return _Variances(top, bottom, prediction, drawn_top, drawn_bottom)
 
 
-def _effects(question: Question, parts: Parts, sets: list[Members]) -> tuple[FloatArray, FloatArray]:
+def _effects(request: Request, parts: Dividends, sets: list[Members]) -> tuple[FloatArray, FloatArray]:
     """Numerators and joint effects ``(rows, sets, outputs)``; with all others, the joint effect is the prediction."""
-    if question.against == "all":
+    if request.against == "all":
         numerator = parts.totals([members[0] for members in sets])
         return numerator, np.broadcast_to(parts.prediction[:, None], numerator.shape)
-    place = {part: i for i, part in enumerate(dict.fromkeys(p for members in sets for p in parts_of(members)))}
+    place = {part: i for i, part in enumerate(dict.fromkeys(p for members in sets for p in subsets_of(members)))}
     dividends = parts.dividends(list(place))
-    within = [[place[part] for part in parts_of(members)] for members in sets]
+    within = [[place[part] for part in subsets_of(members)] for members in sets]
     joint = np.stack([dividends[:, places].sum(axis=1) for places in within], axis=1)
     return dividends[:, [places[-1] for places in within]], joint
 
@@ -155,3 +157,61 @@ def _ratio(numerator: FloatArray, joint: FloatArray) -> FloatArray:
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = np.sqrt(np.where(joint > 0, numerator / joint, np.nan))
     return np.where(numerator == 0, 0.0, ratio)
+
+
+# -- the bootstrap ---------------------------------------------------------------------------------
+#
+# Variances over rows, and how they vary when the rows are drawn anew.
+#
+# The parts of the predictions stay what they are; only the rows over which they are averaged are resampled, so that 200
+# draws cost next to nothing. With many rows, these are first dealt into a thousand lots at random, and whole lots are
+# drawn: the spread of a mean over lots is that of a mean over rows.
+
+
+@dataclass(frozen=True, eq=False)
+class Resampling:
+    """Weights of the rows, the lot of each, and how often every lot is in each draw ``(draws, lots)``."""
+
+    weights: FloatArray
+    lot: IntArray
+    counts: FloatArray
+
+    @classmethod
+    def of(cls, weights: FloatArray, generator: np.random.Generator) -> Resampling:
+        n = len(weights)
+        lots = min(n, _LOTS)
+        dealt = np.arange(n) if lots == n else generator.permutation(n) * lots // n
+        drawn = generator.integers(lots, size=(DRAWS, lots)) + lots * np.arange(DRAWS)[:, None]
+        counts = np.bincount(drawn.reshape(-1), minlength=DRAWS * lots).reshape(DRAWS, lots)
+        return cls(weights / weights.sum(), np.asarray(dealt, dtype=np.intp), counts.astype(np.float64))
+
+    def centred(self, parts: FloatArray) -> FloatArray:
+        """Parts ``(rows, ...)`` less their mean."""
+        return np.asarray(parts - np.tensordot(self.weights, parts, axes=(0, 0)))
+
+    def variances(self, centred: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The variance of each part of centred parts ``(rows, ...)``, and in every draw ``(draws, ...)``."""
+        shape = centred.shape[1:]
+        flat = centred.reshape(len(centred), -1)
+        weighted = self.weights[:, None] * flat
+        lots = self.counts.shape[1]
+        first, second = group_sums(self.lot, lots, weighted), group_sums(self.lot, lots, weighted * flat)
+        mass = self.counts @ group_sums(self.lot, lots, self.weights)
+        mass = np.where(mass > 0, mass, np.nan)[:, None]
+        drawn = self.counts @ second / mass - np.square(self.counts @ first / mass)
+        return second.sum(axis=0).reshape(shape), np.maximum(drawn, 0.0).reshape(len(drawn), *shape)
+
+
+def spread(draws: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Standard error and the bounds of a 95% interval from draws ``(draws, ...)``; draws that are undefined do not
+    count.
+    """
+    if not np.isnan(draws).any():
+        low, high = np.quantile(draws, _LEVEL, axis=0)
+        return draws.std(axis=0, ddof=1), low, high
+    enough = (~np.isnan(draws)).sum(axis=0) > DRAWS // 2
+    filled = np.where(enough, draws, 0.0)
+    low, high = np.nanquantile(filled, _LEVEL, axis=0)
+    error = np.nanstd(filled, axis=0, ddof=1)
+    unknown = np.where(enough, 0.0, np.nan)
+    return error + unknown, low + unknown, high + unknown

@@ -37,8 +37,8 @@ from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.diagnostics.off_data import associations
 from pellucid.errors import InputError
-from pellucid.methods.interactions.parts import Members, Parts, parts_of
-from pellucid.methods.interactions.request import Question
+from pellucid.methods.interactions.dividends import Dividends, Members, subsets_of
+from pellucid.methods.interactions.request import Request
 from pellucid.models.outcome import outcome_for
 
 _MOST_ROWS = 20_000
@@ -53,10 +53,10 @@ _RANK = 1e-9
 _NOTHING = 1e-10
 
 
-def outcomes(question: Question, rows: Data) -> FloatArray:
+def outcomes(request: Request, rows: Data) -> FloatArray:
     """``(rows, outputs)``: what the explained outputs predict, 0 or 1 for a class."""
-    predictor = question.predictor
-    if question.data.y is None:
+    predictor = request.predictor
+    if request.data.y is None:
         raise InputError("p_values=True needs the true outcome; give y to the Explainer.")
     if predictor.link == "logit" or (predictor.classes is not None and predictor.raw_scale != "probability"):
         raise InputError(
@@ -70,20 +70,20 @@ def outcomes(question: Question, rows: Data) -> FloatArray:
     return np.asarray(y[:, explained])
 
 
-def interaction_p_values(question: Question, parts: Parts) -> FloatArray:
+def interaction_p_values(request: Request, parts: Dividends) -> FloatArray:
     """``(sets, outputs)``"""
-    y = outcomes(question, parts.rows)
+    y = outcomes(request, parts.rows)
     chosen = parts.rows.spread(_MOST_ROWS)
     rows, y = parts.rows.take(chosen), y[chosen]
-    single = question.against == "all"
-    asked = [tuple(sorted(members)) for members in question.sets]
-    sets = sorted({part for members in asked for part in parts_of(members)}, key=lambda s: (len(s), s))
+    single = request.against == "all"
+    asked = [tuple(sorted(members)) for members in request.sets]
+    sets = sorted({part for members in asked for part in subsets_of(members)}, key=lambda s: (len(s), s))
     known = parts.dividends(sets)[chosen]
     targets = parts.totals([members[0] for members in asked]) if single else None
-    together = associations(question.data, question.run)
+    together = associations(request.data, request.run)
     if together is None:
         together = np.zeros((len(rows.schema.names),) * 2)
-    model = _Model(rows, list(question.players.values()), sets, known, parts.prediction[chosen], together)
+    model = _Model(rows, list(request.players.values()), sets, known, parts.prediction[chosen], together)
     p = np.empty((len(asked), y.shape[1]))
     for s, members in enumerate(asked):
         for k in range(y.shape[1]):

@@ -1,4 +1,4 @@
-"""Which method answers a question about interactions, and what leaving them out would cost."""
+"""Which method answers a request about interactions, and what leaving them out would cost."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from pellucid.explanations.interactions import Interactions
 from pellucid.methods.interactions.exclusion import costs_of_exclusion, no_costs
 from pellucid.methods.interactions.greenwell import greenwell
 from pellucid.methods.interactions.h_statistic import h_statistic
-from pellucid.methods.interactions.request import Against, Method, Question, asked_about, players_of, sets_of
+from pellucid.methods.interactions.request import Against, Method, Request, asked_about, players_of, sets_of
 from pellucid.methods.interactions.shap_ranking import shap_ranking
 from pellucid.models import Predictor
 from pellucid.runner import Run
 
-_METHODS: dict[str, Callable[[Question], Interactions]] = {
+_METHODS: dict[str, Callable[[Request], Interactions]] = {
     "h": h_statistic,
     "greenwell": greenwell,
     "shap": shap_ranking,
@@ -50,7 +50,7 @@ def interactions(
     _check(method, against, rows, normalize=normalize, p_values=p_values, network=network)
     players = players_of(data)
     asked = asked_about(data, players, features)
-    question = Question(
+    request = Request(
         predictor,
         data,
         background,
@@ -62,8 +62,8 @@ def interactions(
         rows,
         run,
     )
-    result = _METHODS[method](question)
-    costs = costs_of_exclusion(question) if network else no_costs(question)
+    result = _METHODS[method](request)
+    costs = costs_of_exclusion(request) if network else no_costs(request)
     result = replace(
         result,
         normalized=normalize,
@@ -73,7 +73,7 @@ def interactions(
         additive=costs.additive,
         settings={
             **result.settings,
-            "features": None if asked is None else [question.names[i] for i in asked],
+            "features": None if asked is None else [request.names[i] for i in asked],
             "against": against,
             "normalize": normalize,
             "draws": costs.draws,

@@ -24,7 +24,7 @@ _MOST = {"all": 20_000, "pairs": 20_000, "triples": 5_000}
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class Request:
     """Checked arguments: ``players`` are the names and columns of all players, ``sets`` positions of players, one tuple
     per value.
     """

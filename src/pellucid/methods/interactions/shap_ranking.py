@@ -33,8 +33,8 @@ from pellucid.explanations.interactions import Interactions
 from pellucid.games.marginal import background_rows
 from pellucid.methods.attribution.shap import shap
 from pellucid.methods.attribution.tree_shap import ExplainedTrees, explained_trees
-from pellucid.methods.interactions.parts import rounding
-from pellucid.methods.interactions.request import Question
+from pellucid.methods.interactions.dividends import rounding
+from pellucid.methods.interactions.request import Request
 
 TREE_ROWS = 500
 ASKED_ROWS = 50
@@ -43,9 +43,9 @@ _ROUNDING = 1e-12  # of a row's attributions
 _DOUBLE = 64 * float(np.finfo(np.float64).eps)  # of the predictions
 
 
-def shap_ranking(question: Question) -> Interactions:
+def shap_ranking(request: Request) -> Interactions:
     """Mean absolute interaction values."""
-    q = question
+    q = request
     trees = isinstance(explained_trees(q.predictor, q.data.take(q.data.spread(1)), q.data, q.run), ExplainedTrees)
     rows = background_rows(q.data, int(q.rows or (TREE_ROWS if trees else ASKED_ROWS)), q.run)
     result = shap(

@@ -29,7 +29,7 @@ from pellucid.data import Data
 from pellucid.games.marginal import MarginalGame, background_rows
 from pellucid.methods.attribution.linear_shap import Terms, linear_terms
 from pellucid.methods.attribution.tree_shap import ExplainedTrees, Refusal, explained_trees
-from pellucid.methods.interactions.request import Question
+from pellucid.methods.interactions.request import Request
 from pellucid.models.linear import Unlike
 from pellucid.trees.dividends import dividends, worth_without
 
@@ -41,7 +41,7 @@ _KEY = 71  # of the random numbers that choose rows
 
 
 @dataclass(frozen=True, eq=False)
-class Parts(ABC):
+class Dividends(ABC):
     """The parts of the predictions of some rows.
 
     ``noise`` is, per output, what rounding alone makes of a part: what is smaller is nothing.
@@ -62,42 +62,42 @@ class Parts(ABC):
         """What each player has in interactions with all others, ``(rows, players, outputs)``."""
 
 
-def find_parts(question: Question) -> Parts:
+def find_dividends(request: Request) -> Dividends:
     """The quickest exact source for this model; for trees and linear models all rows, else as many as the budget
     allows.
     """
-    predictor, run = question.predictor, question.run
-    rows = chosen_rows(question, question.rows)
-    background = background_rows(rows, question.background, run)
-    trees = explained_trees(predictor, rows, question.data, run)
+    predictor, run = request.predictor, request.run
+    rows = chosen_rows(request, request.rows)
+    background = background_rows(rows, request.background, run)
+    trees = explained_trees(predictor, rows, request.data, run)
     if not isinstance(trees, Refusal) and (trees.link == "identity" or predictor.link == "logit"):
-        return TreeParts.of(question, trees, rows, background)
+        return TreeDividends.of(request, trees, rows, background)
     terms = linear_terms(predictor, rows, background, run)
     if not isinstance(terms, Unlike):
-        return LinearParts.of(question, terms, rows)
-    if question.rows is None:
-        rows = chosen_rows(question, affordable_rows(question))
-        background = background_rows(rows, question.background, run, most=len(rows))
-    return AskedParts.of(question, rows, background)
+        return LinearDividends.of(request, terms, rows)
+    if request.rows is None:
+        rows = chosen_rows(request, affordable_rows(request))
+        background = background_rows(rows, request.background, run, most=len(rows))
+    return AskedDividends.of(request, rows, background)
 
 
-def chosen_rows(question: Question, most: int | None) -> Data:
+def chosen_rows(request: Request, most: int | None) -> Data:
     """The rows that count, of which at most so many are drawn at random; in their own order."""
-    data = question.data
+    data = request.data
     counting = np.flatnonzero(data.weights > 0)
     if most is not None and most < len(counting):
-        counting = np.sort(question.run.generator(_KEY).choice(counting, most, replace=False))
+        counting = np.sort(request.run.generator(_KEY).choice(counting, most, replace=False))
     return data if len(counting) == len(data) else data.take(counting)
 
 
-def affordable_rows(question: Question) -> int:
+def affordable_rows(request: Request) -> int:
     """As many as cost the budget, each with every coalition against each other."""
-    sets = {part for members in question.sets for part in parts_of(members)}
-    coalitions = 2 * len(question.sets) + 1 if question.against == "all" else len(sets)
+    sets = {part for members in request.sets for part in subsets_of(members)}
+    coalitions = 2 * len(request.sets) + 1 if request.against == "all" else len(sets)
     return max(_FEWEST, isqrt(BUDGET // coalitions))
 
 
-def parts_of(members: Members) -> list[Members]:
+def subsets_of(members: Members) -> list[Members]:
     """All sets within a set but the empty one, the whole last; players in ascending order."""
     ordered = sorted(members)
     return list(chain.from_iterable(combinations(ordered, k) for k in range(1, len(ordered) + 1)))
@@ -107,30 +107,30 @@ def parts_of(members: Members) -> list[Members]:
 
 
 @dataclass(frozen=True, eq=False)
-class TreeParts(Parts):
+class TreeDividends(Dividends):
     """Read off the trees, exactly."""
 
     source = "trees"
 
-    question: Question
+    request: Request
     trees: ExplainedTrees
     against: FloatArray
     weights: FloatArray
     players: IntArray
 
     @classmethod
-    def of(cls, question: Question, trees: ExplainedTrees, rows: Data, background: Data) -> TreeParts:
-        predictor, model = question.predictor, trees.trees
+    def of(cls, request: Request, trees: ExplainedTrees, rows: Data, background: Data) -> TreeDividends:
+        predictor, model = request.predictor, trees.trees
         own = background is rows
         against = trees.matrix if own else model.encode(predictor.dressed(background.frame))
-        owner = np.zeros(len(question.data.schema.names), dtype=np.intp)
-        for number, columns in enumerate(question.players.values()):
+        owner = np.zeros(len(request.data.schema.names), dtype=np.intp)
+        for number, columns in enumerate(request.players.values()):
             owner[list(columns)] = number
         players = owner[np.asarray(predictor.columns, dtype=np.intp)[model.source]]
         ensemble = model.ensemble
         size = np.abs(ensemble.nodes.value).max(axis=0, initial=0.0) * len(ensemble.roots)
         noise = _EPS * (np.abs(ensemble.base) + np.broadcast_to(size, ensemble.base.shape))
-        return cls(rows, trees.prediction, noise, question, trees, against, background.weights, players)
+        return cls(rows, trees.prediction, noise, request, trees, against, background.weights, players)
 
     def dividends(self, sets: Sequence[Members]) -> FloatArray:
         return dividends(
@@ -140,7 +140,7 @@ class TreeParts(Parts):
             background=self.against,
             weights=self.weights,
             players=self.players,
-            watch=self.question.run,
+            watch=self.request.run,
         )
 
     def totals(self, players: Sequence[int]) -> FloatArray:
@@ -152,7 +152,7 @@ class TreeParts(Parts):
             background=self.against,
             weights=self.weights,
             players=self.players,
-            watch=self.question.run,
+            watch=self.request.run,
         )
         own = self.dividends([(j,) for j in chosen])
         return np.asarray(self.prediction[:, None] - without - own)
@@ -165,7 +165,7 @@ _EPS = 64 * float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
-class LinearParts(Parts):
+class LinearDividends(Dividends):
     """A linear model has dividends of single players only."""
 
     source = "linear"
@@ -173,9 +173,9 @@ class LinearParts(Parts):
     single: FloatArray  # (rows, players, outputs)
 
     @classmethod
-    def of(cls, question: Question, terms: Terms, rows: Data) -> LinearParts:
+    def of(cls, request: Request, terms: Terms, rows: Data) -> LinearDividends:
         away = terms.explained - terms.share @ terms.background
-        member = np.array([np.isin(terms.source, columns) for columns in question.players.values()])
+        member = np.array([np.isin(terms.source, columns) for columns in request.players.values()])
         single = np.einsum("ie,re,ek->rik", member, away, terms.slopes, optimize=True)
         return cls(rows, terms.prediction, rounding(terms.prediction), single)
 
@@ -194,7 +194,7 @@ class LinearParts(Parts):
 
 
 @dataclass(frozen=True, eq=False)
-class AskedParts(Parts):
+class AskedDividends(Dividends):
     """The model is asked, for every row, with its other columns from every row of the background."""
 
     source = "model"
@@ -204,17 +204,17 @@ class AskedParts(Parts):
     known: dict[Members, FloatArray]
 
     @classmethod
-    def of(cls, question: Question, rows: Data, background: Data) -> AskedParts:
-        game = MarginalGame(question.predictor, background, replace(rows, y=None), question.players, question.run)
+    def of(cls, request: Request, rows: Data, background: Data) -> AskedDividends:
+        game = MarginalGame(request.predictor, background, replace(rows, y=None), request.players, request.run)
         nobody, everybody = game.ends()
         return cls(rows, everybody, rounding(everybody), game, nobody, {})
 
     def dividends(self, sets: Sequence[Members]) -> FloatArray:
-        self._ask({part for members in sets for part in parts_of(members)})
+        self._ask({part for members in sets for part in subsets_of(members)})
         found = np.zeros((len(self.rows), len(sets), self.nobody.shape[1]))
         for s, members in enumerate(sets):
             found[:, s] = (-1.0) ** len(members) * self.nobody
-            for part in parts_of(members):
+            for part in subsets_of(members):
                 found[:, s] += (-1.0) ** (len(members) - len(part)) * self.known[part]
         return found
 
