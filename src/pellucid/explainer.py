@@ -29,6 +29,7 @@ from pellucid.explanations.rule import Anchor, Rule, RuleCheck, Rules
 from pellucid.methods.associations import associations
 from pellucid.methods.attribution.breakdown import breakdown
 from pellucid.methods.attribution.dispatch import Conditional, GameName, Method, Scale
+from pellucid.methods.attribution.interaction_indices import Index
 from pellucid.methods.attribution.shap import shap
 from pellucid.methods.attribution.shapley_kernel import Proxy
 from pellucid.methods.clusters import clusters
@@ -573,7 +574,7 @@ class Explainer:
         game: GameName = "marginal",
         budget: int | None = None,
         tolerance: float | None = None,
-        interactions: bool = False,
+        interactions: bool | Index = False,
         scale: Scale = "auto",
         conditional: Conditional = "auto",
         sparse: int | None = None,

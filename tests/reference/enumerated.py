@@ -18,8 +18,8 @@ from reference.indices import (
 SETS = {
     "shapley": shapley_interaction,
     "banzhaf": banzhaf_interaction,
-    "shapley-taylor": shapley_taylor,
-    "faithful-shapley": faithful_shapley,
+    "taylor": shapley_taylor,
+    "faithful": faithful_shapley,
 }
 PLAYERS = {"shapley": shapley, "banzhaf": banzhaf}
 

@@ -13,7 +13,7 @@ from reference.enumerated import SETS, enumerated
 from reference.trees import marginal_game, model_of
 from trees.ensembles import chains, random_ensemble, random_rows, scenes
 
-INDICES = ["shapley", "banzhaf", "shapley-taylor", "faithful-shapley"]
+INDICES = ["shapley", "banzhaf", "taylor", "faithful"]
 
 
 def matrix_of(index, game, count):
@@ -192,7 +192,7 @@ def test_more_players_on_a_path_than_bits_in_a_word():
     change = ensemble.predict(rows[:6]) - ensemble.predict(rows[6:]).mean(axis=0)
     values, pairs = alone.values(), alone.pairs()
     np.testing.assert_allclose(values.sum(axis=1), change, rtol=0, atol=1e-10)
-    taylor = alone.values(index="shapley-taylor").sum(axis=1)
-    taylor = taylor + alone.pairs(index="shapley-taylor").sum(axis=(1, 2)) / 2
+    taylor = alone.values(index="taylor").sum(axis=1)
+    taylor = taylor + alone.pairs(index="taylor").sum(axis=(1, 2)) / 2
     np.testing.assert_allclose(taylor, change, rtol=0, atol=1e-10)
     np.testing.assert_array_equal(pairs, pairs.swapaxes(1, 2))

@@ -46,7 +46,7 @@ def test_trees_as_deep_as_two_hundred_splits(scene):
 
 
 @pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("index", ["banzhaf", "shapley-taylor", "faithful-shapley"])
+@pytest.mark.parametrize("index", ["banzhaf", "taylor", "faithful"])
 @settings(max_examples=10, deadline=None)
 @given(scene=scenes(n_rows=6, n_features=4))
 def test_other_indices(scene, index, order):

@@ -36,7 +36,7 @@ def test_trees_as_deep_as_two_hundred_splits(scene):
     assert_equal_to_enumeration(ensemble, X, np.arange(ensemble.n_features))
 
 
-@pytest.mark.parametrize("index", ["banzhaf", "shapley-taylor", "faithful-shapley"])
+@pytest.mark.parametrize("index", ["banzhaf", "taylor", "faithful"])
 @settings(max_examples=15, deadline=None)
 @given(scene=scenes(n_rows=3, n_features=4))
 def test_other_indices_of_single_players(scene, index):
@@ -69,7 +69,7 @@ def test_pairs_of_deep_trees(scene):
         assert_coalitions_equal_to_enumeration(ensemble, X)
 
 
-@pytest.mark.parametrize("index", ["banzhaf", "shapley-taylor", "faithful-shapley"])
+@pytest.mark.parametrize("index", ["banzhaf", "taylor", "faithful"])
 @settings(max_examples=15, deadline=None)
 @given(scene=scenes(n_rows=3, n_features=4))
 def test_other_indices_of_pairs(scene, index):
@@ -89,8 +89,8 @@ def test_triples_are_those_of_the_enumeration(scene, index):
 
 def test_an_index_that_is_not_known_for_triples_is_refused():
     ensemble, X = big()
-    with pytest.raises(InputError, match="shapley-taylor"):
-        path_values(ensemble, X, np.arange(8), index="shapley-taylor", order=3)
+    with pytest.raises(InputError, match="taylor"):
+        path_values(ensemble, X, np.arange(8), index="taylor", order=3)
 
 
 @settings(max_examples=25, deadline=None)

@@ -28,7 +28,7 @@ from reference.trees import marginal_game, model_of, path_game
 from trees.ensembles import chains, random_ensemble, random_rows, scenes
 from trees.watch import TwoThreads
 
-INDICES = ("shapley", "banzhaf", "shapley-taylor", "faithful-shapley")
+INDICES = ("shapley", "banzhaf", "taylor", "faithful")
 
 
 def assert_near(values, expected, game):

@@ -40,7 +40,9 @@ class Attribution(Explanation):
     `residual`. ``data`` holds, for each feature, its value in every row (for a group, those of its
     ``members`` in words). ``interaction_values`` (rows, features, features), where asked for, has half of each pair's
     interaction off the diagonal and what is left of the feature's contribution on it, ``interaction_se`` their standard
-    errors where they are estimates. ``game`` says what an absent feature is, ``background`` how many rows stand for it.
+    errors where they are estimates; ``interaction_index`` says of which index ("shapley", "taylor", "banzhaf",
+    "faithful"). ``triple_values`` (rows, features, features, features), of games of one's own, has the whole index of
+    each triple. ``game`` says what an absent feature is, ``background`` how many rows stand for it.
 
     ``rarity`` (rows, features) is the share of reference rows whose value is at least as extreme, NaN where that is
     not known, and ``side`` +1 for a high value, -1 for a low one, 0 for one without order. ``hidden`` is the share
@@ -56,6 +58,8 @@ class Attribution(Explanation):
     members: tuple[tuple[str, ...], ...] = ()
     interaction_values: FloatArray | None = None
     interaction_se: FloatArray | None = None
+    interaction_index: str = ""
+    triple_values: FloatArray | None = None
     background: int = 0
     rarity: FloatArray | None = None
     side: FloatArray | None = None
@@ -165,7 +169,16 @@ class Attribution(Explanation):
         return order if self.others is None else np.append(order[order != self.others], self.others)
 
     def _arrays(self) -> dict[str, Any]:
-        names = ("values", "se", "base", "prediction", "interaction_values", "interaction_se", "hidden")
+        names = (
+            "values",
+            "se",
+            "base",
+            "prediction",
+            "interaction_values",
+            "interaction_se",
+            "triple_values",
+            "hidden",
+        )
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
     # -- views ---------------------------------------------------------------------------------------

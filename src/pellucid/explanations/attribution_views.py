@@ -83,6 +83,7 @@ def contrast(found: A, other: int) -> A:
         base=one.prediction[0],
         interaction_values=None if pairs is None else pairs - pairs[other],
         interaction_se=None,
+        triple_values=None if found.triple_values is None else found.triple_values - found.triple_values[other],
         against=f"row {other}",
         instead=tuple("" if found.grouped(j) else shown_value(column[0]) for j, column in enumerate(one.data)),
         settings={**found.settings, "contrast": int(other)},
@@ -105,6 +106,7 @@ def mirrored(found: A, name: str) -> A | None:
         base=np.asarray(at - found.base),
         prediction=at - found.prediction,
         interaction_values=None if pairs is None else -pairs,
+        triple_values=None if found.triple_values is None else -found.triple_values,
     )
 
 
@@ -133,6 +135,7 @@ def _merged(found: A, parts: Sequence[Part]) -> A:
         data=tuple(_cells(found, members) for members in places),
         interaction_values=None if pairs is None else summed(summed(pairs, 1), 2),
         interaction_se=None if found.interaction_se is None else summed(summed(found.interaction_se, 1), 2),
+        triple_values=None,  # of groups they would be pairs and players too
         rarity=None if rare is None else np.stack([np.fmin.reduce(rare[:, list(m)], axis=1) for m in places], axis=1),
         side=None if side is None else np.stack([side[:, m[0]] * (len(m) == 1) for m in places], axis=1),
         instead=tuple(found.instead[m[0]] if len(m) == 1 else "" for m in places) if found.instead else (),

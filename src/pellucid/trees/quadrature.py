@@ -23,7 +23,7 @@ import numpy as np
 from pellucid.arrays import FloatArray
 from pellucid.errors import InputError
 
-Index = Literal["shapley", "banzhaf", "shapley-taylor", "faithful-shapley"]
+Index = Literal["shapley", "taylor", "banzhaf", "faithful"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,15 +44,15 @@ def quadrature(index: Index, order: int, players: int) -> Quadrature:
         raise InputError(f"the {index} index is known for players and pairs here; use 'shapley' or 'banzhaf'.")
     if index == "banzhaf":
         return Quadrature(np.array([0.5]), np.array([1.0]))
-    if index == "shapley-taylor" and order == 1:
+    if index == "taylor" and order == 1:
         return _value_at_zero(max(players, 1))
-    extra = {"shapley": 0, "shapley-taylor": 1, "faithful-shapley": order}[index]
+    extra = {"shapley": 0, "taylor": 1, "faithful": order}[index]
     degree = max(players - order, 0) + extra
     t, w = np.polynomial.legendre.leggauss(degree // 2 + 1)
     t, w = (t + 1) / 2, w / 2
-    if index == "shapley-taylor":
+    if index == "taylor":
         w = w * 2 * (1 - t)
-    elif index == "faithful-shapley":
+    elif index == "faithful":
         w = w * (4 - 6 * t if order == 1 else 6 * t * (1 - t))
     return Quadrature(t, w)
 

@@ -26,7 +26,7 @@ LEVELS = 5.0  # standard errors: chance alone does not break a test in which hun
 
 
 def exact(*tables, interactions=False):
-    found = shapley_exact(TableGame.of(*tables), interactions=interactions)
+    found = shapley_exact(TableGame.of(*tables), interactions="shapley" if interactions else None)
     part = found.interactions[..., 0] if interactions else found.values[..., 0]
     return part[0] if len(tables) == 1 else part
 

@@ -13,7 +13,8 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.svm import SVR
 
 from pellucid.methods.attribution.estimation.estimate import Rounds
-from pellucid.methods.attribution.shapley_exact import interaction_values, shapley_values
+from pellucid.methods.attribution.interaction_indices import interaction_matrix
+from pellucid.methods.attribution.shapley_exact import shapley_values
 from pellucid.methods.attribution.shapley_kernel import shapley_kernel
 from pellucid.methods.attribution.shapley_permutation import shapley_permutation
 from pellucid.runner import Run
@@ -60,7 +61,7 @@ def off_diagonal(matrices):
 @pytest.mark.filterwarnings("ignore:lbfgs failed to converge")
 def test_values_and_interactions_from_pairs(game):
     """With twenty pairs for each player; the diagonal of the interactions has a bound for its error, and more coverage."""
-    values, pairs = shapley_values(game.means), interaction_values(game.means)
+    values, pairs = shapley_values(game.means), interaction_matrix(game.means)
     held, held_pairs, held_own = [], [], []
     own = np.eye(game.players, dtype=bool)
     n = 20 * game.players
@@ -79,7 +80,7 @@ def test_values_and_interactions_from_pairs(game):
 @pytest.mark.parametrize("each", [2, 5, 10])
 def test_with_few_pairs_intervals_are_rather_too_wide(game, each):
     """With ten for each player, all coalitions of two have just been asked: of a smooth model little is left to miss."""
-    values, pairs = shapley_values(game.means), interaction_values(game.means)
+    values, pairs = shapley_values(game.means), interaction_matrix(game.means)
     held, held_pairs = [], []
     n = each * game.players
     for seed in range(REPETITIONS):

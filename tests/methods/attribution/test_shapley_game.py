@@ -137,7 +137,7 @@ def test_numbers_of_players_that_are_none(n):
         (lambda S: np.zeros((len(S), 1, 1)), {}, "return one number per coalition"),
         (lambda S: ["a"] * len(S), {}, "returned something that is no number"),
         (lambda S: np.where(S[:, 1] & ~S[:, 0], np.nan, 1.0), {}, r"not finite for the coalition of players \[1"),
-        (lambda S: S.sum(axis=1), {"order": 3}, "give 1 for the players' values or 2"),
+        (lambda S: S.sum(axis=1), {"order": 4}, "give 1 for the players' values, 2 for pairs too, or 3"),
         (lambda S: S.sum(axis=1), {"names": ["a", "a", "b"]}, "names has 2 different names for 3 players"),
         (lambda S: S.sum(axis=1), {"names": ["a", "b", "c", "c"]}, "names has 4 names for 3 players"),
         (lambda S: S.sum(axis=1), {"method": "tree"}, "method='tree' is not known"),

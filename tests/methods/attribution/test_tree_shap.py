@@ -8,7 +8,8 @@ from sklearn.ensemble import HistGradientBoostingRegressor, IsolationForest, Ran
 import pellucid
 from methods.attribution.scenes import MODELS, SMALL, coded, one_hot, outcome, scene, table
 from pellucid import Explainer
-from pellucid.methods.attribution.shapley_exact import interaction_values, shapley_values
+from pellucid.methods.attribution.interaction_indices import interaction_matrix
+from pellucid.methods.attribution.shapley_exact import shapley_values
 from pellucid.trees import reading
 from pellucid.trees.convert import convert
 from reference.trees import path_game
@@ -41,7 +42,7 @@ def test_equals_going_through_all_coalitions(name):
     v = v[..., 1:] if name == "forest of classes" else v
     np.testing.assert_allclose(found.stacked(), shapley_values(v), rtol=0, atol=1e-9)
     np.testing.assert_allclose(np.atleast_1d(found.base), v[0, 0], atol=1e-9)
-    np.testing.assert_allclose(found.stacked("interaction_values"), interaction_values(v), atol=1e-9)
+    np.testing.assert_allclose(found.stacked("interaction_values"), interaction_matrix(v), atol=1e-9)
     np.testing.assert_allclose(found.stacked("prediction"), v[:, -1], rtol=1e-6)
     assert found.additivity.relative < 1e-6
     assert not found.se.any()
@@ -70,7 +71,7 @@ def test_path_game_equals_its_definition(name):
     matrix = read.encode(frame.iloc[ROWS])
     v = np.stack([path_game(read.ensemble, row, read.source) for row in matrix])
     np.testing.assert_allclose(found.stacked(), shapley_values(v), atol=1e-9)
-    np.testing.assert_allclose(found.stacked("interaction_values"), interaction_values(v), atol=1e-9)
+    np.testing.assert_allclose(found.stacked("interaction_values"), interaction_matrix(v), atol=1e-9)
     assert (found.game, found.background) == ("path", 0)
     assert "path game" in found.text()
 

@@ -18,6 +18,7 @@ from pellucid.games.conditional import ConditionalGame
 from pellucid.games.marginal import MOST, MarginalGame, Players, background_rows
 from pellucid.methods.attribution.estimation.estimate import Solved
 from pellucid.methods.attribution.estimators import Estimator, check_amounts, solve
+from pellucid.methods.attribution.interaction_indices import Index, index_of
 from pellucid.methods.attribution.linear_shap import Terms, linear_shap, linear_terms
 from pellucid.methods.attribution.shapley_kernel import Proxy
 from pellucid.methods.attribution.tree_shap import ExplainedTrees, Refusal, explained_trees, tree_shap
@@ -52,7 +53,7 @@ class Question:
     game: GameName
     budget: int | None
     tolerance: float | None
-    interactions: bool
+    interactions: Index | None
     scale: Scale
     conditional: Conditional
     sparse: int | None
@@ -73,6 +74,7 @@ class Question:
                 " for trees."
             )
         _check_sparse(asked["sparse"], method, asked["interactions"])
+        asked["interactions"] = index_of(asked["interactions"])
         return cls(_on_scale(predictor, asked["scale"]), data, data.rows(rows), data.schema.players(), **asked)
 
 
@@ -118,13 +120,13 @@ def _check_choices(**given: str) -> None:
             raise InputError(f"{name}={value!r} is not known{nearest(str(value), _CHOICES[name])}")
 
 
-def _check_sparse(sparse: Any, method: str, interactions: bool) -> None:
+def _check_sparse(sparse: Any, method: str, interactions: bool | Index) -> None:
     if sparse is None:
         return
     if isinstance(sparse, bool) or not isinstance(sparse, int | np.integer) or sparse < 1:
         raise InputError(f"sparse={sparse!r} is no number of features; give a whole number, at least 1, or None.")
     if method not in ("auto", "kernel") or interactions:
-        what = "interactions=True" if interactions else f"method={method!r}"
+        what = f"interactions={interactions!r}" if interactions else f"method={method!r}"
         raise InputError(f"sparse={sparse} is answered by method='kernel' without interactions, not by {what}.")
 
 
@@ -204,7 +206,7 @@ def _asked(question: Question, refusal: Refusal) -> Solved:
         method=estimator,
         budget=question.budget,
         tolerance=question.tolerance,
-        interactions=question.interactions,
+        interactions=question.interactions or False,
         sparse=question.sparse,
         proxy=question.proxy,
         remedy=_remedy(predictor, refusal),

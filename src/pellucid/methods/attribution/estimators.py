@@ -15,6 +15,7 @@ from pellucid.errors import InputError, nearest
 from pellucid.games import Game
 from pellucid.games.game import RestrictedGame, alike
 from pellucid.methods.attribution.estimation.estimate import Estimate, Rounds
+from pellucid.methods.attribution.interaction_indices import Index, index_of
 from pellucid.methods.attribution.shapley_exact import shapley_exact
 from pellucid.methods.attribution.shapley_kernel import Proxy, shapley_kernel
 from pellucid.methods.attribution.shapley_lasso import shapley_lasso
@@ -41,7 +42,8 @@ class Wish:
     method: Estimator
     budget: int | None
     tolerance: float | None
-    interactions: bool
+    index: Index | None
+    order: int
     sparse: int | None
     proxy: Proxy
     remedy: str
@@ -53,24 +55,30 @@ def solve(
     method: Estimator = "auto",
     budget: int | None = None,
     tolerance: float | None = None,
-    interactions: bool = False,
+    interactions: bool | Index = False,
+    order: int = 2,
     sparse: int | None = None,
     proxy: Proxy = "curve",
     remedy: str = "",
     run: Run,
 ) -> Estimate:
-    """Shapley values of a game."""
+    """Shapley values of a game, and the ``interactions`` of an index where asked for (``order=3``: triples too)."""
     if method not in ESTIMATORS:
         raise InputError(f"method={method!r} is not known{nearest(str(method), ESTIMATORS)}")
     if proxy not in PROXIES:
         raise InputError(f"proxy={proxy!r} is not known{nearest(str(proxy), PROXIES)}")
     check_amounts(budget=budget, tolerance=tolerance)
-    if method == "permutation" and interactions:
+    index = index_of(interactions)
+    if method == "permutation" and index is not None:
+        instead = "'kernel' or 'exact'" if index == "shapley" else "'exact'"
         raise InputError(
-            "method='permutation' gives no interactions; use method='kernel' or 'exact' with interactions=True."
+            f"method='permutation' gives no interactions; use method={instead} with interactions={interactions!r}."
         )
-    wish = Wish(method, budget, tolerance, interactions, sparse, proxy, remedy)
-    if method == "exact":
+    wish = Wish(method, budget, tolerance, index, order, sparse, proxy, remedy)
+    if index not in (None, "shapley") or (index is not None and order == 3):
+        _refuse_estimates(game, wish)
+        wish = replace(wish, method="exact")
+    elif method == "exact":
         _refuse_too_many(game, wish)
     elif method == "auto" and sparse is None and _fits(game, budget):
         wish = replace(wish, method="exact")
@@ -101,7 +109,7 @@ def _together(game: Game, parts: list[tuple[np.ndarray, np.ndarray]], wish: Wish
     """The answers for rows in which different players matter, put together."""
     shape = (game.rows, game.players, game.outputs)
     whole = Estimate.exact(
-        "exact", np.zeros(shape), np.zeros((game.rows, game.players, *shape[1:])) if wish.interactions else None
+        "exact", np.zeros(shape), np.zeros((game.rows, game.players, *shape[1:])) if wish.index is not None else None
     )
     for rows, players in parts:
         share = None if wish.budget is None else wish.budget * len(rows) // game.rows
@@ -116,7 +124,7 @@ def _together(game: Game, parts: list[tuple[np.ndarray, np.ndarray]], wish: Wish
 def _answer(game: Game, wish: Wish, run: Run) -> Estimate:
     """The values of a game in which all players matter."""
     if wish.method == "exact" or game.players == 1:
-        return shapley_exact(game, interactions=wish.interactions)
+        return shapley_exact(game, interactions=wish.index, order=wish.order)
     if wish.method == "permutation":
         return shapley_permutation(game, _draws(game, wish), run)
     rounds = _pairs(game, wish)
@@ -124,14 +132,14 @@ def _answer(game: Game, wish: Wish, run: Run) -> Estimate:
         most = min(rounds.most, _all_pairs(game))
         return shapley_lasso(game, replace(rounds, most=most), run, features=wish.sparse)
     if rounds.most < _all_pairs(game):
-        return shapley_kernel(game, rounds, run, interactions=wish.interactions, proxy=wish.proxy)
+        return shapley_kernel(game, rounds, run, interactions=wish.index is not None, proxy=wish.proxy)
     if rounds.tolerance is not None and _all_pairs(game) >= 8 * rounds.fewest:  # a part of them may do
         tried = replace(rounds, most=_all_pairs(game) // 4)
-        found = shapley_kernel(game, tried, run, interactions=wish.interactions, proxy=wish.proxy)
+        found = shapley_kernel(game, tried, run, interactions=wish.index is not None, proxy=wish.proxy)
         enough = tried.reached(found.se) and (found.interactions_se is None or tried.reached(found.interactions_se))
         if enough or run.interrupted:
             return found
-    return shapley_exact(game, interactions=wish.interactions)
+    return shapley_exact(game, interactions=wish.index, order=wish.order)
 
 
 # -- what fits ---------------------------------------------------------------------------------------
@@ -152,6 +160,21 @@ def _fits(game: Game, budget: int | None) -> bool:
     """Whether all coalitions can be asked: few players, or a budget that says so."""
     most = MOST_PLAYERS if budget is None else _LISTED_PLAYERS
     return _most_players(game) <= most and _needed(game) <= (MOST_ROWS if budget is None else budget)
+
+
+def _refuse_estimates(game: Game, wish: Wish) -> None:
+    """An error where an index that is never estimated would have to be."""
+    if _fits(game, wish.budget):
+        return
+    needed, most = _needed(game), MOST_ROWS if wish.budget is None else wish.budget
+    asked = f"{needed:,} model rows" if needed < 2**60 else "more model rows than can be asked"
+    what = "triples are" if wish.order == 3 else f"the index {wish.index!r} is"
+    instead = "order=2" if wish.order == 3 else "'shapley' interactions, which can be estimated"
+    raise InputError(
+        f"{what} worked out from all coalitions, of at most {MOST_PLAYERS} players in {most:,} model rows, but"
+        f" {_most_players(game)} players take {asked}; make groups of players (groups=), explain fewer rows, give a"
+        f" smaller background (background=), or use {instead}{wish.remedy}."
+    )
 
 
 def _refuse_too_many(game: Game, wish: Wish) -> None:

@@ -35,6 +35,7 @@ from pellucid.games import Game
 from pellucid.games.marginal import Players
 from pellucid.methods.attribution.estimation.estimate import Solved
 from pellucid.methods.attribution.estimators import solve
+from pellucid.methods.attribution.interaction_indices import Index
 from pellucid.models import Predictor
 from pellucid.models.linear import LinearForm, Unlike, agreeing_link, linear_form
 from pellucid.runner import Run
@@ -104,7 +105,7 @@ def linear_shap(
     *,
     players: Players,
     conditional: bool = False,
-    interactions: bool = False,
+    interactions: Index | None = None,
     budget: int | None = None,
     tolerance: float | None = None,
     run: Run,
@@ -115,7 +116,7 @@ def linear_shap(
     away = terms.explained - middle
     if conditional:
         game = _NormalGame(away, terms.background - middle, terms, member)
-        found = solve(game, interactions=interactions, budget=budget, tolerance=tolerance, run=run)
+        found = solve(game, interactions=interactions or False, budget=budget, tolerance=tolerance, run=run)
         values, se, pairs, inner = found.values, found.se, found.interactions, found.method
     else:
         values = np.einsum("ie,re,ek->rik", member, away, terms.slopes, optimize=True)

@@ -24,6 +24,7 @@ from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.games.marginal import MOST, Players, background_rows
 from pellucid.methods.attribution.dispatch import Conditional, GameName, Method, Question, Scale, answer
 from pellucid.methods.attribution.estimation.estimate import Solved
+from pellucid.methods.attribution.interaction_indices import Index
 from pellucid.methods.attribution.shapley_kernel import Proxy
 from pellucid.methods.attribution.tree_shap import ExplainedTrees, Refusal, tree_shap
 from pellucid.models import Predictor
@@ -42,7 +43,7 @@ def shap(
     game: GameName = "marginal",
     budget: int | None = None,
     tolerance: float | None = None,
-    interactions: bool = False,
+    interactions: bool | Index = False,
     scale: Scale = "auto",
     conditional: Conditional = "auto",
     sparse: int | None = None,
@@ -81,7 +82,7 @@ def shap(
     }
     asked, players = question.predictor, question.players
     result = _wrapped(asked, data, question.rows, players, solved, game, asks, run)
-    return _checked(question, result, trees)
+    return _checked(question, replace(result, interaction_index=question.interactions or ""), trees)
 
 
 # -- wrapping ----------------------------------------------------------------------------------------

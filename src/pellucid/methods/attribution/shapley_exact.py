@@ -1,6 +1,6 @@
 """Shapley values by going through all coalitions.
 
-Shapley 1953; Strumbelj and Kononenko 2014; interaction values: Lundberg et al. 2018.
+Shapley 1953; Strumbelj and Kononenko 2014; interaction values: Lundberg et al. 2018 and `interaction_indices`.
 
 Definition. For a game v of p players, over the coalitions S that lack i (and j):
 
@@ -21,54 +21,30 @@ Cost. (2^players - 2) coalitions in each row, each at the game's price.
 
 from __future__ import annotations
 
-from math import factorial
+from dataclasses import replace
 
 import numpy as np
 
 from pellucid.arrays import FloatArray
 from pellucid.games import Game, all_coalitions
-from pellucid.games.game import sizes
 from pellucid.methods.attribution.estimation.estimate import Estimate
+from pellucid.methods.attribution.interaction_indices import Index, index_values, interaction_matrix, triple_values
 
 
-def shapley_exact(game: Game, *, interactions: bool = False) -> Estimate:
-    """Contributions of the players in each row; the game is asked for every coalition."""
+def shapley_exact(game: Game, *, interactions: Index | None = None, order: int = 2) -> Estimate:
+    """Contributions of the players in each row; the game is asked for every coalition.
+
+    ``interactions`` adds the matrix of an index, ``order=3`` its triples (see `interaction_indices`).
+    """
     v = np.empty((game.rows, 2**game.players, game.outputs))
     v[:, 0], v[:, -1] = game.ends()
     if game.players > 1:
         v[:, 1:-1] = game.worth(all_coalitions(game.players)[1:-1])
-    return Estimate.exact("exact", shapley_values(v), interaction_values(v) if interactions else None)
-
-
-# -- the values of a game ----------------------------------------------------------------------------
+    pairs = None if interactions is None else interaction_matrix(v, interactions, order)
+    triples = triple_values(v, interactions) if interactions is not None and order == 3 else None
+    return replace(Estimate.exact("exact", shapley_values(v), pairs), triples=triples)
 
 
 def shapley_values(v: FloatArray) -> FloatArray:
     """``phi[row, player]`` of games ``v[row, coalition]``, outputs last; coalitions are numbered by their bits."""
-    p = v.shape[1].bit_length() - 1
-    masks = np.arange(v.shape[1])
-    size = sizes(all_coalitions(p))
-    weight = np.array([factorial(s) * factorial(p - s - 1) / factorial(p) for s in range(p)])
-    phi = np.empty((v.shape[0], p, v.shape[2]))
-    for i in range(p):
-        without = masks[masks >> i & 1 == 0]
-        gain = v[:, without | 1 << i] - v[:, without]
-        phi[:, i] = np.einsum("s,rsk->rk", weight[size[without]], gain)
-    return phi
-
-
-def interaction_values(v: FloatArray) -> FloatArray:
-    """``phi[row, i, j]``: half the Shapley interaction index off the diagonal; rows sum to the Shapley values."""
-    p = v.shape[1].bit_length() - 1
-    masks = np.arange(v.shape[1])
-    size = sizes(all_coalitions(p))
-    weight = np.array([factorial(s) * factorial(p - s - 2) / (2 * factorial(p - 1)) for s in range(p - 1)])
-    phi = np.zeros((v.shape[0], p, p, v.shape[2]))
-    for i in range(p):
-        for j in range(i):
-            S = masks[(masks >> i & 1 == 0) & (masks >> j & 1 == 0)]
-            both = v[:, S | 1 << i | 1 << j] - v[:, S | 1 << i] - v[:, S | 1 << j] + v[:, S]
-            phi[:, i, j] = phi[:, j, i] = np.einsum("s,rsk->rk", weight[size[S]], both)
-    own = np.arange(p)
-    phi[:, own, own] = shapley_values(v) - phi.sum(axis=2)
-    return phi
+    return index_values(v, "shapley", 1, 1)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from pellucid.arrays import BoolArray
+from pellucid.checks import one_of
 from pellucid.errors import InputError
 from pellucid.explanations import Attribution
 from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.games import FunctionGame
 from pellucid.methods.attribution.estimators import Estimator, solve
+from pellucid.methods.attribution.interaction_indices import INDICES, Index
 from pellucid.methods.attribution.shapley_kernel import Proxy
 from pellucid.runner import Run
 from pellucid.runner.progress import Progress
@@ -24,6 +27,7 @@ def shapley(
     *,
     method: Estimator = "auto",
     order: int = 1,
+    index: Index = "shapley",
     budget: int | None = None,
     tolerance: float | None = None,
     proxy: Proxy = "curve",
@@ -36,7 +40,15 @@ def shapley(
     ``value(coalitions)`` maps a boolean matrix (m, n), one coalition per row, to m worths (or to m rows of several
     outputs). A player's value is the mean, over all orders of the players, of what the worth gains when the player
     enters.
-    ``order=2`` adds `interaction_values`.
+
+    ``order=2`` adds `interaction_values` of an ``index``: half of each pair's index off the diagonal; rows sum to the
+    players' values. ``"shapley"`` is the Shapley interaction index (Grabisch and Roubens 1999; the matrix of Lundberg et
+    al. 2018), ``"taylor"`` the Shapley-Taylor index (Sundararajan et al. 2020: the diagonal is what a player adds
+    alone), ``"faithful"`` the faithful Shapley index (Tsai et al. 2023: the polynomial of that order that is nearest to
+    the game), and ``"banzhaf"`` the Banzhaf index, in which all coalitions count the same: its ``values`` are Banzhaf
+    values, which need not add up to what all achieve together. ``order=3`` adds `triple_values`. Of ``"taylor"`` and
+    ``"faithful"`` pairs and players are then others: the row of a player and a third of its triples sum to its value.
+    Only the Shapley interaction index of pairs is estimated; all else takes every coalition.
 
     ``method="auto"`` asks for all coalitions where there are at most 14 players (or as many as ``budget``, a number of
     coalitions, covers), and else estimates from pairs of coalitions (``"kernel"``), with standard errors;
@@ -54,15 +66,28 @@ def shapley(
     ...     return 10 * a + 20 * b + 20 * (a & b)
     >>> pellucid.shapley(earn, 2, names=["a", "b"]).values
     array([[20., 30.]])
+    >>> pellucid.shapley(earn, 2, names=["a", "b"], order=2, index="taylor").interaction_values[0]
+    array([[10., 10.],
+           [10., 20.]])
     """
     _check(value, n, order, names, random_state)
     run = Run(progress=progress, what="Shapley values", seed=random_state)
     game = FunctionGame(value, n, run=run)
+    one_of("index", index, INDICES)
     found = solve(
-        game, method=method, budget=budget, tolerance=tolerance, interactions=order == 2, proxy=proxy, run=run
+        game,
+        method=method,
+        budget=budget,
+        tolerance=tolerance,
+        interactions=index if order > 1 or index == "banzhaf" else False,
+        order=order,
+        proxy=proxy,
+        run=run,
     )
     nobody, everybody = game.ends()
-    part = found.interactions
+    if index == "banzhaf" and found.interactions is not None:  # rows sum to the Banzhaf values
+        found = replace(found, values=found.interactions.sum(axis=2))
+    pairs, pairs_se = (found.interactions, found.interactions_se) if order > 1 else (None, None)
     return Attribution(
         method=found.method,
         game="given",
@@ -72,14 +97,17 @@ def shapley(
         se=squeeze_outputs(found.se),
         base=squeeze_outputs(nobody[0]),
         prediction=squeeze_outputs(everybody),
-        interaction_values=None if part is None else squeeze_outputs(part),
+        interaction_values=None if pairs is None else squeeze_outputs(pairs),
+        interaction_se=None if pairs_se is None else squeeze_outputs(pairs_se),
+        interaction_index=index if order > 1 or index == "banzhaf" else "",
+        triple_values=None if found.triples is None else squeeze_outputs(found.triples),
         against="nobody",
         data=(np.array([""], dtype=object),) * n,
         members=((),) * n,  # players have names, but no values
         feature_names=tuple(f"player {i}" for i in range(n)) if names is None else tuple(names),
         output_names=("worth",) if game.outputs == 1 else tuple(f"worth {k}" for k in range(game.outputs)),
         cost=run.cost(),
-        settings={"method": "shapley", "order": order, "random_state": random_state, **found.settings},
+        settings={"method": "shapley", "order": order, "index": index, "random_state": random_state, **found.settings},
     )
 
 
@@ -91,8 +119,8 @@ def _check(value: Any, n: int, order: int, names: Sequence[str] | None, random_s
         )
     if not _whole(n) or n < 1:
         raise InputError(f"n={n!r} is no number of players; give a whole number, at least 1.")
-    if order not in (1, 2):
-        raise InputError(f"order={order!r}: give 1 for the players' values or 2 for interaction values too.")
+    if order not in (1, 2, 3):
+        raise InputError(f"order={order!r}: give 1 for the players' values, 2 for pairs too, or 3 for triples too.")
     if names is not None and len(names) != n:
         raise InputError(f"names has {len(names)} names for {n} players; give one per player.")
     if names is not None and len(set(names)) != n:

@@ -30,6 +30,7 @@ from pellucid.data import Data
 from pellucid.errors import InputError, PellucidError
 from pellucid.games.marginal import Players
 from pellucid.methods.attribution.estimation.estimate import Solved
+from pellucid.methods.attribution.interaction_indices import Index, square
 from pellucid.models import Predictor
 from pellucid.runner import Run
 from pellucid.trees.convert import NotTrees, TreeModel, Unsupported
@@ -107,11 +108,11 @@ def tree_shap(
     background: Data | None,
     *,
     players: Players,
-    interactions: bool = False,
+    interactions: Index | None = None,
     run: Run,
 ) -> Solved:
     """Contributions of the players in each row, by the tree engine; without a background in the path game."""
-    from pellucid.trees.engine import attribute  # on use: it loads a compiler
+    from pellucid.trees.engine import attribute, coalition_values  # on use: it loads a compiler
 
     trees = explained.trees
     if background is None and not np.isfinite(trees.ensemble.nodes.cover).all():
@@ -120,25 +121,29 @@ def tree_shap(
             " game='marginal'."
         )
     present, numbers = np.unique(_player_of_column(predictor, trees, players), return_inverse=True)
-    found = attribute(
-        trees.ensemble,
-        explained.matrix,
-        game="path" if background is None else "marginal",
-        background=None if background is None else trees.encode(predictor.dressed(background.frame)),
-        weights=None if background is None else background.weights,
-        players=np.asarray(numbers, dtype=np.intp),
-        interactions=interactions,
-        run=run,
-    )
+    game: Any = {
+        "game": "path" if background is None else "marginal",
+        "background": None if background is None else trees.encode(predictor.dressed(background.frame)),
+        "weights": None if background is None else background.weights,
+        "players": np.asarray(numbers, dtype=np.intp),
+        "run": run,
+    }
+    found = attribute(trees.ensemble, explained.matrix, interactions=interactions == "shapley", **game)
+    matrix = found.interactions
+    if interactions is not None and matrix is None:
+        singles = (
+            coalition_values(trees.ensemble, explained.matrix, 1, index="banzhaf", **game)[0]
+            if interactions == "banzhaf"
+            else found.values
+        )
+        matrix = square(coalition_values(trees.ensemble, explained.matrix, 2, index=interactions, **game)[0], singles)
     return Solved(
         method="tree",
         values=_spread_out(found.values, present, len(players), axes=1),
         se=np.zeros((len(found.values), len(players), found.values.shape[-1])),
         base=np.asarray(found.base),
         prediction=explained.prediction,
-        interactions=(
-            None if found.interactions is None else _spread_out(found.interactions, present, len(players), axes=2)
-        ),
+        interactions=(None if matrix is None else _spread_out(matrix, present, len(players), axes=2)),
         scale=explained.scale,
         background=0 if background is None else len(background),
         settings={"link": explained.link},

@@ -27,7 +27,8 @@ _LONG = 256  # draws
 class Estimate:
     """Shapley values ``(rows, players, outputs)`` with their standard errors, zero where they are exact.
 
-    ``interactions`` is ``(rows, players, players, outputs)`` where asked for. ``settings`` say how it was done.
+    ``interactions`` is ``(rows, players, players, outputs)`` and ``triples`` has a third axis of players, where asked
+    for. ``settings`` say how it was done.
     """
 
     method: str
@@ -36,6 +37,7 @@ class Estimate:
     interactions: FloatArray | None = None
     interactions_se: FloatArray | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    triples: FloatArray | None = None
 
     @classmethod
     def exact(cls, method: str, values: FloatArray, interactions: FloatArray | None, **settings: Any) -> Estimate:
