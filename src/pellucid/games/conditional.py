@@ -5,7 +5,7 @@
 Sundararajan and Najmi 2020 and Janzing et al. 2020 show what it costs: two features that the model treats alike need
 not get the same share, and a feature that the model does not use gets one if it goes along with others. It asks about
 the data as much as about the model. What is given X_S is estimated from the reference rows
-(`pellucid.data.sampling.conditional`), each coalition from ``draws`` rows: draws of a Gaussian copula, or reference
+(`pellucid.data.sampling.neighbours`), each coalition from ``draws`` rows: draws of a Gaussian copula, or reference
 rows picked in proportion to how near they are.
 """
 
@@ -20,7 +20,8 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray, weighted_mean
 from pellucid.data import Data
-from pellucid.data.sampling.conditional import Copula, Neighbours, effective_sizes
+from pellucid.data.sampling.copula import Copula
+from pellucid.data.sampling.neighbours import Neighbours, effective_sizes
 from pellucid.games.game import Game
 from pellucid.models import Predictor
 from pellucid.runner import Run

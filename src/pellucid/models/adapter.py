@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pellucid.arrays import FloatArray
+from pellucid.arrays import AnyArray, FloatArray
 from pellucid.errors import InputError
 
 Task = Literal["regression", "classification", "scores"]
@@ -72,3 +72,16 @@ def unfitted(name: str) -> InputError:
 def no_model(model: Any, library: str, wanted: str) -> InputError:
     """The error for an object of a known library that is not a model."""
     return InputError(f"model is a {type(model).__name__} of {library}, which predicts nothing; give {wanted}.")
+
+
+def numbers_only(table: AnyArray, what: str) -> AnyArray:
+    """The table as a contiguous matrix of numbers, missing as NaN; text is refused."""
+    if table.dtype.kind in "fiub":
+        return np.ascontiguousarray(table)
+    try:
+        return np.ascontiguousarray(table, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"the {what} takes numbers only, but X has text, dates or categories; encode those columns first, or wrap"
+            " the encoding and the model in one function."
+        ) from None

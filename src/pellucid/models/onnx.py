@@ -12,8 +12,7 @@ from pellucid.arrays import AnyArray, BoolArray
 from pellucid.data.frames.doorway import library_of
 from pellucid.data.frames.frame import is_missing
 from pellucid.errors import InputError, require
-from pellucid.models.adapter import Adapter
-from pellucid.models.matrix import numbers_only
+from pellucid.models.adapter import Adapter, numbers_only
 
 _DTYPES: dict[str, Any] = {
     "tensor(float)": np.float32,

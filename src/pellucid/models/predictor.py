@@ -7,7 +7,7 @@ returns into a float64 array ``(rows, outputs)`` with named outputs.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any, Literal
 
@@ -335,3 +335,19 @@ def _failure(name: str, n: int, error: Exception) -> PellucidError:
         return unfitted(name)
     what = " ".join(str(error).split())[:300]
     return ModelError(f"the model {name} failed on a batch of {n} rows: {type(error).__name__}: {what}")
+
+
+class MappedPredictor(Predictor):
+    """The outputs, classes and scale of a predictor, for tables that ``back`` turns into tables of the model.
+
+    ``container`` is the kind of table that ``back`` wants.
+    """
+
+    def __init__(self, predictor: Predictor, back: Callable[[Any, int], Any], container: str) -> None:
+        vars(self).update(vars(predictor))
+        self.container = container
+        self._inner, self._back = predictor, back
+
+    def timed_full(self, table: Any, n: int) -> tuple[FloatArray, float]:
+        """All outputs for a table of ``n`` rows in the other features, and the seconds spent inside the model."""
+        return self._inner.timed_full(self._back(table, n), n)

@@ -12,8 +12,7 @@ import numpy as np
 
 from pellucid.arrays import AnyArray
 from pellucid.errors import ModelError
-from pellucid.models.adapter import Adapter, no_model
-from pellucid.models.matrix import numbers_only
+from pellucid.models.adapter import Adapter, no_model, numbers_only
 
 _EVERYTHING = ("pandas", "polars", "arrow", "records", "sparse")
 

@@ -6,8 +6,8 @@ import pytest
 
 from pellucid import Explainer, InputError
 from pellucid.data import Data
-from pellucid.data.sampling import row_draws
-from pellucid.data.sampling.row_draws import NeighbourDraw, scores_given
+from pellucid.data.sampling import conditional_draws
+from pellucid.data.sampling.conditional_draws import NeighbourDraw, scores_given
 from pellucid.methods.importance import shapley_effects
 from reference.sobol import even_rows, g_function, ishigami, linear_gaussian_effects, shapley_of, sobol
 from reference.sobol import explained_variance as known_variance
@@ -229,7 +229,7 @@ def test_a_row_is_not_its_own_neighbour():
 
 
 def test_many_rows_of_mixed_kinds_are_thinned_for_neighbours(monkeypatch):
-    monkeypatch.setattr(row_draws, "_REFERENCE", 50)
+    monkeypatch.setattr(conditional_draws, "_NEIGHBOURHOOD", 50)
     rows, _ = dependent_levels(300)
     frame = pd.DataFrame({"a": rows[:, 0], "b": np.array(list("uv"))[rows[:, 1]]})
     found = effects(lambda f: f["a"] + (f["b"] == "u"), frame, budget=2000)

@@ -1,7 +1,7 @@
 """New values for some columns of every row, drawn given the other columns of that row.
 
-Two estimators (see `pellucid.data.sampling.conditional`): where all columns are numbers, none is missing and they go
-together in trends alone, a Gaussian copula of the columns; otherwise other rows that are near in the columns associated
+Two estimators (see `pellucid.data.sampling.neighbours`): where all columns are numbers, none is missing and they are
+associated by trends alone, a Gaussian copula of the columns; otherwise other rows that are near in the columns associated
 with the drawn ones (Strobl et al. 2008 condition on those alone: what is not associated says nothing and makes near
 rows rare). In a wide table only the columns most associated with the drawn ones are given.
 """
@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data.association import mid_ranks, rank_association, slice_association
-from pellucid.data.sampling.conditional import Copula, Neighbours
+from pellucid.data.sampling.copula import Copula
 from pellucid.data.sampling.margin import count_rows, nominal_features
+from pellucid.data.sampling.neighbours import Neighbours
+from pellucid.data.sampling.normal_scores import POINT, step_by_step
 from pellucid.data.table import Data
 
 Columns = tuple[int, ...]
@@ -27,6 +30,8 @@ _REFERENCE = 1500  # rows from which a near one is picked
 _LOOKED_AT = 1000  # rows, for dependence without a trend
 _NO_TREND = 0.3  # how much stronger it is than the trend
 _FEWEST = 5.0  # rows to pick from
+_NEIGHBOURHOOD = 2_000  # rows among which neighbours are looked for
+_CANDIDATES = 8  # of which one is picked where a value is known to lie in an interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +45,7 @@ class Part:
 @dataclass(frozen=True, eq=False)
 class Draws:
     """Drawn codes ``(repeats, rows, its columns)`` of each player, which estimator drew them, and how strongly columns
-    go together.
+    are associated.
     """
 
     codes: Mapping[str, FloatArray]
@@ -172,3 +177,102 @@ def _picked(near: Neighbours, row: FloatArray, known: BoolArray, marks: FloatArr
     return np.stack(
         [np.minimum(np.searchsorted(line / line[-1], marks, side="right"), len(line) - 1) for line in total]
     )
+
+
+# -- one draw of the unknown features for each of many rows and coalitions -------------------------
+#
+# One draw of the unknown features for each of many rows and coalitions, given the known ones.
+#
+# The estimators are those of `pellucid.data.sampling.neighbours`, for many rows with one draw each instead of one row
+# with many. All coalitions of a row use the same random numbers, so that their differences are not noise. Known features
+# keep the row's own values.
+
+
+class Draw(Protocol):
+    """Draws of unknown features."""
+
+    name: str
+    walks: int  # that are followed unless the caller says otherwise
+
+    def __call__(self, rows: FloatArray, known: BoolArray, generator: np.random.Generator) -> FloatArray:
+        """Codes ``(rows, coalitions, features)`` for rows ``(rows, features)`` of which ``known`` is kept."""
+        ...
+
+
+class CopulaDraw:
+    """A Gaussian copula: normal scores given those of the known features."""
+
+    name = "copula"
+    walks = 10_000
+
+    def __init__(self, data: Data) -> None:
+        self._copula = Copula.of(data)
+
+    def __call__(self, rows: FloatArray, known: BoolArray, generator: np.random.Generator) -> FloatArray:
+        from scipy.special import ndtr
+
+        w, m, q = known.shape
+        sides = [margin.intervals(column) for margin, column in zip(self._copula.margins, rows.T, strict=True)]
+        low, high = (np.stack(part, axis=1) for part in zip(*sides, strict=True))
+        uniforms, marks = generator.random((w, _CANDIDATES, q)), generator.random((w,))
+        of_row = np.repeat(np.arange(w), m)
+        scores = scores_given(
+            self._copula.correlation,
+            low[of_row],
+            high[of_row],
+            known.reshape(w * m, q),
+            uniforms[of_row],
+            marks[of_row],
+        )
+        drawn = self._copula.rows(ndtr(scores)).reshape(w, m, q)
+        return np.where(known, rows[:, None], drawn)
+
+
+def scores_given(
+    correlation: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    known: BoolArray,
+    uniforms: FloatArray,
+    marks: FloatArray,
+) -> FloatArray:
+    """Normal scores ``(lines, q)`` of which the ``known`` ones lie between the shares ``low`` and ``high`` of each
+    line.
+
+    Of several candidates, drawn with the ``uniforms`` (lines, candidates, q), one is picked at its ``marks`` by what
+    the intervals say.
+    """
+    if not (known & (high - low > POINT)).any():
+        uniforms = uniforms[:, :1]
+    steps = step_by_step(correlation, low, high, known, uniforms)
+    weight = np.cumsum(np.exp(steps.log_weight - steps.log_weight.max(axis=1, keepdims=True)), axis=1)
+    picked = np.minimum((weight <= weight[:, -1:] * marks[:, None]).sum(axis=1), weight.shape[1] - 1)
+    best = np.take_along_axis(steps.e, picked[:, None, None], axis=1)
+    return steps.scores(best)[:, 0]
+
+
+class NeighbourDraw:
+    """Reference rows, each picked as often as it is near in the known features."""
+
+    name = "neighbours"
+    walks = 2_000
+
+    def __init__(self, data: Data, generator: np.random.Generator) -> None:
+        if len(data) > _NEIGHBOURHOOD:
+            data = data.take(np.sort(generator.choice(len(data), _NEIGHBOURHOOD, replace=False)))
+        self._neighbours = Neighbours.of(data)
+        self._codes = np.stack([data.codes(j) for j in range(len(data.schema.features))], axis=1)
+
+    def __call__(self, rows: FloatArray, known: BoolArray, generator: np.random.Generator) -> FloatArray:
+        marks = generator.random(len(rows))
+        return np.stack([self._one(row, k, mark) for row, k, mark in zip(rows, known, marks, strict=True)])
+
+    def _one(self, row: FloatArray, known: BoolArray, mark: float) -> FloatArray:
+        upper = np.cumsum(self._neighbours.weights(row, known, own=False), axis=1)
+        picked = (upper <= mark * upper[:, -1:]).sum(axis=1)
+        return np.where(known, row, self._codes[np.minimum(picked, len(self._codes) - 1)])
+
+
+def draws_for(data: Data, generator: np.random.Generator) -> Draw:
+    """A copula where all features are numbers and none is missing, else neighbours."""
+    return CopulaDraw(data) if _numbers(data) else NeighbourDraw(data, generator)

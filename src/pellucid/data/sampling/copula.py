@@ -3,7 +3,7 @@
 Reference. Aas, Jullum and Loland 2021 (the Gaussian copula approach); Olsson 1979 (correlations of the normal scores
 behind levels); Geweke 1991 and Keane 1994 (draws of normal variables that are known to lie in intervals).
 
-When it misleads and what it costs: see `pellucid.data.sampling.conditional`.
+When it misleads and what it costs: see `pellucid.data.sampling.neighbours`.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ When it misleads.
 
 1. It is not differentially private: shares and means of ten rows are told exactly, and who knows all rows but a few can
    work out things about those few. A small table, or a group that is small in every respect, is not protected.
-2. Only dependence in pairs, and with a trend, is kept (see `pellucid.data.sampling.conditional`). A model that rests on
+2. Only dependence in pairs, and with a trend, is kept (see `pellucid.data.sampling.neighbours`). A model that rests on
    interactions or cycles will find none in such rows; nothing about how good a model is should be learned from them.
 3. The outermost values are missing, so that ranges are a little narrower.
 

@@ -15,7 +15,7 @@ features at random and its reverse, features become known one after the other; w
 each step is an estimate of that feature's effect, whose mean over rows and orders is unbiased if the draws are right.
 With nothing known the mean over Z is (f(x) - mean)^2 / 2 + Var f / 2 and is not sampled. Draws given X_S come from a
 Gaussian copula where all features are numbers and none is missing, else from rows near in X_S
-(`pellucid.data.sampling.conditional`); known features always keep the row's own values.
+(`pellucid.data.sampling.neighbours`); known features always keep the row's own values.
 
 When it misleads.
 
@@ -41,7 +41,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray, weighted_mean
 from pellucid.data import Data
-from pellucid.data.sampling.row_draws import draws_for
+from pellucid.data.sampling.conditional_draws import draws_for
 from pellucid.data.schema import Schema
 from pellucid.diagnostics.by_measure import shapley_effect_caveats
 from pellucid.errors import InputError

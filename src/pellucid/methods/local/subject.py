@@ -17,7 +17,7 @@ from pellucid.data.frames.doorway import as_frame
 from pellucid.errors import InputError
 from pellucid.methods.local.neighbourhood import Distributions
 from pellucid.models import Predictor
-from pellucid.models.mapped import MappedPredictor
+from pellucid.models.predictor import MappedPredictor
 from pellucid.runner import Run
 
 Map = Callable[[Any], Any]

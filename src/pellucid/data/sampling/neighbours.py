@@ -32,12 +32,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
-from pellucid.data.sampling.copula import Copula
 from pellucid.data.sampling.margin import Margin, check_known, count_rows, nominal_features
 from pellucid.data.table import Data
 from pellucid.errors import InputError
-
-__all__ = ["Copula", "Neighbours", "effective_sizes"]
 
 _HALVINGS = 12
 
