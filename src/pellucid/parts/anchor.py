@@ -39,12 +39,9 @@ import numpy as np
 from pellucid.arrays import AnyArray, BoolArray, FloatArray
 from pellucid.errors import InputError, nearest
 from pellucid.explanations.condition import Condition
-from pellucid.methods.rules.certify import Goal
-from pellucid.methods.rules.gains import gains
-from pellucid.methods.rules.options import check_goal, within_words
-from pellucid.methods.rules.sameness import Sameness, sameness
-from pellucid.methods.rules.search import Candidate, Search
-from pellucid.methods.rules.unless_interrupted import unless_interrupted
+from pellucid.methods.rules.certify import Goal, check_goal
+from pellucid.methods.rules.same_prediction import SamePrediction, same_prediction, within_words
+from pellucid.methods.rules.search import Candidate, Search, precision_gains
 from pellucid.parts.absence import absent_name, plain_colours
 from pellucid.parts.draws import CorpusSpace, PartDraws, PartSpace
 from pellucid.parts.game import MaskedGame
@@ -176,7 +173,7 @@ def text_anchor(
         game = ReplacedText(games.model, text, spans, instead, others, run, batch)
         return f"mask={instead!r}", found.precision_in(game, draws, games)
 
-    return _checked(rule, games.game, unless_interrupted(run, other, None), run)
+    return _checked(rule, games.game, run.unless_interrupted(other, None), run)
 
 
 def image_anchor(
@@ -229,7 +226,7 @@ def image_anchor(
         worst = min(seen, key=lambda name: seen[name])
         return worst, seen[worst]
 
-    return _checked(rule, games.game, unless_interrupted(run, other, None), run)
+    return _checked(rule, games.game, run.unless_interrupted(other, None), run)
 
 
 def _image_game(
@@ -251,7 +248,7 @@ def _image_game(
 
 @dataclass(frozen=True, eq=False)
 class _Numbers:
-    """What `sameness` asks of a predictor, where all numbers are there already."""
+    """What `same_prediction` asks of a predictor, where all numbers are there already."""
 
     classes: tuple[Any, ...] | None
     task: str
@@ -280,14 +277,14 @@ class _Games:
         other = 1.0 - answers if self.game.predictor.scale == "probability" else np.zeros_like(answers)
         return np.concatenate([other, answers], axis=1)
 
-    def sameness(self, spread: Callable[[], FloatArray]) -> Sameness:
+    def same_prediction(self, spread: Callable[[], FloatArray]) -> SamePrediction:
         """How predictions are compared with that of the whole."""
         classes = self.game.predictor.classes if self.by_class else None
         asked = _Numbers(classes, "classification" if self.by_class else "regression")
         own = self.numbers(self.game.ends()[1])
-        return sameness(asked, self.within, own, spread)
+        return same_prediction(asked, self.within, own, spread)
 
-    def same(self, same: Sameness, answers: FloatArray) -> BoolArray:
+    def same(self, same: SamePrediction, answers: FloatArray) -> BoolArray:
         """Which answers are those of the whole."""
         return same.same(same.answers(self.numbers(answers)), 0)
 
@@ -300,7 +297,7 @@ class _Found:
     """The end of a search."""
 
     search: Search
-    same: Sameness
+    same: SamePrediction
     space: PartSpace
 
     @property
@@ -313,7 +310,7 @@ class _Found:
         kept = tuple(int(self.space.parts[q]) for q in best.rule)
         running = np.array([step.precision for step in trace])
         running[-1] = best.precision
-        values, se = gains(len(names), kept, trace, running)
+        values, se = precision_gains(len(names), kept, trace, running)
         known = best.n or best.exact is not None
         return {
             "conditions": tuple(Condition(names[part], "level", words[part], levels=(1.0,)) for part in kept),
@@ -354,7 +351,7 @@ def _searched(games: _Games, space: PartSpace, draws: PartDraws, effort: AnchorE
         answers = games.known.worth(draws.rows(_SPREAD, nothing, 0, n))
         return np.asarray(games.numbers(answers).std(axis=0))
 
-    same = games.sameness(spread)
+    same = games.same_prediction(spread)
     search = Search(space, effort.goal)
     asking = search.asking()
     try:

@@ -107,6 +107,20 @@ class Run:
         finally:
             self._checking = before
 
+    def unless_interrupted(self, measure: Callable[[], T], otherwise: T) -> T:
+        """What a check measures: an interruption costs the check, not the result that it is about.
+
+        ``otherwise`` where checks are off, or the user interrupts the check or what came before it.
+        """
+        if not self.checks or self.interrupted:
+            return otherwise
+        try:
+            with self.checking():
+                return measure()
+        except KeyboardInterrupt:
+            self.interrupted = True
+            return otherwise
+
     def remember(self, name: str, work_out: Callable[[], T]) -> T:
         """Work something out once for all runs that share a memory (those of one Explainer)."""
         if name not in self._known:

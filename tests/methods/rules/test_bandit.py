@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from pellucid.methods.rules.arms import Arms
-from pellucid.methods.rules.bandit import best_arms, gaps
-from pellucid.methods.rules.candidates import Space
+from pellucid.methods.rules.bandit import Arms, best_arms, gaps
 from pellucid.methods.rules.certify import Goal, certify
+from pellucid.methods.rules.predicates import Space
 
 
 class Coins(Space):

@@ -30,24 +30,27 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from pellucid.data import Data
 from pellucid.diagnostics.by_method import anchor_caveats
 from pellucid.diagnostics.general import general_caveats
 from pellucid.diagnostics.rules import Checked
 from pellucid.errors import InputError, nearest
+from pellucid.explanations.caveat import Caveat
+from pellucid.explanations.condition import Condition
 from pellucid.explanations.rule import Anchor, Rules
-from pellucid.methods.rules.bins import check_bins
-from pellucid.methods.rules.certify import Goal
-from pellucid.methods.rules.coverage import TableSpace, first_cells
-from pellucid.methods.rules.options import check_goal, within_words
-from pellucid.methods.rules.other_bins import at_other_bins
+from pellucid.methods.rules.bin_sensitivity import precision_at_other_bins
+from pellucid.methods.rules.bins import check_bins, condition
+from pellucid.methods.rules.certify import Goal, check_goal
+from pellucid.methods.rules.joint_search import Answers, Setting, search_jointly, shared_setting
 from pellucid.methods.rules.perturbation import Conditional, FromData, OwnRows, Perturbation
-from pellucid.methods.rules.place import Place, find_place
-from pellucid.methods.rules.result import as_rule, as_rules
-from pellucid.methods.rules.search import Search
-from pellucid.methods.rules.together import Answers, search_together
+from pellucid.methods.rules.predicates import TableSpace, first_cells
+from pellucid.methods.rules.same_prediction import within_words
+from pellucid.methods.rules.search import Candidate, Search, precision_gains
 from pellucid.models import Predictor
 from pellucid.runner import Run
+from pellucid.words import listed, value_name
 
 PERTURB = ("data", "conditional", "balanced")
 
@@ -77,10 +80,10 @@ def anchor(
     if not callable(perturb) and perturb not in PERTURB:
         raise InputError(f"perturb={perturb!r} is not known{nearest(str(perturb), PERTURB)}")
     wanted = check_bins(bins, data)
-    place = find_place(predictor, data, data.rows(rows), perturb, within, goal, budget, run)
-    spaces = _spaces(data, place, wanted, refine=isinstance(bins, str) and perturb in ("data", "balanced"))
-    searches = [Search(space, goal, place.base(space.row)) for space in spaces]
-    _search(predictor, data, place, spaces, searches, perturb, budget, run)
+    setting = shared_setting(predictor, data, data.rows(rows), perturb, within, goal, budget, run)
+    spaces = _spaces(data, setting, wanted, refine=isinstance(bins, str) and perturb in ("data", "balanced"))
+    searches = [Search(space, goal, setting.base(space.row)) for space in spaces]
+    _search(predictor, data, setting, spaces, searches, perturb, budget, run)
     asks = {
         "method": "anchor",
         "precision": float(precision),
@@ -98,26 +101,26 @@ def anchor(
         "random_state": run.seed,
     }
     rules = [
-        as_rule(predictor, data, place, space, search, asks, run)
+        _as_rule(predictor, data, setting, space, search, asks, run)
         for space, search in zip(spaces, searches, strict=True)
     ]
     if run.checks:
-        other = at_other_bins(predictor, data, place, spaces, searches, wanted, perturb, run)
+        other = precision_at_other_bins(predictor, data, setting, spaces, searches, wanted, perturb, run)
         general = general_caveats(predictor, data, run)
-        measured = [Checked(place.common(i), *both) for i, both in enumerate(other)]
+        measured = [Checked(setting.common(i), *both) for i, both in enumerate(other)]
         rules = [
             replace(rule, caveats=(*general, *anchor_caveats(rule, data, checked, run)))
             for rule, checked in zip(rules, measured, strict=True)
         ]
     rules = [replace(rule, cost=run.cost()) for rule in rules]
-    return rules[0] if len(rules) == 1 else as_rules(rules)
+    return rules[0] if len(rules) == 1 else _as_rules(rules)
 
 
-def _spaces(data: Data, place: Place, wanted: Mapping[int, Any], *, refine: bool) -> list[TableSpace]:
+def _spaces(data: Data, setting: Setting, wanted: Mapping[int, Any], *, refine: bool) -> list[TableSpace]:
     """The predicates of each explained row; intervals are halved where they are ours to choose and can be filled with
     rows.
     """
-    players, explained = place.sources.players, place.sources.codes[place.sources.n :]
+    players, explained = setting.sources.players, setting.sources.codes[setting.sources.n :]
     return [
         TableSpace(data, codes, players, first_cells(data, codes, players, wanted), row=row, refine=refine)
         for row, codes in enumerate(explained)
@@ -127,7 +130,7 @@ def _spaces(data: Data, place: Place, wanted: Mapping[int, Any], *, refine: bool
 def _search(
     predictor: Predictor,
     data: Data,
-    place: Place,
+    setting: Setting,
     spaces: list[TableSpace],
     searches: list[Search],
     perturb: Any,
@@ -135,23 +138,122 @@ def _search(
     run: Run,
 ) -> None:
     """Let all searches ask, together."""
-    perturbations = [_perturbation(place, space, perturb, run) for space in spaces]
+    perturbations = [_perturbation(setting, space, perturb, run) for space in spaces]
     for perturbation in perturbations:
         perturbation.prepare()
-    answers = Answers(predictor, data, place.same, run, budget)
-    if place.full is not None:
-        answers.remember(place.sources.row_number[: place.sources.n], place.full)
-    search_together(searches, perturbations, answers, run)
+    answers = Answers(predictor, data, setting.same, run, budget)
+    if setting.full is not None:
+        answers.remember(setting.sources.row_number[: setting.sources.n], setting.full)
+    search_jointly(searches, perturbations, answers, run)
 
 
-def _perturbation(place: Place, space: TableSpace, perturb: Any, run: Run) -> Perturbation:
+def _perturbation(setting: Setting, space: TableSpace, perturb: Any, run: Run) -> Perturbation:
     if callable(perturb):
-        return OwnRows(perturb, place.sources, space, run)
+        return OwnRows(perturb, setting.sources, space, run)
     kind = Conditional if perturb == "conditional" else FromData
-    return kind(place.sources, space, place.weights(space.row), place.rows, run)
+    return kind(setting.sources, space, setting.weights(space.row), setting.rows, run)
 
 
 def _bins_words(bins: Any) -> Any:
     if isinstance(bins, Mapping):
         return {str(name): given if isinstance(given, int) else [*given] for name, given in bins.items()}
     return bins
+
+
+def _as_rule(
+    predictor: Predictor,
+    data: Data,
+    setting: Setting,
+    space: TableSpace,
+    search: Search,
+    asks: Mapping[str, Any],
+    run: Run,
+) -> Anchor:
+    """The best rule of a search."""
+    best, i = search.best or Candidate((), 1.0, 0, 0), space.row
+    trace = search.trace()
+    players = tuple(space.names[space.predicates[q].player] for q in best.rule)
+    running = np.array([step.precision for step in trace])
+    running[-1] = best.precision
+    names = tuple(data.schema.players())
+    values, se = precision_gains(len(names), [names.index(player) for player in players], trace, running)
+    low, high = min(best.low, best.precision), max(best.high, best.precision)
+    return Anchor(
+        conditions=tuple(c for q in best.rule for c in _conditions(data, space, q)),
+        players=players,
+        precision=float(best.precision),
+        interval=(float(low), float(high)),
+        coverage=best.coverage,
+        base=float(running[0]),
+        running_precision=running,
+        running_coverage=np.array([step.coverage for step in trace]),
+        prediction=setting.same.prediction(i),
+        same=setting.same.interval(i),
+        reached=best.anchor,
+        reason=_reason(search, asks),
+        samples=best.n,
+        rows=len(data),
+        columns_of_data=data.schema.names,
+        row=_cells(setting, i),
+        values=values,
+        se=se,
+        feature_names=names,
+        output_names=predictor.output_names,
+        scale="precision",
+        cost=run.cost(),
+        settings={**asks, "refined": search.level, "weighted": data.weighted},
+        library=data.caller,
+    )
+
+
+def _conditions(data: Data, space: TableSpace, q: int) -> list[Condition]:
+    predicate = space.predicates[q]
+    name = space.names[predicate.player]
+    return [condition(data.schema.features[j], name, cell) for j, cell in predicate.cells.items()]
+
+
+def _reason(search: Search, asks: Mapping[str, Any]) -> str:
+    if search.best is not None and search.best.anchor:
+        return search.stopped
+    rows = asks["perturb"] == "conditional" and search.why in ("unreachable", "search")
+    return "rows" if rows else search.why
+
+
+def _cells(setting: Setting, i: int) -> tuple[str, ...]:
+    explained = setting.sources.explained
+    return tuple(
+        value_name(None if np.isnan(explained.codes(j)[i]) else feature.decode(explained.codes(j)[[i]])[0])
+        for j, feature in enumerate(explained.schema.features)
+    )
+
+
+def _as_rules(rules: list[Anchor]) -> Rules:
+    """Several rules as one result, each kind of caveat once: in the words of the first rule that has it, with the
+    others named.
+    """
+    first = rules[0]
+    caveats: dict[str, Caveat] = {}
+    for rule in rules:
+        for caveat in rule.caveats:
+            caveats.setdefault(caveat.code, _said(caveat, rules))
+    return Rules(
+        rules=tuple(rules),
+        values=np.stack([rule.values for rule in rules]),
+        se=np.stack([rule.se for rule in rules]),
+        feature_names=first.feature_names,
+        output_names=first.output_names,
+        scale=first.scale,
+        caveats=tuple(caveats.values()),
+        cost=first.cost,
+        settings=first.settings,
+        library=first.library,
+    )
+
+
+def _said(caveat: Caveat, rules: list[Anchor]) -> Caveat:
+    """A caveat with the numbers of the rules that have its kind, unless it is the same for all."""
+    if all(caveat in rule.caveats for rule in rules):
+        return caveat
+    have = [str(i + 1) for i, rule in enumerate(rules) if caveat.code in {each.code for each in rule.caveats}]
+    also = f" (also {listed(have[1:], 6)})" if have[1:] else ""
+    return replace(caveat, message=f"Rule {have[0]}{also}: {caveat.message}")

@@ -21,15 +21,15 @@ Cost. O(B p) rules a round and at most p rounds: O(B p^2) rules and their draws,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
-from pellucid.methods.rules.arms import Arms, Asking
-from pellucid.methods.rules.bandit import best_arms
-from pellucid.methods.rules.candidates import Rule, Space
+from pellucid.methods.rules.bandit import Arms, Asking, best_arms
 from pellucid.methods.rules.certify import ROUNDING, Goal, Verdicts, certify, interval
+from pellucid.methods.rules.predicates import Rule, Space
 
 TRACED = 64  # draws that give the precision of a part of the final rule
 MEASURED = 512  # draws that give the precision of a rule which is no anchor
@@ -286,3 +286,28 @@ def _exchanged(rule: Rule, place: int, predicate: int) -> Rule:
 def _first(which: IntArray, *keys: FloatArray) -> int:
     """The one with the least keys, the first key counting most."""
     return int(which[np.lexsort((which, *reversed(keys)))[0]])
+
+
+def precision_gains(
+    players: int, steps: Sequence[int], trace: Sequence[Candidate], running: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """For each player what it adds when it joins, and the standard error of that; 0 for those that do not.
+
+    ``steps`` are the players of the rule, ``trace`` and ``running`` start with the empty rule.
+    """
+    values, se = np.zeros(players), np.zeros(players)
+    before, error = running[0], _error(trace[0])
+    for player, precision, step in zip(steps, running[1:].tolist(), trace[1:], strict=True):
+        if np.isfinite(precision):  # unknown where a search was stopped: the next known step has it all
+            own = _error(step)
+            values[player], se[player] = precision - before, np.hypot(own, error)
+            before, error = precision, own
+    return values, se
+
+
+def _error(step: Candidate) -> float:
+    """The standard error of a share, of which both sides have been seen once more (never 0); 0 of an exact one."""
+    if step.exact is not None or not step.n:
+        return 0.0
+    share = (step.hits + 1) / (step.n + 2)
+    return float(np.sqrt(share * (1 - share) / step.n))

@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 
 from pellucid.data import Data
-from pellucid.methods.rules.arms import Wants
+from pellucid.methods.rules.bandit import Wants
 from pellucid.methods.rules.bins import Cell, first_cell, wider_or_narrower
-from pellucid.methods.rules.coverage import Predicate, TableSpace
+from pellucid.methods.rules.joint_search import Answers, Setting
 from pellucid.methods.rules.perturbation import FromData
-from pellucid.methods.rules.place import Place
+from pellucid.methods.rules.predicates import Predicate, TableSpace
 from pellucid.methods.rules.search import Search
-from pellucid.methods.rules.together import Answers
-from pellucid.methods.rules.unless_interrupted import unless_interrupted
 from pellucid.models import Predictor
 from pellucid.runner import Run
 
@@ -25,10 +23,10 @@ _EPISODE = 10_000  # no search has as many: draws of their own
 _UNKNOWN = (float("nan"), float("nan"))
 
 
-def at_other_bins(
+def precision_at_other_bins(
     predictor: Predictor,
     data: Data,
-    place: Place,
+    setting: Setting,
     spaces: Sequence[TableSpace],
     searches: Sequence[Search],
     wanted: Mapping[int, Any],
@@ -41,26 +39,26 @@ def at_other_bins(
     found = [_UNKNOWN] * len(spaces)
     if perturb not in ("data", "balanced"):
         return found
-    answers = Answers(predictor, data, place.same, run, None)
+    answers = Answers(predictor, data, setting.same, run, None)
     for i, (space, search) in enumerate(zip(spaces, searches, strict=True)):
         rule = () if search.best is None or search.level > 0 else search.best.rule
         predicates = [space.predicates[q] for q in rule]
         if any(_cut(data, predicate) for predicate in predicates):
-            measure = partial(_half_and_double, data, place, space, predicates, wanted, answers, run)
-            found[i] = unless_interrupted(run, measure, _UNKNOWN)
+            measure = partial(_half_and_double, data, setting, space, predicates, wanted, answers, run)
+            found[i] = run.unless_interrupted(measure, _UNKNOWN)
     return found
 
 
 def _half_and_double(
     data: Data,
-    place: Place,
+    setting: Setting,
     space: TableSpace,
     predicates: Sequence[Predicate],
     wanted: Mapping[int, Any],
     answers: Answers,
     run: Run,
 ) -> tuple[float, float]:
-    at = partial(_precision, data, place, space, predicates, wanted, answers, run)
+    at = partial(_precision, data, setting, space, predicates, wanted, answers, run)
     return at(0.5), at(2.0)
 
 
@@ -79,7 +77,7 @@ def _cut(data: Data, predicate: Predicate) -> bool:
 
 def _precision(
     data: Data,
-    place: Place,
+    setting: Setting,
     space: TableSpace,
     predicates: Sequence[Predicate],
     wanted: Mapping[int, Any],
@@ -88,7 +86,7 @@ def _precision(
     factor: float,
 ) -> float:
     """The precision of the rule with so many times the bins, from a fixed number of draws; NaN if they are the same."""
-    row = place.sources.codes[place.sources.n + space.row]
+    row = setting.sources.codes[setting.sources.n + space.row]
     cells = {
         predicate.player: {
             j: cell if cell.missing else _recut(data, j, float(row[j]), wanted.get(j), cell, factor)
@@ -98,8 +96,8 @@ def _precision(
     }
     if all(cells[predicate.player] == predicate.cells for predicate in predicates):
         return float("nan")  # single values stay what they are
-    other = TableSpace(data, row, place.sources.players, cells, row=space.row)
-    source = FromData(place.sources, other, place.weights(space.row), place.rows, run)
+    other = TableSpace(data, row, setting.sources.players, cells, row=space.row)
+    source = FromData(setting.sources, other, setting.weights(space.row), setting.rows, run)
     bits = np.ones((1, len(other.predicates)), dtype=np.bool_)
     drawn = source.draw(Wants(_EPISODE, bits, np.zeros(1, dtype=np.intp), np.full(1, DRAWS)))
     return float(answers.same.same(answers.of([drawn])[0], space.row).mean())

@@ -29,7 +29,7 @@ class Predicting(Protocol):
         ...
 
 
-class Sameness(ABC):
+class SamePrediction(ABC):
     """Reduces a full prediction to an answer per row, and compares answers with that of an explained row."""
 
     @abstractmethod
@@ -49,7 +49,7 @@ class Sameness(ABC):
         """What is predicted for the explained row."""
 
 
-class SameClass(Sameness):
+class SameClass(SamePrediction):
     """The most probable class."""
 
     def __init__(self, predictor: Predicting, explained: FloatArray) -> None:
@@ -70,7 +70,7 @@ class SameClass(Sameness):
         return label.item() if isinstance(label, np.generic) else label
 
 
-class InInterval(Sameness):
+class InInterval(SamePrediction):
     """Every explained output in an interval, ``limits`` (rows, outputs, 2)."""
 
     def __init__(self, predictor: Predicting, explained: FloatArray, limits: FloatArray) -> None:
@@ -92,7 +92,9 @@ class InInterval(Sameness):
         return numbers[0] if len(numbers) == 1 else tuple(numbers)
 
 
-def sameness(predictor: Predicting, within: Any, explained: FloatArray, spread: Callable[[], FloatArray]) -> Sameness:
+def same_prediction(
+    predictor: Predicting, within: Any, explained: FloatArray, spread: Callable[[], FloatArray]
+) -> SamePrediction:
     """By class for a classifier, unless an interval is given; ``spread`` gives the standard deviation of each
     output.
     """
@@ -132,3 +134,8 @@ def _half_width(within: Any) -> float:
     if not number or not within > 0 or not np.isfinite(within):
         raise InputError(f"within={within!r} is no half width; give a positive number or (low, high).")
     return float(within)
+
+
+def within_words(within: Any) -> Any:
+    """An interval of predictions, or a half width, as it is kept in the settings."""
+    return [float(end) for end in within] if isinstance(within, tuple | list) else within
