@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from pellucid.drawing import drawn_by
+
 if TYPE_CHECKING:
     from pellucid import datasets as datasets
     from pellucid.charts import panel as panel
@@ -149,6 +151,15 @@ def __getattr__(name: str) -> Any:
     value = module if _HOME[name] == f"pellucid.{name}" else getattr(module, name)
     globals()[name] = value
     return value
+
+
+def _draw(result: Any, **options: Any) -> Any:
+    from pellucid.charts import draw
+
+    return draw(result, **options)
+
+
+drawn_by(_draw)  # so that results need not know of charts
 
 
 def __dir__() -> list[str]:

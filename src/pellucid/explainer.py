@@ -8,14 +8,17 @@ from typing import Any, overload
 
 import numpy as np
 
+from pellucid.arrays import IntArray
 from pellucid.data import Data
 from pellucid.data.frames.doorway import as_frame
 from pellucid.data.table import plain_array
 from pellucid.diagnostics.general import SAMPLE_ROWS
+from pellucid.diagnostics.off_data import off_data_caveat
 from pellucid.errors import InputError
 from pellucid.explanations import (
     Associations,
     Attribution,
+    Caveat,
     Clusters,
     Decomposition,
     Effect,
@@ -39,13 +42,16 @@ from pellucid.methods.effects.ale import ale
 from pellucid.methods.effects.ice import ice
 from pellucid.methods.effects.mplot import mplot
 from pellucid.methods.effects.pdp import Kind, pdp
-from pellucid.methods.importance.importance import importance
+from pellucid.methods.importance.importance import importance, side_by_side
 from pellucid.methods.importance.loss_change import Compare
 from pellucid.methods.importance.permutation import Scheme
 from pellucid.methods.importance.request import Request
+from pellucid.methods.importance.shap_importance import from_contributions
+from pellucid.methods.interactions.exclusion import with_own_draws
 from pellucid.methods.interactions.interactions import interactions
-from pellucid.methods.interactions.request import Against
+from pellucid.methods.interactions.request import Against, sets_of
 from pellucid.methods.interactions.request import Method as InteractionMethod
+from pellucid.methods.interactions.request import Request as InteractionRequest
 from pellucid.methods.local.lime import lime
 from pellucid.methods.local.neighbourhood import Sampler
 from pellucid.methods.local.other_models import Model as LocalModel
@@ -863,3 +869,26 @@ class Explainer:
         from pellucid.report import report
 
         return report(self, path, title=title, top=top, rows=rows)
+
+    # -- what a report asks besides ------------------------------------------------------------------
+
+    def _off_data(self, j: int, run: Run) -> Caveat | None:
+        """Why partial dependence of a feature would ask about rows that do not occur, if it would."""
+        return next(off_data_caveat(self.data, j, run, method="partial dependence"), None)
+
+    def _importance_of(self, rows: IntArray, why: Attribution) -> Importance:
+        """Contributions in some rows of X as a measure of importance."""
+        return from_contributions(why, self.data.weights[rows])
+
+    def _side_by_side(self, parts: Sequence[Importance], run: Run) -> ImportanceComparison:
+        """Measures of importance that are known already."""
+        return side_by_side(parts, self.predictor, self.data, run)
+
+    def _with_more_draws(self, found: Interactions, run: Run) -> Interactions:
+        """Interactions with costs of exclusion from draws of their own."""
+        players = self.data.schema.players()
+        sets = sets_of([list(players).index(name) for name in found.feature_names], len(players), "pairs")
+        request = InteractionRequest(
+            self.predictor, self.data, self.background, players, sets, "pairs", True, False, None, run
+        )
+        return with_own_draws(found, request)

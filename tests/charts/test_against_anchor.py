@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from pellucid import Explainer, InputError
-from pellucid.charts import teaching
+from pellucid import Explainer, InputError, teaching
 from pellucid.charts.local.against_anchor import Pair, box_data, ellipse_data, lime_against_anchor, near_line_data
 
 X = np.random.default_rng(0).uniform(-2, 2, size=(500, 2))

@@ -24,7 +24,8 @@ from charts.chart_examples import (
     surface,
     three,
 )
-from pellucid.charts import Chart, draw, panel, teaching
+from pellucid import teaching
+from pellucid.charts import Chart, draw, panel
 from pellucid.charts.text import value_title
 from pellucid.errors import InputError
 

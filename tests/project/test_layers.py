@@ -4,11 +4,12 @@ import ast
 from pathlib import Path
 
 import pellucid
+from project.measure import cycles, import_graph
 
 ROOT = Path(pellucid.__file__).parent
 # From low to high; a module may import its own layer and those before it.
 LAYERS = [
-    {"errors", "arrays", "checks", "words"},
+    {"errors", "arrays", "checks", "drawing", "words"},
     {"losses", "data", "datasets"},
     {"models"},
     {"runner"},
@@ -18,12 +19,12 @@ LAYERS = [
     {"diagnostics"},
     {"methods"},
     {"charts"},
-    {"explainer", "parts"},
+    {"explainer", "parts", "teaching"},
     {"saved"},
     {"report"},
     {"cli"},
 ]
-# Names for the type checker only, and the one late step up: a result asks for its chart, the explainer for its report.
+# A name for the type checker only, and the one late step up: the explainer asks for its report.
 ALLOWED = {("explanations", "charts"), ("explainer", "report")}
 LIBRARIES_OF_MODELS = {"xgboost", "lightgbm", "catboost", "torch", "onnxruntime", "onnx", "skops"}
 
@@ -69,6 +70,26 @@ def test_lower_layers_do_not_import_higher_ones():
         if rank(other) > rank(part) and (part, other) not in ALLOWED:
             wrong.append(f"{path}: {module}")
     assert wrong == []
+
+
+def test_no_module_imports_itself_through_others():
+    assert cycles(import_graph()) == []
+
+
+def test_a_report_and_a_chart_get_results_and_compute_none():
+    wrong = [
+        f"{path}: {module}"
+        for path, part, module in imports()
+        if part in {"report", "charts"} and module.split(".")[1:2] in (["methods"], ["diagnostics"])
+    ]
+    assert wrong == []
+
+
+def test_results_know_nothing_of_charts_when_they_run():
+    graph = import_graph()
+    results = [name for name in graph if name.startswith("pellucid.explanations")]
+    assert results
+    assert [(name, other) for name in results for other in graph[name] if other.startswith("pellucid.charts")] == []
 
 
 def test_only_the_model_doorway_knows_model_libraries():

@@ -313,7 +313,7 @@ def test_an_index_of_independent_features_is_left_out_where_they_are_not(demo_do
 def test_mean_absolute_contributions_are_those_of_the_sample(bike: Explainer) -> None:
     rows = bike.data.spread(50)
     found = bike.shap(rows.tolist())
-    made = measures.from_contributions(bike, rows, found)
+    made = bike._importance_of(rows, found)
     assert np.allclose(made.values, np.abs(found.values).mean(axis=0))
     assert made.cost.model_rows == 0
 

@@ -7,13 +7,13 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, frozen
+from pellucid.drawing import drawn
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.store import encode, save, stored
 from pellucid.runner import Cost
@@ -77,8 +77,7 @@ class Explanation(ABC):
 
     def plot(self, **options: Any) -> Chart:
         """A chart that notebooks show, that composes (``|``, ``&``) and that saves to PNG, SVG, PDF or HTML."""
-        # The one step up the layers: results know nothing of charts but this name.
-        chart: Chart = import_module("pellucid.charts").draw(self, **options)
+        chart: Chart = drawn(self, **options)
         return chart
 
     def save(self, path: str | Path) -> Path:

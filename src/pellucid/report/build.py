@@ -14,7 +14,7 @@ from pellucid.report.cards import GENERAL, Plain
 from pellucid.report.contributions import main_output
 from pellucid.report.effects import effect_card, top_features
 from pellucid.report.interplay import interaction_section
-from pellucid.report.measures import from_contributions, measure_card
+from pellucid.report.measures import measure_card
 from pellucid.report.overview import data_section, facts, model_section
 from pellucid.report.parts import part_section
 from pellucid.report.rows import check_rows
@@ -59,7 +59,7 @@ def build(
     shown = explainer.predictor.output_names[0] if why.overall is None else main_output(explainer, why.overall[1])
     work.step("comparing measures of importance")
     measures, unmeasured = measure_card(explainer, importance, why, work)
-    movers = importance if why.overall is None else from_contributions(explainer, *why.overall)
+    movers = importance if why.overall is None else explainer._importance_of(*why.overall)
     work.step("looking for features that act together")
     acting, interplay = interaction_section(explainer, movers, why, shown, work)
     work.step("taking the model apart")

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pellucid.diagnostics.off_data import off_data_caveat
 from pellucid.explanations import Caveat, Effect, Importance
 from pellucid.report.cards import Plain, card
 from pellucid.runner import Run
@@ -46,7 +45,7 @@ def effect_card(explainer: Explainer, j: int, *, place: int, run: Run) -> tuple[
     """The card of one feature, and the results it was made from."""
     feature = explainer.data.schema.features[j]
     many = feature.nominal and feature.distinct > _LEVELS
-    why = None if many else next(off_data_caveat(explainer.data, j, run, method="partial dependence"), None)
+    why = None if many else explainer._off_data(j, run)
     name = f"effect-{place}"
     if why is not None:
         effect = explainer.ale(j)

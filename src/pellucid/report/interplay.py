@@ -4,18 +4,14 @@ like.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from math import isqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pellucid.diagnostics.off_data import off_data_caveat
 from pellucid.errors import InputError, PellucidError
 from pellucid.explanations import Effect, Importance, Interactions, Network
-from pellucid.methods.interactions.exclusion import costs_of_exclusion
-from pellucid.methods.interactions.request import Request, sets_of
 from pellucid.report.asking import focused, spread
 from pellucid.report.cards import Plain, card, section, table
 from pellucid.report.why import Why
@@ -120,36 +116,7 @@ def _ask(explainer: Explainer, names: Sequence[str], why: Why, work: Work) -> In
             " rows than a report spends on this."
         )
     found = explainer.interactions(list(names), rows=max(2, min(rows, n)))
-    return found if work.affordable(_READ) < _READ else _with_more_draws(explainer, found, work)
-
-
-def _with_more_draws(explainer: Explainer, found: Interactions, work: Work) -> Interactions:
-    """The same with costs of exclusion that do not rest on as few draws as there were rows for H."""
-    players = explainer.data.schema.players()
-    asked = [list(players).index(name) for name in found.feature_names]
-    request = Request(
-        explainer.predictor,
-        explainer.data,
-        explainer.background,
-        players,
-        sets_of(asked, len(players), "pairs"),
-        "pairs",
-        normalize=True,
-        p_values=False,
-        rows=None,
-        run=work.run,
-    )
-    costs = costs_of_exclusion(request)
-    if work.run.interrupted:
-        raise KeyboardInterrupt
-    return dataclasses.replace(
-        found,
-        parts=costs.parts,
-        costs=costs.share,
-        cost_se=costs.se,
-        additive=costs.additive,
-        settings={**found.settings, "draws": costs.draws},
-    )
+    return found if work.affordable(_READ) < _READ else explainer._with_more_draws(found, work.run)
 
 
 def _affordable_rows(explainer: Explainer, rows: int) -> int:
@@ -288,7 +255,8 @@ def _effect(explainer: Explainer, pair: Sequence[str], work: Work) -> tuple[Effe
     n = len(explainer.data)
     columns = [explainer.data.schema.index(name) for name in pair]
     for j in columns:
-        for caveat in off_data_caveat(explainer.data, j, work.run, method="partial dependence"):
+        caveat = explainer._off_data(j, work.run)
+        if caveat is not None:
             reason = f"{caveat.message} Accumulated local effects stay near the data."
             return explainer.ale(tuple(pair), bins=int(np.clip(isqrt(n // _CELL), *_CELLS))), reason
     rows = spread(explainer, _PICTURE).tolist()

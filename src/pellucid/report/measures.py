@@ -13,16 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pellucid.arrays import IntArray
-from pellucid.diagnostics.by_measure import comparison_caveats
 from pellucid.errors import PellucidError
-from pellucid.explanations import Attribution, Importance, ImportanceComparison
-from pellucid.explanations.explanation import squeeze_outputs
-from pellucid.methods.importance.shap_importance import mean_absolute
+from pellucid.explanations import Importance, ImportanceComparison
 from pellucid.report.cards import Plain, card
 from pellucid.report.why import Why
 from pellucid.report.work import Work
-from pellucid.runner import Cost
 from pellucid.words import listed, percent
 
 if TYPE_CHECKING:
@@ -35,7 +30,6 @@ _SOBOL = 50_000  # model rows, where the model has to be asked
 _WIDEST = 50  # features, where the model has to be asked
 _BARS = 15
 _AGREE = 0.8  # of Kendall's tau
-_NORMAL = 1.959963984540054
 _QUESTIONS = {
     "permutation": "how much changes when its values are given to other rows",
     "conditional": "what it adds to the other features",
@@ -54,7 +48,7 @@ def measure_card(explainer: Explainer, importance: Importance, why: Why, work: W
             missing.append(f"Importance by {name} is not shown: {found}")
     if len(parts) < 2 or len(importance.feature_names) < 2:
         return None, missing if len(importance.feature_names) > 1 else []
-    compared = _side_by_side(explainer, parts, work)
+    compared = explainer._side_by_side(parts, work.run)
     if not np.nansum(compared.excess) > 0:
         return None, ["By no measure does any feature matter."]
     asks = [f"{part.method} asks {_QUESTIONS[part.method]}" for part in parts]
@@ -87,7 +81,7 @@ def _others(
             loss = "error"
         yield "conditional", _tried(explainer, work, method="conditional", loss=loss, repeats=repeats)
     if why.overall is not None and why.overall[1].feature_names == importance.feature_names:
-        yield "shap", from_contributions(explainer, *why.overall)
+        yield "shap", explainer._importance_of(*why.overall)
     if any(item.code == "off-data" for item in importance.caveats):
         return  # an index of independent features says nothing about these
     if why.read(explainer, "tree"):
@@ -102,55 +96,6 @@ def _tried(explainer: Explainer, work: Work, **options: Any) -> Importance | str
     except PellucidError as error:
         return str(error)
     return found
-
-
-def from_contributions(explainer: Explainer, rows: IntArray, found: Attribution) -> Importance:
-    """The mean absolute contributions in a sample of rows, as a measure of importance that costs nothing more."""
-    values, errors = mean_absolute(found, explainer.data.weights[rows])
-    half = _NORMAL * errors
-    return Importance(
-        method="shap",
-        measure="mean |contribution|",
-        compare="difference",
-        values=squeeze_outputs(values),
-        se=squeeze_outputs(errors),
-        low=squeeze_outputs(np.maximum(values - half, 0.0)),
-        high=squeeze_outputs(values + half),
-        repeats=np.empty((len(values), 0)),
-        feature_names=found.feature_names,
-        output_names=found.output_names,
-        scale=found.scale,
-        members=found.members,
-        caveats=found.caveats,
-        cost=Cost(0, 0.0, 0, 0.0),
-        settings={**found.settings, "rows": len(rows)},
-        library=found.library,
-    )
-
-
-def _side_by_side(explainer: Explainer, parts: list[Importance], work: Work) -> ImportanceComparison:
-    """One column per measure; of several outputs the mean."""
-    n, first = len(parts[0].feature_names), parts[0]
-    values, errors = (
-        np.stack([getattr(part, name).reshape(n, -1).mean(axis=1) for part in parts], axis=1)
-        for name in ("values", "se")
-    )
-    methods = tuple(part.method for part in parts)
-    result = ImportanceComparison(
-        values=values,
-        se=errors,
-        methods=methods,
-        parts=tuple(parts),
-        feature_names=first.feature_names,
-        output_names=first.output_names,
-        scale="importance",
-        cost=Cost(0, 0.0, 0, 0.0),
-        settings={"method": "comparison", "methods": list(methods)},
-        library=first.library,
-    )
-    return dataclasses.replace(
-        result, caveats=comparison_caveats(result, explainer.predictor, explainer.data, work.run)
-    )
 
 
 def _without_known(compared: ImportanceComparison, importance: Importance) -> ImportanceComparison:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pellucid import agreement
 from pellucid.errors import PellucidError
 from pellucid.explanations import Agreement, Anchor, Attribution
 from pellucid.explanations.agreement import AGREE, IN_PART
-from pellucid.methods.local.agreement import agreement
 from pellucid.report.cards import Plain, card, section, table
 from pellucid.report.rows import Look, explained_name
 from pellucid.report.work import Work

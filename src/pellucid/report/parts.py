@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pellucid.diagnostics.off_data import off_data_caveat
 from pellucid.errors import PellucidError
 from pellucid.explanations import Decomposition, Importance
 from pellucid.report.asking import focused
@@ -165,11 +164,7 @@ def _price(explainer: Explainer, p: int, rows: int) -> tuple[int | None, int | N
 def _going_together(explainer: Explainer, names: list[str], work: Work) -> list[str]:
     """Features whose values do not occur with those of the other rows."""
     columns = [explainer.data.schema.index(name) for name in names]
-    return [
-        explainer.data.schema.names[j]
-        for j in columns
-        for _ in off_data_caveat(explainer.data, j, work.run, method="partial dependence")
-    ]
+    return [explainer.data.schema.names[j] for j in columns if explainer._off_data(j, work.run) is not None]
 
 
 def _moves(p: int) -> int:

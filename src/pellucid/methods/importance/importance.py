@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
 from pellucid.arrays import FloatArray
+from pellucid.data import Data
 from pellucid.diagnostics.by_measure import comparison_caveats
 from pellucid.errors import InputError, nearest
 from pellucid.explanations import Importance, ImportanceComparison
@@ -24,7 +25,8 @@ from pellucid.methods.importance.sage import sage
 from pellucid.methods.importance.shap_importance import shap_importance
 from pellucid.methods.importance.shapley_effects import shapley_effects
 from pellucid.methods.importance.sobol import sobol
-from pellucid.runner import Cost
+from pellucid.models import Predictor
+from pellucid.runner import Cost, Run
 from pellucid.words import listed
 
 Method = Literal["permutation", "conditional", "shap", "pdp", "anova", "drop", "sobol", "shapley-effects", "sage"]
@@ -143,7 +145,14 @@ def _compared(methods: list[str], request: Request) -> ImportanceComparison:
         spent = now
         if run.interrupted:
             break
-    first = parts[0]
+    result = side_by_side(parts, request.predictor, request.data, run)
+    settings = {"method": "comparison", "methods": list(methods), "random_state": run.seed}
+    return replace(result, cost=run.cost(), settings=settings)
+
+
+def side_by_side(parts: Sequence[Importance], predictor: Predictor, data: Data, run: Run) -> ImportanceComparison:
+    """Measures that are known already, one column each, with what is to be said about where they disagree."""
+    first, methods = parts[0], tuple(part.method for part in parts)
     values, errors = (
         np.stack([_overall(part, field, len(first.feature_names)) for part in parts], axis=1)
         for field in ("values", "se")
@@ -151,17 +160,16 @@ def _compared(methods: list[str], request: Request) -> ImportanceComparison:
     result = ImportanceComparison(
         values=values,
         se=errors,
-        methods=tuple(part.method for part in parts),
+        methods=methods,
         parts=tuple(parts),
         feature_names=first.feature_names,
         output_names=first.output_names,
         scale="importance",
-        cost=run.cost(),
-        settings={"method": "comparison", "methods": list(methods), "random_state": run.seed},
+        cost=Cost(0, 0.0, 0, 0.0),
+        settings={"method": "comparison", "methods": list(methods)},
         library=first.library,
     )
-    caveats = comparison_caveats(result, request.predictor, request.data, run)
-    return replace(result, caveats=caveats, cost=run.cost())
+    return replace(result, caveats=comparison_caveats(result, predictor, data, run))
 
 
 def _overall(part: Importance, field: str, n: int) -> FloatArray:

@@ -23,6 +23,8 @@ Cost. Nothing to speak of for trees and linear models, else at most ``budget`` m
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray, standard_error, weighted_mean
@@ -33,6 +35,7 @@ from pellucid.methods.attribution.linear_shap import Terms, linear_terms
 from pellucid.methods.attribution.shap import shap
 from pellucid.methods.attribution.tree_shap import ExplainedTrees, explained_trees
 from pellucid.methods.importance.request import Request
+from pellucid.runner import Cost
 
 _BUDGET = 1_000_000  # model rows
 _READ_ROWS = 20_000
@@ -53,7 +56,13 @@ def shap_importance(request: Request) -> Importance:
     why = shap(
         q.predictor, q.data, rows.tolist(), background=q.background, budget=budget, tolerance=q.tolerance, run=run
     )
-    values, errors = mean_absolute(why, q.data.weights[rows])
+    found = from_contributions(why, q.data.weights[rows])
+    return replace(found, cost=run.cost(), settings={**found.settings, "method": "shap"}, library=q.data.caller)
+
+
+def from_contributions(why: Attribution, weights: FloatArray) -> Importance:
+    """The mean absolute contributions in some rows, as a measure of importance that costs nothing more."""
+    values, errors = mean_absolute(why, weights)
     return Importance(
         method="shap",
         measure="mean |contribution|",
@@ -68,9 +77,9 @@ def shap_importance(request: Request) -> Importance:
         scale=why.scale,
         members=why.members,
         caveats=why.caveats,
-        cost=run.cost(),
-        settings={**why.settings, "method": "shap", "rows": len(rows)},
-        library=q.data.caller,
+        cost=Cost(0, 0.0, 0, 0.0),
+        settings={**why.settings, "rows": len(weights)},
+        library=why.library,
     )
 
 

@@ -24,7 +24,7 @@ Cost. Draws (500 to 2,000) times (2 + features + pairs + triples) rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 from zlib import crc32
@@ -32,6 +32,7 @@ from zlib import crc32
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
+from pellucid.explanations import Interactions
 from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.methods.interactions.dividends import rounding
 from pellucid.methods.interactions.request import Request
@@ -79,6 +80,21 @@ class Swaps(Intervention):
             j: (pool, np.where(self.swapped[variants, f, None], self.other[None, rows, f], self.own[None, rows, f]))
             for f, (j, pool) in enumerate(zip(self.features, self.pools, strict=True))
         }
+
+
+def with_own_draws(found: Interactions, request: Request) -> Interactions:
+    """The same interactions with costs that do not rest on as few draws as there were rows for H."""
+    costs = costs_of_exclusion(request)
+    if request.run.interrupted:
+        raise KeyboardInterrupt
+    return replace(
+        found,
+        parts=costs.parts,
+        costs=costs.share,
+        cost_se=costs.se,
+        additive=costs.additive,
+        settings={**found.settings, "draws": costs.draws},
+    )
 
 
 def costs_of_exclusion(request: Request) -> Costs:
