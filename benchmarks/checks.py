@@ -62,7 +62,9 @@ def numbers(rows: int = 2000) -> tuple[Any, Any]:
 
 def network() -> Case:
     X, y = numbers()
-    model = make_pipeline(StandardScaler(), MLPRegressor((50,), max_iter=300, early_stopping=True, random_state=0))
+    model = make_pipeline(
+        StandardScaler(), MLPRegressor(hidden_layer_sizes=(50,), max_iter=300, early_stopping=True, random_state=0)
+    )
     return Case("network", model.fit(X[1000:], y[1000:]), X[:1000], y[:1000])
 
 

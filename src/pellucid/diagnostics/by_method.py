@@ -23,9 +23,9 @@ from pellucid.diagnostics.few_data import (
     support_caveat,
     too_many_coefficients,
 )
-from pellucid.diagnostics.fooled import fooled_caveat
 from pellucid.diagnostics.general import Players, general_caveats
 from pellucid.diagnostics.heterogeneity import heterogeneity_caveat
+from pellucid.diagnostics.hidden_reliance import fooled_caveat
 from pellucid.diagnostics.left_over import dense_answer, left_over, merged_cells, not_additive, sparse_answer
 from pellucid.diagnostics.local_models import (
     local_miss,

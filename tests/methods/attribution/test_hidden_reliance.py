@@ -22,8 +22,17 @@ from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
 
 from pellucid import Explainer
-from pellucid.diagnostics import fooled
-from pellucid.diagnostics.fooled import HIDDEN, UNTOLD, WORTH, Reliance, fooled_caveat
+from pellucid.diagnostics import hidden_reliance
+from pellucid.diagnostics.hidden_reliance import (
+    HIDDEN,
+    UNTOLD,
+    WORTH,
+    Reliance,
+    fooled_caveat,
+    real_rows,
+    reliances,
+    told_apart,
+)
 from pellucid.runner import Run
 from reference.attack import above, attack
 
@@ -43,8 +52,8 @@ def audit(model, X, rows=(0, 1, 2), seed=0, run=None, **options):
 def measured(model, X, seed=0, **options):
     """R, T and G by the players' names."""
     explainer, run = Explainer(model, X, **options), Run(seed=seed)
-    real = fooled._real_rows(explainer.data, explainer.data.schema.players(), run)
-    return {one.players: one for one in fooled.reliances(explainer.predictor, real, run)}
+    real = real_rows(explainer.data, explainer.data.schema.players(), run)
+    return {one.players: one for one in reliances(explainer.predictor, real, run)}
 
 
 # -- tables ------------------------------------------------------------------------------------------
@@ -287,8 +296,8 @@ def test_mixtures_of_features_that_go_together_are_told_apart(noise, lowest, hig
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 1)) + noise * rng.normal(size=(400, 4))
     explainer, run = Explainer(lambda Z: Z[:, 0], X), Run()
-    real = fooled._real_rows(explainer.data, explainer.data.schema.players(), run)
-    area = fooled._Detector.of(real, run).told_apart(real, explainer.data.rows([0, 5, 9]), run)
+    real = real_rows(explainer.data, explainer.data.schema.players(), run)
+    area = told_apart(real, explainer.data.rows([0, 5, 9]), run)
     assert lowest < area <= highest
 
 
@@ -297,7 +306,7 @@ def test_mixtures_of_features_that_go_together_are_told_apart(noise, lowest, hig
     [(0.2, 0.09, 0.6, True), (0.2, 0.11, 0.6, False), (0.2, 0.09, 0.4, False), (0.09, 0.0, 0.6, False), (-0.1, 0.0, 0.6, False)],
 )  # fmt: skip
 def test_all_three_conditions_are_needed(on_data, in_mixtures, untold, fires):
-    assert Reliance(("a",), on_data, in_mixtures, untold).fooled == fires
+    assert Reliance(("a",), on_data, in_mixtures, untold).fooled() == fires
 
 
 # -- what is asked -----------------------------------------------------------------------------------
@@ -312,7 +321,7 @@ def test_mixtures_take_every_feature_from_one_of_two_rows_and_come_in_pairs():
     assert {row.tobytes() for row in real} == {row.tobytes() for row in rows}
     origin = np.stack([[np.flatnonzero(rows[:, j] == value)[0] for value in mixed[:, j]] for j in range(6)], axis=1)
     assert max(len(set(of)) for of in origin) == 2
-    first, second = mixed.reshape(4, 2, fooled._PAIRS, 6).swapaxes(0, 1)
+    first, second = mixed.reshape(4, 2, hidden_reliance._PAIRS, 6).swapaxes(0, 1)
     changed = (first != second).any(axis=1)
     assert changed.sum(axis=1).tolist() == [1, 1, 1, 3]
     np.testing.assert_array_equal(changed[:3].any(axis=0), changed[3])
