@@ -12,7 +12,7 @@ from pellucid.errors import InputError
 from pellucid.explanations.store import encode
 from pellucid.parts import rule_chart
 from pellucid.parts.image_explainer import ImageExplainer
-from pellucid.parts.local_options import PartRuleOptions
+from pellucid.parts.options import PartRuleOptions
 
 GRID = {"segmenter": "grid", "segments": (2, 3), "absent": 0}
 IMAGE = np.arange(1.0, 25.0).reshape(4, 6)

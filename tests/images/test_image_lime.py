@@ -15,7 +15,7 @@ from pellucid.errors import InputError
 from pellucid.explanations.store import encode
 from pellucid.parts import variants_chart
 from pellucid.parts.image_explainer import ImageExplainer
-from pellucid.parts.local_options import LocalImageOptions
+from pellucid.parts.options import LocalImageOptions
 
 GRID = {"segmenter": "grid", "segments": (2, 3)}
 

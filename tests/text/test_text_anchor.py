@@ -10,7 +10,7 @@ import pellucid
 from pellucid.errors import InputError
 from pellucid.explanations.store import encode
 from pellucid.parts import rule_chart
-from pellucid.parts.local_options import PartRuleOptions
+from pellucid.parts.options import PartRuleOptions
 from pellucid.parts.text_chart import FONT
 from pellucid.parts.text_explainer import TextExplainer
 from pellucid.parts.text_layout import set_lines

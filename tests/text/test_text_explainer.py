@@ -321,7 +321,7 @@ def test_words_that_only_act_together_are_reported():
     (caveat,) = found.caveats
     assert caveat.code == "cut-dependence"
     assert caveat.value == pytest.approx(1 / 3)
-    assert 'from "a" to "b" contribute +0.667 one by one, but +0.5 as one piece' in caveat.message
+    assert 'from "a" to "b" contribute +0.667 one by one, but +0.5 as one part' in caveat.message
     assert codes(TextExplainer(lambda texts: [text.count("a") for text in texts]).shap("a b a d e f g h")) == []
 
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pellucid.parts.model import ItemModel
-from pellucid.parts.text_game import TextGame
+from pellucid.parts.game import TextGame
+from pellucid.parts.model import WholeModel
 from pellucid.parts.tokens import characters, words
 from pellucid.runner import Run
 from text.test_tokens import TEXTS, pieces
@@ -17,17 +17,17 @@ def lengths(texts):
 
 
 def game(text, spans=None, mask="remove", f=lengths, batch=7):
-    return TextGame(ItemModel(f), text, words(text) if spans is None else spans, mask, Run(), batch)
+    return TextGame(WholeModel(f), text, words(text) if spans is None else spans, mask, Run(), batch)
 
 
 @st.composite
-def masked(draw, texts=TEXTS):
+def cases(draw, texts=TEXTS):
     text = draw(texts)
     return text, draw(st.lists(st.booleans(), min_size=len(words(text)), max_size=len(words(text))))
 
 
 @settings(max_examples=100, deadline=None)
-@given(masked())
+@given(cases())
 def test_a_masked_text_has_the_known_words_in_order_and_nothing_else(case):
     text, known = case
     left = game(text).text(known)
@@ -36,7 +36,7 @@ def test_a_masked_text_has_the_known_words_in_order_and_nothing_else(case):
 
 
 @settings(max_examples=100, deadline=None)
-@given(masked())
+@given(cases())
 def test_everybody_is_the_text_itself_and_nobody_is_empty(case):
     text, known = case
     assert game(text).text([True] * len(known)) == text
@@ -44,7 +44,7 @@ def test_everybody_is_the_text_itself_and_nobody_is_empty(case):
 
 
 @settings(max_examples=100, deadline=None)
-@given(masked(st.lists(st.sampled_from(["a", "b,", "c", "好", "(d"]), min_size=1).map(" ".join)))
+@given(cases(st.lists(st.sampled_from(["a", "b,", "c", "好", "(d"]), min_size=1).map(" ".join)))
 def test_no_space_is_doubled_and_none_is_left_at_the_ends(case):
     text, known = case
     left = game(text).text(known)
@@ -52,7 +52,7 @@ def test_no_space_is_doubled_and_none_is_left_at_the_ends(case):
 
 
 @settings(max_examples=100, deadline=None)
-@given(masked())
+@given(cases())
 def test_a_mask_stands_in_every_place(case):
     text, known = case
     left = game(text, mask="\x00").text(known)

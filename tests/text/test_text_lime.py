@@ -13,7 +13,7 @@ from pellucid.errors import InputError
 from pellucid.explanations.store import encode
 from pellucid.parts import variants_chart
 from pellucid.parts.lime import draw_parts
-from pellucid.parts.local_options import LocalTextOptions
+from pellucid.parts.options import LocalTextOptions
 from pellucid.parts.text_explainer import TextExplainer
 
 EFFECTS = {"buy": 0.3, "now!": -0.2, "cheap": 0.1, "phone": 0.05}

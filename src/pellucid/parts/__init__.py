@@ -5,12 +5,10 @@ One family: what the parts are (`tokens`, `segments`), the game in which they ar
 """
 
 from pellucid.charts.doorway import register
-from pellucid.parts.image_attribution import ImageAttribution
+from pellucid.parts.attribution import ImageAttribution, TextAttribution
 from pellucid.parts.local import LocalImageAttribution, LocalTextAttribution
-from pellucid.parts.local_options import LocalImageOptions, LocalTextOptions, PartRuleOptions
-from pellucid.parts.options import ImageOptions, TextOptions
+from pellucid.parts.options import ImageOptions, LocalImageOptions, LocalTextOptions, PartRuleOptions, TextOptions
 from pellucid.parts.rule import ImageRule, TextRule
-from pellucid.parts.text_attribution import TextAttribution
 
 register(TextAttribution, "pellucid.parts.text_chart", TextOptions)
 register(ImageAttribution, "pellucid.parts.image_chart", ImageOptions)

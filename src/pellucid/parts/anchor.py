@@ -2,26 +2,25 @@
 
 Reference. Ribeiro, Singh and Guestrin 2018, "Anchors: high-precision model-agnostic explanations".
 
-Definition. A rule A is a set of parts. Things z are made of the one that is explained: the parts of A are there, each
-other one with probability 1/2. An absent part is taken out or painted over (``perturb="absent"``), or a word, or the
-same place of an image, of a
-``corpus`` stands there (``perturb="corpus"``).
+Definition. A rule A is a set of parts. Texts or images z are made of the one that is explained: the parts of A are
+there, each other one with probability 1/2. An absent part is taken out or painted over (``perturb="absent"``), or a
+word, or the same place of an image, of a ``corpus`` stands there (``perturb="corpus"``).
 
     precision(A) = P( f(z) = f(x) | z has the parts of A )
 
 An anchor has a precision of at least tau, with probability 1 - delta. The one sought has the greatest coverage: the
-share of a corpus of texts that have all its words; without a corpus, and for images, the share of perturbed things that
-keep its parts, 1/2 to the power of their number. That is only a preference for short rules: segments of one image are
-nowhere in another, so there is nothing to cover.
+share of a corpus of texts that have all its words; without a corpus, and for images, the share of perturbed texts or
+images that keep its parts, 1/2 to the power of their number. That is only a preference for short rules: segments of one
+image are nowhere in another, so there is nothing to cover.
 
 Estimator. That for tables (`search`): a beam search, with KL bounds for all that is accepted. Of ten parts or fewer all
 choices are gone through where draws would be as many, and the precision is exact.
 
 When it misleads:
 1. what stands for absence decides what "usually" means (caveat "absence");
-2. a prediction that most perturbed things get needs no part at all, which says nothing about this one (caveat
+2. a prediction that most perturbed texts or images get needs no part at all, which says nothing about this one (caveat
    "anchor-imbalance");
-3. a rule of many parts is nearly the thing itself (caveat "anchor-long");
+3. a rule of many parts is nearly the whole itself (caveat "anchor-long");
 4. it fixes the prediction; it is neither a cause nor needed: another rule may do as well.
 
 Cost. O(B p) rules a round for p parts, at most p rounds; about 40 to 1,500 draws for each, of which those are asked
@@ -42,18 +41,13 @@ from pellucid.explanations.condition import Condition
 from pellucid.methods.rules.certify import Goal, check_goal
 from pellucid.methods.rules.same_prediction import SamePrediction, same_prediction, within_words
 from pellucid.methods.rules.search import Candidate, Search, precision_gains
-from pellucid.parts.absence import absent_name, plain_colours
-from pellucid.parts.draws import CorpusSpace, PartDraws, PartSpace
-from pellucid.parts.game import MaskedGame
-from pellucid.parts.image_game import ImageGame
-from pellucid.parts.model import ItemModel, ItemPredictor
-from pellucid.parts.remembered import Remembered
-from pellucid.parts.replaced import ReplacedImage, ReplacedText
-from pellucid.parts.rule import ImageRule, MaskedRule, TextRule, segment_places
-from pellucid.parts.rule_checks import masked_rule_caveats
-from pellucid.parts.segments import Absent, Segmenter, absent_image, segment
-from pellucid.parts.text_attribution import unique_names
-from pellucid.parts.text_game import REMOVE
+from pellucid.parts.anchor_draws import CorpusSpace, PartDraws, PartSpace
+from pellucid.parts.attribution import unique_names
+from pellucid.parts.checks import anchor_caveats
+from pellucid.parts.game import REMOVE, ImageGame, PartGame, Remembered, ReplacedImage, ReplacedText
+from pellucid.parts.model import WholeModel, WholePredictor
+from pellucid.parts.rule import ImageRule, PartRule, TextRule, segment_places
+from pellucid.parts.segments import Absent, Segmenter, absent_image, absent_name, plain_colours, segment
 from pellucid.parts.tokens import Span
 from pellucid.runner import Run
 
@@ -63,7 +57,7 @@ _SPREAD, _CHECK = 1_000_001, 1_000_002  # episodes of draws for other purposes
 _SPREAD_DRAWS, _CHECK_DRAWS = 200, 64
 _OTHER_MASK = "UNK"
 MOST_PARTS = 500
-R = TypeVar("R", bound=MaskedRule)
+R = TypeVar("R", bound=PartRule)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,8 +118,8 @@ class AnchorEffort:
 class Models:
     """The model with all its classes, and with the outputs and the scale that are explained."""
 
-    classes: ItemModel
-    explained: ItemModel
+    classes: WholeModel
+    explained: WholeModel
 
 
 def text_anchor(
@@ -230,14 +224,14 @@ def image_anchor(
 
 
 def _image_game(
-    model: ItemModel,
+    model: WholeModel,
     image: AnyArray,
     labels: AnyArray,
     painted: AnyArray,
     others: Sequence[AnyArray],
     run: Run,
     batch: int | None,
-) -> MaskedGame:
+) -> PartGame:
     if not len(others):
         return ImageGame(model, image, labels, painted, run, batch)
     return ReplacedImage(model, image, labels, painted, others, run, batch)
@@ -261,7 +255,7 @@ class _Numbers:
 class _Games:
     """The game to search in: by class where there are classes and no interval is asked for, else by number."""
 
-    def __init__(self, make: Callable[[ItemModel], MaskedGame], models: Models, effort: AnchorEffort) -> None:
+    def __init__(self, make: Callable[[WholeModel], PartGame], models: Models, effort: AnchorEffort) -> None:
         self.model, self.within = models.classes, effort.within
         self.game = make(self.model)
         self.by_class = effort.within is None and self.game.predictor.classes is not None
@@ -335,7 +329,7 @@ class _Found:
             "scale": "precision",
         }
 
-    def precision_in(self, game: MaskedGame, draws: PartDraws, games: _Games) -> float:
+    def precision_in(self, game: PartGame, draws: PartDraws, games: _Games) -> float:
         """The precision of the rule where something else stands for absence."""
         rule = np.isin(np.arange(len(self.space.parts)), self.best.rule)
         rows = draws.rows(_CHECK, rule, 0, _CHECK_DRAWS)
@@ -384,12 +378,12 @@ def _stop(search: Search, why: str) -> None:
         search.why = why
 
 
-def _checked(rule: R, game: MaskedGame, other: tuple[str, float] | None, run: Run) -> R:
+def _checked(rule: R, game: PartGame, other: tuple[str, float] | None, run: Run) -> R:
     """The result with its caveats and what it cost in all."""
     if not run.checks:
         return replace(rule, cost=run.cost())
-    predictor: ItemPredictor = game.predictor
-    caveats = masked_rule_caveats(rule, run, instability=predictor.instability, other=other)
+    predictor: WholePredictor = game.predictor
+    caveats = anchor_caveats(rule, run, instability=predictor.instability, other=other)
     return replace(rule, caveats=caveats, cost=run.cost())
 
 

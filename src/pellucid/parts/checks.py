@@ -1,15 +1,29 @@
-"""The caveats of contributions of words and segments: how the text or image was cut, and what stands for absence."""
+"""What explanations of texts and images cannot be trusted for.
+
+Contributions: how the text or image was cut into parts, and what stands for absence. Local models: as for tables, and
+absence. Anchors: not reached, needless, long, and absence. The weaknesses that are not those of a table:
+
+- *cut-dependence*: what the contributions of a few large parts differ from the sums of those of the parts in them;
+- *absence*: how far the prediction with everything absent moves when something else stands for absence; of an anchor,
+  how much of its precision is lost then.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.diagnostics.general import interrupted, unsteady
+from pellucid.diagnostics.local_models import local_miss, low_fidelity, unstable, width_decides
+from pellucid.diagnostics.rules import unreached
 from pellucid.explanations.caveat import Caveat
-from pellucid.parts.attribution import MaskedAttribution
+from pellucid.parts.attribution import PartAttribution
+from pellucid.parts.local import LocalPartAttribution, exhaustive
+from pellucid.parts.rule import PartRule, reason
 from pellucid.runner import Run
 from pellucid.words import number, percent
 
@@ -17,8 +31,8 @@ _CUT = 0.25
 _ABSENCE = 0.5
 
 
-def masked_caveats(
-    result: MaskedAttribution,
+def shap_caveats(
+    result: PartAttribution,
     run: Run,
     *,
     instability: float,
@@ -29,16 +43,16 @@ def masked_caveats(
     """Everything known against these contributions.
 
     ``joint`` (blocks, outputs) are the contributions of a few blocks of parts, each block one player; ``bases`` are
-    the predictions with everything absent, for other things that could stand for absence.
+    the predictions with everything absent, for what else could stand for absence.
     """
     found = [*interrupted(run), *unsteady(instability)]
     if joint is not None:
         found += _cut(result, blocks, joint)
-    found += _absence(result, bases)
+    found += _absence(np.ravel(result.base), np.ravel(result.prediction), bases)
     return tuple(found)
 
 
-def _cut(result: MaskedAttribution, blocks: IntArray, joint: FloatArray) -> Iterator[Caveat]:
+def _cut(result: PartAttribution, blocks: IntArray, joint: FloatArray) -> Iterator[Caveat]:
     """Whether parts contribute the same one by one as together; they do in a model without interactions."""
     values, se = result.stacked()[0], result.stacked("se")[0]
     together = np.stack([values[blocks == b].sum(axis=0) for b in range(len(joint))])
@@ -54,42 +68,161 @@ def _cut(result: MaskedAttribution, blocks: IntArray, joint: FloatArray) -> Iter
             code="cut-dependence",
             message=(
                 f"The contributions depend on how the whole is cut into {result.part}s:"
-                f" {_pieces(result.players[first], result.players[last])} contribute"
+                f' those from "{result.players[first]}" to "{result.players[last]}" contribute'
                 f" {number(float(together[b, k]), sign=True)}{output} one by one, but"
-                f" {number(float(joint[b, k]), sign=True)} as one piece (over all pieces {percent(share)} of the"
+                f" {number(float(joint[b, k]), sign=True)} as one part (over all parts {percent(share)} of the"
                 " contributions differ)."
             ),
             value=share,
             threshold=_CUT,
             advice=(
-                f"The {result.part}s act together: ask for interactions=True, or explain larger pieces as well and read"
+                f"The {result.part}s act together: ask for interactions=True, or explain larger parts as well and read"
                 " both."
             ),
         )
 
 
-def _pieces(first: str, last: str) -> str:
-    """A block of neighbouring parts, by its ends."""
-    return f'those from "{first}" to "{last}"'
+def lime_caveats(
+    found: LocalPartAttribution,
+    run: Run,
+    *,
+    instability: float,
+    ends: tuple[FloatArray, FloatArray],
+    bases: Mapping[str, FloatArray],
+    tolerance: float | None,
+) -> tuple[Caveat, ...]:
+    """Everything known against this local model (of many outputs the leading ones); ``ends`` are the predictions with
+    nothing and everything there.
+    """
+    caveats, shown = [*interrupted(run), *unsteady(instability)], found.of_leading()
+    caveats += [_in_parts(caveat, found) for caveat in width_decides(shown)]
+    caveats += [_in_parts(caveat, found) for caveat in low_fidelity(shown)]
+    caveats += [_in_parts(caveat, found) for caveat in local_miss(shown, [np.ravel(shown.spread)])]
+    if not exhaustive(found):
+        caveats += [_in_parts(caveat, found) for caveat in unstable(shown, tolerance)]
+    caveats += _absence(ends[0][0], ends[1][0], bases)
+    return tuple(caveats)
 
 
-def _absence(result: MaskedAttribution, bases: Mapping[str, FloatArray]) -> Iterator[Caveat]:
-    """Whether another thing in place of the absent would move the starting point."""
-    base, prediction = np.ravel(result.base), np.ravel(result.prediction)
-    k = int(np.argmax(np.abs(prediction - base)))
-    away = {name: abs(float(other[k]) - float(base[k])) for name, other in bases.items()}
+_ADVICE = {
+    "low-fidelity": (
+        "Do not read its weights as what the model does; allow more features= or model='tree', or use shap with"
+        " interactions=True."
+    ),
+    "width-decides": "Look at plot(kind='sweep') and say which neighbourhood is meant, or use shap, which has none.",
+}
+
+
+def _in_parts(caveat: Caveat, found: LocalPartAttribution) -> Caveat:
+    """The caveat in the words of texts and images."""
+    message = caveat.message.replace("near the row", f"near the {found.whole}").replace("samples", "variants")
+    message, advice = (
+        re.sub(r"\bfeatures(?!=)", f"{found.part}s", said)
+        for said in (message, _ADVICE.get(caveat.code, caveat.advice))
+    )
+    return replace(caveat, message=message, advice=advice)
+
+
+def _absence(nobody: FloatArray, everybody: FloatArray, others: Mapping[str, FloatArray]) -> Iterator[Caveat]:
+    """Whether something else in place of the absent parts would move the prediction with everything absent."""
+    k = int(np.argmax(np.abs(everybody - nobody)))
+    away = {name: abs(float(other[k]) - float(nobody[k])) for name, other in others.items()}
     if not away:
         return
     name = max(away, key=lambda each: away[each])
-    share = away[name] / max(abs(float(prediction[k] - base[k])), 1e-12)
-    if away[name] > 1e-9 * abs(float(base[k])) and share > _ABSENCE:
+    share = away[name] / max(abs(float(everybody[k] - nobody[k])), 1e-12)
+    if away[name] > 1e-9 * abs(float(nobody[k])) and share > _ABSENCE:
         yield Caveat(
             code="absence",
             message=(
-                f"The starting point depends on what stands for absence: {number(float(base[k]))} here, "
-                f"{number(float(bases[name][k]))} with absent={name}; the prediction is {number(float(prediction[k]))}."
+                "It depends on what stands for absence: with everything absent the prediction is"
+                f" {number(float(nobody[k]))} here, {number(float(others[name][k]))} with absent={name}; that of the"
+                f" image is {number(float(everybody[k]))}."
             ),
             value=share,
             threshold=_ABSENCE,
             advice=f"Explain with absent={name} as well, and trust what both agree on.",
+        )
+
+
+_COMMON = 0.9
+_LONG = 0.5  # of all parts
+_MANY = 6
+_CHANGE = 0.1  # of the precision
+
+
+def anchor_caveats(
+    rule: PartRule, run: Run, *, instability: float, other: tuple[str, float] | None
+) -> tuple[Caveat, ...]:
+    """Everything known against a rule; ``other`` is another absence, and the precision with it."""
+    return (
+        *interrupted(run),
+        *unsteady(instability),
+        *_unreached(rule),
+        *_imbalance(rule),
+        *_long(rule),
+        *_other_absence(rule, other),
+    )
+
+
+def _unreached(rule: PartRule) -> Iterator[Caveat]:
+    advice = {
+        "budget": "Raise budget=, take fewer, larger parts, or ask for less precision.",
+        "unreachable": "Make the model steady: fix its random state, or switch off dropout.",
+    }
+    if not rule.reached:
+        yield unreached(rule.settings, rule.reason, reason(rule), rule.precision, rule.interval, advice)
+
+
+def _imbalance(rule: PartRule) -> Iterator[Caveat]:
+    """The prediction is that of nearly everything."""
+    corpus = rule.settings["perturb"] == "corpus"
+    if rule.base >= _COMMON and len(rule.kept) <= 1:
+        yield Caveat(
+            code="anchor-imbalance",
+            message=(
+                f"{percent(rule.base)} of the perturbed {rule.whole}s get this prediction anyway: hardly any"
+                f" {rule.part} is needed, and the rule says little about this {rule.whole}."
+            ),
+            value=rule.base,
+            threshold=_COMMON,
+            advice=(
+                f"Use {'another' if corpus else 'perturb=' + repr('corpus') + ' with a'} corpus= of {rule.whole}s that"
+                " get other predictions, or shap, which says what moves the prediction at all."
+            ),
+        )
+
+
+def _long(rule: PartRule) -> Iterator[Caveat]:
+    """The rule is nearly the whole."""
+    n, k = len(rule.feature_names), len(rule.kept)
+    if k >= _MANY and k > _LONG * n:
+        yield Caveat(
+            code="anchor-long",
+            message=(
+                f"The rule needs {k} of {n} {rule.part}s: the {rule.whole} lies near a decision boundary, or the"
+                f" {rule.part}s only work together."
+            ),
+            value=k / n,
+            threshold=_LONG,
+            advice="Do not use the rule for others; take larger parts, or use shap.",
+        )
+
+
+def _other_absence(rule: PartRule, other: tuple[str, float] | None) -> Iterator[Caveat]:
+    """Something else in place of the absent parts breaks the rule."""
+    if other is None or not rule.reached:
+        return
+    name, precision = other
+    wanted = float(rule.settings["precision"])
+    if rule.precision - precision > _CHANGE and precision < wanted:
+        yield Caveat(
+            code="absence",
+            message=(
+                f"The rule depends on what stands for absence: with {name} its precision is {percent(precision)}, not"
+                f" {percent(rule.precision)}."
+            ),
+            value=rule.precision - precision,
+            threshold=_CHANGE,
+            advice=f"Explain with {name} as well, or with perturb='corpus'; trust what both agree on.",
         )

@@ -18,8 +18,8 @@ from pellucid.charts.png import data_uri
 from pellucid.charts.scales import Row, data, tooltips
 from pellucid.charts.signed_colours import colour_scales, largest, painted, signed_colour
 from pellucid.charts.text import caveat_note, wrapped
+from pellucid.parts.attribution import ImageAttribution
 from pellucid.parts.chart_words import ends_note, panel_name
-from pellucid.parts.image_attribution import ImageAttribution
 from pellucid.parts.options import ImageOptions
 from pellucid.parts.segments import colours, value_range
 

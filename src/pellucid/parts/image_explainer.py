@@ -14,10 +14,10 @@ from pellucid.methods.local.other_models import Model
 from pellucid.methods.local.selection import Select
 from pellucid.models.predictor import Link
 from pellucid.parts.anchor import AnchorEffort, Models, Perturb, image_anchor
-from pellucid.parts.image_attribution import ImageAttribution
+from pellucid.parts.attribution import ImageAttribution
 from pellucid.parts.lime import Draw, LimeEffort, PartDistance, image_lime
 from pellucid.parts.local import LocalImageAttribution
-from pellucid.parts.model import ItemModel
+from pellucid.parts.model import WholeModel
 from pellucid.parts.rule import ImageRule
 from pellucid.parts.segments import Absent, Segmenter, check_image
 from pellucid.parts.shap import Effort, image_shap
@@ -82,9 +82,9 @@ class ImageExplainer:
         progress: Progress = None,
         checks: bool = True,
     ) -> None:
-        self._model = ItemModel(f, output=output, link=link, classes=classes, dress=self._dressed)
+        self._model = WholeModel(f, output=output, link=link, classes=classes, dress=self._dressed)
         plain = output is None and link == "identity"
-        self._whole = self._model if plain else ItemModel(f, classes=classes, dress=self._dressed)
+        self._whole = self._model if plain else WholeModel(f, classes=classes, dress=self._dressed)
         self._flatten = flatten
         self._segmenter, self._absent = segmenter, absent
         self._segments = (

@@ -2,7 +2,7 @@
 
 Reference. Ribeiro, Singh and Guestrin 2016, "Why should I trust you? Explaining the predictions of any classifier".
 
-Definition. z' says of every part whether it is there (1) or absent (0); the thing itself has ones only. The explanation
+Definition. z' says of every part whether it is there (1) or absent (0); the text or image itself has ones only. The explanation
 is
 
     g(z') = w_0 + sum over at most K parts of w_j z'_j    that minimises    sum over variants z of  pi(z) (f(z) -
@@ -11,7 +11,7 @@ is
 A part's effect is its weight, since it is there; the effects start from w_0, what g says when all are absent.
 
 Estimator. Variants are drawn with the number of absent parts uniform from none to all and these parts at random
-(``sampler="count"``), or every part absent with probability 1/2 (``"coin"``, as in the textbook: in a thing of many
+(``sampler="count"``), or every part absent with probability 1/2 (``"coin"``, as in the textbook: of a whole of many
 parts no such variant is near it). Where all variants together are no more than ``samples`` each is taken once: nothing
 is left to chance. A variant's weight is 1 - share of absent parts (``kernel="share"``; to the power 1 / width, which is
 1), or exp(-D^2 / width^2) (``"exponential"``) with D the cosine distance of z' to the ones, the root of the share of
@@ -26,7 +26,7 @@ When it misleads.
 4. Other variants give other weights (`stability`, caveat "unstable"; ``tolerance`` adds variants).
 5. The effects add up to the local prediction, not to the model's.
 
-Cost. ``samples`` things at most, equal ones once; twice, four times, ... as many with ``tolerance``.
+Cost. ``samples`` texts or images at most, equal ones once; twice, four times, ... as many with ``tolerance``.
 """
 
 from __future__ import annotations
@@ -48,17 +48,13 @@ from pellucid.methods.local.selection import SELECTS, Select
 from pellucid.methods.local.stability import repeat_counts
 from pellucid.methods.local.weighting import Kernel, default_width, exponential, kernels
 from pellucid.models.outputs import logit
-from pellucid.parts.absence import absent_name, plain_colours
-from pellucid.parts.game import MaskedGame
-from pellucid.parts.image_game import ImageGame
-from pellucid.parts.local import LocalImageAttribution, LocalParts, LocalTextAttribution
-from pellucid.parts.local_checks import masked_local_caveats
-from pellucid.parts.model import ItemModel
-from pellucid.parts.remembered import Remembered
-from pellucid.parts.segments import Absent, Segmenter, absent_image, segment
+from pellucid.parts.attribution import unique_names
+from pellucid.parts.checks import lime_caveats
+from pellucid.parts.game import ImageGame, PartGame, Remembered, TextGame
+from pellucid.parts.local import LocalImageAttribution, LocalPartAttribution, LocalTextAttribution
+from pellucid.parts.model import WholeModel
+from pellucid.parts.segments import Absent, Segmenter, absent_image, absent_name, plain_colours, segment
 from pellucid.parts.shap import MOST_PARTS
-from pellucid.parts.text_attribution import unique_names
-from pellucid.parts.text_game import TextGame
 from pellucid.parts.tokens import Span
 from pellucid.runner import Run
 
@@ -73,7 +69,7 @@ _ROWS = 100
 _AT_ONCE = 10  # variants of each block between two looks at the keyboard
 _ROUNDING = 1e-10  # of the weights: a starting point that is zero
 _COSINE_WIDTH = 0.25  # the habit of other packages
-P = TypeVar("P", bound=LocalParts)
+P = TypeVar("P", bound=LocalPartAttribution)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +126,7 @@ class LimeEffort:
 
 
 def text_lime(
-    model: ItemModel,
+    model: WholeModel,
     text: str,
     spans: list[Span],
     *,
@@ -163,7 +159,7 @@ def text_lime(
 
 
 def image_lime(
-    model: ItemModel,
+    model: WholeModel,
     image: AnyArray,
     *,
     segmenter: Segmenter,
@@ -240,7 +236,7 @@ class Variants:
         return replace(self, there=there, answers=np.concatenate([self.answers, other.answers], axis=1))
 
 
-def _variants(game: MaskedGame, known: Remembered, effort: LimeEffort, run: Run) -> Variants:
+def _variants(game: PartGame, known: Remembered, effort: LimeEffort, run: Run) -> Variants:
     """The first variants: the caller's own, all there are, or a sample of them."""
     if np.ndim(effort.samples):
         return _listed(_own(effort.samples, game.players), known)
@@ -261,7 +257,7 @@ def _listed(there: BoolArray, known: Remembered) -> Variants:
     )
 
 
-def _drawn(game: MaskedGame, known: Remembered, each: int, sampler: Draw, run: Run, rounds: int) -> Variants:
+def _drawn(game: PartGame, known: Remembered, each: int, sampler: Draw, run: Run, rounds: int) -> Variants:
     """``each`` variants of every block; fewer if the user interrupts and enough are known."""
     there = np.ones((BLOCKS, each, game.players), dtype=np.bool_)
     there[:, :, game.active[0]] = draw_parts(
@@ -307,9 +303,7 @@ def _own(given: Any, players: int) -> BoolArray:
 # -- the local model ---------------------------------------------------------------------------------
 
 
-def _local(
-    game: MaskedGame, names: tuple[str, ...], effort: LimeEffort, change: FloatArray, run: Run
-) -> dict[str, Any]:
+def _local(game: PartGame, names: tuple[str, ...], effort: LimeEffort, change: FloatArray, run: Run) -> dict[str, Any]:
     """The fields of a result that come from the local model."""
     predictor = game.predictor
     if effort.model == "logistic" and predictor.scale != "probability":
@@ -341,14 +335,14 @@ class _Fitted:
 
 
 def _fitted(
-    game: MaskedGame, variants: Variants, effort: LimeEffort, change: FloatArray, repeats: FloatArray, *, compare: bool
+    game: PartGame, variants: Variants, effort: LimeEffort, change: FloatArray, repeats: FloatArray, *, compare: bool
 ) -> _Fitted:
     active, p = game.active[0], game.players
     few = -(-_ROWS // (BLOCKS * variants.there.shape[1]))  # the fit wants some rows, however few variants there are
     there, answers = np.repeat(variants.there, few, axis=1), np.repeat(variants.answers, few, axis=1)
     rows = BLOCKS * there.shape[1]
     flat = there.reshape(rows, p)
-    columns = np.zeros((rows, max(p, 1)))  # a thing without parts has one that never changes
+    columns = np.zeros((rows, max(p, 1)))  # a whole without parts has one that never changes
     columns[:, :p] = flat.astype(np.float64) - 1.0
     copies = BLOCKS * few if variants.listed else few
     distance = distances(flat[:, active], change[active], effort)
@@ -373,7 +367,7 @@ def _fitted(
 
 
 def distances(there: BoolArray, change: FloatArray, effort: LimeEffort) -> FloatArray:
-    """How far variants are from the thing itself, from 0 to 1; without parts they all are that thing."""
+    """How far variants are from the whole, from 0 to 1; without parts they all are that whole."""
     if not there.shape[1]:
         return np.zeros(len(there))
     share = 1.0 - there.mean(axis=1)
@@ -412,13 +406,13 @@ def _width(effort: LimeEffort, distance: FloatArray, p: int) -> Any:
 
 
 def _fields(
-    game: MaskedGame, names: tuple[str, ...], effort: LimeEffort, variants: Variants, found: _Fitted, run: Run
+    game: PartGame, names: tuple[str, ...], effort: LimeEffort, variants: Variants, found: _Fitted, run: Run
 ) -> dict[str, Any]:
     fit, p, predictor = found.fit, game.players, game.predictor
     logistic = effort.model == "logistic"
     everybody = game.ends()[1]
     weights, errors = fit.coefficients[:p], fit.coefficients_se[:p]
-    if effort.model == "tree":  # the changes on the way of the thing itself
+    if effort.model == "tree":  # the changes on the way of the whole itself
         weights, errors = (fit.effects[:p], fit.entry_se([[j] for j in range(p)]) if p else fit.effects[:p])
     errors = 0.0 * errors if variants.listed else errors  # nothing was drawn
     base = fit.base + fit.effects.sum(axis=0) - weights.sum(axis=0)
@@ -485,11 +479,11 @@ def _fields(
     }
 
 
-def _checked(found: P, game: MaskedGame, bases: dict[str, FloatArray], effort: LimeEffort, run: Run) -> P:
+def _checked(found: P, game: PartGame, bases: dict[str, FloatArray], effort: LimeEffort, run: Run) -> P:
     """The result with its caveats and what it cost in all."""
     if not run.checks:
         return replace(found, cost=run.cost())
-    caveats = masked_local_caveats(
+    caveats = lime_caveats(
         found, run, instability=game.predictor.instability, ends=game.ends(), bases=bases, tolerance=effort.tolerance
     )
     return replace(found, caveats=caveats, cost=run.cost())

@@ -12,14 +12,12 @@ from pellucid.arrays import AnyArray, BoolArray, FloatArray
 from pellucid.explanations.explanation import Explanation, native_table
 from pellucid.explanations.local_attribution import LocalAttribution
 from pellucid.explanations.store import stored
-from pellucid.parts import local_words
-from pellucid.parts.attribution import MaskedAttribution
-from pellucid.parts.image_attribution import ImageAttribution
-from pellucid.parts.text_attribution import TextAttribution
+from pellucid.parts.attribution import ImageAttribution, PartAttribution, TextAttribution
+from pellucid.words import listed, number, percent
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class LocalParts(MaskedAttribution, LocalAttribution):
+class LocalPartAttribution(PartAttribution, LocalAttribution):
     """Weights ``values`` (1, parts) of the parts in a local model; zero for those it does not need.
 
     ``base`` is what the local model says when every part is absent; with the weights it adds up to `local_prediction`.
@@ -83,7 +81,7 @@ class LocalParts(MaskedAttribution, LocalAttribution):
         return f"the local model's answer with every {self.part} absent"
 
     def findings(self) -> list[str]:
-        return local_words.complete(self)
+        return complete(self)
 
     def of_leading(self) -> Self:
         """The same for few outputs, where there are many."""
@@ -103,8 +101,8 @@ def _free(columns: dict[str, AnyArray], name: str) -> str:
 
 @stored
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class LocalTextAttribution(LocalParts, TextAttribution):
-    """The words that a local model of a text needs, and their weights; see `LocalParts` and `TextAttribution`."""
+class LocalTextAttribution(LocalPartAttribution, TextAttribution):
+    """The words that a local model of a text needs, and their weights; see `LocalPartAttribution` and `TextAttribution`."""
 
     __repr__ = Explanation.__repr__
 
@@ -115,11 +113,94 @@ class LocalTextAttribution(LocalParts, TextAttribution):
 
 @stored
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class LocalImageAttribution(LocalParts, ImageAttribution):
-    """The segments that a local model of an image needs, and their weights; see `LocalParts` and `ImageAttribution`."""
+class LocalImageAttribution(LocalPartAttribution, ImageAttribution):
+    """The segments that a local model of an image needs, and their weights; see `LocalPartAttribution` and `ImageAttribution`."""
 
     __repr__ = Explanation.__repr__
 
     @property
     def whole(self) -> str:
         return "image"
+
+
+_SAID = 10
+
+
+def complete(found: LocalPartAttribution) -> list[str]:
+    """What each output's local model needs, how well it holds and what it was made of."""
+    said = found.of_leading()
+    lines = [_of_output(said.for_output(name)) for name in said.output_names]
+    return [*lines, *found.about_others(said), *_quality(said), _how(found), found.absence()]
+
+
+def _of_output(one: LocalPartAttribution) -> str:
+    half = (one.interval()[1] - one.interval()[0])[0] / 2
+    order = [int(j) for j in one.sequence(0) if one.values[0, j] != 0]
+    said = [
+        f"{one.label(j, 0)} contributed {number(float(one.values[0, j]), sign=True)}{_about(float(half[j]))}"
+        for j in order[:_SAID]
+    ]
+    rest = order[_SAID:]
+    if rest:
+        said.append(f"the other {len(rest)} together {number(float(one.values[0, rest].sum()), sign=True)}")
+    story = f": {listed(said, len(said))}" if said else f"; no {one.part} contributed"
+    return (
+        f"The prediction{one.scale_of(one.output_names[0])} is {number(float(one.prediction[0]))}; the local model"
+        f" gives {number(float(one.local_prediction[0]))}. Compared with {one.starting_point},"
+        f" {number(float(one.bases[0]))}{story}."
+    )
+
+
+def _about(half: float) -> str:
+    return f" ± {number(half)}" if half > 1e-9 else ""
+
+
+def _quality(found: LocalPartAttribution) -> list[str]:
+    least = "at least " if found.fidelity.size > 1 else ""
+    fidelity, chosen = float(np.min(found.fidelity)), float(np.min(found.stability))
+    lines = [
+        f"It explains {least}{percent(max(fidelity, 0.0))} of the variation of the predictions of variants near the"
+        f" {found.whole} (weighted R2)."
+    ]
+    if not exhaustive(found):
+        lines.append(f"Asked again, {least}{percent(chosen)} of the weight would be on the same {found.part}s.")
+    return lines
+
+
+def exhaustive(found: LocalPartAttribution) -> bool:
+    """Whether all variants were asked, or all that the caller gave: nothing was drawn."""
+    return bool(found.settings.get("listed"))
+
+
+def _how(found: LocalPartAttribution) -> str:
+    n = f"{len(found.there):,}"
+    if found.settings.get("all_variants"):
+        made = (
+            f"From all {n} variants of the {found.whole}" if len(found.there) > 1 else f"From the {found.whole} itself"
+        )
+    elif exhaustive(found):
+        made = f"From {n} variants that were given"
+    else:
+        kinds = {
+            "count": f"as many with few {found.part}s as with many",
+            "coin": f"each {found.part} absent in half of them",
+        }
+        made = f"From {n} variants of the {found.whole} ({kinds[str(found.settings['sampler'])]})"
+    return f"{made}; {counted(found)}."
+
+
+def counted(found: LocalPartAttribution) -> str:
+    """How variants are weighted."""
+    width = float(found.width[0])
+    kernel = found.settings.get("kernel")
+    if kernel == "share":
+        return (
+            f"a variant counts by the share of {found.part}s that are there"
+            if width == 1
+            else f"a variant counts by the share of {found.part}s that are there, to the power {number(1 / width)}"
+        )
+    if kernel == "exponential":
+        return (
+            f"a variant counts by how near it is ({found.settings['distance']} distance, kernel width {number(width)})"
+        )
+    return f"a variant counts by {kernel}, at the width {number(width)}"

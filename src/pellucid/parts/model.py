@@ -1,4 +1,4 @@
-"""A model that is asked with whole things, such as texts or images, instead of rows of a table."""
+"""A model that takes texts or images instead of rows of a table."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from pellucid.models.registry import adapt
 
 _ROUNDING = 1e-6  # relative; what threads and single precision change is no instability
 
-Items = Any  # what the model takes: a list of texts, an array of images
+Wholes = Any  # what the model takes: a list of texts, an array of images
 
 
-class ItemModel:
+class WholeModel:
     """Any model of texts or images, before it is known what it returns.
 
-    ``classes`` names the classes of a function that does not; ``dress`` turns items into what the model takes.
+    ``classes`` names the classes of a function that does not; ``dress`` turns wholes into what the model takes.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class ItemModel:
         output: Any = None,
         link: Link = "identity",
         classes: Sequence[Any] | None = None,
-        dress: Callable[[Items], Any] | None = None,
+        dress: Callable[[Wholes], Any] | None = None,
     ) -> None:
         if link not in ("identity", "logit"):
             raise InputError(f"link={link!r} is not known; use 'identity' or 'logit'.")
@@ -46,11 +46,11 @@ class ItemModel:
         if classes is not None:
             self.adapter = _named(self.adapter, classes)
 
-    def raw(self, items: Items, n: int) -> FloatArray:
-        """All numbers ``(n, columns)`` that the model returns for ``n`` items."""
+    def raw(self, wholes: Wholes, n: int) -> FloatArray:
+        """All numbers ``(n, columns)`` that the model returns for ``n`` wholes."""
         name = self.adapter.name
         try:
-            dressed = items if self._dress is None else self._dress(items)
+            dressed = wholes if self._dress is None else self._dress(wholes)
             with quietly():
                 returned = self.adapter.predict(dressed)
         except PellucidError:
@@ -64,13 +64,13 @@ class ItemModel:
         check_numbers(raw, None, name)
         return raw
 
-    def learn(self, first: FloatArray, again: FloatArray) -> tuple[ItemPredictor, FloatArray]:
-        """The predictor, and its predictions for a few items, by what the model returned for them when asked twice."""
+    def learn(self, first: FloatArray, again: FloatArray) -> tuple[WholePredictor, FloatArray]:
+        """The predictor, and its predictions for a few wholes, by what the model returned for them when asked twice."""
         change = float(np.abs(first - again).max(initial=0.0))
         steady = change <= _ROUNDING * float(np.abs(first).max(initial=0.0))
         spread = float(np.ptp(first, axis=0).max(initial=0.0)) or change
         outputs = self._outputs(first)
-        predictor = ItemPredictor(self, outputs, first.shape[1], 0.0 if steady else change / spread)
+        predictor = WholePredictor(self, outputs, first.shape[1], 0.0 if steady else change / spread)
         return predictor, predictor.explained(first)
 
     def _outputs(self, raw: FloatArray) -> Outputs:
@@ -91,10 +91,10 @@ class ItemModel:
         return outputs
 
 
-class ItemPredictor:
+class WholePredictor:
     """Asks a model of texts or images; every answer is checked and cut down to the explained outputs."""
 
-    def __init__(self, model: ItemModel, outputs: Outputs, width: int, instability: float) -> None:
+    def __init__(self, model: WholeModel, outputs: Outputs, width: int, instability: float) -> None:
         self._model, self._outputs, self._width = model, outputs, width
         self.instability = instability
 
@@ -113,9 +113,9 @@ class ItemPredictor:
         """What the numbers are: probability, log-odds, response or score."""
         return "log-odds" if self._model.link == "logit" else self._outputs.scale
 
-    def __call__(self, items: Items, n: int) -> FloatArray:
+    def __call__(self, wholes: Wholes, n: int) -> FloatArray:
         """Predictions ``(n, outputs)``."""
-        raw = self._model.raw(items, n)
+        raw = self._model.raw(wholes, n)
         check_numbers(raw, self._width, self._model.adapter.name)
         return self.explained(raw)
 

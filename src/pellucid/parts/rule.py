@@ -14,13 +14,14 @@ from pellucid.arrays import AnyArray, BoolArray, IntArray
 from pellucid.errors import InputError
 from pellucid.explanations.explanation import Explanation
 from pellucid.explanations.rule import Anchor
+from pellucid.explanations.rule_words import REASONS, anchor_sentence, sureness
 from pellucid.explanations.store import stored
-from pellucid.parts.rule_words import masked_rule_findings
 from pellucid.parts.tokens import words
+from pellucid.words import listed, number, percent
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class MaskedRule(Anchor):
+class PartRule(Anchor):
     """An `Anchor` whose conditions are that some parts of a text or an image are there; ``kept`` are their numbers.
 
     ``covers`` says what the coverage is a share of: "corpus", the ``rows`` texts that were given, or "perturbations".
@@ -46,12 +47,12 @@ class MaskedRule(Anchor):
         """What happens to the other parts, in one sentence."""
 
     def findings(self) -> list[str]:
-        return masked_rule_findings(self)
+        return rule_findings(self)
 
 
 @stored
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class TextRule(MaskedRule):
+class TextRule(PartRule):
     """The words of ``source`` that fix its prediction; word number i of ``feature_names`` stands at ``spans[i]``
     (start, end).
 
@@ -104,7 +105,7 @@ class TextRule(MaskedRule):
 
 @stored
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class ImageRule(MaskedRule):
+class ImageRule(PartRule):
     """The segments of ``image`` that fix its prediction; ``segments`` (height, width) holds the number of each pixel's
     segment.
     """
@@ -146,14 +147,14 @@ class ImageRule(MaskedRule):
         )
 
 
-def occurrences(pieces: Sequence[str], texts: Sequence[str], unit: str) -> IntArray:
-    """How often each text has each piece, ``(texts, pieces)``: as a word of its own, or wherever its letters occur."""
+def occurrences(tokens: Sequence[str], texts: Sequence[str], unit: str) -> IntArray:
+    """How often each text has each token, ``(texts, tokens)``: as a word of its own, or wherever its letters occur."""
     if unit != "word":
-        counts = [[text.count(piece) for piece in pieces] for text in texts]
+        counts = [[text.count(token) for token in tokens] for text in texts]
     else:
         found = (Counter(text[start:end] for start, end in words(text)) for text in texts)
-        counts = [[own[piece] for piece in pieces] for own in found]
-    return np.array(counts, dtype=np.intp).reshape(len(texts), len(pieces))
+        counts = [[own[token] for token in tokens] for own in found]
+    return np.array(counts, dtype=np.intp).reshape(len(texts), len(tokens))
 
 
 def segment_places(segments: IntArray) -> list[str]:
@@ -169,3 +170,55 @@ def segment_places(segments: IntArray) -> list[str]:
         "centre" if (row, column) == ("middle", "centre") else f"{row} {column}"
         for row, column in zip(rows, columns, strict=True)
     ]
+
+
+def rule_findings(rule: PartRule) -> list[str]:
+    """The rule, how sure its precision is, what it covers, and what each part adds."""
+    lines = [f"{anchor_sentence(rule)}.", f"{sureness(rule, rule.whole)}."]
+    if rule.kept:
+        lines.append(coverage_words(rule))
+    if not rule.kept and rule.reached:
+        lines.append(
+            f"No {rule.part} is needed: {percent(rule.base)} of the perturbed {rule.whole}s get this prediction"
+            f" whatever is left of the {rule.whole}."
+        )
+    elif rule.kept:
+        lines.append(f"Without any {rule.part} fixed the precision is {percent(rule.base)}; {_steps(rule)}.")
+    if not rule.reached:
+        wanted = percent(float(rule.settings["precision"]))
+        lines.append(f"The precision of {wanted} was not reached: {reason(rule)}.")
+    return [*lines, rule.perturbed()]
+
+
+def reason(rule: PartRule) -> str:
+    """Why there is no better rule."""
+    if rule.reason == "unreachable":
+        return f"even the {rule.whole} itself does not always get its prediction"
+    return REASONS.get(rule.reason, rule.reason)
+
+
+def coverage_words(rule: PartRule) -> str:
+    """What the coverage is a share of."""
+    if rule.covers == "corpus":
+        return (
+            f"The rule applies to {number(rule.coverage * rule.rows)} of the {number(rule.rows)} texts of the corpus."
+        )
+    return (
+        f"The coverage is the share of perturbed {rule.whole}s that keep these {rule.part}s; "
+        f"of other {rule.whole}s it says nothing."
+    )
+
+
+def coverage_note(rule: PartRule) -> str:
+    """The coverage in short."""
+    of = "texts of the corpus" if rule.covers == "corpus" else f"perturbed {rule.whole}s"
+    return f"coverage {percent(rule.coverage)} (of {of})"
+
+
+def _steps(rule: PartRule) -> str:
+    steps = [
+        f"{condition.words} brings it to {percent(precision)}"
+        for condition, precision in zip(rule.conditions, rule.running_precision[1:].tolist(), strict=True)
+        if np.isfinite(precision)
+    ]
+    return listed(steps, len(steps))

@@ -16,9 +16,8 @@ from pellucid.charts.scales import Row, data, tooltips
 from pellucid.charts.text import caveat_note
 from pellucid.explanations.rule_words import predicted
 from pellucid.parts.image_chart import as_bytes, borders, enlarged, panel, picture
-from pellucid.parts.local_options import PartRuleOptions
-from pellucid.parts.rule import ImageRule, MaskedRule, TextRule
-from pellucid.parts.rule_words import coverage_note
+from pellucid.parts.options import PartRuleOptions
+from pellucid.parts.rule import ImageRule, PartRule, TextRule, coverage_note
 from pellucid.parts.text_chart import FONT, PAD, letter_data, page, word_boxes
 from pellucid.parts.text_layout import Fragment, set_lines
 from pellucid.words import percent
@@ -31,7 +30,7 @@ _FADED = 0.25
 _LINE = 3  # pixels
 
 
-def body(rule: MaskedRule, options: PartRuleOptions) -> ChartType:
+def body(rule: PartRule, options: PartRuleOptions) -> ChartType:
     """The text with the words of the rule marked, or the image and what the rule keeps of it."""
     if isinstance(rule, TextRule):
         return _text(rule, options)
@@ -39,7 +38,7 @@ def body(rule: MaskedRule, options: PartRuleOptions) -> ChartType:
     return _image(rule, options)
 
 
-def _notes(rule: MaskedRule) -> list[str]:
+def _notes(rule: PartRule) -> list[str]:
     low, high = rule.interval
     known = "exact" if low == high else f"{percent(low)} to {percent(high)}"
     return [
@@ -50,7 +49,7 @@ def _notes(rule: MaskedRule) -> list[str]:
     ]
 
 
-def _title(rule: MaskedRule, options: PartRuleOptions) -> str:
+def _title(rule: PartRule, options: PartRuleOptions) -> str:
     if options.title:
         return options.title
     if not rule.kept:

@@ -2,7 +2,7 @@
 
 Lundberg and Lee 2017; interpretable parts of texts and images: Ribeiro, Singh and Guestrin 2016.
 
-Definition. The players are the parts. v(S) is what the model says to the thing with only the parts of S: the absent
+Definition. The players are the parts. v(S) is what the model says to the text or image with only the parts of S: the absent
 words are taken out (or masked), the absent segments painted over. The contributions are the Shapley values of v; they
 start from v(nobody), the prediction with everything absent, not from an average prediction, and lead to the prediction.
 
@@ -34,27 +34,22 @@ from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.games import all_coalitions
 from pellucid.methods.attribution.estimators import MOST_PLAYERS, Estimator, solve
 from pellucid.methods.attribution.shapley_exact import shapley_values
-from pellucid.parts.absence import absent_name, plain_colours
-from pellucid.parts.attribution import MaskedAttribution
-from pellucid.parts.checks import masked_caveats
-from pellucid.parts.game import ActiveGame, MaskedGame
-from pellucid.parts.image_attribution import ImageAttribution
-from pellucid.parts.image_game import ImageGame
-from pellucid.parts.model import ItemModel
-from pellucid.parts.segments import Absent, Segmenter, absent_image, segment
-from pellucid.parts.text_attribution import TextAttribution, unique_names
-from pellucid.parts.text_game import TextGame
+from pellucid.parts.attribution import ImageAttribution, PartAttribution, TextAttribution, unique_names
+from pellucid.parts.checks import shap_caveats
+from pellucid.parts.game import ActiveGame, ImageGame, PartGame, TextGame
+from pellucid.parts.model import WholeModel
+from pellucid.parts.segments import Absent, Segmenter, absent_image, absent_name, plain_colours, segment
 from pellucid.parts.tokens import Span
 from pellucid.runner import Run
 
-_BLOCKS = 4  # pieces that are also taken as one player each
+_BLOCKS = 4  # of parts, that are also taken as one player each
 _LISTED = 20
 _FEWEST = 16
 _MANY = 100  # parts; for more of them the usual number of coalitions is too small
 _EACH = 20  # coalitions for each part, where there are many
 MOST_PARTS = 2000
 
-M = TypeVar("M", bound=MaskedAttribution)
+M = TypeVar("M", bound=PartAttribution)
 
 
 @dataclass(frozen=True)
@@ -76,7 +71,7 @@ class Effort:
 
 
 def text_shap(
-    model: ItemModel,
+    model: WholeModel,
     text: str,
     spans: list[Span],
     *,
@@ -87,7 +82,7 @@ def text_shap(
     batch: int,
     run: Run,
 ) -> TextAttribution:
-    """Contributions of the pieces of a text, given by their spans."""
+    """Contributions of the parts of a text, given by their spans."""
     game = TextGame(model, text, spans, mask, run, batch)
     tokens = tuple(text[start:end] for start, end in spans)
     names = unique_names(tokens)
@@ -109,7 +104,7 @@ def text_shap(
 
 
 def image_shap(
-    model: ItemModel,
+    model: WholeModel,
     image: AnyArray,
     *,
     segmenter: Segmenter,
@@ -155,7 +150,7 @@ def image_shap(
 # -- solving -----------------------------------------------------------------------------------------
 
 
-def _solved(game: MaskedGame, effort: Effort, larger: str, run: Run) -> dict[str, Any]:
+def _solved(game: PartGame, effort: Effort, larger: str, run: Run) -> dict[str, Any]:
     """The fields of a result that come from the game."""
     active = ActiveGame(game)
     _refuse(active.players, effort, larger)
@@ -234,17 +229,17 @@ def _refuse(players: int, effort: Effort, larger: str) -> None:
 # -- checking ----------------------------------------------------------------------------------------
 
 
-def _checked(found: M, game: MaskedGame, blocks: IntArray, bases: Mapping[str, FloatArray], run: Run) -> M:
+def _checked(found: M, game: PartGame, blocks: IntArray, bases: Mapping[str, FloatArray], run: Run) -> M:
     """The result with its caveats and what it cost in all."""
     if not run.checks:
         return replace(found, cost=run.cost())
-    caveats = masked_caveats(
+    caveats = shap_caveats(
         found, run, instability=game.predictor.instability, blocks=blocks, joint=_joint(game, blocks, run), bases=bases
     )
     return replace(found, caveats=caveats, cost=run.cost())
 
 
-def _joint(game: MaskedGame, blocks: IntArray, run: Run) -> FloatArray | None:
+def _joint(game: PartGame, blocks: IntArray, run: Run) -> FloatArray | None:
     """Contributions ``(blocks, outputs)`` where each block of parts is one player; None if that is the same game."""
     n = int(blocks.max(initial=-1)) + 1
     if n < 2 or n == game.players:
@@ -257,7 +252,7 @@ def _joint(game: MaskedGame, blocks: IntArray, run: Run) -> FloatArray | None:
 
 
 def _quarters(n: int) -> IntArray:
-    """Neighbouring pieces in at most four blocks."""
+    """Neighbouring parts in at most four blocks."""
     return np.arange(n, dtype=np.intp) * min(_BLOCKS, n) // max(n, 1)
 
 

@@ -17,9 +17,9 @@ from pellucid.charts.layout import titled
 from pellucid.charts.scales import Row, data, tooltips
 from pellucid.charts.signed_colours import colour_scales, signed_colour
 from pellucid.charts.text import caveat_note, wrapped
+from pellucid.parts.attribution import TextAttribution
 from pellucid.parts.chart_words import ends_note, panel_name
 from pellucid.parts.options import TextOptions
-from pellucid.parts.text_attribution import TextAttribution
 from pellucid.parts.text_layout import OUTSIDE, Fragment, set_lines
 from pellucid.words import percent
 

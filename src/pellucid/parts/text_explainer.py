@@ -13,13 +13,13 @@ from pellucid.methods.local.other_models import Model
 from pellucid.methods.local.selection import Select
 from pellucid.models.predictor import Link
 from pellucid.parts.anchor import AnchorEffort, Models, Perturb, text_anchor
+from pellucid.parts.attribution import TextAttribution
+from pellucid.parts.game import REMOVE
 from pellucid.parts.lime import Draw, LimeEffort, PartDistance, text_lime
 from pellucid.parts.local import LocalTextAttribution
-from pellucid.parts.model import ItemModel
+from pellucid.parts.model import WholeModel
 from pellucid.parts.rule import TextRule
 from pellucid.parts.shap import Effort, text_shap
-from pellucid.parts.text_attribution import TextAttribution
-from pellucid.parts.text_game import REMOVE
 from pellucid.parts.tokens import Span, Tokenizer, characters, own_tokens, phrases, sentences, words
 from pellucid.runner import Run
 from pellucid.runner.progress import Progress
@@ -86,9 +86,9 @@ class TextExplainer:
             raise InputError(
                 f"tokenizer={tokenizer!r}: give a function that returns tokens or spans, or a regular expression."
             )
-        self._model = ItemModel(f, output=output, link=link, classes=classes)
+        self._model = WholeModel(f, output=output, link=link, classes=classes)
         plain = output is None and link == "identity"
-        self._whole = self._model if plain else ItemModel(f, classes=classes)
+        self._whole = self._model if plain else WholeModel(f, classes=classes)
         self._tokenizer, self._mask = tokenizer, mask
         self._batch = whole("batch", batch)
         self._random_state = seed(random_state)
@@ -142,11 +142,11 @@ class TextExplainer:
         effort = Effort(method, budget, tolerance, interactions)
 
         def one(text: str) -> TextAttribution:
-            pieces, unit, n = self.pieces(text, by=by, most=most)
+            spans, unit, n = self.spans(text, by=by, most=most)
             return text_shap(
                 self._model,
                 text,
-                pieces,
+                spans,
                 unit=unit,
                 mask=self._mask,
                 words=n,
@@ -230,11 +230,11 @@ class TextExplainer:
         effort = LimeEffort(features, samples, sampler, kernel, distance, width, model, select, tolerance)
 
         def one(text: str) -> LocalTextAttribution:
-            pieces, unit, n = self.pieces(text, by=by, most=most)
+            spans, unit, n = self.spans(text, by=by, most=most)
             return text_lime(
                 self._model,
                 text,
-                pieces,
+                spans,
                 unit=unit,
                 mask=self._mask,
                 words=n,
@@ -341,13 +341,13 @@ class TextExplainer:
         others = None if corpus is None else _corpus(corpus)
 
         def one(text: str) -> TextRule:
-            pieces, unit, n = self.pieces(text, by=by, most=most)
+            spans, unit, n = self.spans(text, by=by, most=most)
             drawn = others if others is not None and perturb == "corpus" else []
-            known = [each[a:b] for each in drawn for a, b in self.pieces(each, by=by, most=most)[0]]
+            known = [each[a:b] for each in drawn for a, b in self.spans(each, by=by, most=most)[0]]
             return text_anchor(
                 Models(self._whole, self._model),
                 text,
-                pieces,
+                spans,
                 unit=unit,
                 mask=self._mask,
                 words=n,
@@ -378,7 +378,7 @@ class TextExplainer:
             checks=self._checks,
         )
 
-    def pieces(self, text: str, *, by: By = "auto", most: int = 60) -> tuple[list[Span], str, int]:
+    def spans(self, text: str, *, by: By = "auto", most: int = 60) -> tuple[list[Span], str, int]:
         """The spans that act as players, what one is called, and how many words the text has."""
         found = words(text) if self._tokenizer is None else own_tokens(text, self._tokenizer)
         if by == "sentence":

@@ -19,9 +19,8 @@ from pellucid.charts.options import AttributionOptions
 from pellucid.charts.scales import Row, data, tooltips
 from pellucid.charts.text import caveat_note, level_names, shown
 from pellucid.parts import image_chart, text_chart
-from pellucid.parts.local import LocalImageAttribution, LocalParts, LocalTextAttribution
-from pellucid.parts.local_options import LocalImageOptions, LocalTextOptions
-from pellucid.parts.local_words import counted
+from pellucid.parts.local import LocalImageAttribution, LocalPartAttribution, LocalTextAttribution, counted
+from pellucid.parts.options import LocalImageOptions, LocalTextOptions
 from pellucid.words import number
 
 _CELL = 26.0
@@ -29,7 +28,7 @@ _MOST_WORDS = 12
 _REST = "not in the local model"
 
 
-def body(result: LocalParts, options: LocalTextOptions | LocalImageOptions) -> ChartType:
+def body(result: LocalPartAttribution, options: LocalTextOptions | LocalImageOptions) -> ChartType:
     """The text or image with the parts of the local model coloured, or another picture."""
     if options.kind == "variants":
         return variants(result, options)
@@ -48,7 +47,7 @@ def body(result: LocalParts, options: LocalTextOptions | LocalImageOptions) -> C
     return image_chart.body(result, named)
 
 
-def adding_up(result: LocalParts) -> LocalParts:
+def adding_up(result: LocalPartAttribution) -> LocalPartAttribution:
     """The weights as contributions that add up to the model's prediction: what the local model misses is one of
     them.
     """
@@ -69,7 +68,7 @@ def adding_up(result: LocalParts) -> LocalParts:
 # -- variants ----------------------------------------------------------------------------------------
 
 
-def variant_data(result: LocalParts, max_rows: int, max_words: int) -> tuple[list[Row], list[Row]]:
+def variant_data(result: LocalPartAttribution, max_rows: int, max_words: int) -> tuple[list[Row], list[Row]]:
     """Cells (variant, part, there or not) and lines (answer, weight) of some variants, from those that count most to
     least.
 
@@ -104,7 +103,7 @@ def variant_data(result: LocalParts, max_rows: int, max_words: int) -> tuple[lis
     return cells, lines
 
 
-def variants(result: LocalParts, options: LocalTextOptions | LocalImageOptions) -> ChartType:
+def variants(result: LocalPartAttribution, options: LocalTextOptions | LocalImageOptions) -> ChartType:
     """Which parts are there in each variant, what the model says of it, and how much it counts."""
     outputs = result.leading(4)
     most = min(options.max_display, _MOST_WORDS) if options.max_display else _MOST_WORDS

@@ -1,4 +1,4 @@
-"""The predicates of a text or an image, "this part is there", and the things that obey them.
+"""The predicates of a text or an image, "this part is there", and the draws that obey them.
 
 A draw keeps each part with probability 1/2, and all parts of the rule. Draw number k of an episode is the same for all
 rules, so rules can be compared draw by draw. Where there are few parts, and nothing else stands in for absent ones,
@@ -42,15 +42,15 @@ class CorpusSpace(PartSpace):
 
     def __init__(self, parts: IntArray, tokens: Sequence[str], corpus: Sequence[str], unit: str) -> None:
         super().__init__(parts)
-        pieces = list(dict.fromkeys(tokens[part] for part in parts))
-        self._piece = np.array([pieces.index(tokens[part]) for part in parts], dtype=np.intp)
-        self._often = occurrences(pieces, corpus, unit)
+        different = list(dict.fromkeys(tokens[part] for part in parts))
+        self._token = np.array([different.index(tokens[part]) for part in parts], dtype=np.intp)
+        self._often = occurrences(different, corpus, unit)
 
     def coverage(self, bits: BoolArray) -> FloatArray:
-        return np.array([self._share(self._piece[rule]) for rule in bits])
+        return np.array([self._share(self._token[rule]) for rule in bits])
 
-    def _share(self, pieces: IntArray) -> float:
-        wanted = np.bincount(pieces, minlength=self._often.shape[1])
+    def _share(self, tokens: IntArray) -> float:
+        wanted = np.bincount(tokens, minlength=self._often.shape[1])
         return float((self._often >= wanted).all(axis=1).mean())
 
 
