@@ -52,7 +52,7 @@ class Workload:
 
 
 def _table(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Ten features, some of which go together, and an outcome with an interaction."""
+    """Ten features, some of which are correlated, and an outcome with an interaction."""
     generator = np.random.default_rng(0)
     X = generator.normal(size=(n, len(NUMERIC)))
     X[:, 1] = 0.8 * X[:, 0] + 0.6 * X[:, 1]

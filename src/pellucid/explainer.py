@@ -188,7 +188,7 @@ class Explainer:
         curves or both, ``center`` an anchor value (or ``"min"``, ``"mean"``) at which curves are set to zero;
         ``pure=True`` takes the main effects out of a pair.
 
-        It misleads when features go together (see `ale`) and when rows respond differently (see `ice`); the
+        It misleads when features are correlated (see `ale`) and when rows respond differently (see `ice`); the
         result's `caveats` say whether they do.
 
         Examples
@@ -230,7 +230,7 @@ class Explainer:
         ``rows`` picks rows (positions, or rows of your own), ``sample`` a random number of them, ``center`` an
         anchor value, ``derivative=True`` the slopes, whose spread shows where rows differ.
 
-        It misleads as `pdp` does when features go together, curve by curve.
+        It misleads as `pdp` does when features are correlated, curve by curve.
 
         Examples
         --------
@@ -264,7 +264,7 @@ class Explainer:
         order: Sequence[Any] | None = None,
         gradient: bool = False,
     ) -> Effect:
-        """Effect of one, two or three features when features go together: accumulated local effects.
+        """Effect of one, two or three features when features are correlated: accumulated local effects.
 
         The effect of two or three is what they do together beyond their effects alone and (for three) in pairs:
         the mixed difference of the prediction over the corners of a cell, averaged over the rows in the cell,
@@ -376,13 +376,13 @@ class Explainer:
         shares the variance of the predictions among features taken as independent, each distributed as in X: the value
         is the total index (with all interactions), ``first`` that of the feature alone; exact for trees that add up to
         what is explained, else sampled. ``"anova"`` is the same with every feature uniform over its range.
-        ``"shapley-effects"`` shares the variance among features as they go together: shares add up to one. A list of
+        ``"shapley-effects"`` shares the variance among features that may be correlated: shares add up to one. A list of
         methods gives a comparison: shares on one scale, agreement of the orders, and what a disagreement usually means.
         ``holdout=(X, y)`` lets the result say whether these rows flatter the model. An option that the method does not
         take is refused.
 
-        It misleads when features go together (they share their importance; ``"conditional"`` gives none to a copy) and
-        on data the model was fitted to. Fitting again tells about the way of fitting, not about the given model;
+        It misleads when features are correlated (they share their importance; ``"conditional"`` gives none to a copy)
+        and on data the model was fitted to. Fitting again tells about the way of fitting, not about the given model;
         without a feature others replace it (``"drop"`` then finds neither important).
 
         Examples
@@ -460,8 +460,9 @@ class Explainer:
         triples are needed to reproduce the model within a share ``loss`` of its variance; ``network=False`` saves the
         model rows for it.
 
-        It misleads when features go together (the model is asked about rows that do not occur; see `caveats`) and when
-        a normalised value divides by a weak effect. It says how strong an interaction is, not what shape it has: draw
+        It misleads when features are correlated (the model is asked about rows that do not occur; see `caveats`) and
+        when a normalised value divides by a weak effect. It says how strong an interaction is, not what shape it has:
+        draw
         ``pdp(("temp", "hum"))``.
 
         Examples
@@ -504,15 +505,15 @@ class Explainer:
         equally likely (orthogonal components, Sobol's shares). ``"generalized"`` fits all parts at once and moves what
         fewer features can say to the parts of fewer features; ``density`` says where the function counts: at the rows
         (``"data"``), anywhere in the ranges (``"uniform"``) or anywhere near a row (``"support"``). ``"ale"`` adds up
-        small steps near real rows. These two are for features that go together: their parts overlap, so read
+        small steps near real rows. These two are for correlated features: their parts overlap, so read
         ``covariance``, which adds up, beside ``values``. ``order`` is the most features in one component, 1 to 3;
         ``features`` restricts the components to some features; ``grid`` is the number of points along a feature. The
         result has each component's share of the variance,
         ``r2`` (how well all together reproduce the predictions), ``predict(X)``, ``explain(rows)``, ``component("a",
         "b")`` and ``checks``.
 
-        It misleads when features go together ("marginal" and "anova" average over combinations that do not occur) and
-        when much is left over; the result's `caveats` say so.
+        It misleads when features are correlated ("marginal" and "anova" average over combinations that do not occur)
+        and when much is left over; the result's `caveats` say so.
 
         Examples
         --------
@@ -538,7 +539,7 @@ class Explainer:
         )
 
     def clusters(self, *, threshold: float = 0.5, importance: bool = False) -> Clusters:
-        """Which features go together, as groups, with one feature to stand for each.
+        """Which features are correlated, as groups, with one feature to stand for each.
 
         Association is by ranks (numbers), the correlation ratio (a number and a category) and Cramer's V (categories),
         0 to 1. Features are joined while the mean association of two clusters is at least ``threshold``.
@@ -547,7 +548,7 @@ class Explainer:
         importance instead.
         ``importance=True`` adds the importance of each cluster permuted as a whole (`Clusters.importance`).
 
-        It misleads where features go together without a trend (a parabola), or only three at a time.
+        It misleads where features are associated without a trend (a parabola), or only three at a time.
 
         Examples
         --------
@@ -604,8 +605,8 @@ class Explainer:
         ``interactions=True`` adds `interaction_values`. The trees of a boosted classifier add up to log-odds, and
         ``scale="auto"`` explains those; ``scale="probability"`` explains probabilities.
 
-        It misleads when features go together (the model is asked about rows that do not occur; see `caveats`), and when
-        read as what would happen if a feature were removed or changed: it compares with the average prediction.
+        It misleads when features are correlated (the model is asked about rows that do not occur; see `caveats`), and
+        when read as what would happen if a feature were removed or changed: it compares with the average prediction.
 
         Examples
         --------
@@ -685,12 +686,13 @@ class Explainer:
         (LIME).
 
         Samples are drawn (``sampler``: "data", each feature by itself; "gaussian" at the data's centre; "around" the
-        row; "correlated", as features go together), weighted by exp(-D^2 / width^2) for how near they are (``distance``
-        "euclidean", "gower" or "cosine"), and a ``model`` is fitted to the predictions: "linear", "ridge", "lasso",
-        "logistic" (for probabilities) or "tree". Numbers are explained as they are or in bins (``space`` "raw",
-        "quartile", "decile", "entropy", a dict of edges by feature), or features of your own: a function (or a dict of
-        them) of the rows, or ``space=(to, back)``, maps to readable features and back. ``select`` chooses the features
-        ("forward", "backward", "lasso", "all"). ``row`` may be several rows; they share their samples.
+        row; "correlated", as features are correlated), weighted by exp(-D^2 / width^2) for how near they are
+        (``distance`` "euclidean", "gower" or "cosine"), and a ``model`` is fitted to the predictions: "linear",
+        "ridge", "lasso", "logistic" (for probabilities) or "tree". Numbers are explained as they are or in bins
+        (``space`` "raw", "quartile", "decile", "entropy", a dict of edges by feature), or features of your own: a
+        function (or a dict of them) of the rows, or ``space=(to, back)``, maps to readable features and back.
+        ``select`` chooses the features ("forward", "backward", "lasso", "all"). ``row`` may be several rows; they share
+        their samples.
 
         ``width="auto"`` tries several widths and takes the one that is best in fidelity near the row times stability
         over repeats (`LocalAttribution.sweep`, ``plot(kind="sweep")``); ``"default"`` is 0.75 sqrt(features), by habit.
@@ -702,8 +704,8 @@ class Explainer:
         value). They add up to the local model's prediction, not to the model's: `residual` is what it misses.
 
         It misleads when another width turns the signs, when the fit is poor (`fidelity`), when repeats differ
-        (`stability`, `agreement`), when features go together and their samples do not, and with many features, where
-        nothing is near; the `caveats` say which.
+        (`stability`, `agreement`), when features are correlated and their samples are not, and with many features,
+        where nothing is near; the `caveats` say which.
 
         Examples
         --------
@@ -798,7 +800,7 @@ class Explainer:
         the most conditions and ``budget`` the most model rows; `Anchor.reason` says why a precision was not reached.
         `check` measures a rule on other rows.
 
-        It misleads when features go together (the model is asked about rows that do not occur), when a prediction is
+        It misleads when features are correlated (the model is asked about rows that do not occur), when a prediction is
         very common or very rare, and near a decision boundary; the result's `caveats` say whether. Other rules may fix
         the same prediction.
 
@@ -836,9 +838,10 @@ class Explainer:
     def check_rule(self, rule: Rule, rows: Any) -> RuleCheck:
         """A rule on other rows: to how many it applies, and for what share of these the model predicts as it says.
 
-        ``rule`` comes from `anchor`, or is one's own: `Rule.of`. ``rows`` are a table like X, or positions in X. Unlike `Anchor.precision`, which is about perturbed rows, this is
-        about rows that occur; where features go together the two differ. Only rows that the rule applies to are asked
-        for. `Rule.check` does the same with predictions, or a function, of one's own.
+        ``rule`` comes from `anchor`, or is one's own: `Rule.of`. ``rows`` are a table like X, or positions in X. Unlike
+        `Anchor.precision`, which is about perturbed rows, this is about rows that occur; where features are correlated
+        the two differ. Only rows that the rule applies to are asked for. `Rule.check` does the same with predictions,
+        or a function, of one's own.
 
         Examples
         --------
@@ -859,8 +862,8 @@ class Explainer:
         """Everything, to read: one HTML file that needs no network, with the caveats beside each chart.
 
         Besides what matters, effects and contributions it shows several measures of importance side by side, what acts
-        together, the model in parts and which features go together. A model that has to be asked, above all a slow one,
-        is asked about fewer rows; what is left out for that reason is named with the call that has it.
+        together, the model in parts and which features are correlated. A model that has to be asked, above all a slow
+        one, is asked about fewer rows; what is left out for that reason is named with the call that has it.
 
         ``top`` is the number of features whose effects are shown. A typical row, the extreme ones and one with unusual
         contributions are explained one by one, and so are the ``rows`` you name by their positions, as in

@@ -46,7 +46,7 @@ def codes_of(data):
 
 
 def mixed(n=3000, seed=0):
-    """Numbers, whole numbers, levels and gaps that go together, and one column that does not."""
+    """Numbers, whole numbers, levels and gaps that are associated, and one column that does not."""
     rng = np.random.default_rng(seed)
     latent = rng.multivariate_normal(np.zeros(3), [[1, 0.8, 0.5], [0.8, 1, 0.5], [0.5, 0.5, 1]], size=n)
     frame = pd.DataFrame(

@@ -34,7 +34,7 @@ def test_words_name_the_largest_cluster_first():
     found = clusters(list("abcde"), [0, 0, 1, 1, 1], components=np.array([1, 2]), kept=np.array([0.9, 0.8]))
     lines = found.text().splitlines()
     assert lines[0] == "5 features make 2 clusters at an association of 0.5."
-    assert lines[1].startswith("c, d and e go together: c can stand for them and keeps 80%")
+    assert lines[1].startswith("c, d and e are correlated: c can stand for them and keeps 80%")
     assert "2 principal components would keep 90%" in lines[1]
     assert "one principal component would keep 90%" in lines[2]
 

@@ -69,7 +69,7 @@ def test_features_that_go_together_have_a_sum_below_the_whole():
     common, own = np.random.default_rng(0).normal(size=(2, 300))
     X = np.column_stack([common, common + 0.5 * own])
     y = X.sum(axis=1)
-    assert "others that go together with it" in Explainer(LinearRegression().fit(X, y), X, y).importance().text()
+    assert "others that are correlated with it" in Explainer(LinearRegression().fit(X, y), X, y).importance().text()
 
 
 def test_too_few_refits_are_not_called_chance():

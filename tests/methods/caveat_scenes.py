@@ -28,7 +28,7 @@ def sample(n=400, seed=0):
 
 
 def together(n=400, noise=0.05):
-    """Two features that go together."""
+    """Two correlated features."""
     x = np.random.default_rng(1).normal(size=n)
     return np.column_stack([x, x + noise * np.random.default_rng(2).normal(size=n)])
 
@@ -706,7 +706,7 @@ def no_cluster_of_independent_features():
 
 
 def _a_medoid_that_has_a_neighbour():
-    """x3 goes together with x0 (0.65) but less with what x0 stands for (0.52 each)."""
+    """x3 is correlated with x0 (0.65) but less with what x0 stands for (0.52 each)."""
     rng = np.random.default_rng(5)
     x = rng.normal(size=4000)
     return np.column_stack([x + s * rng.normal(size=4000) for s in (0, 0.75, 0.75, 1.17)])
@@ -799,7 +799,7 @@ def polynomials_between_points_of_quadrature():
     return Explainer(times, sample()).decompose(method="anova")
 
 
-# -- decompositions where features go together ------------------------------------------------------
+# -- decompositions where features are correlated ------------------------------------------------------
 
 
 @fires("mixed-effects")

@@ -153,7 +153,7 @@ def test_what_is_said_against_clusters():
 
 
 def test_representatives_that_still_go_together():
-    # x3 goes together with x0 (0.65) but less with what x0 stands for (0.52 each).
+    # x3 is correlated with x0 (0.65) but less with what x0 stands for (0.52 each).
     rng = np.random.default_rng(5)
     x = rng.normal(size=4000)
     X = np.column_stack([x + s * rng.normal(size=4000) for s in (0, 0.75, 0.75, 1.17)])
@@ -174,7 +174,7 @@ def test_few_rows():
 def test_two_rows_are_said_to_prove_nothing():
     X = np.array([[0.0, 1.0], [1.0, 0.0]])
     (few,) = [c for c in Explainer(first, X).clusters().caveats if c.code == "few-rows-for-clusters"]
-    assert few.message == "With 2 rows even unrelated features may go together completely."
+    assert few.message == "With 2 rows even unrelated features may be completely correlated."
     assert few.value == 1.0
 
 

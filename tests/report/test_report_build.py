@@ -83,7 +83,7 @@ def test_top_features_are_shown_most_important_first(demo_document: dict[str, An
 def test_features_that_go_together_get_accumulated_local_effects(demo_document: dict[str, Any]) -> None:
     cards = {card["title"]: card for card in part(demo_document, "responds")["cards"]}
     assert cards["temp"]["subtitle"].startswith("Accumulated local effect of temp")
-    assert "goes together with felt_temp" in cards["temp"]["why"]
+    assert "is correlated with felt_temp" in cards["temp"]["why"]
     assert cards["workingday"]["subtitle"].startswith("Partial dependence of workingday")
     assert cards["workingday"]["why"] == ""
 
@@ -226,7 +226,7 @@ def test_steps_are_announced_in_words(linear: Any) -> None:
         "comparing measures of importance",
         "looking for features that act together",
         "taking the model apart",
-        "looking for features that go together",
+        "looking for correlated features",
         "done",
     ]
     assert [done for _, done, _ in steps] == list(range(12))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -218,7 +219,12 @@ def test_caveats_stand_beside_the_rows_they_are_about(demo_document: dict[str, A
         assert [item["code"] for item in card["caveats"]] == ["off-data"]
         assert "temp" in card["caveats"][0]["message"]
     along = part(demo_document, "contributions")["cards"][2]
-    assert along["caveats"][0]["message"].startswith("days_since_start goes together with")
+    assert along["caveats"][0]["message"].startswith("days_since_start is correlated with")
+
+
+def _who(caveat: dict[str, Any]) -> str:
+    """The features that a caveat about correlated features names first."""
+    return str(re.split(" (?:is|are) correlated", caveat["message"])[0])
 
 
 def test_a_row_in_which_a_feature_does_nothing_has_no_caveat_about_it() -> None:
@@ -229,8 +235,8 @@ def test_a_row_in_which_a_feature_does_nothing_has_no_caveat_about_it() -> None:
     explainer = Explainer(LinearRegression().fit(X, X.sum(axis=1)), X, progress=False)
     seven, eight = part(chapters(explainer, rows=[7, 8]), "rows")["cards"][:2]
     assert [row[0] for row in seven["table"]["rows"]] == ["x1"]
-    assert [item["message"].split(" go")[0] for item in seven["caveats"]] == ["x1"]
-    assert [item["message"].split(" go")[0] for item in eight["caveats"]] in (["x0 and x1"], ["x1 and x0"])
+    assert [_who(item) for item in seven["caveats"]] == ["x1"]
+    assert [_who(item) for item in eight["caveats"]] in (["x0 and x1"], ["x1 and x0"])
 
 
 def test_a_group_is_shown_with_the_values_of_its_members() -> None:

@@ -135,7 +135,7 @@ def test_pairs_of_features_that_go_together_are_drawn_near_the_data(demo_documen
     made = card(demo_document, "pair")
     assert made["title"] == "season and days_since_start"
     assert made["subtitle"].startswith("Accumulated local effect of season and days_since_start")
-    assert "goes together with" in made["why"]
+    assert "is correlated with" in made["why"]
 
 
 def test_an_additive_model_is_said_to_be_one() -> None:
@@ -271,7 +271,7 @@ def test_features_that_go_together_are_taken_apart_on_the_data() -> None:
     table = np.column_stack([base, base + 0.6 * RNG.normal(size=400), RNG.normal(size=400)])
     document = build(Explainer(lambda rows: rows[:, 0] + rows[:, 1] + rows[:, 2], table, progress=False), top=1)
     why = card(document, "part-shares")["why"]
-    assert why.startswith("x0 and x1 go together with other features. Generalised functional ANOVA")
+    assert why.startswith("x0 and x1 are correlated with other features. Generalised functional ANOVA")
 
 
 def test_features_that_cannot_be_told_apart_get_accumulated_local_effects(copies: dict[str, Any]) -> None:
@@ -338,9 +338,9 @@ def test_no_caveat_of_the_first_chart_is_repeated_beside_the_second(demo_documen
 
 def test_groups_of_features_are_suggested(demo_document: dict[str, Any], linear: Any) -> None:
     made = card(demo_document, "clusters")
-    assert any(line.startswith("season, temp and felt_temp go together") for line in made["sentences"])
+    assert any(line.startswith("season, temp and felt_temp are correlated") for line in made["sentences"])
     assert "groups=explainer.clusters().groups" in made["sentences"][-1]
-    assert ids(build(linear([1.0] * 5), top=1), "together") == ["associations"]  # nothing goes together
+    assert ids(build(linear([1.0] * 5), top=1), "together") == ["associations"]  # nothing is correlated
     few = np.repeat(RNG.normal(size=(60, 1)), 3, axis=1)
     alike = build(Explainer(lambda rows: rows[:, 0], few, progress=False), top=1)
     assert ids(alike, "together") == ["associations"]  # three features are seen at a glance

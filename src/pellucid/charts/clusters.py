@@ -20,7 +20,7 @@ from pellucid.words import counted, number, percent
 _STEP = 20.0
 _THICK = 0.7  # of a step, a bar
 _BARS = 180.0
-_LEAF = 1.0  # a feature goes together with itself completely
+_LEAF = 1.0  # a feature is completely correlated with itself
 
 
 def shown_features(result: Clusters, most: int) -> list[int]:
@@ -146,7 +146,7 @@ def body(result: Clusters, options: ClusterOptions) -> ChartType:
         f"{counted(more, 'more feature')} not shown" if more else "",
         caveat_note(result),
     ]
-    return titled(chart, options.title or "Features that go together", notes, width)
+    return titled(chart, options.title or "Correlated features", notes, width)
 
 
 def _branches(rows: list[Row], x: alt.X, y: Mapping[str, Any]) -> list[alt.Chart]:

@@ -1,4 +1,4 @@
-"""How strongly two features go together, whatever their kinds: one number from 0 to 1.
+"""How strongly two features are associated, whatever their kinds: one number from 0 to 1.
 
 Two numeric features: the absolute Pearson correlation. A numeric and a categorical one: the
 correlation ratio sqrt(SSB / SST), the square root of the variance explained by the categories. Two
@@ -7,7 +7,7 @@ categorical ones: Cramer's V. Missing values form a category of their own, and a
 `rank_association` replaces numbers by their ranks (Spearman 1904; the correlation ratio then is that of Kruskal and
 Wallis), so that any monotone relation counts in full, and takes off what chance alone would give: of n rows in k
 categories (k - 1) / (n - 1) of the variance (Kelley 1935), and for Cramer's V as in Bergsma 2013. Without that a
-column with almost as many categories as rows would go together with everything.
+column with almost as many categories as rows would be associated with everything.
 """
 
 from __future__ import annotations

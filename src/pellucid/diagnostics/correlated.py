@@ -51,7 +51,7 @@ def mixing_caveat(data: Data, j: int, run: Run) -> Iterator[Caveat]:
     yield Caveat(
         code="mixed-effects",
         message=(
-            f"{name} goes together with {partner} (association {number(float(strength[other]))}), so this curve mixes"
+            f"{name} is correlated with {partner} (association {number(float(strength[other]))}), so this curve mixes"
             " the effects of both."
         ),
         value=float(strength[other]),
@@ -93,7 +93,7 @@ def shared_importance(
             yield Caveat(
                 code="shared-importance",
                 message=(
-                    f"{listed(names)} go together and {words} together they have {number(together)}, alone at most"
+                    f"{listed(names)} are correlated and {words} together they have {number(together)}, alone at most"
                     f" {number(largest)}."
                 ),
                 value=together,
@@ -123,7 +123,7 @@ def strong_clusters(strength: FloatArray, allowed: Iterable[int]) -> list[tuple[
 
 
 def split_importance(data: Data, run: Run, players: Players, values: FloatArray) -> Iterator[Caveat]:
-    """What features that go together tell is split between them; the values add up, so the group has their sum."""
+    """What correlated features tell is split between them; the values add up, so the group has their sum."""
     single = {
         player[0]: float(value) for player, value in zip(players.values(), values, strict=True) if len(player) == 1
     }
@@ -135,7 +135,7 @@ def split_importance(data: Data, run: Run, players: Players, values: FloatArray)
             yield Caveat(
                 code="shared-importance",
                 message=(
-                    f"{listed(names)} go together and what they tell is split between them: together they have"
+                    f"{listed(names)} are correlated and what they tell is split between them: together they have"
                     f" {number(together)}, alone at most {number(largest)}."
                 ),
                 value=together,
@@ -146,7 +146,7 @@ def split_importance(data: Data, run: Run, players: Players, values: FloatArray)
 
 
 def independence_assumed(data: Data, run: Run, players: Players, overall: FloatArray) -> Iterator[Caveat]:
-    """Two features that matter go together, but were varied independently."""
+    """Two features that matter are correlated, but were varied independently."""
     strengths = associations(data, run)
     if strengths is None:
         return
@@ -161,12 +161,12 @@ def independence_assumed(data: Data, run: Run, players: Players, overall: FloatA
         yield Caveat(
             code="independence-assumed",
             message=(
-                f"{a} and {b} go together (association {number(strongest)}), but the shares of variance are those of"
+                f"{a} and {b} are correlated (association {number(strongest)}), but the shares of variance are those of"
                 " independent features."
             ),
             value=strongest,
             threshold=_ASSOCIATED,
-            advice="Use method='shapley-effects', or treat features that go together as one group (groups=).",
+            advice="Use method='shapley-effects', or treat correlated features as one group (groups=).",
             feature=a,
         )
 
@@ -221,7 +221,7 @@ def determined(data: Data, players: Players, drawn: Mapping[str, FloatArray]) ->
             value=fixed[names[0]],
             threshold=_DETERMINED,
             advice=(
-                "Use method='permutation' for what the model relies on, or make features that go together one group"
+                "Use method='permutation' for what the model relies on, or make correlated features one group"
                 " (groups=, see clusters())."
             ),
             feature=names[0],
@@ -284,7 +284,7 @@ def clustered_features(result: Clusters) -> Iterator[Caveat]:
         more = f"; {count} clusters have several features" if count > 1 else ""
         yield Caveat(
             code="clustered-features",
-            message=f"{listed(members)} go together ({first}association {number(float(pairs[a, b]))}){more}.",
+            message=f"{listed(members)} are correlated ({first}association {number(float(pairs[a, b]))}){more}.",
             value=float(pairs[a, b]),
             threshold=_RISKY,
             advice=(
@@ -297,7 +297,7 @@ def clustered_features(result: Clusters) -> Iterator[Caveat]:
 
 
 def subset_together(result: Clusters) -> Iterator[Caveat]:
-    """Representatives that go together more than the threshold: the mean of their clusters does not."""
+    """Representatives that are correlated more than the threshold, although their clusters on average are not."""
     chosen = result.representatives
     pairs = np.triu(result.values[np.ix_(chosen, chosen)], k=1)
     if len(chosen) < 2 or pairs.max() <= result.threshold:
@@ -306,7 +306,7 @@ def subset_together(result: Clusters) -> Iterator[Caveat]:
     yield Caveat(
         code="subset-together",
         message=(
-            f"{result.subset[a]} and {result.subset[b]} stand for different clusters but go together"
+            f"{result.subset[a]} and {result.subset[b]} stand for different clusters but are correlated"
             f" ({number(float(pairs[a, b]))}): their clusters as a whole do so less."
         ),
         value=float(pairs[a, b]),

@@ -71,7 +71,7 @@ def _sure(result: ImportanceComparison, j: int, high: int, low: int) -> bool:
 def _partner(
     result: ImportanceComparison, data: Data, j: int, strengths: FloatArray | None
 ) -> tuple[str, float] | None:
-    """The feature outside this one that goes together with it most."""
+    """The feature outside this one that is most correlated with it."""
     players = data.schema.players()
     own = list(players[result.feature_names[j]])
     if strengths is None or len(own) == len(strengths):
@@ -87,18 +87,18 @@ def _meaning(high: str, low: str, partner: tuple[str, float] | None) -> tuple[st
     if high in _BY_DEPENDENCE and tied and partner is not None:
         return (
             (
-                f"It goes together with {partner[0]} ({number(partner[1])}): {high} gives it a part of what both tell,"
+                f"It is correlated with {partner[0]} ({number(partner[1])}): {high} gives it a part of what both tell,"
                 " even where the model uses only the other."
             ),
-            "Read features that go together as one group (groups=, see clusters()).",
+            "Read correlated features as one group (groups=, see clusters()).",
         )
     if low in _GIVEN_OTHERS and tied and partner is not None:
         return (
             (
-                f"It goes together with {partner[0]} ({number(partner[1])}): the model relies on it, but it adds little"
+                f"It is correlated with {partner[0]} ({number(partner[1])}): the model relies on it, but it adds little"
                 " to the others."
             ),
-            "Read features that go together as one group (groups=, see clusters()).",
+            "Read correlated features as one group (groups=, see clusters()).",
         )
     if low in _AVERAGED:
         return (
@@ -116,10 +116,10 @@ def _meaning(high: str, low: str, partner: tuple[str, float] | None) -> tuple[st
     if tied and partner is not None:
         return (
             (
-                f"It goes together with {partner[0]} ({number(partner[1])}), and the measures divide what both know in"
+                f"It is correlated with {partner[0]} ({number(partner[1])}), and the measures divide what both know in"
                 " different ways."
             ),
-            "Read features that go together as one group (groups=, see clusters()).",
+            "Read correlated features as one group (groups=, see clusters()).",
         )
     return (
         "The measures ask different questions; interactions are the usual reason.",
@@ -166,7 +166,7 @@ def path_game(result: Attribution, marginal: FloatArray) -> Iterator[Caveat]:
             code="path-game",
             message=(
                 f"The path game differs from the marginal game by {percent(share)} of all contributions, most of all"
-                f" for {name}: features are credited for others that go along with them in the trees."
+                f" for {name}: features are credited for others that are correlated with them in the trees."
             ),
             value=share,
             threshold=_GAMES_DIFFER,
@@ -194,14 +194,14 @@ def conditional_game(result: Attribution, effective: float | None) -> Iterator[C
     yield Caveat(
         code="conditional-game",
         message=(
-            "In the conditional game a feature that the model ignores is credited for those it goes together with, and"
+            "In the conditional game a feature that the model ignores is credited for those it is correlated with, and"
             " two that the model treats alike may differ: the axioms of dummy and symmetry hold for model and data"
             f" together, not for the model alone.{thin}"
         ),
         value=error,
         threshold=1.0 / np.sqrt(_FEW) if few else 0.0,
         advice=(
-            "Give more reference rows, or groups= of features that go together so that fewer are known at a time;"
+            "Give more reference rows, or groups= of correlated features so that fewer are known at a time;"
             " game='marginal' shows what the model itself does."
             if few
             else "Use game='marginal' for what the model itself does with each feature."

@@ -175,7 +175,7 @@ def few_rows_for_clusters(result: Clusters, data: Data) -> Iterator[Caveat]:
 
 def _by_chance(chance: float) -> str:
     if chance >= 1:
-        return "may go together completely"
+        return "may be completely correlated"
     return f"have an association above {number(chance)} in one of twenty pairs"
 
 

@@ -55,11 +55,11 @@ def above_one(result: Interactions) -> Iterator[Caveat]:
             code="above-one",
             message=(
                 f"H of {listed(result.sets[s])} is {number(float(values[s, k]))}: effects alone and together cancel, as"
-                " where features go together, and H is no share there."
+                " where features are correlated, and H is no share there."
             ),
             value=float(values[s, k]),
             threshold=1.0,
-            advice="Use normalize=False, or treat features that go together as one group (groups=).",
+            advice="Use normalize=False, or treat correlated features as one group (groups=).",
             feature=result.sets[s][0],
         )
 

@@ -113,7 +113,7 @@ def off_data_caveat(data: Data, j: int, run: Run, *, method: str) -> Iterator[Ca
     yield Caveat(
         code="off-data",
         message=(
-            f"{name} goes together with {found.partner} (association {number(found.association)}):"
+            f"{name} is correlated with {found.partner} (association {number(found.association)}):"
             f" {percent(found.share)} of the combinations that {method} asks the model about are unlike any row of the"
             " data."
         ),
@@ -135,12 +135,12 @@ def mixed_off_data(data: Data, players: Players, values: FloatArray, run: Run) -
 def local_off_data(data: Data, j: int, run: Run, kernel: bool) -> Iterator[Caveat]:
     """Samples of LIME that do not occur."""
     for caveat in off_data_caveat(data, j, run, method="LIME"):
-        advice = "Use sampler='correlated', which draws features as they go together." if kernel else caveat.advice
+        advice = "Use sampler='correlated', which draws features with their correlations." if kernel else caveat.advice
         yield replace(caveat, advice=advice)
 
 
 def component_off_data(data: Data, run: Run, found: Decomposition, mixed: Sequence[int]) -> Iterator[Caveat]:
-    """The feature that goes together with another most, where averages leave the data."""
+    """The feature that is most correlated with another, where averages leave the data."""
     method = _METHODS.get(found.method, found.method)
     caveats = [caveat for j in mixed for caveat in off_data_caveat(data, j, run, method=method)]
     if caveats:
@@ -158,7 +158,7 @@ def component_off_data(data: Data, run: Run, found: Decomposition, mixed: Sequen
 
 
 def uniform_off_data(data: Data, columns: tuple[int, ...], run: Run) -> Iterator[Caveat]:
-    """Of the features that go together, the one most associated with another."""
+    """Of the correlated features, the one most associated with another."""
     strengths = associations(data, run)
     if strengths is None or len(strengths) < 2:
         return
@@ -176,7 +176,7 @@ def uniform_off_data(data: Data, columns: tuple[int, ...], run: Run) -> Iterator
 
 
 def rule_off_data(rule: Anchor, data: Data, run: Run) -> Iterator[Caveat]:
-    """Features of the rule are changed without those they go together with."""
+    """Features of the rule are changed without those they are correlated with."""
     strengths = associations(data, run) if rule.settings["perturb"] in ("data", "balanced") else None
     if strengths is None:
         return
@@ -194,7 +194,7 @@ def rule_off_data(rule: Anchor, data: Data, run: Run) -> Iterator[Caveat]:
     yield Caveat(
         code="off-data",
         message=(
-            f"{name} goes together with {found.partner} (association {number(found.association)}):"
+            f"{name} is correlated with {found.partner} (association {number(found.association)}):"
             f" {percent(found.share)} of the combinations that the anchor asks the model about are unlike any row of"
             " the data."
         ),
@@ -206,7 +206,7 @@ def rule_off_data(rule: Anchor, data: Data, run: Run) -> Iterator[Caveat]:
 
 
 def draws_off_data(data: Data, name: str, j: int, drawn: FloatArray, strength: FloatArray) -> Iterator[Caveat]:
-    """Drawn values that with the rest of their row are unlike any row: the estimate missed how they go together."""
+    """Drawn values that with the rest of their row are unlike any row: the estimate missed how they are correlated."""
     partners = _partners(strength, j)
     share = drawn_off_data(data, (j, *partners), drawn) if partners else 0.0
     if share > _OFF:
@@ -219,15 +219,15 @@ def draws_off_data(data: Data, name: str, j: int, drawn: FloatArray, strength: F
             value=share,
             threshold=_OFF,
             advice=(
-                "How these features go together was not learned: read the value as between conditional and permutation"
-                " importance, or give more rows."
+                "How these features are correlated was not learned: read the value as between conditional and"
+                " permutation importance, or give more rows."
             ),
             feature=name,
         )
 
 
 def _partners(strength: FloatArray, j: int) -> tuple[int, ...]:
-    """The features that go together with feature j most."""
+    """The features that are most correlated with feature j."""
     return tuple([int(k) for k in np.argsort(-strength[j], kind="stable") if k != j][:_PARTNERS])
 
 

@@ -12,7 +12,7 @@ itself explains in the same way (a curve that is left, which features that go wi
 chance gives where few rows hold most of the residual: 8 / n with n = (sum r^2)^2 / sum r^4 (four standard errors
 of a share that three groups of n rows explain).
 
-When it misleads. (1) Features that go together explain each other's interactions: the partner may stand in for
+When it misleads. (1) Correlated features explain each other's interactions: the partner may stand in for
 another. (2) With few rows only strong partners are told from chance.
 """
 

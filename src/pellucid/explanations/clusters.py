@@ -1,4 +1,4 @@
-"""Features that go together, as clusters."""
+"""Correlated features, as clusters."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Clusters(Explanation):
 
     @property
     def subset(self) -> list[str]:
-        """One feature for each cluster: features that go together less than the threshold, on average."""
+        """One feature for each cluster: features that are correlated less than the threshold, on average."""
         return [self.feature_names[j] for j in self.representatives]
 
     def most_important(self, importance: Importance) -> list[str]:
@@ -93,7 +93,7 @@ class Clusters(Explanation):
         count = len(self.representatives)
         if not several:
             return [
-                f"No two of the {len(self.labels)} features go together to {number(self.threshold)} or more.",
+                f"No two of the {len(self.labels)} features are correlated by {number(self.threshold)} or more.",
                 *self._joint_words(),
             ]
         lines = [
@@ -105,7 +105,7 @@ class Clusters(Explanation):
                 "one principal component" if self.components[c] == 1 else f"{self.components[c]} principal components"
             )
             lines.append(
-                f"{listed(self.members[c])} go together: {self.subset[c]} can stand for them and keeps"
+                f"{listed(self.members[c])} are correlated: {self.subset[c]} can stand for them and keeps"
                 f" {percent(float(self.kept[c]))} of their variance; {enough} would keep 90%."
             )
         if len(several) > 5:

@@ -147,7 +147,7 @@ class Importance(Explanation):
         elif total > self.joint:
             why = "interactions count once for every feature in them"
         else:
-            why = "while one feature is permuted, others that go together with it still tell what it did"
+            why = "while one feature is permuted, others that are correlated with it still tell what it did"
         return [
             f"The values add up to {number(total)}; permuting all features together gives {number(self.joint)}: {why}."
         ]

@@ -127,7 +127,7 @@ class Interactions(Explanation):
         if output is not None:
             k = self._output(output)
             return self.costs[:, k], self.cost_se[:, k]
-        # The outputs share their draws: their errors are added as if they went together.
+        # The outputs share their draws: their errors are added as if they were fully correlated.
         return self.costs.mean(axis=1), self.cost_se.mean(axis=1)
 
     def pooled_additive(self, output: str | None = None) -> float:

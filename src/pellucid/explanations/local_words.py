@@ -17,7 +17,7 @@ _SAMPLERS = {
     "data": "each feature from the data by itself",
     "gaussian": "normal, around the centre of the data",
     "around": "normal, around the row",
-    "correlated": "as the features go together",
+    "correlated": "as the features are correlated",
 }
 _SURROGATE = (
     "An effect is what a simple model near the row says; it is a description of the model's answers there, not a full"

@@ -1,12 +1,12 @@
-"""The conditional game: absent features take values that go together with the known ones.
+"""The conditional game: absent features are drawn given the known ones.
 
     v(S) = E[ f(x_S, X_-S) | X_S = x_S ]
 
 Sundararajan and Najmi 2020 and Janzing et al. 2020 show what it costs: two features that the model treats alike need
-not get the same share, and a feature that the model does not use gets one if it goes along with others. It asks about
-the data as much as about the model. What is given X_S is estimated from the reference rows
-(`pellucid.data.sampling.neighbours`), each coalition from ``draws`` rows: draws of a Gaussian copula, or reference
-rows picked in proportion to how near they are.
+not get the same share, and a feature that the model does not use gets one if it is correlated with others. It asks
+about the data as much as about the model. What is given X_S is estimated from the reference rows
+(`pellucid.data.sampling.neighbours`), each coalition from ``draws`` rows: draws of a Gaussian copula, or reference rows
+picked in proportion to how near they are.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     v(S) = mean over the background z of f(x_S, z_-S), weighted
 
 The background may be the whole data, a part of it, a single row to contrast with (a baseline), or rows of the
-caller's own with weights. The game is that of the model alone: it does not ask whether x_S and z_-S go together.
+caller's own with weights. The game is that of the model alone: it does not ask whether x_S and z_-S occur together.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ _KEY = 31  # of the random numbers that tell coalitions apart
 
 
 def background_rows(data: Data, given: Any, run: Run, *, most: int | None = None) -> Data:
-    """The rows that stand for "absent", with their weights: the caller's own, or of X at most ``most`` rows, drawn at random with the run's seed."""
+    """The rows that stand for "absent", with their weights: the caller's own, or of X at most ``most`` rows, drawn
+    at random with the run's seed.
+    """
     if isinstance(given, bool):
         raise InputError(f"background={given!r} is no background; give a table, a number of rows or None.")
     if given is not None and not isinstance(given, int | np.integer):

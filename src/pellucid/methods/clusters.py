@@ -1,4 +1,4 @@
-"""Clusters of features that go together, and one feature to stand for each.
+"""Clusters of correlated features, and one feature to stand for each.
 
 Reference. Spearman 1904; Sokal and Michener 1958 (average linkage); Bergsma 2013 (Cramer's V without its bias).
 
@@ -8,7 +8,7 @@ latter two less what chance gives. Starting from single features the two cluster
 between their members are joined, until it is below ``threshold``.
 
 Each cluster has a representative: the member with the greatest mean association with the other members; of equal ones
-that with fewer missing values, then the one that goes together less with features outside, then the first.
+that with fewer missing values, then the one that is less correlated with features outside, then the first.
 `Clusters.kept` says how much of the members' (rank) variance it explains, `Clusters.component` what the first principal
 component of the members would, and `Clusters.components` how many components keep 90%.
 
@@ -17,8 +17,8 @@ lost to the other members (`Clusters.importance`).
 
 When it misleads:
 1. ranks see no dependence without a trend (a parabola, a cycle);
-2. pairs only: a feature that is the sum of three others goes together with none of them strongly;
-3. the threshold is a choice, and features of different clusters may still go together.
+2. pairs only: a feature that is the sum of three others is strongly correlated with none of them;
+3. the threshold is a choice, and features of different clusters may still be correlated.
 
 Cost. No model rows; features squared times rows (at most 20,000). The importance asks as permutation importance does,
 once for each cluster instead of each feature.
@@ -48,7 +48,7 @@ _TIE = 1e-9
 def clusters(
     predictor: Predictor, data: Data, *, threshold: float = 0.5, importance: bool = False, run: Run
 ) -> Clusters:
-    """Features that go together, as clusters; with the permutation importance of each as a whole if asked."""
+    """Correlated features, as clusters; with the permutation importance of each as a whole if asked."""
     _check(data, threshold, importance)
     signed = rank_association(data)
     matrix = np.abs(signed)

@@ -64,7 +64,7 @@ def build(
     acting, interplay = interaction_section(explainer, movers, why, shown, work)
     work.step("taking the model apart")
     parts, in_parts = part_section(explainer, movers, why, shown, work)
-    work.step("looking for features that go together")
+    work.step("looking for correlated features")
     associations = work.keep(explainer.associations())
     clusters = work.keep(explainer.clusters()) if can_cluster(explainer) else None
     general = [item for item in importance.caveats if item.code in GENERAL]

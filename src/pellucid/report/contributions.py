@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 TITLE = "What the contributions add up to"
 TOGETHER = {
-    "off-data": "These contributions rest on rows that do not occur; read features that go together as one (groups=)."
+    "off-data": "These contributions rest on rows that do not occur; read correlated features as one (groups=)."
 }
 _BARS = 15  # features of the bars
 _STRIPS = 10  # and of the dots, which take more room

@@ -1,6 +1,6 @@
 """Which effect of a feature is shown, and how.
 
-Partial dependence with some individual curves, unless the feature goes together with others: then
+Partial dependence with some individual curves, unless the feature is correlated with others: then
 accumulated local effects, which do not ask the model about rows that do not occur.
 """
 

@@ -38,7 +38,7 @@ _MEANING = (
 )
 _ADVICE = {
     "off-data": (
-        "These numbers rest on rows that do not occur; read features that go together as one (groups=), and trust a"
+        "These numbers rest on rows that do not occur; read correlated features as one (groups=), and trust a"
         " picture that stays near the data (ale) more."
     ),
     "weak-joint-effect": "Go by the bars on the right.",

@@ -2,7 +2,7 @@
 
 Permutation importance is there already, and so are the contributions that the mean absolute contribution is made of.
 Conditional importance is measured where it costs little; Sobol indices, which take features as independent, where no
-feature goes together with others.
+feature is correlated with others.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The model in parts: single features and pairs that add up to the prediction, and how much of it they reproduce.
 
-Which way of taking apart: partial dependence where features do not go together. Where they do, generalised functional
+Which way of taking apart: partial dependence where features are not correlated. Where they are, generalised functional
 ANOVA, which asks the model about the rows of the data and nothing else; and where the data cannot tell features apart
 even so, accumulated local effects, whose parts do not mix.
 """
@@ -109,7 +109,7 @@ def _decomposed(explainer: Explainer, names: list[str], why: Why, work: Work) ->
     if not together:
         return _by_partial_dependence(explainer, names, why, work)
     found = work.keep(explainer.decompose(method="generalized", features=names))
-    who = f"{listed(together)} {'goes' if len(together) == 1 else 'go'} together with other features"
+    who = f"{listed(together)} {'is' if len(together) == 1 else 'are'} correlated with other features"
     mixed = [item for item in found.caveats if item.code == "mixed-effects"]
     rows = work.affordable(_MOVED) // _moves(len(names))
     if mixed and min(rows, len(explainer.data)) >= _FEWEST:
@@ -128,7 +128,7 @@ def _decomposed(explainer: Explainer, names: list[str], why: Why, work: Work) ->
 
 
 def _by_partial_dependence(explainer: Explainer, names: list[str], why: Why, work: Work) -> tuple[Decomposition, str]:
-    apart = "No feature goes together with others so closely that it would matter"
+    apart = "No feature is correlated with others so closely that it would matter"
     if why.read(explainer, "tree"):
         found = work.keep(explainer.decompose(features=names))
         return found, f"{apart}: the parts are those of partial dependence, read from the trees."

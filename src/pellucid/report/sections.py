@@ -1,4 +1,4 @@
-"""The chapters with charts: what matters, how the model responds, what goes together, and what to mind."""
+"""The chapters with charts: what matters, how the model responds, which features are correlated, and what to mind."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ _BARS = 20  # features of the importance chart
 _PAIRED = 30  # features of the map of associations
 _FEW, _WIDEST = 3, 500  # features: with so few the map says it all, with more a tree of them cannot be read
 _BESIDE = 12  # features of a map of associations that leaves room for its caveats beside it
-_TOGETHER = {
-    "off-data": "These importances rest on rows that do not occur; read features that go together as one (groups=)."
-}
+_TOGETHER = {"off-data": "These importances rest on rows that do not occur; read correlated features as one (groups=)."}
 _STANDING = (
     "Every chart describes the model, not the world: an effect is what the model does, not what would happen.",
     "A feature without importance may still matter: the model may not use it, or use another in its place.",
@@ -63,17 +61,15 @@ def can_cluster(explainer: Explainer) -> bool:
 
 
 def associations_section(associations: Associations, clusters: Clusters | None) -> Plain:
-    """How strongly the features go together, and which groups they make."""
-    title, n = "What goes together", len(associations.feature_names)
+    """How strongly the features are correlated, and which groups they make."""
+    title, n = "Which features are correlated", len(associations.feature_names)
     if n < 2:
         return section("together", title, ["There is only one feature."])
     shown = strongest(associations, _PAIRED)
     sentences = associations.findings()
     if len(shown.feature_names) < n:
         sentences.append(f"Shown are the {_PAIRED} of {n:,} features with the strongest associations.")
-    intro = (
-        "Features that go together share importance, and the effect of one alone may rest on rows that do not occur."
-    )
+    intro = "Correlated features share importance, and the effect of one alone may rest on rows that do not occur."
     made = card(
         "associations",
         "Associations between features",

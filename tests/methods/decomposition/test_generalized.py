@@ -100,7 +100,7 @@ def test_covariances_add_up_to_one_with_that_of_the_residual(seed):
     rest = f - found.predict(X)
     left = np.cov(rest, f, aweights=weights, ddof=0)
     assert found.covariance.sum() + left[0, 1] / left[1, 1] == pytest.approx(1)
-    # The fit is least squares: nothing of what is left goes together with what was found.
+    # The fit is least squares: nothing of what is left is correlated with what was found.
     assert found.covariance.sum() == pytest.approx(float(found.r2), abs=1e-6)
 
 

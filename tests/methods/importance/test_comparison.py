@@ -45,7 +45,7 @@ def test_features_that_go_together_are_the_reason_named():
     x = np.random.default_rng(2).normal(size=(500, 2))
     X = np.column_stack([x[:, 0], x[:, 0] + 0.05 * RNG.normal(size=500), 0.5 * x[:, 1]])
     said = disagreement(Explainer(lambda X: X.sum(axis=1), X, X.sum(axis=1)), ["permutation", "conditional"])
-    assert "goes together with x1" in said["x0"]
+    assert "is correlated with x1" in said["x0"]
     assert "groups=" in said["x0"]
 
 
@@ -64,7 +64,7 @@ def test_credit_for_going_together_is_not_called_an_interaction():
     X = np.column_stack([x, x + 0.3 * noise])
     both = Explainer(lambda X: X[:, 0], X, x).importance(method=["shapley-effects", "pdp"])
     (caveat,) = [c for c in both.caveats if c.code == "measures-disagree" and c.feature == "x1"]
-    assert "goes together with x0" in caveat.message
+    assert "is correlated with x0" in caveat.message
     assert "interactions" not in caveat.message
 
 

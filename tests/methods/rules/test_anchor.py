@@ -15,7 +15,7 @@ TAU, EPSILON, DELTA = 0.9, 0.05, 0.05
 
 
 def scene(seed, n, p=5, levels=3):
-    """Random categories, two of which go together, and a random score with interactions."""
+    """Random categories, two of which are correlated, and a random score with interactions."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, levels, size=(n, p)).astype(float)
     X[:, 1] = np.where(rng.random(n) < 0.6, X[:, 0], X[:, 1])

@@ -1,4 +1,4 @@
-"""A Gaussian copula of the features: how they go together, apart from how each is distributed by itself.
+"""A Gaussian copula of the features: how they are correlated, apart from how each is distributed by itself.
 
 Reference. Aas, Jullum and Loland 2021 (the Gaussian copula approach); Olsson 1979 (correlations of the normal scores
 behind levels); Geweke 1991 and Keane 1994 (draws of normal variables that are known to lie in intervals).

@@ -23,7 +23,7 @@ When it misleads:
    much, from the contributions in other orders; without interactions all orders agree, with the Shapley values too;
 2. features that enter early get the interactions for themselves or leave them all to the last: a contribution is no
    property of the feature alone;
-3. features that go together: the model is asked about rows that do not occur.
+3. correlated features: the model is asked about rows that do not occur.
 
 Cost. At each row, in coalitions of the background's size: p (p+1) / 2 - 1 for the greedy order, p - 1 for a given one,
 p (p+1) / 2 and p - 2 more at most with interactions; the check of the order at most 62, or 32 (p-1), in up to five

@@ -37,7 +37,7 @@ _CHOICES = {
     "scale": ("auto", "probability", "log-odds"),
     "conditional": ("auto", "copula", "neighbours"),
 }
-_REFERENCE = 2000  # rows from which the conditional game learns what goes together
+_REFERENCE = 2000  # rows from which the conditional game learns how features are correlated
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ leaf is a product of intervals, so all integrals are exact and components consta
 averages over two scrambled Sobol samples, centred; their difference is the error of the shares.
 
 When it misleads:
-1. features that go together: the uniform measure weighs combinations that never occur like any other (see the caveats;
+1. correlated features: the uniform measure weighs combinations that never occur like any other (see the caveats;
    use "generalized" or "ale");
 2. the ends of the ranges count as much as the middle, however few rows are there: one outlier stretches a range;
 3. a product is no pure interaction: x1 x2 on positive numbers has main effects;

@@ -1,7 +1,7 @@
 """The points at which a generalised decomposition is fitted: they say where the function counts.
 
 ``"data"``: the rows themselves, with their weights. ``"uniform"``: a scrambled Sobol sample, uniform over the ranges of
-the features and over their levels, whatever goes together in the data. ``"support"``: that sample without the regions
+the features and over their levels, whatever is correlated in the data. ``"support"``: that sample without the regions
 that hold no data. There a point is kept when the row nearest to it is no farther than 95% of rows are from theirs, with
 numbers divided by their ranges and different levels at distance one.
 """

@@ -10,10 +10,11 @@ orthogonality). Where features are independent under w these are the parts of fu
 given by points (`density`): the rows, a uniform sample, or that sample without the regions that hold no data. Every
 part is piecewise linear between quantiles, with a value of its own for each level and for missing (`basis`). All parts
 are fitted to the predictions at the points at once (`least_squares`); then, from parts of most features down, what
-fewer features can say is moved to where it belongs (`purified`), which keeps the sum and is exact at the points. Shares.
-Parts of different features may go together. ``values`` are the variances of the parts, ``covariance`` their covariances
-with the function, both as shares of its variance: the first is what a part moves by itself (structural), the rest of
-the second what it moves in step with others (correlative). The covariances add up to one with that of the residual.
+fewer features can say is moved to where it belongs (`purified`), which keeps the sum and is exact at the points.
+Shares. Parts of different features may be correlated. ``values`` are the variances of the parts, ``covariance`` their
+covariances with the function, both as shares of its variance: the first is what a part moves by itself (structural),
+the rest of the second what it moves in step with others (correlative). The covariances add up to one with that of the
+residual.
 
 When it misleads:
 1. under strong dependence the points cannot tell which of two features a movement belongs to, and main effects may mix

@@ -16,7 +16,7 @@ d features on a path. Other models are asked at points spread over the ranges an
 Variances and R2 are taken over the rows of the data.
 
 When it misleads:
-1. features that go together: averages include combinations that do not occur (use "generalized" or "ale"), and
+1. correlated features: averages include combinations that do not occur (use "generalized" or "ale"), and
    components overlap, so that their variances do not add up (read the covariances);
 2. a product is no pure interaction: x1 x2 on positive numbers has main effects;
 3. other constraints give other components: a decomposition is a way to look, not the only one;

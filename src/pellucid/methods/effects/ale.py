@@ -3,7 +3,7 @@
 Apley and Zhu 2020.
 
 Definition. ``ALE_S(x) = integral from z0 to x of E[ df/dx_S | X_S = z ] dz - constant``: only changes at
-values that rows really have are averaged, so features that go together do not mix.
+values that rows really have are averaged, so effects of correlated features do not mix.
 Estimator. In each quantile bin, the mean over its rows of ``f(upper edge, x_-j) - f(lower edge, x_-j)``,
 summed up over bins and centred. For two features the mean over the rows of each cell of the double
 difference ``(f22 - f12) - (f21 - f11)``, summed in both directions, main effects taken out, centred. For

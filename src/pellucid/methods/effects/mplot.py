@@ -3,7 +3,7 @@
 Definition. ``M(x_S) = E[f(X_S, X_C) | X_S = x_S]``. Estimator. The mean prediction of the rows in each
 quantile bin (at the bin's mean value), or of the rows of each category.
 
-When it misleads: it mixes the effect of the feature with the effects of all features that go along with
+When it misleads: it mixes the effect of the feature with the effects of all features that are correlated with
 it. It is here to be compared with PDP and ALE.
 
 Cost. One prediction per row.

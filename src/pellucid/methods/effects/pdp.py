@@ -8,7 +8,7 @@ Estimator. Set x_S to a grid value in all n rows, predict, average: ``(1/n) sum_
 partial dependence is the mean of the ICE curves.
 
 When it misleads:
-1. features that go together: the grid is combined with rows where that value never occurs (use ALE);
+1. correlated features: the grid is combined with rows where that value never occurs (use ALE);
 2. opposite effects in different rows cancel in the average (look at ICE);
 3. parts of the grid with few or no data;
 4. it describes the model, not the world.

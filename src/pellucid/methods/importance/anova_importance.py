@@ -14,7 +14,7 @@ When it misleads.
 
 1. Every part of the range counts alike, however few rows are there: one outlier stretches the range of its feature and
    with it the importance. `sobol` weighs values as the data do.
-2. Features that go together: as for `sobol`, and more so.
+2. Correlated features: as for `sobol`, and more so.
 3. Missing values are left out.
 
 Cost. As `sobol`.

@@ -111,10 +111,11 @@ def _rows(data: Data, run: Run) -> IntArray:
 def _check(data: Data) -> None:
     if len(data) < 2:
         raise InputError(
-            "conditional permutation importance needs at least two rows to learn what goes together; X has one."
+            "conditional permutation importance needs at least two rows to learn how features are correlated; X has"
+            " one."
         )
     if len(data.schema.features) > _WIDEST:
         raise InputError(
-            f"X has {len(data.schema.features)} features; what goes together is learned for at most {_WIDEST}: give"
-            " fewer columns, or use method='permutation'."
+            f"X has {len(data.schema.features)} features; how they are correlated is learned for at most {_WIDEST}:"
+            " give fewer columns, or use method='permutation'."
         )

@@ -13,7 +13,7 @@ take the fits for given; or from the spread over folds, s / sqrt(K), where that 
 from the spread over folds, which are not independent: s^2 (1/K + 1/(K-1)), as in Nadeau and Bengio 2003.
 
 When it misleads:
-1. features that go together: the fit without one uses the other, so each of them looks useless;
+1. correlated features: the fit without one uses the other, so each of them looks useless;
 2. it is about the way of fitting, not about the given model, which may use a feature that others could replace;
 3. values below zero are no error: without the feature the model overfits less.
 

@@ -14,7 +14,7 @@ intervals held the true value of features that matter in only 70 to 86% of simul
 When it misleads:
 1. it measures K other models, fitted to fewer rows, not the one that is explained;
 2. rows that belong together (of one person, of one week) are on both sides of a split: give one fold label per row;
-3. as permutation importance does, where features go together.
+3. as permutation importance does, where features are correlated.
 
 Cost. K fits, then as permutation importance; the given model is asked for every row once, to compare.
 """

@@ -13,7 +13,7 @@ how many other rows hold them. A loss that is no mean over rows (AUC, RMSE) is a
 shifts, which pass through all pairs.
 
 When it misleads:
-1. features that go together: mixed rows are unrealistic, and the importance is split between them;
+1. correlated features: mixed rows are unrealistic, and the importance is split between them;
 2. on training data an overfitted feature looks important: use held-out data;
 3. interactions count for every feature in them, so the values do not add up.
 

@@ -22,7 +22,7 @@ of these rows and this background are within ``low`` and ``high`` in 95% of case
 that is not in it.
 
 When it misleads:
-1. features that go together: the model is asked about rows that do not occur, and what they tell is split between them;
+1. correlated features: the model is asked about rows that do not occur, and what they tell is split between them;
 2. on training data an overfitted feature looks important: use held-out data;
 3. it says what the model gains, not what the world does, nor what a model without the feature would lose.
 

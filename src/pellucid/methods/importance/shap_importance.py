@@ -14,7 +14,7 @@ the same for all rows and is counted as if it were. ``tolerance`` is that of the
 
 When it misleads:
 1. it is about predictions, not about how good they are: a feature the model has overfitted counts like any other;
-2. features that go together: the model is asked about rows that do not occur, and what they share is divided between
+2. correlated features: the model is asked about rows that do not occur, and what they share is divided between
    them;
 3. an absolute value cannot be negative: sampling errors of the contributions raise small importances.
 

@@ -1,4 +1,4 @@
-"""Shapley effects: the variance of the predictions shared out among features that may go together.
+"""Shapley effects: the variance of the predictions shared out among features that may be correlated.
 
 Owen 2014; Song, Nelson and Staum 2016; Owen and Prieur 2017; Broto, Bachoc and Depecker 2020.
 
@@ -19,7 +19,8 @@ Gaussian copula where all features are numbers and none is missing, else from ro
 
 When it misleads.
 
-1. A feature that the model does not use gets a share if it goes along with one that the model uses: it tells as much.
+1. A feature that the model does not use gets a share if it is correlated with one that the model uses: it tells as
+   much.
 2. Draws are only as good as the copula (monotone pairwise dependence) or the neighbours, which blur dependence: of two
    normal features with correlation 0.9, the one that the model does not use should get 0.405; neighbours gave it 0.37
    with 300 rows and 0.39 with 2,000 (the copula 0.41 and 0.405). With many features known hardly a row is near, and

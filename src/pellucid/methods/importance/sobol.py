@@ -18,7 +18,7 @@ standard errors and 95% intervals come from independent scramblings. An estimate
 
 When it misleads.
 
-1. Features that go together: indices of independent features mix values that do not occur, and do not add up to the
+1. Correlated features: indices of independent features mix values that do not occur, and do not add up to the
    variance of the predictions on the data; use ``method="shapley-effects"``.
 2. The variance of the predictions, not of the outcome, is shared: a feature that the model has overfitted to is
    important here and worthless in truth (permutation importance on held-out data shows it).

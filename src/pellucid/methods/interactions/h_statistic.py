@@ -12,14 +12,15 @@ Definition. With partial dependences centred over the n rows,
 the prediction (`strength`, which is always there; the sum over rows of the textbook is sqrt(n) times this). `joint` is
 the variance of the joint effect as a share of that of the prediction. Rows count by their weights.
 
-Estimator. Numerators are dividends, joint effects sums of dividends (see `dividends`): exact for trees and linear models,
-from all rows against all rows; any other model is asked, about as many rows as cost three million model rows, unless
+Estimator. Numerators are dividends, joint effects sums of dividends (see `dividends`): exact for trees and linear
+models, from all rows against all rows; any other model is asked, about as many rows as cost three million model rows,
+unless
 ``rows`` says how many. Numerators below what rounding makes are exactly zero; 0/0 is 0.
 `low`, `high` and `se` come from a bootstrap of the rows in the sums, with the model and the background held fixed. To
 first order the background matters only as far as the interaction of a set itself depends on further features.
 
 When it misleads: (1) a joint effect that is small makes any small interaction large by comparison: see `strength` and
-`joint`; (2) features that go together are asked about in combinations that do not occur, which inflates H, even above
+`joint`; (2) correlated features are asked about in combinations that do not occur, which inflates H, even above
 1; (3) it says how much the model interacts, not that the world does: `p_values` asks that (see `h_test`); (4) it says
 how much, not how: draw the partial dependence of the pair.
 

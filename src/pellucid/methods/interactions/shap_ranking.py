@@ -60,7 +60,7 @@ def shap_ranking(request: Request) -> Interactions:
     picked = np.stack([_of_set(sizes, players) for players in q.sets], axis=1)
     doubtful = np.stack([_of_set(uncertain, players) for players in q.sets], axis=1)
     strength = weighted_mean(picked, rows.weights)
-    # Rows share their coalitions, so their errors are taken to go together.
+    # Rows share their coalitions, so their errors are taken to be correlated.
     se = np.hypot(standard_error(picked, rows.weights), weighted_mean(doubtful, rows.weights))
     whole = weighted_mean(total, rows.weights)
     divisor = np.where(whole > 0, whole, np.inf) if q.normalize else np.ones_like(whole)
