@@ -602,8 +602,11 @@ class Explainer:
         gives contributions to at most k features (an L1 penalty; no longer Shapley values; `Attribution.sparse` keeps
         them).
         ``proxy="trees"`` lets boosted trees learn from the coalitions that were asked, which pays for rule-like models.
-        ``interactions=True`` adds `interaction_values`. The trees of a boosted classifier add up to log-odds, and
-        ``scale="auto"`` explains those; ``scale="probability"`` explains probabilities.
+        ``interactions=True`` (or ``"shapley"``) adds `interaction_values` (rows, features, features): off the diagonal
+        half of the Shapley interaction index, rows sum to the contributions. ``"taylor"``, ``"faithful"`` and
+        ``"banzhaf"`` are the Shapley-Taylor, faithful Shapley and Banzhaf indices, of trees and of models with few
+        features (see `pellucid.shapley`); rows of the last sum to Banzhaf values. The trees of a boosted classifier add
+        up to log-odds, and ``scale="auto"`` explains those; ``scale="probability"`` explains probabilities.
 
         It misleads when features are correlated (the model is asked about rows that do not occur; see `caveats`), and
         when read as what would happen if a feature were removed or changed: it compares with the average prediction.

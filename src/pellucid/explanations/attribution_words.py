@@ -32,6 +32,14 @@ _SUMS = {
     "softmax": "scores, of which a softmax makes probabilities; scale='probability' explains those",
     "exp": "the logarithm of the prediction; method='exact' explains the prediction itself",
 }
+# Interaction indices: their names, what stands on the diagonal of their matrix, and what its rows sum to.
+INDICES = {"shapley": "Shapley", "taylor": "Shapley-Taylor", "banzhaf": "Banzhaf", "faithful": "faithful Shapley"}
+_DIAGONALS = {
+    "shapley": "what is left of the feature's contribution",
+    "taylor": "what the feature adds alone",
+    "banzhaf": "the feature's own term in the nearest polynomial of degree two",
+    "faithful": "the feature's own term in the nearest polynomial",
+}
 ONE_ROW = (
     "A contribution is a feature's share of this difference, not what the prediction would be without the feature."
 )
@@ -48,12 +56,37 @@ def complete(found: Attribution) -> list[str]:
     else:
         lines = [*(_of_rows(found.for_output(name)) for name in found.output_names), MANY_ROWS]
     lines += _views(found)
+    lines += _index(found)
     link = _SUMS.get(str(found.settings.get("link")))
     if link is not None:
         lines.append(f"The trees of this model add up to {link}.")
     rows = f" The background has {counted(found.background, 'row')}." if found.background else ""
     game = (GAMES.get(found.game, "") + rows + _how(found)).strip()
     return [*lines, game] if game else lines
+
+
+def matrix_words(found: Attribution) -> str:
+    """What the matrix of interaction values holds."""
+    index = found.interaction_index or "shapley"
+    return f"off the diagonal half of a pair's interaction, on it {_DIAGONALS[index]}"
+
+
+def _index(found: Attribution) -> list[str]:
+    """Which index the interactions are of, where it is not that of Shapley, and what adds up to what."""
+    index, of_game = found.interaction_index, found.settings.get("method") == "shapley"
+    triples = found.triple_values is not None and index in ("taylor", "faithful")
+    lines = []
+    if index == "banzhaf" and of_game:
+        lines.append(
+            "These are Banzhaf values, mean gains over all coalitions; they need not add up to the difference."
+        )
+    if index and index != "shapley" and found.interaction_values is not None:
+        sums = "Banzhaf values" if index == "banzhaf" and not of_game else "contributions"
+        lines.append(
+            f"Interactions are those of the {INDICES[index]} index: {matrix_words(found)};"
+            f" {'a row and a third of its triples sum' if triples else 'rows sum'} to the {sums}."
+        )
+    return lines
 
 
 # How the numbers came about; the braces are settings of the result.

@@ -15,6 +15,7 @@ from pellucid.charts.scales import Row, data, level_axis, number_format, tooltip
 from pellucid.charts.text import shown, wrapped
 from pellucid.errors import InputError
 from pellucid.explanations import Attribution
+from pellucid.explanations.attribution_words import INDICES, matrix_words
 from pellucid.words import number
 
 _PRINTED = 12  # up to so many features the values are printed in the cells
@@ -22,10 +23,7 @@ _PRINTED = 12  # up to so many features the values are printed in the cells
 
 def notes(attribution: Attribution, options: AttributionOptions) -> list[str]:
     """What the cells hold."""
-    return [
-        *not_shown(attribution, options.max_display),
-        "off the diagonal half of a pair's interaction, on it what is left of the feature's contribution",
-    ]
+    return [*not_shown(attribution, options.max_display), matrix_words(attribution)]
 
 
 def interaction_data(attribution: Attribution, output: str, max_display: int = 12) -> list[Row]:
@@ -33,7 +31,8 @@ def interaction_data(attribution: Attribution, output: str, max_display: int = 1
     one = attribution.for_output(output)
     if one.interaction_values is None:
         raise InputError(
-            "kind='interactions' needs interaction values; ask for them with shap(rows, interactions=True)."
+            "kind='interactions' needs interaction values; ask for them with shap(rows, interactions=True), or"
+            " shapley(..., order=2)."
         )
     order = attribution.ranking[:max_display]
     names = short_names(attribution.feature_names[j] for j in order)
@@ -80,9 +79,11 @@ def view(attribution: Attribution, output: str, options: AttributionOptions, _: 
     top, single = _largest(attribution) or 1.0, len(attribution) == 1
     only = output if len(attribution.output_names) == 1 else "output"
     cells = "; in cells percentage points" if attribution.scale == "probability" and printed else ""
+    other = attribution.interaction_index not in ("", "shapley")
+    named = f"{INDICES[attribution.interaction_index]} " if other else ""
     legend = alt.Legend(
         title=wrapped(
-            f"{'' if single else 'mean absolute '}interaction value{attribution.scale_of(only)}{cells}", 170, 12
+            f"{'' if single else 'mean absolute '}{named}interaction value{attribution.scale_of(only)}{cells}", 170, 12
         ),
         format=number_format((-top if single else 0.0, top)),
         gradientLength=max(60.0, min(height, 160.0)),

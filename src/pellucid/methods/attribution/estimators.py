@@ -169,11 +169,13 @@ def _refuse_estimates(game: Game, wish: Wish) -> None:
     needed, most = _needed(game), MOST_ROWS if wish.budget is None else wish.budget
     asked = f"{needed:,} model rows" if needed < 2**60 else "more model rows than can be asked"
     what = "triples are" if wish.order == 3 else f"the index {wish.index!r} is"
-    instead = "order=2" if wish.order == 3 else "'shapley' interactions, which can be estimated"
+    model = "make groups of features (groups=), explain fewer rows, give a smaller background (background=)"
+    fewer = "let fewer players take part, give" if game.price == game.rows == 1 else f"{model} or"
+    instead = "order=2" if wish.order == 3 else "the index 'shapley', which can be estimated"
     raise InputError(
         f"{what} worked out from all coalitions, of at most {MOST_PLAYERS} players in {most:,} model rows, but"
-        f" {_most_players(game)} players take {asked}; make groups of players (groups=), explain fewer rows, give a"
-        f" smaller background (background=), or use {instead}{wish.remedy}."
+        f" {_most_players(game)} players take {asked}; {fewer} a larger budget (budget=, up to {_LISTED_PLAYERS} players),"
+        f" or use {instead}{wish.remedy}."
     )
 
 
