@@ -21,7 +21,7 @@ def test_a_whole_number_is_one_whatever_its_type(three):
 
 @pytest.mark.parametrize("value", NO_NUMBERS, ids=repr)
 def test_what_is_no_number_is_refused_by_name(value):
-    for check in (checks.whole, checks.number, checks.positive, checks.share, checks.seed):
+    for check in (checks.whole, checks.bounded, checks.positive, checks.fraction, checks.seed):
         with pytest.raises(InputError, match=r"^size must be .*, got "):
             check(value, "size") if check is checks.seed else check("size", value)
 
@@ -38,11 +38,11 @@ def test_messages():
     )
     assert message(checks.whole, "order", 4, most=3) == "order must be a whole number from 1 to 3, got 4."
     assert message(checks.whole, "k", 2.5) == "k must be a whole number of at least 1, got 2.5."
-    assert message(checks.share, "delta", 1.0) == "delta must be a number between 0 and 1, got 1.0."
-    assert message(checks.number, "threshold", 2, above=0, most=1) == (
+    assert message(checks.fraction, "delta", 1.0) == "delta must be a number between 0 and 1, got 1.0."
+    assert message(checks.bounded, "threshold", 2, above=0, most=1) == (
         "threshold must be a number above 0 and at most 1, got 2."
     )
-    assert message(checks.number, "least", 1, least=0, below=1) == (
+    assert message(checks.bounded, "least", 1, least=0, below=1) == (
         "least must be a number of at least 0 and below 1, got 1."
     )
     assert message(checks.positive, "width", -1) == "width must be a positive number, got -1."
@@ -51,8 +51,8 @@ def test_messages():
     assert message(checks.one_of, "method", "kernl", ("kernel", "exact")) == (
         "method='kernl' is not known; did you mean 'kernel'?"
     )
-    assert message(checks.names, "names", ["a", "a"]) == "names has 'a' twice; give each name its own."
-    assert message(checks.names, "names", ["a"], 2, of="player") == (
+    assert message(checks.distinct_names, "names", ["a", "a"]) == "names has 'a' twice; give each name its own."
+    assert message(checks.distinct_names, "names", ["a"], 2, of="player") == (
         "names has 1 names for 2 players; give one per player."
     )
     assert message(checks.positions, "rows", [0, 9], 5) == "rows: row 9 is out of range; there are 5 rows, 0 to 4."
@@ -65,13 +65,13 @@ def test_messages():
 def test_limits_are_kept():
     assert checks.whole("k", 0, least=0) == 0
     assert checks.whole("k", 3, least=1, most=3) == 3
-    assert checks.number("k", 1, above=0, most=1) == 1.0
-    assert checks.number("k", 0, least=0, below=1) == 0.0
-    assert checks.share("k", np.float32(0.5)) == 0.5
+    assert checks.bounded("k", 1, above=0, most=1) == 1.0
+    assert checks.bounded("k", 0, least=0, below=1) == 0.0
+    assert checks.fraction("k", np.float32(0.5)) == 0.5
     assert checks.flag("k", np.True_) is True
     assert checks.one_of("k", np.str_("exact"), ("kernel", "exact")) == "exact"
     assert checks.one_of("k", None, ("kernel", None)) is None
-    assert checks.names("k", ["a", "b"], 2) == ("a", "b")
+    assert checks.distinct_names("k", ["a", "b"], 2) == ("a", "b")
     with pytest.raises(InputError):
         checks.one_of("k", ["exact"], ("kernel", "exact"))
     with pytest.raises(InputError):

@@ -13,14 +13,14 @@ pellucid.errors.InputError: sparse must be a whole number of at least 1, got 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 
 from pellucid.errors import InputError, nearest
 
-Word = TypeVar("Word", bound=str | None)
+T = TypeVar("T")
 
 
 def is_number(value: Any) -> TypeGuard[int | float]:
@@ -53,7 +53,7 @@ def whole(name: str, value: Any, *, least: int = 1, most: int | None = None, als
     raise _wrong(name, value, f"a whole number {limits}", also)
 
 
-def number(
+def bounded(
     name: str,
     value: Any,
     *,
@@ -83,18 +83,18 @@ def positive(name: str, value: Any, *, also: str = "") -> float:
     raise _wrong(name, value, "a positive number", also)
 
 
-def share(name: str, value: Any, *, also: str = "") -> float:
+def fraction(name: str, value: Any, *, also: str = "") -> float:
     """A number between 0 and 1, both excluded."""
     if is_number(value) and 0 < value < 1:
         return float(value)
     raise _wrong(name, value, "a number between 0 and 1", also)
 
 
-def flag(name: str, value: Any) -> bool:
+def flag(name: str, value: Any, *, also: str = "") -> bool:
     """True or False."""
     if is_flag(value):
         return bool(value)
-    raise _wrong(name, value, "True or False", "")
+    raise _wrong(name, value, "True or False", also)
 
 
 def seed(value: Any, name: str = "random_state") -> int:
@@ -102,7 +102,21 @@ def seed(value: Any, name: str = "random_state") -> int:
     return whole(name, value, least=0)
 
 
-def one_of(name: str, value: Any, allowed: Iterable[Word]) -> Word:
+def workers(value: Any) -> int | None:
+    """A number of workers: 1, 2, ..., -1 for all cores (-2: all but one), or None."""
+    if value is None or (is_whole(value) and value != 0):
+        return None if value is None else int(value)
+    raise _wrong("n_jobs", value, "a number of workers: 1, 2, ... or -1 for all cores", "None")
+
+
+def reporting(value: T) -> T:
+    """Whether, or how, progress is shown: True, False, None, or a function of (done, total)."""
+    if value is None or is_flag(value) or callable(value):
+        return value
+    raise _wrong("progress", value, "True, False, a function of (done, total)", "None")
+
+
+def one_of(name: str, value: Any, allowed: Iterable[str | None]) -> Any:
     """One of some words; an error names the one that was probably meant."""
     known = tuple(allowed)
     if (value is None or isinstance(value, str)) and value in known:
@@ -112,7 +126,7 @@ def one_of(name: str, value: Any, allowed: Iterable[Word]) -> Word:
     raise InputError(f"{name}={value!r} is not known{words}{none}")
 
 
-def names(name: str, value: Any, count: int | None = None, *, of: str = "name") -> tuple[str, ...]:
+def distinct_names(name: str, value: Any, count: int | None = None, *, of: str = "name") -> tuple[str, ...]:
     """Different names, ``count`` of them where it is given: one for each ``of``."""
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise _wrong(name, value, f"a list of names, one per {of}", "")
@@ -135,6 +149,17 @@ def positions(name: str, value: Any, count: int, *, of: str = "row") -> list[int
     if outside:
         raise InputError(f"{name}: {of} {outside[0]} is out of range; there are {count} {of}s, 0 to {count - 1}.")
     return [int(item) for item in given]
+
+
+def optional(check: Callable[..., T], name: str, value: Any, **limits: Any) -> T | None:
+    """None, or what a check makes of the value: ``optional(whole, "budget", budget, least=1)``."""
+    return None if value is None else check(name, value, also="None", **limits)
+
+
+def settle(options: object, **checked: Any) -> None:
+    """Set fields of a frozen dataclass to what the checks made of them, in its ``__post_init__``."""
+    for name, value in checked.items():
+        object.__setattr__(options, name, value)
 
 
 def _wrong(name: str, value: Any, wanted: str, also: str) -> InputError:

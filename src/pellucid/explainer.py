@@ -6,15 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
-import numpy as np
-
 from pellucid.arrays import IntArray
+from pellucid.checks import flag, reporting, seed, workers
 from pellucid.data import Data
 from pellucid.data.frames.doorway import as_frame
 from pellucid.data.table import plain_array
 from pellucid.diagnostics.general import SAMPLE_ROWS
 from pellucid.diagnostics.off_data import off_data_caveat
-from pellucid.errors import InputError
 from pellucid.explanations import (
     Associations,
     Attribution,
@@ -133,8 +131,10 @@ class Explainer:
         progress: Progress = None,
         checks: bool = True,
     ) -> None:
+        self._random_state, self._checks = seed(random_state), flag("checks", checks)
+        self._n_jobs, self._progress = workers(n_jobs), reporting(progress)
         labels = None if y is None else plain_array(y)
-        judged = checks and (y is not None or link == "logit")
+        judged = self._checks and (y is not None or link == "logit")
         self.predictor = Predictor(
             model,
             X,
@@ -153,12 +153,6 @@ class Explainer:
             container=self.predictor.container,
         )
         self.background = background
-        if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer) or random_state < 0:
-            raise InputError(f"random_state is {random_state!r}; give a whole number, at least 0.")
-        self._random_state = int(random_state)
-        self._n_jobs = n_jobs
-        self._progress = progress
-        self._checks = checks
         self._known: dict[str, Any] = {"sample": self.predictor.sample} if judged else {}
 
     def _run(self, what: str) -> Run:

@@ -224,7 +224,7 @@ def _y_domains(view):
         (lambda: draw(importance(), labels=("a", "a")), "two different names"),
         (lambda: draw("no result"), "no chart of a str"),
         (lambda: panel([]), "takes a list of effects"),
-        (lambda: panel([effect()], columns=0), "columns=0"),
+        (lambda: panel([effect()], columns=0), "columns must be"),
         (lambda: panel([surface()]), "is a surface"),
         (lambda: panel([effect(), effect(scale="probability")]), "different scales"),
         (lambda: panel([effect(), effect(name="other")], overlay=True), "not of 'temperature' and 'other'"),

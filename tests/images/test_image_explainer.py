@@ -166,11 +166,11 @@ def test_estimators_of_flat_pixels_are_asked_with_flat_pixels():
     [
         (lambda: ImageExplainer(brightness, **GRID).shap(np.zeros((2, 4, 6, 3))), "list(images)"),
         (lambda: ImageExplainer(brightness, **GRID).shap(np.full((4, 4), np.nan)), "row 0, column 0"),
-        (lambda: ImageExplainer(brightness, segments=0), "segments=0"),
-        (lambda: ImageExplainer(brightness, batch=0), "batch=0"),
+        (lambda: ImageExplainer(brightness, segments=0), "segments must be"),
+        (lambda: ImageExplainer(brightness, batch=0), "batch must be"),
         (lambda: ImageExplainer(brightness, segmenter="grid").shap(np.eye(20), method="exact"), "segments="),
         (lambda: ImageExplainer(brightness, segmenter="grid").shap(np.eye(20), budget=5), "budget=5 is too small"),
-        (lambda: ImageExplainer(brightness, segmenter="grid").shap(np.eye(20), tolerance=0), "tolerance=0"),
+        (lambda: ImageExplainer(brightness, segmenter="grid").shap(np.eye(20), tolerance=0), "tolerance must be"),
     ],
 )
 def test_errors_name_the_argument_and_the_remedy(make, words):

@@ -235,7 +235,7 @@ def test_steps_are_announced_in_words(linear: Any) -> None:
 
 @pytest.mark.parametrize("top", [0, -1, 2.5, True, "3"])
 def test_a_bad_number_of_features_is_refused(linear: Any, top: Any) -> None:
-    with pytest.raises(InputError, match="give the number of features whose effects are shown"):
+    with pytest.raises(InputError, match="top must be a whole number of at least 1"):
         build(linear([1.0]), top=top)
 
 

@@ -134,12 +134,11 @@ def test_rows_without_weight_are_not_shown() -> None:
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        ([0, 80], "row 80 is out of range: X has 80 rows, 0 to 79"),
+        ([0, 80], "row 80 is out of range; there are 80 rows, 0 to 79"),
         ([-1], "row -1 is out of range"),
-        ([1.5], "rows has 1.5: give positions in X"),
-        ([True], "rows has True: give positions in X"),
-        ("17", "rows has '1': give positions in X"),
-        (2.0, "rows has 2.0: give positions in X"),
+        ([1.5], "rows must be positions of rows, whole numbers from 0 to .*, got 1.5"),
+        ([True], "rows must be positions of rows"),
+        ("17", "rows must be positions of rows, .*, got '17'"),
         (range(MOST_ASKED + 1), f"a report shows at most {MOST_ASKED}"),
     ],
 )

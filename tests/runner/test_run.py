@@ -157,7 +157,7 @@ def test_a_model_that_cannot_be_sent_says_so():
 @pytest.mark.parametrize("n_jobs", [0, "two"])
 def test_numbers_of_workers_that_make_no_sense(n_jobs):
     _, data, predictor = numbers()
-    with pytest.raises(InputError, match=f"n_jobs={n_jobs!r} is not a number of workers"):
+    with pytest.raises(InputError, match="n_jobs must be a number of workers"):
         Run(n_jobs=n_jobs, memory=100).predict(predictor, data)
 
 

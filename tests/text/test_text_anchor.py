@@ -360,16 +360,16 @@ def test_the_picture_marks_the_words_of_the_rule():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"precision": 1.5}, "precision=1.5"),
-        ({"delta": 0}, "delta=0"),
-        ({"epsilon": 1}, "epsilon=1"),
-        ({"beams": 0}, "beams=0"),
-        ({"budget": 1.5}, "budget=1.5"),
+        ({"precision": 1.5}, "precision must be"),
+        ({"delta": 0}, "delta must be"),
+        ({"epsilon": 1}, "epsilon must be"),
+        ({"beams": 0}, "beams must be"),
+        ({"budget": 1.5}, "budget must be"),
         ({"perturb": "corpora"}, "perturb='corpora'.*corpus"),
         ({"perturb": "corpus"}, "needs a corpus="),
         ({"corpus": []}, "corpus= has no texts"),
         ({"corpus": [1]}, "text 0 is 1"),
-        ({"within": -1}, "within=-1"),
+        ({"within": -1}, "within must be"),
     ],
 )
 def test_errors_name_the_argument_and_the_remedy(options, words):

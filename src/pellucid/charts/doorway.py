@@ -22,6 +22,7 @@ from pellucid.charts.options import (
     read_options,
 )
 from pellucid.charts.rule_options import RuleOptions
+from pellucid.checks import flag, whole
 from pellucid.errors import InputError
 from pellucid.explanations import (
     Agreement,
@@ -97,7 +98,6 @@ def panel(effects: Sequence[Effect], *, columns: int = 3, overlay: bool = False,
     known = read_options(PanelOptions, options)
     if not effects or not all(isinstance(effect, Effect) for effect in effects):
         raise InputError("panel() takes a list of effects, such as [explainer.pdp('a'), explainer.pdp('b')].")
-    if isinstance(columns, bool) or not isinstance(columns, int) or columns < 1:
-        raise InputError(f"columns={columns!r}: give a whole number, at least 1.")
+    columns, overlay = whole("columns", columns), flag("overlay", overlay)
     module = "pellucid.charts.overlay" if overlay else "pellucid.charts.side_by_side"
     return Chart(import_module(module).body(list(effects), columns, known))

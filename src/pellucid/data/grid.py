@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
+from pellucid.checks import whole
 from pellucid.data.cells import objects
 from pellucid.data.frames.frame import is_missing
 from pellucid.data.schema import DAY, Feature
@@ -16,8 +17,7 @@ from pellucid.errors import InputError
 
 def grid_codes(feature: Feature, codes: FloatArray, size: int) -> FloatArray:
     """The distinct values if there are at most ``size``, else ``size`` equally spaced from least to greatest."""
-    if size < 1:
-        raise InputError(f"grid={size} leaves no points; ask for at least one.")
+    size = whole("grid", size)
     if feature.empty:
         raise InputError(f"feature {feature.name!r} is missing in every row; there is nothing to vary.")
     if feature.nominal or _at_most(feature, codes, size):
@@ -60,8 +60,7 @@ def quantile_edges(codes: FloatArray, bins: int, weights: FloatArray) -> FloatAr
     Bins are [e0, e1], (e1, e2], ...: every edge is an observed value, so heavily tied or skewed
     features get fewer, honest bins rather than empty ones.
     """
-    if bins < 1:
-        raise InputError(f"bins={bins} leaves no bins; ask for at least one.")
+    bins = whole("bins", bins)
     return np.unique(weighted_quantiles(codes, np.linspace(0.0, 1.0, bins + 1), weights))
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray
+from pellucid.checks import is_whole
 from pellucid.data.cells import objects, objects_to_values
 from pellucid.data.frames.frame import ColumnType, Frame, Kind, cannot_vary, is_missing, level_positions
 from pellucid.data.frames.sparse import SparseFrame
@@ -161,7 +162,7 @@ class Schema:
 
 
 def _index(names: tuple[str, ...], feature: str | int) -> int:
-    if isinstance(feature, int | np.integer) and not isinstance(feature, bool):
+    if is_whole(feature):
         if 0 <= feature < len(names):
             return int(feature)
         raise InputError(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
+from pellucid.checks import is_position, is_whole
 from pellucid.data.cells import missing_mask, object_type, objects_to_values
 from pellucid.data.frames.doorway import as_frame, convert, is_series, library_of
 from pellucid.data.frames.frame import Frame
@@ -95,7 +96,7 @@ class Data:
         any kind; tables may have their columns in another order.
         """
         rows = _unwrapped(rows)
-        if isinstance(rows, int | np.integer) and not isinstance(rows, bool):
+        if is_whole(rows):
             return self.take(self._positions([int(rows)]))
         if isinstance(rows, range) or _are_positions(rows):
             return self.take(self._positions(rows))
@@ -164,9 +165,7 @@ def _unwrapped(rows: Any) -> Any:
 
 
 def _are_positions(rows: Any) -> bool:
-    return isinstance(rows, list | tuple) and all(
-        isinstance(row, int | np.integer) and not isinstance(row, bool) for row in rows
-    )
+    return isinstance(rows, list | tuple) and all(is_position(row) for row in rows)
 
 
 def _one_table(rows: Any, names: tuple[str, ...]) -> Frame:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import AnyArray
+from pellucid.checks import is_position
 from pellucid.data.cells import objects
 from pellucid.data.frames.doorway import as_frame
 from pellucid.data.frames.frame import Frame, is_missing
@@ -40,10 +41,7 @@ def column_labels(frame: Frame) -> list[str | int]:
     """What the columns are called: pandas may number them."""
     if frame.kind != "pandas":
         return list(frame.names)
-    return [
-        int(label) if isinstance(label, int | np.integer) and not isinstance(label, bool) else str(label)
-        for label in frame.native.columns
-    ]
+    return [int(label) if is_position(label) else str(label) for label in frame.native.columns]
 
 
 def template(

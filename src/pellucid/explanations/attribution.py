@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray, frozen
+from pellucid.checks import fraction, whole
 from pellucid.errors import InputError, nearest
 from pellucid.explanations import attribution_causes, attribution_partner, attribution_views, attribution_words
 from pellucid.explanations.attribution_words import GAMES as GAMES
@@ -115,8 +116,7 @@ class Attribution(Explanation):
 
     def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
         """Lower and upper ends of normal intervals of the contributions; of no width where they are exact."""
-        if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
-            raise InputError(f"level={level!r} is no level; give a number between 0 and 1, such as 0.95.")
+        level = fraction("level", level)
         half = NormalDist().inv_cdf(0.5 + level / 2) * self.se
         return self.values - half, self.values + half
 
@@ -142,10 +142,7 @@ class Attribution(Explanation):
 
     def row(self, i: int) -> Self:
         """The contributions in one row alone, by its place among the explained rows."""
-        if isinstance(i, bool) or not isinstance(i, int | np.integer):
-            raise InputError(f"row {i!r} is no position; give a whole number from 0 to {len(self) - 1}.")
-        if not 0 <= i < len(self):
-            raise InputError(f"row {i} is out of range: {len(self)} rows are explained, 0 to {len(self) - 1}.")
+        i = whole("row", i, least=0, most=len(self) - 1)
         fields = {**self._arrays(), "rarity": self.rarity, "side": self.side}
         del fields["base"]
         parts = {field: part[i : i + 1] for field, part in fields.items() if part is not None}
@@ -233,8 +230,7 @@ class Attribution(Explanation):
         contributions of at least 90% of the largest left, the rarest value comes first (`rarity`). Of several
         rows: those that contribute most.
         """
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-            raise InputError(f"causes({n!r}): give a whole number of causes, at least 1.")
+        n = whole("n", n)
         return [self.feature_names[j] for j in attribution_causes.causes(self, n)]
 
     def partner(self, feature: str) -> str | None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
+from pellucid.checks import whole
 from pellucid.errors import InputError, nearest
 from pellucid.explanations.attribution_words import shown_value
 from pellucid.words import counted
@@ -32,8 +33,7 @@ _MIRRORED_AT = {"probability": 1.0, "log-odds": 0.0}
 
 def sparse(found: A, k: int) -> A:
     """The ``k`` largest contributions, and the sum of the others as a last entry."""
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise InputError(f"sparse({k!r}): give a whole number of features, at least 1.")
+    k = whole("k", k)
     _refuse_sparse(found, "sparse")
     names = found.feature_names
     if k >= len(names):
@@ -43,8 +43,8 @@ def sparse(found: A, k: int) -> A:
     while name in names:
         name += "\u2032"
     sizes = np.abs(found.values)
-    whole = sizes.sum(axis=1)
-    hidden = sizes[:, rest].sum(axis=1) / np.where(whole > 0, whole, 1.0)
+    total = sizes.sum(axis=1)
+    hidden = sizes[:, rest].sum(axis=1) / np.where(total > 0, total, 1.0)
     parts = [(names[j], (int(j),)) for j in kept]
     merged = _merged(found, [*parts, (name, tuple(int(j) for j in rest))])
     blank = np.full(len(found), "", dtype=object)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray
+from pellucid.checks import whole
 from pellucid.errors import InputError, nearest
 from pellucid.explanations.explanation import Explanation
 from pellucid.explanations.importance import Importance
@@ -75,8 +76,7 @@ class ImportanceComparison(Explanation):
 
     def overlap(self, k: int = 3) -> FloatArray:
         """Share of the ``k`` most important features that two methods have in common, ``(methods, methods)``."""
-        if k < 1:
-            raise InputError(f"k={k} leaves no feature to compare; give a whole number, at least 1.")
+        k = whole("k", k)
         best = [set(part.top(k)) for part in self.parts]
         return np.array([[len(a & b) / max(len(a), 1) for b in best] for a in best])
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray
+from pellucid.checks import bounded
 from pellucid.errors import InputError
 from pellucid.explanations.explanation import Explanation
 from pellucid.explanations.store import stored
@@ -110,8 +111,7 @@ class Network(Explanation):
 
 def network(interactions: Interactions, loss: Any, output: str | None) -> Network:
     """The network of a result, from its costs of exclusion."""
-    if isinstance(loss, bool) or not isinstance(loss, int | float) or not 0 <= loss < 1:
-        raise InputError(f"loss={loss!r} is no share of the variance; give a number from 0 to below 1, such as 0.01.")
+    loss = bounded("loss", loss, least=0, below=1)
     if not interactions.parts:
         raise InputError(
             "this result has no costs of exclusion (network=False, or the work was interrupted); ask for interactions()"

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pellucid.arrays import AnyArray, BoolArray, FloatArray, frozen
+from pellucid.checks import whole
 from pellucid.data.frames.doorway import as_frame, is_series
 from pellucid.data.frames.frame import Frame
 from pellucid.data.table import plain_array
@@ -215,8 +216,7 @@ class Rules(Explanation):
         Only rules that reached their precision are picked. The choice is greedy, which covers at least 63% of what the
         best choice does.
         """
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-            raise InputError(f"n={n!r}: give a whole number of rules, at least 1.")
+        n = whole("n", n)
         holds = self.applies(X) & np.array([rule.reached for rule in self.rules])
         chosen: list[int] = []
         covered = np.zeros(len(holds), dtype=np.bool_)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray, weighted_mean
+from pellucid.checks import is_flag, is_whole, whole
 from pellucid.data import Data
 from pellucid.data.frames.frame import Overlay, Scratch
 from pellucid.errors import InputError
@@ -35,13 +36,11 @@ def background_rows(data: Data, given: Any, run: Run, *, most: int | None = None
     """The rows that stand for "absent", with their weights: the caller's own, or of X at most ``most`` rows, drawn
     at random with the run's seed.
     """
-    if isinstance(given, bool):
+    if is_flag(given):
         raise InputError(f"background={given!r} is no background; give a table, a number of rows or None.")
-    if given is not None and not isinstance(given, int | np.integer):
+    if given is not None and not is_whole(given):
         return run.keep("background", given, lambda: data.rows(given))
-    if given is not None and given < 1:
-        raise InputError(f"background={given} leaves no row; give at least one row.")
-    size = most if given is None else int(given)
+    size = most if given is None else whole("background", given, also="rows of your own, or None")
     counting = np.flatnonzero(data.weights > 0)
     if size is not None and size < len(counting):
         counting = np.sort(run.generator(_BACKGROUND_KEY).choice(counting, size, replace=False))

@@ -31,6 +31,7 @@ from dataclasses import replace
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
+from pellucid.checks import bounded, flag
 from pellucid.data import Data
 from pellucid.data.association import rank_association
 from pellucid.diagnostics.by_method import cluster_caveats
@@ -49,7 +50,8 @@ def clusters(
     predictor: Predictor, data: Data, *, threshold: float = 0.5, importance: bool = False, run: Run
 ) -> Clusters:
     """Correlated features, as clusters; with the permutation importance of each as a whole if asked."""
-    _check(data, threshold, importance)
+    threshold, importance = bounded("threshold", threshold, above=0, most=1), flag("importance", importance)
+    _check(data)
     signed = rank_association(data)
     matrix = np.abs(signed)
     merges = average_linkage(matrix)
@@ -127,12 +129,7 @@ def _spectrum(association: FloatArray) -> FloatArray:
     return np.asarray(values / values.sum())
 
 
-def _check(data: Data, threshold: float, importance: bool) -> None:
-    if not isinstance(importance, bool):
-        raise InputError(f"importance={importance!r}: give True for the importance of each cluster, or leave it out.")
-    number = isinstance(threshold, int | float | np.number) and not isinstance(threshold, bool)
-    if not number or not 0 < threshold <= 1:
-        raise InputError(f"threshold={threshold!r} is no association; give a number above 0, at most 1, such as 0.5.")
+def _check(data: Data) -> None:
     if len(data.schema.features) > _WIDEST:
         raise InputError(
             f"X has {len(data.schema.features)} features; clusters are made of at most {_WIDEST}: give fewer columns."

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
+from pellucid.checks import one_of
 from pellucid.data.frames.doorway import as_frame, convert
 from pellucid.data.frames.frame import Frame
 from pellucid.errors import InputError, ModelError, PellucidError
@@ -97,8 +98,7 @@ class Predictor:
         self.sample = self.probed[len(few) :]
 
     def _check_link(self) -> None:
-        if self.link not in ("identity", "logit"):
-            raise InputError(f"link={self.link!r} is not known; use 'identity' or 'logit'.")
+        one_of("link", self.link, ("identity", "logit"))
         if self.link == "logit" and not self._outputs.could_be_probability:
             raise InputError(
                 f"link='logit' needs probabilities, but {self.name} returns a {self.raw_scale}; use link='identity'."

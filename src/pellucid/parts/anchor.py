@@ -36,9 +36,10 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from pellucid.arrays import AnyArray, BoolArray, FloatArray
-from pellucid.errors import InputError, nearest
+from pellucid.checks import one_of, optional, settle, whole
+from pellucid.errors import InputError
 from pellucid.explanations.condition import Condition
-from pellucid.methods.rules.certify import Goal, check_goal
+from pellucid.methods.rules.certify import Goal
 from pellucid.methods.rules.same_prediction import SamePrediction, same_prediction, within_words
 from pellucid.methods.rules.search import Candidate, Search, precision_gains
 from pellucid.parts.anchor_draws import CorpusSpace, PartDraws, PartSpace
@@ -77,9 +78,9 @@ class AnchorEffort:
     within: Any = None
 
     def __post_init__(self) -> None:
-        check_goal(self.goal, self.budget)
-        if self.perturb not in PERTURB:
-            raise InputError(f"perturb={self.perturb!r} is not known{nearest(str(self.perturb), PERTURB)}")
+        goal = self.goal  # refuses what cannot be asked of a search
+        settle(self, budget=optional(whole, "budget", self.budget), precision=goal.tau)
+        one_of("perturb", self.perturb, PERTURB)
 
     @property
     def goal(self) -> Goal:
@@ -97,18 +98,19 @@ class AnchorEffort:
 
     def settings(self, run: Run) -> dict[str, Any]:
         """Everything needed to repeat it."""
+        goal = self.goal
         return {
             "method": "anchor",
-            "precision": float(self.precision),
-            "delta": float(self.delta),
-            "epsilon": float(self.epsilon),
-            "beams": self.beams,
-            "batch": self.batch,
+            "precision": goal.tau,
+            "delta": goal.delta,
+            "epsilon": goal.epsilon,
+            "beams": goal.beams,
+            "batch": goal.batch,
             "perturb": self.perturb,
-            "max_conditions": self.max_conditions,
+            "max_conditions": goal.most,
             "budget": self.budget,
-            "empty_evaluations": self.empty_evaluations,
-            "suboptimal": self.suboptimal,
+            "empty_evaluations": goal.empty,
+            "suboptimal": goal.suboptimal,
             "within": within_words(self.within),
             "random_state": run.seed,
         }

@@ -8,6 +8,7 @@ from typing import Any, TypeVar, overload
 import numpy as np
 
 from pellucid.arrays import AnyArray
+from pellucid.checks import flag, optional, reporting, seed, whole, workers
 from pellucid.errors import InputError
 from pellucid.methods.attribution.estimators import Estimator
 from pellucid.methods.local.other_models import Model
@@ -21,7 +22,6 @@ from pellucid.parts.model import WholeModel
 from pellucid.parts.rule import ImageRule
 from pellucid.parts.segments import Absent, Segmenter, check_image
 from pellucid.parts.shap import Effort, image_shap
-from pellucid.parts.text_explainer import seed, whole
 from pellucid.runner import Run
 from pellucid.runner.progress import Progress
 
@@ -85,7 +85,7 @@ class ImageExplainer:
         self._model = WholeModel(f, output=output, link=link, classes=classes, dress=self._dressed)
         plain = output is None and link == "identity"
         self._whole = self._model if plain else WholeModel(f, classes=classes, dress=self._dressed)
-        self._flatten = flatten
+        self._flatten = optional(flag, "flatten", flatten)
         self._segmenter, self._absent = segmenter, absent
         self._segments = (
             (whole("segments", segments[0]), whole("segments", segments[1]))
@@ -94,7 +94,8 @@ class ImageExplainer:
         )
         self._batch = None if batch is None else whole("batch", batch)
         self._random_state = seed(random_state)
-        self._n_jobs, self._progress, self._checks = n_jobs, progress, checks
+        self._n_jobs, self._progress = workers(n_jobs), reporting(progress)
+        self._checks = flag("checks", checks)
 
     def _dressed(self, images: AnyArray) -> AnyArray:
         pixels = int(np.prod(images.shape[1:]))

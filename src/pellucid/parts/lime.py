@@ -37,12 +37,13 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from pellucid.arrays import AnyArray, BoolArray, FloatArray
-from pellucid.errors import InputError, nearest
+from pellucid.checks import fraction, one_of, optional, settle, whole
+from pellucid.errors import InputError
 from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.games import all_coalitions
 from pellucid.methods.local.local_fit import LocalFit, Task, fit_row
 from pellucid.methods.local.neighbourhood import BLOCKS
-from pellucid.methods.local.options import Options
+from pellucid.methods.local.options import Options, check_width
 from pellucid.methods.local.other_models import MODELS, Model
 from pellucid.methods.local.selection import SELECTS, Select
 from pellucid.methods.local.stability import repeat_counts
@@ -91,24 +92,18 @@ class LimeEffort:
         known["distance"] = ("cosine", "euclidean", "pixels")
         if not callable(self.kernel):
             known["kernel"] = KERNELS
+        if isinstance(self.kernel, str) and self.kernel == "shap":
+            raise InputError("kernel='shap' is not known for texts and images; use shap() for Shapley values.")
         for name, names in known.items():
-            value = getattr(self, name)
-            if value not in names:
-                more = " For Shapley values use shap()." if value == "shap" else ""
-                raise InputError(f"{name}={value!r} is not known{nearest(str(value), names)}{more}")
-        _whole("features", self.features, 1)
+            one_of(name, getattr(self, name), names)
+        settle(
+            self,
+            features=whole("features", self.features),
+            width=check_width(self.width),
+            tolerance=optional(fraction, "tolerance", self.tolerance),
+        )
         if np.ndim(self.samples) == 0:
-            _whole("samples", self.samples, _FEWEST)
-        if isinstance(self.width, str):
-            if self.width not in ("auto", "default"):
-                raise InputError(f"width={self.width!r} is not known; give a number, 'default' or 'auto'.")
-        elif not _positive(self.width):
-            raise InputError(f"width={self.width!r} is no width; give a positive number, 'default' or 'auto'.")
-        if self.tolerance is not None and (not _positive(self.tolerance) or self.tolerance >= 1):
-            raise InputError(
-                f"tolerance={self.tolerance!r} is no share; give the share of weight that may fall on other parts in a"
-                " repeat, such as 0.05."
-            )
+            settle(self, samples=whole("samples", self.samples, least=_FEWEST))
 
     def settings(self) -> dict[str, Any]:
         """Everything needed to repeat it."""
@@ -498,13 +493,3 @@ def _refuse(parts: int, larger: str) -> None:
             f"there are {parts:,} parts, more than the {MOST_PARTS:,} that can be taken away one by one; use fewer,"
             f" larger parts ({larger})."
         )
-
-
-def _whole(name: str, value: Any, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{name}={value!r} is no number of {name}; give a whole number, at least {least}.")
-
-
-def _positive(value: Any) -> bool:
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    return bool(number and value > 0 and np.isfinite(value))

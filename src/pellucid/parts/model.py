@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import FloatArray
+from pellucid.checks import one_of
 from pellucid.errors import InputError, ModelError, PellucidError
 from pellucid.models.adapter import Adapter, Scale, unfitted
 from pellucid.models.outputs import Outputs, as_matrix, check_numbers, logit, read_outputs
@@ -36,8 +37,7 @@ class WholeModel:
         classes: Sequence[Any] | None = None,
         dress: Callable[[Wholes], Any] | None = None,
     ) -> None:
-        if link not in ("identity", "logit"):
-            raise InputError(f"link={link!r} is not known; use 'identity' or 'logit'.")
+        one_of("link", link, ("identity", "logit"))
         if isinstance(model, str):
             raise InputError("the model is a text; give a fitted pipeline or a function.")
         self.adapter = adapt(model)

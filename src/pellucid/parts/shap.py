@@ -29,10 +29,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
+from pellucid.checks import flag, one_of, optional, positive, settle, whole
 from pellucid.errors import InputError
 from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.games import all_coalitions
-from pellucid.methods.attribution.estimators import MOST_PLAYERS, Estimator, solve
+from pellucid.methods.attribution.estimators import ESTIMATORS, MOST_PLAYERS, Estimator, solve
 from pellucid.methods.attribution.shapley_exact import shapley_values
 from pellucid.parts.attribution import ImageAttribution, PartAttribution, TextAttribution, unique_names
 from pellucid.parts.checks import shap_caveats
@@ -62,12 +63,13 @@ class Effort:
     interactions: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("budget", "tolerance"):
-            value = getattr(self, name)
-            if value is not None and (
-                isinstance(value, bool) or not isinstance(value, int | float | np.number) or not value > 0
-            ):
-                raise InputError(f"{name}={value!r} is no amount; give a positive number or None.")
+        one_of("method", self.method, ESTIMATORS)
+        settle(
+            self,
+            budget=optional(whole, "budget", self.budget),
+            tolerance=optional(positive, "tolerance", self.tolerance),
+            interactions=flag("interactions", self.interactions),
+        )
 
 
 def text_shap(

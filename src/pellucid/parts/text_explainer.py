@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, TypeVar, overload
 
-import numpy as np
-
-from pellucid.errors import InputError, nearest
+from pellucid.checks import flag, one_of, reporting, seed, whole, workers
+from pellucid.errors import InputError
 from pellucid.methods.attribution.estimators import Estimator
 from pellucid.methods.local.other_models import Model
 from pellucid.methods.local.selection import Select
@@ -92,7 +91,8 @@ class TextExplainer:
         self._tokenizer, self._mask = tokenizer, mask
         self._batch = whole("batch", batch)
         self._random_state = seed(random_state)
-        self._n_jobs, self._progress, self._checks = n_jobs, progress, checks
+        self._n_jobs, self._progress = workers(n_jobs), reporting(progress)
+        self._checks = flag("checks", checks)
 
     # A text is also an iterable of texts; the first signature that fits counts.
     @overload
@@ -155,7 +155,7 @@ class TextExplainer:
                 run=self._run(),
             )
 
-        return self._each(text, by, most, one)
+        return self._each(text, one)
 
     @overload
     def lime(  # type: ignore[overload-overlap]
@@ -243,7 +243,7 @@ class TextExplainer:
                 run=self._run(),
             )
 
-        return self._each(text, by, most, one)
+        return self._each(text, one)
 
     @overload
     def anchor(  # type: ignore[overload-overlap]
@@ -358,13 +358,10 @@ class TextExplainer:
                 run=self._run(),
             )
 
-        return self._each(text, by, most, one)
+        return self._each(text, one)
 
-    def _each(self, text: Any, by: str, most: int, one: Callable[[str], T]) -> T | list[T]:
+    def _each(self, text: Any, one: Callable[[str], T]) -> T | list[T]:
         """One result for one text, a list of them for several."""
-        if by not in _BY:
-            raise InputError(f"by={by!r} is not known{nearest(str(by), _BY)}")
-        whole("most", most)
         if isinstance(text, str):
             return one(text)
         return [one(_checked(each, i)) for i, each in enumerate(_listed(text))]
@@ -380,6 +377,7 @@ class TextExplainer:
 
     def spans(self, text: str, *, by: By = "auto", most: int = 60) -> tuple[list[Span], str, int]:
         """The spans that act as players, what one is called, and how many words the text has."""
+        by, most = one_of("by", by, _BY), whole("most", most)
         found = words(text) if self._tokenizer is None else own_tokens(text, self._tokenizer)
         if by == "sentence":
             return sentences(text), by, len(found)
@@ -407,17 +405,3 @@ def _checked(text: Any, i: int) -> str:
     if not isinstance(text, str):
         raise InputError(f"text {i} is {text!r}, which is no text; give texts only.")
     return str(text)
-
-
-def whole(name: str, value: Any) -> int:
-    """A whole number, at least 1."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise InputError(f"{name}={value!r}: give a whole number, at least 1.")
-    return int(value)
-
-
-def seed(random_state: Any) -> int:
-    """A seed."""
-    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
-        raise InputError(f"random_state is {random_state!r}; give a whole number.")
-    return int(random_state)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from pellucid import __version__
-from pellucid.errors import InputError
+from pellucid.checks import whole
 from pellucid.explanations import Effect, Explanation, Importance
 from pellucid.report.cards import GENERAL, Plain
 from pellucid.report.contributions import main_output
@@ -44,16 +42,15 @@ def build(
     the typical and the extreme ones; ``progress(step, done, total)`` is called before every step and once at the
     end. An interruption (Ctrl-C) is raised, not turned into a partial report.
     """
-    if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 1:
-        raise InputError(f"top={top!r}: give the number of features whose effects are shown, at least 1.")
+    top = whole("top", top)
     asked = check_rows(explainer, rows)
-    work = Work(9 + min(int(top), len(explainer.data.schema.features)), progress)
+    work = Work(9 + min(top, len(explainer.data.schema.features)), progress)
     work.step("scoring the model")
     found = scores(explainer)
     work.count(len(explainer.data) if found else 0)
     work.step("measuring what matters")
     importance = work.keep(explainer.importance(loss=importance_loss(explainer)))
-    best = top_features(explainer, importance, int(top))
+    best = top_features(explainer, importance, top)
     effects = [_effect(explainer, work, j, place) for place, j in enumerate(best, start=1)]
     why = why_sections(explainer, asked, work)
     shown = explainer.predictor.output_names[0] if why.overall is None else main_output(explainer, why.overall[1])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
+from pellucid.checks import positions
 from pellucid.errors import InputError
 from pellucid.explanations import Attribution
 from pellucid.report.asking import LOOKED, spread
@@ -43,19 +44,12 @@ class Look:
 
 def check_rows(explainer: Explainer, rows: Any) -> list[int]:
     """The positions a caller asked for, each once; an error that says what to give."""
-    several = isinstance(rows, Iterable)
-    given = [] if rows is None else list(rows) if several else [rows]
-    wrong = [row for row in given if isinstance(row, bool) or not isinstance(row, int | np.integer)]
-    if wrong:
-        raise InputError(f"rows has {wrong[0]!r}: give positions in X, whole numbers from 0, as in rows=[3, 17].")
-    chosen = list(dict.fromkeys(int(row) for row in given))
+    chosen = [] if rows is None else list(dict.fromkeys(positions("rows", rows, len(explainer.data))))
     if len(chosen) > MOST_ASKED:
         raise InputError(
             f"rows has {len(chosen)} rows, but a report shows at most {MOST_ASKED} that are asked for; shap(rows)"
             " explains any number."
         )
-    if chosen:
-        explainer.data.rows(chosen)  # refuses those out of range
     return chosen
 
 

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
+from pellucid.checks import reporting, workers
 from pellucid.data import Data
 from pellucid.data.frames.frame import Frame, Scratch
-from pellucid.errors import InputError
 from pellucid.models import Predictor
 from pellucid.runner.intervention import Batch, Intervention, blocks
 from pellucid.runner.parallel import elsewhere, in_processes
@@ -76,9 +76,9 @@ class Run:
         checks: bool = True,
         memory_of: dict[str, Any] | None = None,
     ) -> None:
-        self._n_jobs = n_jobs
+        self._n_jobs = workers(n_jobs)
         self._memory = memory
-        self._reporter = Reporter(progress, what)
+        self._reporter = Reporter(reporting(progress), what)
         self._start = time.perf_counter()
         self._rows, self._calls, self._seconds = 0, 0, 0.0
         self._checking, self._check_rows = False, 0
@@ -282,10 +282,7 @@ def _effective_jobs(n_jobs: int | None) -> int:
         return 1
     from joblib import effective_n_jobs
 
-    try:
-        return int(effective_n_jobs(n_jobs))
-    except (TypeError, ValueError):
-        raise InputError(f"n_jobs={n_jobs!r} is not a number of workers; give 1, 2, ... or -1 for all cores.") from None
+    return int(effective_n_jobs(n_jobs))
 
 
 class _Desks:

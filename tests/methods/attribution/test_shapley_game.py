@@ -126,7 +126,7 @@ def test_progress_is_told():
 
 @pytest.mark.parametrize("n", [0, -1, 2.5, True, "3"])
 def test_numbers_of_players_that_are_none(n):
-    with pytest.raises(pellucid.InputError, match="is no number of players; give a whole number, at least 1"):
+    with pytest.raises(pellucid.InputError, match="n must be a whole number of at least 1"):
         shapley(lambda S: S.sum(axis=1), n)
 
 
@@ -137,13 +137,13 @@ def test_numbers_of_players_that_are_none(n):
         (lambda S: np.zeros((len(S), 1, 1)), {}, "return one number per coalition"),
         (lambda S: ["a"] * len(S), {}, "returned something that is no number"),
         (lambda S: np.where(S[:, 1] & ~S[:, 0], np.nan, 1.0), {}, r"not finite for the coalition of players \[1"),
-        (lambda S: S.sum(axis=1), {"order": 4}, "give 1 for the players' values, 2 for pairs too, or 3"),
-        (lambda S: S.sum(axis=1), {"names": ["a", "a", "b"]}, "names has 2 different names for 3 players"),
+        (lambda S: S.sum(axis=1), {"order": 4}, "order must be a whole number from 1 to 3, got 4"),
+        (lambda S: S.sum(axis=1), {"names": ["a", "a", "b"]}, "names has 'a' twice; give each player its own"),
         (lambda S: S.sum(axis=1), {"names": ["a", "b", "c", "c"]}, "names has 4 names for 3 players"),
         (lambda S: S.sum(axis=1), {"method": "tree"}, "method='tree' is not known"),
-        (lambda S: S.sum(axis=1), {"random_state": -1}, "random_state is -1; give a whole number, at least 0"),
-        (lambda S: S.sum(axis=1), {"random_state": "a"}, "random_state is 'a'; give a whole number"),
-        (lambda S: S.sum(axis=1), {"random_state": True}, "random_state is True; give a whole number"),
+        (lambda S: S.sum(axis=1), {"random_state": -1}, "random_state must be a whole number of at least 0, got -1"),
+        (lambda S: S.sum(axis=1), {"random_state": "a"}, "random_state must be a whole number"),
+        (lambda S: S.sum(axis=1), {"random_state": True}, "random_state must be a whole number"),
         (np.zeros(8), {}, "value is ndarray, which cannot be called; give a function of coalitions"),
         (lambda S: S.sum(axis=1) + 0j, {}, "returned complex numbers; return real ones"),
         (lambda S: [1j] * len(S), {}, "returned complex numbers; return real ones"),
@@ -160,7 +160,7 @@ def test_refusals_name_the_remedy(value, options, message):
 @pytest.mark.parametrize("amount", [0, -5, "many", float("nan")])
 @pytest.mark.parametrize("name", ["budget", "tolerance"])
 def test_amounts_that_are_none(name, amount):
-    with pytest.raises(pellucid.InputError, match=f"{name}="):
+    with pytest.raises(pellucid.InputError, match=f"{name} must be"):
         shapley(lambda S: S.sum(axis=1), 20, **{name: amount})
 
 

@@ -285,7 +285,7 @@ def test_empty_cells_are_counted():
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [({"grid": 1}, "whole number of points per feature, at least 2"), ({"density": "uniform"}, "density='uniform'")],
+    [({"grid": 1}, "grid must be a whole number of at least 2"), ({"density": "uniform"}, "density='uniform'")],
 )
 def test_refusals_name_the_remedy(options, words):
     with pytest.raises(pellucid.InputError, match=words):

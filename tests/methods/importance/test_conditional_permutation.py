@@ -168,7 +168,7 @@ def test_an_interruption_leaves_what_is_known(monkeypatch):
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [({"repeats": 0}, "repeats=0 leaves nothing"), ({"compare": "sum"}, "compare='sum' is not known")],
+    [({"repeats": 0}, "repeats must be a whole number"), ({"compare": "sum"}, "compare='sum' is not known")],
 )
 def test_what_makes_no_sense_is_refused(options, said):
     with pytest.raises(pellucid.InputError, match=said):

@@ -331,7 +331,7 @@ def test_what_cannot_be_done_is_refused_with_the_remedy():
     model = LinearRegression().fit(X, y)
     error_of("give y", Explainer(model, X))
     error_of("function.* cannot be fitted again by itself; give refit=", Explainer(lambda X: X[:, 0], X, y))
-    error_of("folds=1 is no number of folds; give 2 or more", Explainer(model, X, y), folds=1)
+    error_of("folds must be a whole number of at least 2, or one label per row, got 1", Explainer(model, X, y), folds=1)
     error_of("folds=25 needs at least 25 rows, but 20 count", Explainer(model, X, y), folds=25)
     error_of(r"folds= has shape \(3,\) but X has 20 rows", Explainer(model, X, y), folds=[0, 1, 2])
     error_of("puts every row into one fold", Explainer(model, X, y), folds=[0] * 20)

@@ -141,7 +141,7 @@ def test_what_cannot_be_done_is_refused_with_the_remedy():
 @pytest.mark.parametrize("folds", ["x", "5", 2.5, np.nan, 1, 0, True])
 def test_what_is_no_number_of_folds_is_refused(folds):
     X, y = sample()
-    with pytest.raises(InputError, match="is no number of folds; give 2 or more"):
+    with pytest.raises(InputError, match="folds must be a whole number of at least 2"):
         Explainer(LinearRegression().fit(X, y), X, y).importance(folds=folds)
 
 

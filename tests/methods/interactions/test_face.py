@@ -47,9 +47,9 @@ def test_all_pairs_pairs_with_one_feature_and_pairs_among_some(ex):
         (None, {"against": "triples"}, "method='greenwell' has no value for against='triples'; use method='h'"),
         (("temp", "hum"), {"method": "h", "against": "triples"}, "against='triples' needs three features, and there are 2"),
         (None, {"p_values": True}, "p_values=True is answered by method='h', not by method='greenwell'"),
-        (None, {"normalize": "yes"}, "normalize='yes'; give True or False"),
-        (None, {"rows": 1}, "rows=1; give a whole number of rows, at least 2"),
-        (None, {"rows": 2.5}, "rows=2.5; give a whole number"),
+        (None, {"normalize": "yes"}, "normalize must be True or False, got 'yes'"),
+        (None, {"rows": 1}, "rows must be a whole number of at least 2, or None, got 1"),
+        (None, {"rows": 2.5}, "rows must be a whole number"),
     ],
 )  # fmt: skip
 def test_errors_name_the_remedy(ex, features, options, message):

@@ -129,11 +129,11 @@ def test_what_the_picture_shows():
 @pytest.mark.parametrize("bad", [0, True, 1.5])
 def test_refusals(bad):
     X = np.zeros((5, 3))
-    with pytest.raises(pellucid.InputError, match="is no number of rows to pick"):
+    with pytest.raises(pellucid.InputError, match="budget must be a whole number"):
         picked(switch, X, bad)
-    with pytest.raises(pellucid.InputError, match="sample="):
+    with pytest.raises(pellucid.InputError, match="sample must be"):
         picked(switch, X, 1, sample=bad)
-    with pytest.raises(pellucid.InputError, match="least=2 is no share"):
+    with pytest.raises(pellucid.InputError, match="least must be a number"):
         pick_rows(Explainer(lambda X: X[:, 0], X, checks=False).shap(0), 1, least=2)
 
 

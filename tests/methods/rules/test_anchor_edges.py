@@ -249,7 +249,7 @@ def test_every_rule_that_a_caveat_is_about_is_named():
 
 
 def test_suboptimal_is_a_truth_value():
-    with pytest.raises(pellucid.InputError, match="suboptimal='no': give True or False"):
+    with pytest.raises(pellucid.InputError, match="suboptimal must be True or False, got 'no'"):
         explain(lambda Z: Z[:, 0], np.random.default_rng(0).normal(size=(20, 2)), 0, suboptimal="no")
 
 

@@ -39,6 +39,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import FloatArray
+from pellucid.checks import seed, whole
 from pellucid.data.frames.frame import Frame
 from pellucid.data.grid import snap
 from pellucid.data.sampling.copula import Copula, positive
@@ -90,10 +91,7 @@ class RowGenerator:
         """Learn from a table of any kind; ``least`` is the number of rows below which nothing is told."""
         data = Data.of(X, feature_names=feature_names, categorical=categorical, sample_weight=sample_weight)
         words = type_words(data.frame)
-        if not _whole(least) or not 2 <= least <= len(data):
-            raise InputError(
-                f"least={least!r} does not suit {len(data)} rows; give a whole number from 2 to that of the rows."
-            )
+        least = whole("least", least, least=2, most=len(data))
         copula = Copula.of(data)
         columns = [
             {"label": label, "type": word, **_column(feature, data.codes(j), data.weights, copula.margins[j], least)}
@@ -108,7 +106,7 @@ class RowGenerator:
         description = {
             "format": _FORMAT,
             "library": data.frame.kind,
-            "least": int(least),
+            "least": least,
             "columns": columns,
             "gaps": {data.schema.names[copula.gaps[k]]: float(copula.margins[p + k].upper[0]) for k in gaps},
             "correlation": np.round(copula.correlation[np.ix_(kept, kept)], 4).tolist(),
@@ -117,10 +115,7 @@ class RowGenerator:
 
     def sample(self, n: int, random_state: int = 0) -> Any:
         """``n`` rows in the caller's kind of table, with its names and types."""
-        if not _whole(n) or n < 1:
-            raise InputError(f"n={n!r} is no number of rows; give a whole number, at least 1.")
-        if not _whole(random_state) or random_state < 0:
-            raise InputError(f"random_state is {random_state!r}; give a whole number, at least 0.")
+        n, random_state = whole("n", n), seed(random_state)
         features, copula = self._features(), self._copula()
         codes = copula.sample(n, np.random.default_rng(random_state))
         drawn = [snap(feature, codes[:, j]) for j, feature in enumerate(features)]
@@ -176,10 +171,6 @@ class RowGenerator:
     def _template(self, features: list[Feature], drawn: list[FloatArray]) -> Frame:
         labels, words = zip(*((c["label"], c["type"]) for c in self.description["columns"]), strict=True)
         return template(self.description["library"], labels, words, features, drawn)
-
-
-def _whole(given: Any) -> bool:
-    return isinstance(given, int | np.integer) and not isinstance(given, bool)
 
 
 # -- what is told of one feature ---------------------------------------------------------------------

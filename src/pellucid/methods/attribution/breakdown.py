@@ -40,6 +40,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
+from pellucid.checks import flag, is_whole
 from pellucid.data import Data
 from pellucid.data.rarity import rarity
 from pellucid.diagnostics.by_method import attribution_caveats
@@ -76,6 +77,7 @@ def breakdown(
 ) -> Attribution:
     """What each feature (or group) adds to the prediction of a row, or of some rows, as it enters after the others."""
     explained, players = data.rows(row), data.schema.players()
+    interactions = flag("interactions", interactions)
     given, every = _given_steps(order, tuple(players), interactions), isinstance(order, str)
     absent = background_rows(data, background, run, most=MOST)
     game = MarginalGame(predictor, absent, explained, players, run)
@@ -214,7 +216,7 @@ def _given_steps(order: Any, names: tuple[str, ...], interactions: bool) -> list
 
 def _player(given: Any, names: tuple[str, ...]) -> int:
     """The place of a player given by name or place."""
-    if isinstance(given, int | np.integer) and not isinstance(given, bool):
+    if is_whole(given):
         if 0 <= given < len(names):
             return int(given)
         raise InputError(

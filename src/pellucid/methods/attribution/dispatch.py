@@ -11,13 +11,14 @@ from typing import Any, Literal
 
 import numpy as np
 
+from pellucid.checks import one_of, optional, positive, whole
 from pellucid.data import Data
-from pellucid.errors import InputError, nearest
+from pellucid.errors import InputError
 from pellucid.games import Game
 from pellucid.games.conditional import ConditionalGame
 from pellucid.games.marginal import MOST, MarginalGame, Players, background_rows
 from pellucid.methods.attribution.estimation.estimate import Solved
-from pellucid.methods.attribution.estimators import Estimator, check_amounts, solve
+from pellucid.methods.attribution.estimators import Estimator, solve
 from pellucid.methods.attribution.interaction_indices import Index, index_of
 from pellucid.methods.attribution.linear_shap import Terms, linear_shap, linear_terms
 from pellucid.methods.attribution.shapley_kernel import Proxy
@@ -63,8 +64,11 @@ class Question:
     @classmethod
     def of(cls, predictor: Predictor, data: Data, rows: Any, **asked: Any) -> Question:
         """The question, with the predictor on the explained scale; an error that names the argument."""
-        _check_choices(**{name: asked[name] for name in _CHOICES})
-        check_amounts(budget=asked["budget"], tolerance=asked["tolerance"])
+        for name, known in _CHOICES.items():
+            one_of(name, asked[name], known)
+        asked["budget"] = optional(whole, "budget", asked["budget"])
+        asked["tolerance"] = optional(positive, "tolerance", asked["tolerance"])
+        asked["sparse"] = optional(whole, "sparse", asked["sparse"])
         method, game = asked["method"], asked["game"]
         if game == "path" and method not in ("auto", "tree"):
             raise InputError(f"method={method!r} does not answer the path game; use method='tree' with game='path'.")
@@ -114,17 +118,9 @@ def _because(question: Question, solved: Solved, why: str) -> Solved:
 # -- checks ------------------------------------------------------------------------------------------
 
 
-def _check_choices(**given: str) -> None:
-    for name, value in given.items():
-        if value not in _CHOICES[name]:
-            raise InputError(f"{name}={value!r} is not known{nearest(str(value), _CHOICES[name])}")
-
-
 def _check_sparse(sparse: Any, method: str, interactions: bool | Index) -> None:
     if sparse is None:
         return
-    if isinstance(sparse, bool) or not isinstance(sparse, int | np.integer) or sparse < 1:
-        raise InputError(f"sparse={sparse!r} is no number of features; give a whole number, at least 1, or None.")
     if method not in ("auto", "kernel") or interactions:
         what = f"interactions={interactions!r}" if interactions else f"method={method!r}"
         raise InputError(f"sparse={sparse} is answered by method='kernel' without interactions, not by {what}.")

@@ -11,7 +11,8 @@ from typing import Literal
 
 import numpy as np
 
-from pellucid.errors import InputError, nearest
+from pellucid.checks import one_of, optional, positive, whole
+from pellucid.errors import InputError
 from pellucid.games import Game
 from pellucid.games.game import RestrictedGame, alike
 from pellucid.methods.attribution.estimation.estimate import Estimate, Rounds
@@ -63,11 +64,9 @@ def solve(
     run: Run,
 ) -> Estimate:
     """Shapley values of a game, and the ``interactions`` of an index where asked for (``order=3``: triples too)."""
-    if method not in ESTIMATORS:
-        raise InputError(f"method={method!r} is not known{nearest(str(method), ESTIMATORS)}")
-    if proxy not in PROXIES:
-        raise InputError(f"proxy={proxy!r} is not known{nearest(str(proxy), PROXIES)}")
-    check_amounts(budget=budget, tolerance=tolerance)
+    one_of("method", method, ESTIMATORS)
+    one_of("proxy", proxy, PROXIES)
+    budget, tolerance = optional(whole, "budget", budget), optional(positive, "tolerance", tolerance)
     index = index_of(interactions)
     if method == "permutation" and index is not None:
         instead = "'kernel' or 'exact'" if index == "shapley" else "'exact'"
@@ -93,16 +92,6 @@ def solve(
         else f"all 2^{_most_players(game)} are too many"
     )
     return replace(found, settings={**found.settings, "why": why}) if method == "auto" and sparse is None else found
-
-
-def check_amounts(**given: float | None) -> None:
-    """An error for an amount that is none."""
-    for name, value in given.items():
-        if value is None:
-            continue
-        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-        if not number or not 0 < value < np.inf:
-            raise InputError(f"{name}={value!r} is no amount; give a positive number or None.")
 
 
 def _together(game: Game, parts: list[tuple[np.ndarray, np.ndarray]], wish: Wish, run: Run) -> Estimate:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import BoolArray
-from pellucid.checks import one_of
+from pellucid.checks import distinct_names, one_of, reporting, seed, whole
 from pellucid.errors import InputError
 from pellucid.explanations import Attribution
 from pellucid.explanations.explanation import squeeze_outputs
@@ -70,10 +70,18 @@ def shapley(
     array([[10., 10.],
            [10., 20.]])
     """
-    _check(value, n, order, names, random_state)
-    run = Run(progress=progress, what="Shapley values", seed=random_state)
-    game = FunctionGame(value, n, run=run)
+    if not callable(value):
+        raise InputError(
+            f"value is {type(value).__name__}, which cannot be called; give a function of coalitions (m, n) that"
+            " returns m worths."
+        )
     one_of("index", index, INDICES)
+    n, order, random_state = whole("n", n), whole("order", order, most=3), seed(random_state)
+    players = (
+        tuple(f"player {i}" for i in range(n)) if names is None else distinct_names("names", names, n, of="player")
+    )
+    run = Run(progress=reporting(progress), what="Shapley values", seed=random_state)
+    game = FunctionGame(value, n, run=run)
     found = solve(
         game,
         method=method,
@@ -104,30 +112,8 @@ def shapley(
         against="nobody",
         data=(np.array([""], dtype=object),) * n,
         members=((),) * n,  # players have names, but no values
-        feature_names=tuple(f"player {i}" for i in range(n)) if names is None else tuple(names),
+        feature_names=players,
         output_names=("worth",) if game.outputs == 1 else tuple(f"worth {k}" for k in range(game.outputs)),
         cost=run.cost(),
         settings={"method": "shapley", "order": order, "index": index, "random_state": random_state, **found.settings},
     )
-
-
-def _check(value: Any, n: int, order: int, names: Sequence[str] | None, random_state: int) -> None:
-    if not callable(value):
-        raise InputError(
-            f"value is {type(value).__name__}, which cannot be called; give a function of coalitions (m, n) that"
-            " returns m worths."
-        )
-    if not _whole(n) or n < 1:
-        raise InputError(f"n={n!r} is no number of players; give a whole number, at least 1.")
-    if order not in (1, 2, 3):
-        raise InputError(f"order={order!r}: give 1 for the players' values, 2 for pairs too, or 3 for triples too.")
-    if names is not None and len(names) != n:
-        raise InputError(f"names has {len(names)} names for {n} players; give one per player.")
-    if names is not None and len(set(names)) != n:
-        raise InputError(f"names has {len(set(names))} different names for {n} players; give each player its own.")
-    if not _whole(random_state) or random_state < 0:
-        raise InputError(f"random_state is {random_state!r}; give a whole number, at least 0.")
-
-
-def _whole(given: Any) -> bool:
-    return isinstance(given, int | np.integer) and not isinstance(given, bool)

@@ -62,8 +62,6 @@ def chosen_features(data: Data, features: Any) -> Subset:
 
 
 def _check(order: int, p: int) -> None:
-    if isinstance(order, bool) or not isinstance(order, int | np.integer) or order < 1:
-        raise InputError(f"order={order!r}: give a whole number from 1 to {MOST}.")
     if order > MOST:
         raise InputError(
             f"order={order} is not offered: {p} features have 2^{p} = {2**p:,} components in all, of which those of"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal, get_args
 
-import numpy as np
-
+from pellucid.checks import one_of, optional, whole
 from pellucid.data import Data
-from pellucid.errors import InputError, nearest
+from pellucid.errors import InputError
 from pellucid.explanations.decomposition import Decomposition
 from pellucid.methods.decomposition.anova import anova
 from pellucid.methods.decomposition.marginal import marginal
@@ -31,12 +30,9 @@ def decompose(
     run: Run,
 ) -> Decomposition:
     """The function in parts."""
-    if method not in get_args(Method):
-        raise InputError(f"method={method!r} is not known{nearest(str(method), get_args(Method))}")
-    if density not in get_args(Density):
-        raise InputError(f"density={density!r} is not known{nearest(str(density), get_args(Density))}")
-    if grid is not None and (isinstance(grid, bool) or not isinstance(grid, int | np.integer) or grid < 2):
-        raise InputError(f"grid={grid!r}: give a whole number of points per feature, at least 2.")
+    one_of("method", method, get_args(Method))
+    one_of("density", density, get_args(Density))
+    order, grid = whole("order", order), optional(whole, "grid", grid, least=2)
     if method != "generalized" and density != "data":
         raise InputError(
             f"density={density!r} belongs to method='generalized'; method={method!r} has its own: leave it out."

@@ -33,6 +33,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray, group_sums, standard_error, weighted_mean
+from pellucid.checks import flag
 from pellucid.data import Data
 from pellucid.data.grid import weighted_quantiles
 from pellucid.diagnostics.by_method import ale_caveats
@@ -62,6 +63,7 @@ def ale(
 ) -> Effect:
     """ALE of one feature, or the effect of two or three together (``total=True``: with all lower orders)."""
     chosen = data.schema.indices(features, most=3)
+    total, gradient = flag("total", total), flag("gradient", gradient)
     bins = _usual_bins(data, chosen) if bins is None else bins
     axes = make_axes(data, chosen, bins, order)
     local = (

@@ -131,7 +131,7 @@ def _axis(data: Data, j: int, bins: Any, order: Sequence[Any] | None) -> Axis:
         cell = np.where(np.isnan(codes), -1, position[np.nan_to_num(codes).astype(np.intp)])
         return Axis(levels.astype(np.float64), cell.astype(np.intp), True)
     if np.ndim(bins) == 0:
-        edges = quantile_edges(codes, int(bins), data.weights)
+        edges = quantile_edges(codes, bins, data.weights)
         if len(edges) < 2:  # a constant: one level, no steps
             return Axis(edges, np.where(np.isnan(codes), -1, 0), True)
     else:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid.checks import whole
 from pellucid.data import Data
 from pellucid.errors import InputError
 from pellucid.explanations import Effect
@@ -43,8 +44,7 @@ def ice(
     if sample is not None:
         if rows is not None:
             raise InputError("give rows= or sample=, not both.")
-        if sample < 1:
-            raise InputError(f"sample={sample} leaves no rows; ask for at least one.")
+        sample = whole("sample", sample)
         rows = np.sort(run.generator(0).permutation(len(data))[:sample]).tolist()
     if len(data.schema.indices(feature)) != 1:
         raise InputError("ice takes one feature; use pdp for the average effect of a pair.")

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import group_sums
+from pellucid.checks import whole
 from pellucid.data import Data
 from pellucid.data.grid import bin_index, quantile_edges, snap
 from pellucid.diagnostics import general_caveats
@@ -29,6 +30,7 @@ from pellucid.runner import Run
 
 def mplot(predictor: Predictor, data: Data, feature: Any, *, bins: int = 20, run: Run) -> Effect:
     """Mean prediction given the value of one feature."""
+    bins = whole("bins", bins)
     j, *more = data.schema.indices(feature)
     described = data.schema.features[j]
     if more:

@@ -24,6 +24,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray, standard_error, weighted_mean
+from pellucid.checks import flag, one_of, whole
 from pellucid.data import Data
 from pellucid.data.grid import given_codes, grid_codes
 from pellucid.diagnostics import effect_caveats
@@ -56,6 +57,7 @@ def pdp(
 ) -> Effect:
     """Partial dependence (``kind="average"``) or ICE curves of one or two features."""
     chosen = data.schema.indices(features)
+    grid, pure, derivative = whole("grid", grid), flag("pure", pure), flag("derivative", derivative)
     _check(data, chosen, kind, pure, derivative)
     points = resolve_grid(data, chosen, grid, at)
     over = data if rows is None else data.rows(rows)
@@ -257,8 +259,7 @@ def resolve_grid(data: Data, chosen: Chosen, grid: int, at: Any) -> Points:
 
 
 def _check(data: Data, chosen: Chosen, kind: str, pure: bool, derivative: bool) -> None:
-    if kind not in ("average", "individual", "both"):
-        raise InputError(f"kind={kind!r} is not known; use 'average', 'individual' or 'both'.")
+    one_of("kind", kind, ("average", "individual", "both"))
     if pure and len(chosen) != 2:
         raise InputError("pure=True takes the main effects out of a pair; give two features.")
     if derivative and (len(chosen) != 1 or data.schema.features[chosen[0]].nominal):

@@ -34,7 +34,7 @@ from pellucid.data.sampling.conditional_draws import conditional_draws
 from pellucid.diagnostics.by_measure import conditional_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
-from pellucid.methods.importance.loss_change import Setting, check_comparing, losses
+from pellucid.methods.importance.loss_change import Setting, losses
 from pellucid.methods.importance.request import Request
 from pellucid.reading import answer
 from pellucid.runner import Intervention, Run
@@ -48,7 +48,6 @@ _ROWS, _DRAWS, _REFERENCE = 41, 42, 43  # keys of random numbers
 def conditional_permutation(request: Request) -> Importance:
     """Loss increase when each feature (or group) is drawn given the others."""
     q, run, predictor = request, request.run, request.predictor
-    check_comparing(q.compare, q.repeats)
     _check(q.data)
     chosen = _rows(q.data, run)
     data = q.data if len(chosen) == len(q.data) else q.data.take(chosen)

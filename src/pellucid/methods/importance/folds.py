@@ -31,6 +31,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
+from pellucid.checks import whole
 from pellucid.data import Data
 from pellucid.diagnostics.by_measure import refit_caveats
 from pellucid.errors import InputError
@@ -187,15 +188,14 @@ def fold_numbers(request: Request) -> IntArray:
         fold[counted] = _labelled(wanted, len(data))[counted]
         fold[counted] = np.unique(fold[counted], return_inverse=True)[1]
         return _at_least_two(fold)
-    if not is_whole(wanted) or wanted < 2:
-        raise InputError(f"folds={wanted!r} is no number of folds; give 2 or more, or one label per row.")
+    wanted = whole("folds", wanted, least=2, also="one label per row")
     if len(counted) < wanted:
         raise InputError(f"folds={wanted} needs at least {wanted} rows, but {len(counted)} count; use fewer folds.")
     y = outcome_for(q.predictor, data)
     order = q.run.generator(_DEAL).permutation(counted)
     if q.predictor.classes is not None:
         order = order[np.argsort(y[order], kind="stable")]
-    fold[order] = np.arange(len(order)) % int(wanted)
+    fold[order] = np.arange(len(order)) % wanted
     return fold
 
 
@@ -209,12 +209,6 @@ def _labelled(labels: Any, n: int) -> AnyArray:
             f"folds= has no label for row {lacking[0]}; give one fold label per row, or leave those rows out of X."
         )
     return np.unique(array.astype(str) if array.dtype == object else array, return_inverse=True)[1]
-
-
-def is_whole(value: Any) -> bool:
-    """Whether an option is a whole number (a float without a fraction is one)."""
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    return number and float(value).is_integer()
 
 
 def _at_least_two(fold: IntArray) -> IntArray:

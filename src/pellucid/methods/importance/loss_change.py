@@ -112,11 +112,3 @@ def _share_of_variance(prediction: FloatArray, weights: FloatArray) -> Loss:
         return np.asarray(np.square(y - p).sum(axis=-1) / (2 * variance)) if variance > 0 else np.zeros(len(p))
 
     return Loss(WITHOUT_OUTCOME, lambda y, p, w: float(np.average(rows(y, p), weights=w)), rows)
-
-
-def check_comparing(compare: str, repeats: int) -> None:
-    """Refuse a comparison that is not known, and no repeats at all."""
-    if compare not in ("difference", "ratio"):
-        raise InputError(f"compare={compare!r} is not known; use 'difference' or 'ratio'.")
-    if repeats < 1:
-        raise InputError(f"repeats={repeats} leaves nothing to average; ask for at least one.")

@@ -36,7 +36,7 @@ from pellucid.diagnostics.by_measure import permutation_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
 from pellucid.methods.importance.donors import Plan, direct_plan, donor_rows, joint_codes, plan_of
-from pellucid.methods.importance.loss_change import NORMAL, Changed, Compare, Setting, check_comparing, losses, relative
+from pellucid.methods.importance.loss_change import NORMAL, Changed, Compare, Setting, losses, relative
 from pellucid.models import Predictor
 from pellucid.reading import Answer, Asked, answer
 from pellucid.runner import Intervention, Run, exchange_intervention
@@ -58,7 +58,6 @@ def permutation_importance(
     run: Run,
 ) -> Importance:
     """Loss increase when each feature (or group) is given to other rows."""
-    _check(compare, scheme, repeats)
     if len(data) < 2:
         raise InputError("permutation importance needs at least two rows to exchange values between; X has one.")
     players = data.schema.players()
@@ -202,9 +201,3 @@ def _by_shifts(setting: Setting, table: FloatArray, codes: IntArray) -> Changed:
     everyone = np.arange(n)
     losses = [setting.loss(setting.y, table[codes[(everyone + s) % n], everyone], setting.weights) for s in range(1, n)]
     return Changed(float(np.mean(losses)), np.array([float(np.mean(losses))]), None)
-
-
-def _check(compare: str, scheme: str, repeats: int) -> None:
-    check_comparing(compare, repeats)
-    if scheme not in ("shuffle", "halves", "pairs"):
-        raise InputError(f"scheme={scheme!r} is not known; use 'shuffle', 'halves' or 'pairs'.")

@@ -32,13 +32,11 @@ import numpy as np
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.diagnostics.by_measure import p_value_caveats
-from pellucid.errors import InputError
 from pellucid.explanations import Importance
 from pellucid.methods.importance.folds import (
     fold_mass,
     fold_numbers,
     given_loss,
-    is_whole,
     loss_of,
     of_each_fold,
     permuted,
@@ -156,10 +154,4 @@ def _refitted_loss(request: Request, refit: Refit) -> float:
 
 
 def _count(p_values: Any) -> int:
-    if p_values is True or p_values is np.True_:
-        return REFITS
-    if not is_whole(p_values) or p_values < 1:
-        raise InputError(
-            f"p_values={p_values!r} is no number of refits; give True ({REFITS} refits) or a whole number."
-        )
-    return int(p_values)
+    return REFITS if p_values is True else int(p_values)

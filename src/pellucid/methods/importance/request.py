@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pellucid.checks import is_flag, one_of, optional, positive, settle, whole
 from pellucid.data import Data
 from pellucid.models import Predictor
 from pellucid.runner import Run
@@ -43,6 +44,19 @@ class Request:
     budget: int | None
     tolerance: float | None
     run: Run
+
+    def __post_init__(self) -> None:
+        settle(
+            self,
+            compare=one_of("compare", self.compare, ("difference", "ratio")),
+            scheme=one_of("scheme", self.scheme, ("shuffle", "halves", "pairs")),
+            repeats=whole("repeats", self.repeats),
+            grid=whole("grid", self.grid),
+            budget=optional(whole, "budget", self.budget),
+            tolerance=optional(positive, "tolerance", self.tolerance),
+        )
+        refits: Any = self.p_values
+        settle(self, p_values=bool(refits) if is_flag(refits) else whole("p_values", refits, also="True or False"))
 
     def given(self) -> list[str]:
         """Names of the options that differ from their defaults."""

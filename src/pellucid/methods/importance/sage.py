@@ -45,7 +45,6 @@ from pellucid.games.loss import LossGame, Truth
 from pellucid.games.loss_trees import TreeLossGame, additive_trees
 from pellucid.games.marginal import MOST, Players, background_rows
 from pellucid.losses import Loss, find_loss
-from pellucid.methods.attribution.estimators import check_amounts
 from pellucid.methods.attribution.shapley_exact import shapley_exact
 from pellucid.methods.importance.request import Request
 from pellucid.methods.importance.sage_pairs import fewest_rows, plan, sage_pairs
@@ -60,7 +59,6 @@ _LEVEL = 1.959963984540054
 
 def sage(request: Request) -> Importance:
     """Shapley values of the loss, for each feature or group."""
-    check_amounts(budget=request.budget, tolerance=request.tolerance)
     data, run = request.data, request.run
     loss, truth = _truth(request)
     players = data.schema.players()

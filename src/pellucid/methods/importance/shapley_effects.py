@@ -48,7 +48,6 @@ from pellucid.diagnostics.by_measure import shapley_effect_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
 from pellucid.explanations.explanation import squeeze_outputs
-from pellucid.methods.attribution.estimators import check_amounts
 from pellucid.methods.importance.request import Request
 from pellucid.models import Predictor
 from pellucid.runner import Run
@@ -65,7 +64,6 @@ _LEVEL = 1.959963984540054
 
 def shapley_effects(request: Request) -> Importance:
     """The share of each feature (or group) in the variance of the predictions."""
-    check_amounts(budget=request.budget, tolerance=request.tolerance)
     data, predictor, run = request.data, request.predictor, request.run
     if data.frame.kind == "sparse":
         raise InputError(

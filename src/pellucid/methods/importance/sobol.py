@@ -41,7 +41,6 @@ from pellucid.diagnostics.by_measure import variance_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
 from pellucid.explanations.explanation import squeeze_outputs
-from pellucid.methods.attribution.estimators import check_amounts
 from pellucid.methods.attribution.tree_shap import ExplainedTrees, explained_trees
 from pellucid.methods.importance.inputs import Inputs, Unit
 from pellucid.methods.importance.pick_freeze import Moments, half_width, pick_freeze
@@ -143,7 +142,6 @@ class VarianceShares:
 
 def variance_shares(request: Request, inputs: Inputs) -> VarianceShares:
     """How the variance of the predictions is shared, the players being independent."""
-    check_amounts(budget=request.budget, tolerance=request.tolerance)
     if inputs.data.frame.kind == "sparse" and inputs.measure == "uniform":
         raise InputError("method='anova' needs every cell of a sparse table; use method='sobol'.")
     exact = _by_trees(request.predictor, request.data, inputs, request.run)

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
+from pellucid.checks import flag, one_of, optional, whole
 from pellucid.data import Data
 from pellucid.diagnostics.by_measure import interaction_caveats
-from pellucid.errors import InputError, nearest
+from pellucid.errors import InputError
 from pellucid.explanations.interactions import Interactions
 from pellucid.methods.interactions.exclusion import costs_of_exclusion, no_costs
 from pellucid.methods.interactions.greenwell import greenwell
@@ -47,7 +46,9 @@ def interactions(
     run: Run,
 ) -> Interactions:
     """How strongly features act together, and (for the ``network``) what leaving their interactions out would cost."""
-    _check(method, against, rows, normalize=normalize, p_values=p_values, network=network)
+    normalize, p_values, network = flag("normalize", normalize), flag("p_values", p_values), flag("network", network)
+    rows = optional(whole, "rows", rows, least=2)
+    _check(method, against, p_values)
     players = players_of(data)
     asked = asked_about(data, players, features)
     request = Request(
@@ -85,18 +86,11 @@ def interactions(
     return replace(result, caveats=interaction_caveats(data, players, result, run), cost=run.cost())
 
 
-def _check(method: Any, against: Any, rows: Any, **flags: Any) -> None:
+def _check(method: Any, against: Any, p_values: bool) -> None:
     """The arguments by themselves; errors name the one that is wrong and what to give instead."""
-    if method not in tuple(_METHODS):
-        raise InputError(f"method={method!r} is not known{nearest(str(method), _METHODS)}")
-    if against not in _AGAINST["h"]:
-        raise InputError(f"against={against!r} is not known{nearest(str(against), _AGAINST['h'])}")
+    one_of("method", method, _METHODS)
+    one_of("against", against, _AGAINST["h"])
     if against not in _AGAINST[method]:
         raise InputError(f"method={method!r} has no value for against={against!r}; use method='h', or against='pairs'.")
-    for name, value in flags.items():
-        if not isinstance(value, bool | np.bool_):
-            raise InputError(f"{name}={value!r}; give True or False.")
-    if flags["p_values"] and method != "h":
+    if p_values and method != "h":
         raise InputError(f"p_values=True is answered by method='h', not by method={method!r}.")
-    if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < 2):
-        raise InputError(f"rows={rows!r}; give a whole number of rows, at least 2, or None.")

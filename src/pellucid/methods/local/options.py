@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from pellucid.arrays import FloatArray
+from pellucid.checks import fraction, one_of, optional, positive, whole
 from pellucid.data import Data
 from pellucid.errors import InputError, nearest
 from pellucid.methods.local.neighbourhood import BLOCKS, SAMPLERS, Sampler
@@ -107,21 +106,14 @@ def _plain(edge: Any) -> Any:
 def check(predictor: Predictor, data: Data, **asked: Any) -> Options:
     """The options, or an error that names the argument."""
     for name, known in (("sampler", SAMPLERS), ("distance", DISTANCES), ("model", MODELS), ("select", SELECTS)):
-        if asked[name] not in known:
-            raise InputError(f"{name}={asked[name]!r} is not known{nearest(str(asked[name]), known)}")
-    if not callable(asked["kernel"]) and asked["kernel"] not in _KERNELS:
+        one_of(name, asked[name], known)
+    if not callable(asked["kernel"]) and not (isinstance(asked["kernel"], str) and asked["kernel"] in _KERNELS):
         raise InputError(
             f"kernel={asked['kernel']!r} is not known{nearest(str(asked['kernel']), _KERNELS)} A function"
             " kernel(distance, width) works too."
         )
-    _whole("features", asked["features"], 1)
-    _check_width(asked["width"])
-    tolerance = asked["tolerance"]
-    if tolerance is not None and (_no_number(tolerance) or not 0 < tolerance < 1):
-        raise InputError(
-            f"tolerance={tolerance!r} is no share; give the share of weight that may fall on other features in a"
-            " repeat, such as 0.05."
-        )
+    asked["features"], asked["width"] = whole("features", asked["features"]), check_width(asked["width"])
+    tolerance = asked["tolerance"] = optional(fraction, "tolerance", asked["tolerance"])
     if asked["model"] == "logistic" and predictor.scale != "probability":
         raise InputError(
             f"model='logistic' imitates probabilities, but {predictor.name} gives a {predictor.scale}; use"
@@ -135,8 +127,7 @@ def check(predictor: Predictor, data: Data, **asked: Any) -> Options:
         asked["tolerance"], asked["growth"] = TOLERANCE, _GROWTH
     if asked["samples"] is None:
         asked["samples"] = _SAMPLES
-    _whole("samples", asked["samples"], _FEWEST)
-    asked["samples"] = -(-int(asked["samples"]) // BLOCKS) * BLOCKS
+    asked["samples"] = -(-whole("samples", asked["samples"], least=_FEWEST) // BLOCKS) * BLOCKS
     asked["boundary"] = _pair(data, asked["boundary"], asked["space"])
     return Options(**asked)
 
@@ -154,12 +145,11 @@ def _check_coalitions(asked: Mapping[str, Any]) -> None:
             )
 
 
-def _check_width(width: Any) -> None:
-    if isinstance(width, str):
-        if width not in ("auto", "default"):
-            raise InputError(f"width={width!r} is not known{nearest(width, ('auto', 'default'))} A number works too.")
-    elif _no_number(width) or not width > 0 or not np.isfinite(width):
-        raise InputError(f"width={width!r} is no width; give a positive number, 'default' or 'auto'.")
+def check_width(width: Any) -> Any:
+    """A width of the kernel: a positive number, or how to find one."""
+    if isinstance(width, str) and width in ("auto", "default"):
+        return width
+    return positive("width", width, also="'default' or 'auto'")
 
 
 def _pair(data: Data, boundary: Any, space: Any) -> tuple[int, int] | None:
@@ -170,12 +160,3 @@ def _pair(data: Data, boundary: Any, space: Any) -> tuple[int, int] | None:
     if len(pair) != 2 or not all(numbers) or own_space(space) is not None:
         raise InputError(f"boundary={boundary!r}: give two different numeric features (and no space= of your own).")
     return pair[0], pair[1]
-
-
-def _whole(name: str, value: Any, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{name}={value!r} is no number of {name}; give a whole number, at least {least}.")
-
-
-def _no_number(value: Any) -> bool:
-    return isinstance(value, bool) or not isinstance(value, int | float | np.number)

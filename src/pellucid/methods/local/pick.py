@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
+from pellucid.checks import bounded, whole
 from pellucid.data import Data
 from pellucid.diagnostics.general import general_caveats
 from pellucid.diagnostics.local_models import uncovered
@@ -51,9 +52,7 @@ def lime_pick(
     predictor: Predictor, data: Data, budget: int, *, rows: Any = None, sample: int = _SAMPLE, run: Run, **options: Any
 ) -> Pick:
     """At most ``budget`` rows that show what the model uses, of ``rows`` or of a random ``sample`` of X."""
-    check_budget(budget)
-    if isinstance(sample, bool) or not isinstance(sample, int | np.integer) or sample < 1:
-        raise InputError(f"sample={sample!r} is no number of rows; give a whole number, at least 1.")
+    budget, sample = whole("budget", budget), whole("sample", sample)
     places = _places(data, sample, run) if rows is None else None
     looked_at = data.take(places) if places is not None else data.rows(rows)
     options = {"samples": _EACH, **options}
@@ -65,7 +64,7 @@ def lime_pick(
         positions=picked.rows if places is None else places[picked.rows],
         caveats=caveats,
         cost=run.cost(),
-        settings={**found.settings, "method": "lime_pick", "budget": int(budget), "sample": len(found)},
+        settings={**found.settings, "method": "lime_pick", "budget": budget, "sample": len(found)},
     )
 
 
@@ -76,11 +75,9 @@ def pick_rows(attribution: Attribution | Sequence[Attribution], budget: int, *, 
     and the marks around it. ``least`` is the share of a row's absolute contributions that a feature needs to be shown
     by the row: by default none where explanations are sparse, a tenth where every feature contributes everywhere.
     """
-    check_budget(budget)
+    budget = whole("budget", budget)
     names, W, dense, every = _effects(attribution)
-    share = (_DENSE if dense else 0.0) if least is None else least
-    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share < 1:
-        raise InputError(f"least={least!r} is no share; give a number from 0 to below 1.")
+    share = (_DENSE if dense else 0.0) if least is None else bounded("least", least, least=0, below=1)
     shows = (W > 0) & (share * W.sum(axis=1, keepdims=True) <= W)
     importance = np.sqrt(W.sum(axis=0))
     rows, gains, covered = greedy(shows, importance, budget)
@@ -101,7 +98,7 @@ def pick_rows(attribution: Attribution | Sequence[Attribution], budget: int, *, 
         sizes=W[rows],
         explanations=tuple(_row(every, int(i)) for i in rows),
         looked_at=len(W),
-        settings={**one.settings, "method": "pick_rows", "budget": int(budget), "least": float(share)},
+        settings={**one.settings, "method": "pick_rows", "budget": budget, "least": float(share)},
     )
 
 
@@ -172,9 +169,3 @@ def _places(data: Data, sample: int, run: Run) -> IntArray:
     if len(counting) <= sample:
         return counting
     return np.sort(run.generator(_KEY).choice(counting, sample, replace=False))
-
-
-def check_budget(budget: Any) -> None:
-    """Refuse what is no number of rows."""
-    if isinstance(budget, bool) or not isinstance(budget, int | np.integer) or budget < 1:
-        raise InputError(f"budget={budget!r} is no number of rows to pick; give a whole number, at least 1.")

@@ -32,17 +32,17 @@ from typing import Any
 
 import numpy as np
 
+from pellucid.checks import one_of, optional, whole
 from pellucid.data import Data
 from pellucid.diagnostics.by_method import anchor_caveats
 from pellucid.diagnostics.general import general_caveats
 from pellucid.diagnostics.rules import Checked
-from pellucid.errors import InputError, nearest
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.condition import Condition
 from pellucid.explanations.rule import Anchor, Rules
 from pellucid.methods.rules.bin_sensitivity import precision_at_other_bins
 from pellucid.methods.rules.bins import check_bins, condition
-from pellucid.methods.rules.certify import Goal, check_goal
+from pellucid.methods.rules.certify import Goal
 from pellucid.methods.rules.joint_search import Answers, Setting, search_jointly, shared_setting
 from pellucid.methods.rules.perturbation import Conditional, FromData, OwnRows, Perturbation
 from pellucid.methods.rules.predicates import TableSpace, first_cells
@@ -76,9 +76,9 @@ def anchor(
 ) -> Anchor | Rules:
     """The rule that fixes the prediction of a row; for several rows, one each."""
     goal = Goal(precision, delta, epsilon, beams, batch, max_conditions, suboptimal, empty_evaluations)
-    check_goal(goal, budget)
-    if not callable(perturb) and perturb not in PERTURB:
-        raise InputError(f"perturb={perturb!r} is not known{nearest(str(perturb), PERTURB)}")
+    budget = optional(whole, "budget", budget)
+    if not callable(perturb):
+        one_of("perturb", perturb, PERTURB)
     wanted = check_bins(bins, data)
     setting = shared_setting(predictor, data, data.rows(rows), perturb, within, goal, budget, run)
     spaces = _spaces(data, setting, wanted, refine=isinstance(bins, str) and perturb in ("data", "balanced"))
@@ -86,17 +86,17 @@ def anchor(
     _search(predictor, data, setting, spaces, searches, perturb, budget, run)
     asks = {
         "method": "anchor",
-        "precision": float(precision),
-        "delta": float(delta),
-        "epsilon": float(epsilon),
-        "beams": beams,
-        "batch": batch,
+        "precision": goal.tau,
+        "delta": goal.delta,
+        "epsilon": goal.epsilon,
+        "beams": goal.beams,
+        "batch": goal.batch,
         "bins": _bins_words(bins),
         "perturb": perturb if isinstance(perturb, str) else "function",
-        "max_conditions": max_conditions,
+        "max_conditions": goal.most,
         "budget": budget,
-        "empty_evaluations": empty_evaluations,
-        "suboptimal": suboptimal,
+        "empty_evaluations": goal.empty,
+        "suboptimal": goal.suboptimal,
         "within": within_words(within),
         "random_state": run.seed,
     }

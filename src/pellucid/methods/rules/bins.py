@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
+from pellucid.checks import whole
 from pellucid.data import Data
 from pellucid.data.frames.frame import is_missing
 from pellucid.data.grid import given_codes, weighted_quantiles
@@ -81,9 +82,7 @@ def _infinite(edge: Any) -> bool:
 
 
 def _count(given: Any, name: str, otherwise: str) -> int:
-    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1:
-        raise InputError(f"{name}={given!r}: give a whole number of bins, at least 1, or {otherwise}.")
-    return int(given)
+    return whole(name, given, also=otherwise)
 
 
 def first_cell(data: Data, j: int, code: float, wanted: Any = None) -> Cell:

@@ -15,12 +15,11 @@ below tau - epsilon with probability at most delta.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
-from pellucid.errors import InputError
+from pellucid.checks import bounded, flag, fraction, optional, settle, whole
 from pellucid.methods.rules.bandit import Arms, Asking
 from pellucid.methods.rules.bounds import both, spent
 from pellucid.methods.rules.predicates import Space
@@ -41,6 +40,19 @@ class Goal:
     suboptimal: bool = True
     empty: int = 1000
 
+    def __post_init__(self) -> None:
+        settle(
+            self,
+            tau=bounded("precision", self.tau, above=0, most=1),
+            delta=fraction("delta", self.delta),
+            epsilon=fraction("epsilon", self.epsilon),
+            beams=whole("beams", self.beams),
+            batch=whole("batch", self.batch),
+            most=optional(whole, "max_conditions", self.most),
+            suboptimal=flag("suboptimal", self.suboptimal),
+            empty=whole("empty_evaluations", self.empty),
+        )
+
     @property
     def patience(self) -> int:
         """Draws in a round after which rules that hardly differ are no longer told apart."""
@@ -50,27 +62,6 @@ class Goal:
     def above(self) -> float:
         """How far above tau a rule may still be refused: as epsilon, but not so far that nothing is above it."""
         return min(self.epsilon, (1 - self.tau) / 2)
-
-
-def check_goal(goal: Goal, budget: int | None) -> None:
-    """Refuse what cannot be asked of a search, by the names that callers use."""
-    for name, value in (("delta", goal.delta), ("epsilon", goal.epsilon)):
-        if not _number(value) or not 0 < value < 1:
-            raise InputError(f"{name}={value!r} is no probability; give a number between 0 and 1, such as 0.05.")
-    if not _number(goal.tau) or not 0 < goal.tau <= 1:
-        raise InputError(f"precision={goal.tau!r} is no precision; give a number above 0, at most 1, such as 0.95.")
-    wholes = {"beams": goal.beams, "batch": goal.batch, "empty_evaluations": goal.empty}
-    optional = {"max_conditions": goal.most, "budget": budget}
-    wholes |= {name: value for name, value in optional.items() if value is not None}
-    for name, value in wholes.items():
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-            raise InputError(f"{name}={value!r}: give a whole number, at least 1.")
-    if not isinstance(goal.suboptimal, bool | np.bool_):
-        raise InputError(f"suboptimal={goal.suboptimal!r}: give True or False.")
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True, eq=False)

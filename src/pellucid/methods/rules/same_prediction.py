@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
+from pellucid.checks import is_number, positive
 from pellucid.errors import InputError
 from pellucid.explanations.rule import HALF_WIDTH
 
@@ -122,7 +123,7 @@ def same_prediction(
 def _is_pair(within: Any) -> bool:
     if isinstance(within, tuple | list) and len(within) == 2:
         low, high = within
-        if all(isinstance(end, int | float | np.number) for end in within) and low < high:
+        if all(is_number(end) for end in within) and low < high:
             return True
     if isinstance(within, tuple | list | np.ndarray):
         raise InputError(f"within={within!r} is no interval; give (low, high) with low below high, or a half width.")
@@ -130,10 +131,7 @@ def _is_pair(within: Any) -> bool:
 
 
 def _half_width(within: Any) -> float:
-    number = isinstance(within, int | float | np.number) and not isinstance(within, bool)
-    if not number or not within > 0 or not np.isfinite(within):
-        raise InputError(f"within={within!r} is no half width; give a positive number or (low, high).")
-    return float(within)
+    return positive("within", within, also="(low, high)")
 
 
 def within_words(within: Any) -> Any:
