@@ -1,9 +1,9 @@
 """New values for some columns of every row, drawn given the other columns of that row.
 
 Two estimators (see `pellucid.data.sampling.neighbours`): where all columns are numbers, none is missing and they are
-associated by trends alone, a Gaussian copula of the columns; otherwise other rows that are near in the columns associated
-with the drawn ones (Strobl et al. 2008 condition on those alone: what is not associated says nothing and makes near
-rows rare). In a wide table only the columns most associated with the drawn ones are given.
+associated by trends alone, a Gaussian copula of the columns; otherwise other rows that are near in the columns
+associated with the drawn ones (Strobl et al. 2008 condition on those alone: what is not associated says nothing and
+makes near rows rare). In a wide table only the columns most associated with the drawn ones are given.
 """
 
 from __future__ import annotations
@@ -184,8 +184,8 @@ def _picked(near: Neighbours, row: FloatArray, known: BoolArray, marks: FloatArr
 # One draw of the unknown features for each of many rows and coalitions, given the known ones.
 #
 # The estimators are those of `pellucid.data.sampling.neighbours`, for many rows with one draw each instead of one row
-# with many. All coalitions of a row use the same random numbers, so that their differences are not noise. Known features
-# keep the row's own values.
+# with many. All coalitions of a row use the same random numbers, so that their differences are not noise. Known
+# features keep the row's own values.
 
 
 class Draw(Protocol):

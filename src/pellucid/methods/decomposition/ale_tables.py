@@ -149,11 +149,11 @@ def refined(table: FloatArray, coarse: Sequence[Axis], fine: Sequence[Axis]) -> 
 #
 # Accumulated local effects of one feature, among all rows and apart by whether another feature is missing.
 #
-# A part of two features has no step from a value to no value, so local effects cannot tell what such a step does. But the
-# effect of one feature can differ between the rows that have the other and those that lack it. That difference belongs to
-# the two together: the part of (j, k) holds, where k is known, how the effect of j among these rows differs from that
-# among all, and where k is missing the same for the rows that lack it. Averaged over all rows the two cancel, so the part
-# still has no effect of j alone.
+# A part of two features has no step from a value to no value, so local effects cannot tell what such a step does. But
+# the effect of one feature can differ between the rows that have the other and those that lack it. That difference
+# belongs to the two together: the part of (j, k) holds, where k is known, how the effect of j among these rows differs
+# from that among all, and where k is missing the same for the rows that lack it. Averaged over all rows the two cancel,
+# so the part still has no effect of j alone.
 
 
 @dataclass(frozen=True, eq=False)

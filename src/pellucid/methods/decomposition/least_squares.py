@@ -175,10 +175,10 @@ def inner_products(design: Design, values: FloatArray, share: FloatArray) -> Flo
 #
 # Parts made hierarchically orthogonal: what fewer features can say is said by the parts of fewer features.
 #
-# From the parts of most features down: each is projected (weighted least squares at the points) on the functions allowed
-# in all parts of some of its features, the projection is taken out of it and added to those parts. The sum does not
-# change, and afterwards every part has mean zero and is uncorrelated with every function allowed in a part of some of its
-# features. For a given sum this is the only way to be so, unless features determine each other at the points.
+# From the parts of most features down: each is projected (weighted least squares at the points) on the functions
+# allowed in all parts of some of its features, the projection is taken out of it and added to those parts. The sum does
+# not change, and afterwards every part has mean zero and is uncorrelated with every function allowed in a part of some
+# of its features. For a given sum this is the only way to be so, unless features determine each other at the points.
 
 
 def purified(fit: Fit) -> tuple[FloatArray, dict[Subset, FloatArray]]:

@@ -122,11 +122,11 @@ def _refuse_unused(names: list[str], request: Request) -> None:
 #
 # Several measures of importance on the same model and rows, to see where they agree and where not.
 #
-# Definition. Every method answers by itself, with those of the given options that it takes. What is compared is the order
-# of the features (Kendall's tau-b, 1938; the overlap of the most important ones) and their shares: values above the
-# neutral one, of measures in squared units (mse, log loss, variances) the roots, divided by their sum. By roots a linear
-# model has the same shares by every measure, so that a difference says something about the model or the data rather than
-# about units.
+# Definition. Every method answers by itself, with those of the given options that it takes. What is compared is the
+# order of the features (Kendall's tau-b, 1938; the overlap of the most important ones) and their shares: values above
+# the neutral one, of measures in squared units (mse, log loss, variances) the roots, divided by their sum. By roots a
+# linear model has the same shares by every measure, so that a difference says something about the model or the data
+# rather than about units.
 #
 # Several outputs are averaged for the comparison; the single results are in `parts`.
 #
