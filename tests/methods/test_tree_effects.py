@@ -14,9 +14,7 @@ from sklearn.ensemble import (
 from sklearn.neighbors import KNeighborsRegressor
 
 from pellucid import Explainer
-from pellucid.methods.effects.pdp import pd_complement
 from pellucid.reading import trees as answering
-from pellucid.runner import Run
 
 
 def bikes(n=400, seed=0):
@@ -127,16 +125,6 @@ def test_columns_in_another_order_than_the_model_knows(both):
     X, y = bikes()
     explainer = Explainer(boosted(X, y), X[list(reversed(X.columns))], y)
     assert_same(*both(explainer, lambda e: e.pdp(["hour", "weather"], grid=5)))
-
-
-def test_all_features_but_one(monkeypatch):
-    X, y = bikes(n=150)
-    explainer = Explainer(boosted(X, y), X, y)
-    answers = []
-    for worth in (0.0, np.inf):
-        monkeypatch.setattr(answering, "_WORTH", worth)
-        answers.append(pd_complement(explainer.predictor, explainer.data, "temperature", run=Run()))
-    np.testing.assert_allclose(answers[0], answers[1], rtol=1e-9)
 
 
 def test_small_jobs_and_other_models_are_for_the_model(monkeypatch):

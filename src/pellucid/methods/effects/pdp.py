@@ -34,10 +34,12 @@ from pellucid.explanations import AtMissing, Effect
 from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.methods.effects.support import build_effect, grid_counts, row_labels
 from pellucid.models import Predictor
-from pellucid.reading import answer
+from pellucid.reading import Answer, answer
 from pellucid.runner import Run, constant_intervention
 
 Kind = Literal["average", "individual", "both"]
+Points = tuple[FloatArray, ...]
+Chosen = tuple[int, ...]
 _SAMPLE = 300  # curves that are kept of an average, to see what it hides
 
 
@@ -64,12 +66,13 @@ def pdp(
     if not over.weights.any():  # rows asked for that count nowhere else count alike here
         over = replace(over, weights=np.ones(len(over)))
     counts = grid_counts(data, chosen, points)
+    varied = _Varied(run, predictor, over, chosen, points)
     if kind == "average" and center is None and not (pure or derivative):
-        curves = _average(run, predictor, over, chosen, points)
+        curves = varied.average()
     else:
-        curves = _individual(run, predictor, over, chosen, points)
-        curves = _pure(run, predictor, over, chosen, points, curves) if pure else curves
-        curves = _centred(run, predictor, over, chosen, points, curves, center, counts)
+        curves = varied.individual()
+        curves = varied.pure(curves) if pure else curves
+        curves = varied.centred(curves, center, counts)
         curves = _slopes(curves, points[0], data.schema.features[chosen[0]].kind) if derivative else curves
     individual = kind != "average"
     return build_effect(
@@ -107,7 +110,7 @@ def pdp(
             "rows": len(over),
             "engine": curves.engine,
         },
-        missing=_at_missing(run, predictor, over, chosen) if center is None and not (pure or derivative) else None,
+        missing=varied.at_missing() if center is None and not (pure or derivative) else None,
         center=None if center is None else str(center),
         individual=individual,
         derivative=derivative,
@@ -142,64 +145,72 @@ class Curves:
         return replace(self, rows=rows, mean=weighted_mean(rows, self.weights), se=se, sd=se * np.sqrt(size))
 
 
-Points = tuple[FloatArray, ...]
-Chosen = tuple[int, ...]
+@dataclass(frozen=True, eq=False)
+class _Varied:
+    """The chosen features S at the points of a grid, in all rows."""
 
+    run: Run
+    predictor: Predictor
+    data: Data
+    chosen: Chosen
+    points: Points
 
-def _average(run: Run, predictor: Predictor, data: Data, chosen: Chosen, points: Points) -> Curves:
-    """PD_S(g) = (1/n) sum_i f(g, x_C^(i)), batch by batch; a few curves are kept to see what it hides."""
-    intervention = constant_intervention(data, chosen, points)
-    kept = data.spread(_SAMPLE)
-    asked = answer(run, predictor, data, intervention)
-    ((moments, curves),) = asked.averaged(kept)
-    shape = (*(len(p) for p in points), len(predictor.output_names))
-    rows = np.moveaxis(curves, 1, 0).reshape(len(kept), *shape)
-    mean, se, sd = (part.reshape(shape) for part in (moments.mean, moments.se, moments.sd))
-    return Curves(mean, se, sd, rows, kept, data.weights[kept], asked.engine)
+    def average(self) -> Curves:
+        """PD_S(g) = (1/n) sum_i f(g, x_C^(i)), batch by batch; a few curves are kept to see what it hides."""
+        kept = self.data.spread(_SAMPLE)
+        asked = self._answer()
+        ((moments, curves),) = asked.averaged(kept)
+        shape = (*(len(p) for p in self.points), len(self.predictor.output_names))
+        rows = np.moveaxis(curves, 1, 0).reshape(len(kept), *shape)
+        mean, se, sd = (part.reshape(shape) for part in (moments.mean, moments.se, moments.sd))
+        return Curves(mean, se, sd, rows, kept, self.data.weights[kept], asked.engine)
 
+    def individual(self) -> Curves:
+        """All ICE curves f(g, x_C^(i)), rows first."""
+        asked, data = self._answer(), self.data
+        rows = np.moveaxis(asked.collect(), 1, 0).reshape(len(data), *(len(p) for p in self.points), -1)
+        empty = np.empty(0)
+        curves = Curves(empty, empty, empty, rows, np.arange(len(data)), data.weights, asked.engine)
+        return curves.of_rows(rows)
 
-def _individual(run: Run, predictor: Predictor, data: Data, chosen: Chosen, points: Points) -> Curves:
-    """All ICE curves f(g, x_C^(i)), rows first."""
-    asked = answer(run, predictor, data, constant_intervention(data, chosen, points))
-    rows = np.moveaxis(asked.collect(), 1, 0).reshape(len(data), *(len(p) for p in points), -1)
-    empty = np.empty(0)
-    curves = Curves(empty, empty, empty, rows, np.arange(len(data)), data.weights, asked.engine)
-    return curves.of_rows(rows)
+    def pure(self, curves: Curves) -> Curves:
+        """Row by row f(x1,x2) - f(x1,x2_i) - f(x1_i,x2) + f(x_i), whose mean is PD_12 - PD_1 - PD_2 + f0."""
+        first, second = (
+            replace(self, chosen=(j,), points=(p,)).individual().rows
+            for j, p in zip(self.chosen, self.points, strict=True)
+        )
+        itself = self.run.predict(self.predictor, self.data)
+        return curves.of_rows(curves.rows - first[:, :, None] - second[:, None, :] + itself[:, None, None])
 
+    def centred(self, curves: Curves, center: Any, counts: FloatArray) -> Curves:
+        """Every curve minus its value at the anchor x^a, or minus its mean over the data."""
+        if center is None:
+            return curves
+        axes = tuple(range(1, curves.rows.ndim - 1))
+        if isinstance(center, str) and center == "mean":
+            if not counts.any():
+                raise InputError(
+                    "center='mean' needs rows in which both features are present; give an anchor value instead."
+                )
+            share = counts / counts.sum()
+            zero = np.tensordot(curves.rows, share, axes=(axes, tuple(range(share.ndim))))
+        else:
+            anchor = _anchor(self.data, self.chosen, self.points, center)
+            zero = replace(self, points=anchor).individual().rows.reshape(len(curves.rows), -1)
+        return curves.of_rows(curves.rows - np.expand_dims(zero, axes))
 
-def _pure(run: Run, predictor: Predictor, data: Data, chosen: Chosen, points: Points, curves: Curves) -> Curves:
-    """Row by row f(x1,x2) - f(x1,x2_i) - f(x1_i,x2) + f(x_i), whose mean is PD_12 - PD_1 - PD_2 + f0."""
-    first = _individual(run, predictor, data, chosen[:1], points[:1]).rows
-    second = _individual(run, predictor, data, chosen[1:], points[1:]).rows
-    itself = run.predict(predictor, data)
-    return curves.of_rows(curves.rows - first[:, :, None] - second[:, None, :] + itself[:, None, None])
+    def at_missing(self) -> AtMissing | None:
+        """The average prediction when the feature is set to missing in every row, where it ever is."""
+        data = self.data
+        if len(self.chosen) != 1 or not data.schema.features[self.chosen[0]].missing:
+            return None
+        curves = replace(self, points=(np.array([np.nan]),)).individual()
+        share = float(data.weights[np.isnan(data.codes(self.chosen[0]))].sum() / data.weights.sum())
+        return AtMissing(np.asarray(squeeze_outputs(curves.mean)[0]), np.asarray(squeeze_outputs(curves.se)[0]), share)
 
-
-def _centred(
-    run: Run,
-    predictor: Predictor,
-    data: Data,
-    chosen: Chosen,
-    points: Points,
-    curves: Curves,
-    center: Any,
-    counts: FloatArray,
-) -> Curves:
-    """Every curve minus its value at the anchor x^a, or minus its mean over the data."""
-    if center is None:
-        return curves
-    axes = tuple(range(1, curves.rows.ndim - 1))
-    if isinstance(center, str) and center == "mean":
-        if not counts.any():
-            raise InputError(
-                "center='mean' needs rows in which both features are present; give an anchor value instead."
-            )
-        share = counts / counts.sum()
-        zero = np.tensordot(curves.rows, share, axes=(axes, tuple(range(share.ndim))))
-    else:
-        anchor = _anchor(data, chosen, points, center)
-        zero = _individual(run, predictor, data, chosen, anchor).rows.reshape(len(curves.rows), -1)
-    return curves.of_rows(curves.rows - np.expand_dims(zero, axes))
+    def _answer(self) -> Answer:
+        intervention = constant_intervention(self.data, self.chosen, self.points)
+        return answer(self.run, self.predictor, self.data, intervention)
 
 
 def _anchor(data: Data, chosen: Chosen, points: Points, center: Any) -> Points:
@@ -220,26 +231,6 @@ def _slopes(curves: Curves, points: FloatArray, kind: str) -> Curves:
         raise InputError("derivative=True needs an increasing grid; sort the values of at=.")
     unit = 86_400_000_000.0 if kind == "date" else 1.0
     return curves.of_rows(np.gradient(curves.rows, points / unit, axis=1))
-
-
-def _at_missing(run: Run, predictor: Predictor, data: Data, chosen: Chosen) -> AtMissing | None:
-    """The average prediction when the feature is set to missing in every row, where it ever is."""
-    if len(chosen) != 1 or not data.schema.features[chosen[0]].missing:
-        return None
-    curves = _individual(run, predictor, data, chosen, (np.array([np.nan]),))
-    share = float(data.weights[np.isnan(data.codes(chosen[0]))].sum() / data.weights.sum())
-    return AtMissing(np.asarray(squeeze_outputs(curves.mean)[0]), np.asarray(squeeze_outputs(curves.se)[0]), share)
-
-
-def pd_complement(predictor: Predictor, data: Data, feature: Any, *, run: Run) -> FloatArray:
-    """PD of all features but one, at the rows: each row's prediction averaged over X_j, ``(n, outputs)``."""
-    j = data.schema.index(feature)
-    points, inverse = np.unique(data.codes(j), return_inverse=True)
-    mass = np.bincount(inverse, weights=data.weights)
-    total = np.zeros((len(data), len(predictor.output_names)))
-    for batch in answer(run, predictor, data, constant_intervention(data, (j,), (points,))).stream():
-        total[batch.rows] += np.einsum("v,vrk->rk", mass[batch.variants], batch.predictions)
-    return total / mass.sum()
 
 
 def resolve_grid(data: Data, chosen: Chosen, grid: int, at: Any) -> Points:
