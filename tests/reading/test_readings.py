@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 from pellucid import Explainer
 from pellucid.errors import ModelError
 from pellucid.models.columnwise import Mixing, sources
-from pellucid.reading import sums
+from pellucid.reading import by_sums as sums
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,8 @@ from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, SplineTrans
 
 from pellucid import Explainer
 from pellucid.errors import InputError, ModelError
-from pellucid.reading import answer, sums, terms
+from pellucid.reading import answer, terms
+from pellucid.reading import by_sums as sums
 from pellucid.reading.answer import Asked
 from pellucid.runner import Intervention, Run, constant_intervention, exchange_intervention
 

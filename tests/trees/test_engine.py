@@ -40,7 +40,7 @@ def mixed(seed=0):
 @pytest.mark.parametrize("order", [1, 2])
 def test_tables_and_walks_share_an_ensemble(monkeypatch, order):
     ensemble, X, background = mixed()
-    mask = tables.fits(ensemble, np.arange(20), 8, 12)
+    mask = tables.fits(ensemble, np.arange(20), 12)
     monkeypatch.setattr(tables, "fits", lambda *_: np.arange(6) % 2 == 0)
     monkeypatch.setattr(tables, "MOST_PLAYERS", 18)
     both, members = coalition_values(ensemble, X, order, game="marginal", background=background)
@@ -73,3 +73,37 @@ def test_interactions_that_would_fill_the_memory_are_refused(monkeypatch):
     with pytest.raises(InputError, match=r"20 features in 8 rows .*groups="):
         attribute(ensemble, X, game="path", interactions=True)
     assert attribute(ensemble, X, game="path").interactions is None
+
+
+@pytest.mark.parametrize("game", ["path", "marginal"])
+@settings(max_examples=20, deadline=None)
+@given(scene=scenes(n_rows=40, n_features=5))
+def test_a_row_has_the_same_bits_whatever_it_is_explained_with(scene, game):
+    ensemble, X = scene
+    X = np.tile(X, (2, 1))
+    background = random_rows(np.random.default_rng(1), ensemble, 7)
+    kept = engine.TreeGame(ensemble, game, background)
+    whole = kept.attribute(X, interactions=True)
+    for some in (slice(0, 1), slice(3, 9), slice(0, 33)):
+        for asked in (kept, engine.TreeGame(ensemble, game, background)):
+            part = asked.attribute(X[some], interactions=True)
+            assert part.values.tobytes() == whole.values[some].tobytes()
+            assert part.interactions.tobytes() == whole.interactions[some].tobytes()
+
+
+@pytest.mark.parametrize("game", ["path", "marginal"])
+def test_what_does_not_fit_is_made_anew_and_is_the_same(monkeypatch, game):
+    ensemble, X, background = mixed()
+    kept, anew = (engine.TreeGame(ensemble, game, background) for _ in range(2))
+    monkeypatch.setattr(anew, "_room", 0)
+    first, again, other = kept.attribute(X), kept.attribute(X), anew.attribute(X)
+    assert first.values.tobytes() == again.values.tobytes() == other.values.tobytes()
+    lists = [[value for value in each._made.values() if isinstance(value, list)] for each in (kept, anew)]
+    assert len(lists[0]) == 1
+    assert lists[1] == []
+
+
+def test_walks_agree_with_tables():
+    ensemble, X, background = mixed()
+    tables_of, walks = (engine.TreeGame(ensemble, "marginal", background, tables=each) for each in (True, False))
+    np.testing.assert_allclose(tables_of.attribute(X).values, walks.attribute(X).values, atol=1e-9)

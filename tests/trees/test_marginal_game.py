@@ -129,20 +129,20 @@ def test_sparse_rows_and_background():
 def test_trees_whose_leaves_have_many_players_do_not_fit():
     rng = np.random.default_rng(0)
     deep = random_ensemble(rng, n_features=40, n_trees=3, depth=60, chain=True, categorical=0.0)
-    assert not fits(deep, np.arange(40), rows=10**6, background=10**6).any()
-    assert fits(deep, np.zeros(40, int), rows=1, background=1).all()
+    assert not fits(deep, np.arange(40), background=10**6, rows=10**6).any()
+    assert fits(deep, np.zeros(40, int), background=1, rows=1).all()
 
 
 def test_tables_beyond_the_memory_are_not_made(monkeypatch):
     ensemble, _, _ = big()
-    assert fits(ensemble, np.arange(8), rows=10**6, background=10**6).all()
+    assert fits(ensemble, np.arange(8), background=10**6, rows=10**6).all()
     monkeypatch.setattr(game_module, "_TABLE_BYTES", 10_000)
-    assert not fits(ensemble, np.arange(8), rows=10**6, background=10**6).all()
+    assert not fits(ensemble, np.arange(8), background=10**6, rows=10**6).all()
 
 
 def test_one_row_against_many_does_not_count_them_in_every_table():
     ensemble, _, _ = big()
-    few, many = (fits(ensemble, np.arange(8), rows, background=10**6) for rows in (1, 10**5))
+    few, many = (fits(ensemble, np.arange(8), 10**6, rows=rows) for rows in (1, 10**5))
     assert few.sum() < many.sum()
 
 
@@ -154,15 +154,13 @@ def test_a_background_without_weight_is_refused():
 
 def test_large_tables_are_not_made_for_a_handful_of_rows():
     wide = random_ensemble(np.random.default_rng(0), n_features=9, n_trees=2, depth=9, early=0.0, categorical=0.0)
-    assert not fits(wide, np.arange(9), rows=1, background=1).any()
-    assert fits(wide, np.arange(9), rows=10_000, background=10_000).all()
+    assert not fits(wide, np.arange(9), background=1, rows=1).any()
+    assert fits(wide, np.arange(9), background=10_000, rows=10_000).all()
 
 
 @settings(max_examples=30, deadline=None)
 @given(scene=scenes(n_rows=20))
 def test_the_compiled_prediction_is_the_plain_one(scene):
     ensemble, X = scene
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(predicting, "_FEW", -1)
-        compiled = predicting.predict(ensemble, X)
+    compiled = predicting.predict(ensemble, X)
     np.testing.assert_allclose(compiled, ensemble.predict(X), rtol=0, atol=1e-12)

@@ -12,15 +12,7 @@ from hypothesis import strategies as st
 from pellucid.trees import marginal_deep as compiled_deep
 from pellucid.trees import marginal_game as compiled_marginal
 from pellucid.trees import path_game as compiled_path
-from pellucid.trees.plain import (
-    choice,
-    coalitions,
-    marginal_base,
-    marginal_values,
-    path_base,
-    path_values,
-    worth_compiling,
-)
+from pellucid.trees.plain import choice, coalitions, marginal_base, marginal_values, path_base, path_values
 from pellucid.trees.plain import marginal as marginal_module
 from pellucid.trees.plain import path as path_module
 from reference.enumerated import PLAYERS, enumerated
@@ -210,36 +202,9 @@ def test_no_trees_no_splits_no_rows(order):
 # -- the choice --------------------------------------------------------------------------------------
 
 
-SMALL, _, _ = big()
-FEWER = SMALL.select(np.array([0]))
-
-
-@settings(max_examples=50, deadline=None)
-@given(
-    rows=st.integers(0, 10**6), more=st.integers(0, 10**6), background=st.integers(1, 10**4),
-    order=st.integers(1, 2),
-)  # fmt: skip
-def test_a_bigger_job_is_never_less_worth_compiling(rows, more, background, order):
-    for m in (0, background):
-        small = worth_compiling(SMALL, rows, m, order)
-        assert worth_compiling(SMALL, rows + more, m, order) >= small
-        assert worth_compiling(SMALL, rows, m, order + 1) >= small
-        assert worth_compiling(FEWER, rows, m, order) <= small
-    assert worth_compiling(SMALL, rows, background + more, order) >= worth_compiling(SMALL, rows, background, order)
-
-
-def test_one_row_is_not_worth_compiling_and_a_million_are():
-    ensemble, _, _ = big()
-    assert not worth_compiling(ensemble, 1)
-    assert not worth_compiling(ensemble, 1, 100)
-    assert worth_compiling(ensemble, 10**6)
-    assert worth_compiling(ensemble, 1000, 1000)
-
-
 def test_nothing_is_compiled_without_a_compiler(monkeypatch):
-    ensemble, _, _ = big()
     monkeypatch.setitem(sys.modules, "numba", None)
-    assert not worth_compiling(ensemble, 10**6)
+    assert not choice.can_compile()
 
 
 def test_nothing_is_compiled_where_compiling_is_switched_off(monkeypatch):
@@ -256,7 +221,7 @@ def test_the_plain_games_need_no_numba():
     import numpy as np
     import pellucid.trees, pellucid.trees.engine
     from pellucid.trees import Nodes, TreeEnsemble
-    from pellucid.trees.plain import marginal_values, path_values, worth_compiling
+    from pellucid.trees.plain import can_compile, marginal_values, path_values
     nodes = Nodes(
         feature=np.array([0, -1, -1]), threshold=np.zeros(3), left=np.array([1, -1, -1]), right=np.array([2, -1, -1]),
         missing_left=np.zeros(3, bool), cover=np.array([4.0, 1.0, 3.0]), value=np.array([0.0, 8.0, 4.0]),
@@ -265,7 +230,7 @@ def test_the_plain_games_need_no_numba():
     X, B, players = np.array([[-1.0]]), np.array([[1.0], [1.0], [-1.0], [1.0]]), np.array([0])
     assert path_values(trees, X, players).tolist() == [[[3.0]]]
     assert marginal_values(trees, X, B, None, players).tolist() == [[[3.0]]]
-    assert not worth_compiling(trees, 10**9)
+    assert not can_compile()
     """
     ran = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr

@@ -8,7 +8,8 @@ from scipy import sparse
 from sklearn.tree import DecisionTreeRegressor
 
 import pellucid
-from pellucid.trees import reading, rows
+from pellucid.reading import trees as reading
+from pellucid.trees import rows
 from pellucid.trees.convert import convert
 
 

@@ -7,7 +7,7 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from pellucid import Explainer
-from pellucid.trees import reading
+from pellucid.reading import trees as reading
 from pellucid.trees.convert import Unsupported, convert, registry
 
 rng = np.random.default_rng(0)

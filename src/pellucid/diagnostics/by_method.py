@@ -190,10 +190,10 @@ def attribution_caveats(
     rows: Data,
     players: Players,
     unread: Caveat | None = None,
-    marginal: Callable[[], FloatArray | None],
+    games: Callable[[], tuple[FloatArray, FloatArray] | None],
 ) -> tuple[Caveat, ...]:
-    """Everything known against these contributions; ``marginal`` gives the first rows' in the marginal game, if this is
-    another.
+    """Everything known against these contributions; ``games`` gives those of a few rows in the path game and in the
+    marginal game, if this is the former.
 
     A model whose trees or terms were read has been seen through; one that was asked could have known that it was.
     """
@@ -203,8 +203,8 @@ def attribution_caveats(
     caveats += [] if unread is None else [unread]
     caveats.extend(not_additive(result))
     with run.checking():
-        other = marginal()
-    caveats += [] if other is None else path_game(result, other)
+        both = games()
+    caveats += [] if both is None else path_game(result, *both)
     caveats.extend(imprecise(result))
     caveats.extend(conditional_game(result, result.settings.get("effective")))
     caveats.extend(dense_answer(result))

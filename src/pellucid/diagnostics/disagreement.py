@@ -154,13 +154,12 @@ def ways_disagree(result: Agreement) -> Iterator[Caveat]:
     )
 
 
-def path_game(result: Attribution, marginal: FloatArray) -> Iterator[Caveat]:
-    """How far the path game is from the marginal game on the same rows."""
-    ours = result.stacked()[: len(marginal)]
+def path_game(result: Attribution, path: FloatArray, marginal: FloatArray) -> Iterator[Caveat]:
+    """How far the path game is from the marginal game on the same rows of the data."""
     size = float(np.abs(marginal).sum())
-    share = float(np.abs(ours - marginal).sum()) / size if size > 0 else 0.0
+    share = float(np.abs(path - marginal).sum()) / size if size > 0 else 0.0
     if share > _GAMES_DIFFER:
-        by_player = np.abs(ours - marginal).sum(axis=(0, 2))
+        by_player = np.abs(path - marginal).sum(axis=(0, 2))
         name = result.feature_names[int(np.argmax(by_player))]
         yield Caveat(
             code="path-game",

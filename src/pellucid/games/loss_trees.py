@@ -8,49 +8,29 @@ This holds where a mean of predictions is a mean of what trees add up to: regres
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data import Data
-from pellucid.errors import PellucidError
 from pellucid.games.loss import Effort, LossGame, Truth
 from pellucid.games.loss_rows import RowLosses, mean_and_noise
 from pellucid.games.marginal import Players
 from pellucid.models import Predictor
+from pellucid.reading.trees import Refusal, read_trees
 from pellucid.runner import Run
-from pellucid.trees.convert import TreeModel, Unsupported
-from pellucid.trees.links import magnitude, predictions
+from pellucid.trees.convert import TreeModel
+from pellucid.trees.links import predictions
 from pellucid.trees.plain.choice import can_compile
 from pellucid.trees.predict import predict
-from pellucid.trees.reading import read
-
-_AGREE = 1e-5  # relative; libraries add up their trees in single precision
-_COMPARED = 200  # rows of the data, and as many mixtures
-_MIXING = 72  # key of the random numbers
 
 
 def additive_trees(predictor: Predictor, data: Data, run: Run) -> TreeModel | None:
-    """The model's trees, if they add up to its predictions, also of mixed rows; else None."""
-    model = read(run, predictor)
-    if isinstance(model, Unsupported) or data.frame.kind == "sparse" or not can_compile():
+    """The model's trees, if they add up to its predictions; else None."""
+    if data.frame.kind == "sparse" or not can_compile():
         return None
-    some = data.take(data.spread(_COMPARED))
-    with run.checking():
-        if not _agrees(predictor, model, some, run):
-            return None
-        with suppress(PellucidError):  # a model may refuse a mixture; it then answers no other either
-            return model if _agrees(predictor, model, some.mixed(run.generator(_MIXING)), run) else None
-    return None
-
-
-def _agrees(predictor: Predictor, model: TreeModel, rows: Data, run: Run) -> bool:
-    want = run.predict(predictor, rows, full=True)
-    raw = predict(model.ensemble, model.encode(predictor.dressed(rows.frame)))
-    got = predictions(raw, "identity", predictor.width, str(predictor.raw_scale))
-    size = magnitude(model, want, probability=predictor.raw_scale == "probability")
-    return got is not None and got.shape == want.shape and bool((np.abs(got - want) <= _AGREE * size).all())
+    found = read_trees(run, predictor, data)
+    return None if isinstance(found, Refusal) or found.link != "identity" else found.model
 
 
 class TreeLossGame(LossGame):

@@ -41,6 +41,10 @@ def background_rows(data: Data, given: Any, run: Run, *, most: int | None = None
     if given is not None and not is_whole(given):
         return run.keep("background", given, lambda: data.rows(given))
     size = most if given is None else whole("background", given, also="rows of your own, or None")
+    return run.keep(f"background of {size}", data, lambda: _drawn(data, size, run))
+
+
+def _drawn(data: Data, size: int | None, run: Run) -> Data:
     counting = np.flatnonzero(data.weights > 0)
     if size is not None and size < len(counting):
         counting = np.sort(run.generator(_BACKGROUND_KEY).choice(counting, size, replace=False))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pellucid.data import Data
 from pellucid.models import Predictor
 from pellucid.reading.answer import Answer, Asked
-from pellucid.reading.sums import read_sums
-from pellucid.reading.trees import read_trees
+from pellucid.reading.by_sums import by_sums
+from pellucid.reading.by_trees import by_trees
 from pellucid.runner import Intervention, Run
 
 
@@ -15,7 +15,7 @@ def answer(run: Run, predictor: Predictor, data: Data, *interventions: Intervent
     them.
     """
     if data.frame.kind != "sparse":
-        for read in (read_sums, read_trees):
+        for read in (by_sums, by_trees):
             found = read(run, predictor, data, interventions, full)
             if found is not None:
                 return found

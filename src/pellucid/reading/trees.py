@@ -1,133 +1,296 @@
-"""Interventions answered by the trees of a model.
+"""A model's trees, read once for all questions of an Explainer, and believed only after they gave its own predictions.
 
-A big intervention that sets features to the same values in all rows is a family of individual curves. Where the model
-is made of trees that are read exactly, these come from `pellucid.trees.partial_dependence`; what the model makes of the
-sum of its trees (a probability, say) is applied curve by curve. The numbers are the same, up to rounding. The trees
-answer only after they have given the model's own predictions for a sample of the intervention, which counts as a check.
+They must do so on rows of the reference data, on rows mixed from those (what the games ask about is not only what is
+there), and on some of the rows that are explained. Columns that no split compares are left out: a wide table of counts
+becomes as narrow as the trees are. Sparse tables are encoded in portions, so that the whole is never filled in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
-from pellucid.arrays import BoolArray, FloatArray
+from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
-from pellucid.data.frames.doorway import as_frame
 from pellucid.errors import PellucidError
 from pellucid.models import Predictor
-from pellucid.reading.answer import Answer, watched
-from pellucid.runner import Batch, Intervention, Run
-from pellucid.trees.convert import TreeModel, Unsupported
+from pellucid.runner import Run
+from pellucid.trees.convert import NotTrees, TreeModel, Unsupported, convert
+from pellucid.trees.convert.combine import rescaled
+from pellucid.trees.convert.tree_model import Link, stumbled
 from pellucid.trees.links import magnitude, predictions
-from pellucid.trees.plain.choice import can_compile
-from pellucid.trees.reading import read
+from pellucid.trees.predict import predict
+from pellucid.trees.rows import portions
+from pellucid.words import percent
 
-_WORTH = 1e7  # rows times variants times trees: some tenths of a second, as loading the kernels takes, once
-_USUAL = 200  # trees, of a model whose trees are not read
 _AGREE = 1e-5  # relative; libraries add up their trees in single precision
-_CHECKED = (64, 8)  # variants and rows of the sample
+_COMPARED = 200  # rows of the data, and as many mixtures
+_ASKED = 20  # of the rows that are explained
+_MIXING = 20  # key of the random numbers
 
 
-def read_trees(
-    run: Run, predictor: Predictor, data: Data, interventions: tuple[Intervention, ...], full: bool
-) -> Trees | None:
-    """The answer of the trees; None where there are none, where it is not theirs, or where asking is quicker."""
-    if full or len(interventions) != 1 or interventions[0].index.ndim != 2 or interventions[0].rows is not None:
-        return None
-    rows = interventions[0].variants * len(data)
-    model = read(run, predictor, missed=rows * _USUAL >= _WORTH)
-    if (
-        isinstance(model, Unsupported)
-        or model.link == "other"
-        or rows * len(model.ensemble.roots) < _WORTH
-        or not can_compile()
-    ):
-        return None
-    trees = Trees(run, predictor, data, interventions, full, model)
-    return trees if _agrees(trees) else None
+@dataclass(frozen=True)
+class Refusal:
+    """Why the trees do not serve, and by how much they miss the model's predictions where they do.
 
+    ``kind``: the model is "no trees" at all, its trees are "unread" or "unlike" the model, or do not add up to
+    the "scale" that is asked for.
+    """
 
-def _agrees(trees: Trees) -> bool:
-    """Whether the trees give the model's predictions for some rows of some variants."""
-    variants, rows = _CHECKED
-    some = np.unique(np.linspace(0, trees.intervention.variants - 1, variants).astype(np.intp))
-    data = trees.data.take(trees.data.spread(rows))
-    sample = replace(
-        trees, data=data, interventions=(replace(trees.intervention, index=trees.intervention.index[some]),)
-    )
-    with trees.run.checking():
-        want = trees.run.collect(trees.predictor, data, sample.intervention)
-    try:
-        got = sample.collect()
-    except PellucidError:
-        return False
-    size = magnitude(trees.model, want, probability=trees.predictor.raw_scale == "probability")
-    return got.shape == want.shape and bool((np.abs(got - want) <= _AGREE * size).all())
+    kind: Literal["no trees", "unread", "unlike", "scale"]
+    reason: str
+    difference: float = 1.0
+    tolerance: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
-class Trees(Answer):
-    """Curves from the trees, batches of rows with all variants."""
+class Trees:
+    """All trees of a model, and how their sums become its predictions: as was found by comparing."""
 
     model: TreeModel
-
-    engine = "trees"
-
-    @property
-    def intervention(self) -> Intervention:
-        """The only one."""
-        return self.interventions[0]
-
-    def stream(self, *, partial: bool = False) -> Iterator[Batch]:
-        return watched(self.run, self._batches(), partial=partial)
-
-    def _batches(self) -> Iterator[Batch]:
-        for rows, raw in self._curves():
-            yield Batch(0, slice(0, self.intervention.variants), rows, self._predictions(raw))
-
-    def _curves(self) -> Iterator[tuple[slice, FloatArray]]:
-        from pellucid.trees.partial_dependence import curve_blocks  # on use: it loads a compiler
-
-        columns = np.flatnonzero(self._swept())
-        points = self._points()[:, columns]
-        return curve_blocks(self.model.ensemble, columns, points, _Rows(self), watch=self.run)
-
-    def _swept(self) -> BoolArray:
-        """Which of the columns that the trees compare are made from the features of the intervention."""
-        own = np.asarray(self.predictor.columns, dtype=np.intp)[self.model.source]
-        return np.isin(own, self.intervention.features)
-
-    def _points(self) -> FloatArray:
-        """Any one row, in every variant, as the trees see it."""
-        n = self.intervention.variants
-        row = self.data.frame.take(np.zeros(1, dtype=np.intp))
-        table = row.scratch(n).fill(self.intervention.columns(slice(0, n), slice(0, 1)), n)
-        return self.model.encode(self.predictor.dressed(as_frame(table, self.data.frame.names)))
-
-    def encoded(self, rows: slice) -> FloatArray:
-        """Some rows as the trees see them."""
-        return self.model.encode(self.predictor.dressed(self.data.frame.take(np.arange(len(self.data))[rows])))
-
-    def _predictions(self, raw: FloatArray) -> FloatArray:
-        """The explained outputs from the sums of the trees ``(variants, rows, sums)``."""
-        flat = raw.reshape(-1, raw.shape[2])
-        full = predictions(flat, self.model.link, self.predictor.width, self.predictor.raw_scale)
-        assert full is not None, "other links are left to the model"
-        return self.predictor.restrict(full).reshape(*raw.shape[:2], -1)
+    link: Link
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
-    """The rows as a matrix of the trees' columns, of which a portion is made when it is needed."""
+class OutputTrees:
+    """Trees that add up to the explained outputs on the explained scale.
 
-    trees: Trees
+    ``sums @ weight.T + shift`` of the model's own sums are these outputs; ``link`` leads from them to predictions.
+    """
+
+    trees: TreeModel
+    weight: FloatArray
+    shift: FloatArray
+    link: Link
+    scale: str
+
+
+@dataclass(frozen=True, eq=False)
+class TreeRows:
+    """The trees of the explained outputs, and some rows as they see them."""
+
+    outputs: OutputTrees
+    matrix: FloatArray
 
     @property
-    def shape(self) -> tuple[int, int]:
-        return len(self.trees.data), self.trees.model.ensemble.n_features
+    def trees(self) -> TreeModel:
+        """The trees."""
+        return self.outputs.trees
 
-    def __getitem__(self, rows: slice) -> FloatArray:
-        return self.trees.encoded(rows)
+    @property
+    def scale(self) -> str:
+        """What they add up to."""
+        return self.outputs.scale
+
+    @property
+    def link(self) -> Link:
+        """From there to the model's predictions."""
+        return self.outputs.link
+
+
+@dataclass(frozen=True, eq=False)
+class ExplainedTrees(TreeRows):
+    """The same with the model's predictions of these rows."""
+
+    prediction: FloatArray
+
+
+def tree_rows(predictor: Predictor, rows: Data, data: Data, run: Run) -> TreeRows | Refusal:
+    """The model's trees for the explained outputs, and rows for them; the model is asked about some of these only."""
+    return _explained(predictor, rows, data, run, rows.spread(_ASKED))
+
+
+def explained_trees(predictor: Predictor, rows: Data, data: Data, run: Run) -> ExplainedTrees | Refusal:
+    """The same with predictions: the model is asked about all rows."""
+    found = _explained(predictor, rows, data, run, np.arange(len(rows)))
+    assert not isinstance(found, TreeRows) or isinstance(found, ExplainedTrees)
+    return found
+
+
+def _explained(predictor: Predictor, rows: Data, data: Data, run: Run, some: IntArray) -> TreeRows | Refusal:
+    found = read_trees(run, predictor, data)
+    if isinstance(found, Refusal):
+        return found
+    matrix = found.model.encode(predictor.dressed(rows.frame))
+    every = len(some) == len(rows)
+    full = run.predict(predictor, rows if every else rows.take(some), full=True)
+    raw = predict(found.model.ensemble, matrix if every else matrix[some])
+    apart = _apart(found.model, found.link, raw, full, predictor)
+    if not apart <= _AGREE:
+        return _unlike(predictor, apart)
+    outputs = output_trees(run, predictor, found)
+    if isinstance(outputs, Refusal):
+        return outputs
+    if not every:
+        return TreeRows(outputs, matrix)
+    own = predictor.restrict(full) if outputs.link == "identity" else raw @ outputs.weight.T + outputs.shift
+    return ExplainedTrees(outputs, matrix, own)
+
+
+def read_trees(run: Run, predictor: Predictor, data: Data) -> Trees | Refusal:
+    """The trees, if they give the model's own predictions, or why they do not serve."""
+    model = tree_model(run, predictor)
+    if isinstance(model, Refusal):
+        return model
+    found: Trees | Refusal = run.remember("trees that agree", lambda: _agreeing(predictor, model, data, run))
+    return found
+
+
+def tree_model(run: Run, predictor: Predictor, *, missed: bool = True) -> TreeModel | Refusal:
+    """The trees, before they are compared with the model; the run takes note of those that exist, are not read and are
+    ``missed``.
+    """
+    found: TreeModel | Refusal = run.remember("trees", lambda: _converted(predictor))
+    if missed and isinstance(found, Refusal) and found.kind == "unread":
+        run.unread = found.reason
+    return found
+
+
+def output_trees(run: Run, predictor: Predictor, found: Trees) -> OutputTrees | Refusal:
+    """The trees of the explained outputs."""
+    name = f"trees of {predictor.explained} as {predictor.link}"
+    return run.remember(name, lambda: _output_trees(predictor, found))
+
+
+# -- reading ---------------------------------------------------------------------------------------------------------
+
+
+def _converted(predictor: Predictor) -> TreeModel | Refusal:
+    """The trees, if they also understand the rows that the model was first asked with."""
+    try:
+        model = narrowed(convert(predictor.model))
+    except NotTrees as reason:
+        return Refusal("no trees", str(reason))
+    except Unsupported as reason:
+        return Refusal("unread", str(reason))
+    try:
+        model.encode(predictor.dressed(predictor.probe))
+    except PellucidError:  # about these rows, and said where they are explained
+        return model
+    except Exception as error:
+        return Refusal("unread", stumbled(f"the table that {predictor.name} takes is not understood", error))
+    return model
+
+
+def _agreeing(predictor: Predictor, model: TreeModel, data: Data, run: Run) -> Trees | Refusal:
+    """Compared on rows of the data and on mixtures of them."""
+    some = data.take(data.spread(_COMPARED))
+    parts = [_both(predictor, model, some, run)]
+    if data.frame.kind != "sparse":
+        with suppress(PellucidError):  # a model may refuse a mixture; it is then asked no more than real rows
+            parts.append(_both(predictor, model, some.mixed(run.generator(_MIXING)), run))
+    raw, full = (np.vstack(arrays) for arrays in zip(*parts, strict=True))
+    link = _agreeing_link(model, raw, full, predictor)
+    return link if isinstance(link, Refusal) else Trees(model, link)
+
+
+def _both(predictor: Predictor, model: TreeModel, rows: Data, run: Run) -> tuple[FloatArray, FloatArray]:
+    raw = predict(model.ensemble, model.encode(predictor.dressed(rows.frame)))
+    with run.checking():
+        return raw, run.predict(predictor, rows, full=True)
+
+
+def _agreeing_link(model: TreeModel, raw: FloatArray, full: FloatArray, predictor: Predictor) -> Link | Refusal:
+    """How the trees' sums become the predictions: as the model says, or as they are (a decision function)."""
+    candidates: list[Link] = [model.link]
+    if model.link not in ("identity", "other"):
+        candidates.append("identity")
+    differences = [_apart(model, link, raw, full, predictor) for link in candidates]
+    best = int(np.argmin(differences))
+    if differences[best] <= _AGREE:
+        return candidates[best]
+    if not np.isfinite(differences[best]):
+        how = "in a way that is not read" if model.link == "other" else f"of {raw.shape[1]} into {full.shape[1]}"
+        return Refusal("unread", f"{predictor.name} turns the sums of its trees into predictions {how}")
+    return _unlike(predictor, differences[best])
+
+
+def _unlike(predictor: Predictor, difference: float) -> Refusal:
+    by = f"by up to {percent(difference)} of their size"
+    reason = f"the trees read from {predictor.name} miss its own predictions {by}"
+    return Refusal("unlike", reason, difference, _AGREE)
+
+
+def _apart(model: TreeModel, link: Link, raw: FloatArray, full: FloatArray, predictor: Predictor) -> float:
+    """The largest difference between predictions of the trees and the model's, as a share of the size of the output."""
+    predicted = predictions(raw, link, full.shape[1], model.scale)
+    if predicted is None or predicted.shape != full.shape:
+        return np.inf
+    size = magnitude(model, full, probability=predictor.raw_scale == "probability")
+    worst = np.abs(predicted - full).max(axis=0, initial=0.0)
+    return float((worst / np.where(size > 0, size, 1.0)).max())
+
+
+def narrowed(model: TreeModel) -> TreeModel:
+    """The same trees on the columns that they compare."""
+    nodes = model.ensemble.nodes
+    columns = np.unique(nodes.feature[nodes.feature >= 0])
+    if len(columns) in (0, model.ensemble.n_features):
+        return model
+    place = np.full(model.ensemble.n_features, -1)
+    place[columns] = np.arange(len(columns))
+    feature = np.where(nodes.feature >= 0, place[nodes.feature], -1)
+    ensemble = replace(model.ensemble, nodes=replace(nodes, feature=feature), n_features=len(columns))
+    encode = _Narrow(model.encode, columns, model.ensemble.n_features)
+    return replace(model, ensemble=ensemble, encode=encode, source=model.source[columns])
+
+
+@dataclass(frozen=True, eq=False)
+class _Narrow:
+    encode: Callable[[Any], FloatArray]
+    columns: IntArray
+    width: int
+
+    def __call__(self, table: Any) -> FloatArray:
+        if not hasattr(table, "tocsr"):
+            return np.ascontiguousarray(self.encode(table)[:, self.columns])
+        rows = table.tocsr()
+        out = np.empty((rows.shape[0], len(self.columns)))
+        for part in portions(rows.shape[0], self.width):
+            out[part] = self.encode(rows[part])[:, self.columns]
+        return out
+
+
+# -- the explained outputs -------------------------------------------------------------------------------------------
+
+
+def _output_trees(predictor: Predictor, found: Trees) -> OutputTrees | Refusal:
+    model, link = found.model, found.link
+    sums = model.ensemble.n_outputs
+    scale = str(predictor.raw_scale if link == "identity" else model.scale)
+    weight, shift = _outputs(predictor, sums, predictor.width, link, scale)
+    if link == "softmax" and sums == 2:
+        link, scale = "logistic", "log-odds"
+    if predictor.link == "logit" and scale != "log-odds":
+        return Refusal("scale", f"the trees of {predictor.name} add up to a {scale}, not to log-odds")
+    return OutputTrees(_selected(model, weight, shift), weight, shift, link, scale)
+
+
+def _outputs(predictor: Predictor, sums: int, width: int, link: Link, scale: str) -> tuple[FloatArray, FloatArray]:
+    """``weight`` and ``shift`` such that ``sums @ weight.T + shift`` are the explained outputs.
+
+    The first of two classes is the mirror image of the second: 1 - p of a probability, -s of a score. Two
+    softmax scores are worth their difference, the log-odds.
+    """
+    keep = list(predictor.explained)
+    shift = np.zeros(len(keep))
+    if link == "softmax" and sums == 2:
+        return np.array([[1.0, -1.0], [-1.0, 1.0]])[keep], shift
+    if sums == width:
+        return np.eye(sums)[keep], shift
+    first = np.array(keep) == 0
+    if scale == "probability":
+        shift[first] = 1.0
+    return np.where(first, -1.0, 1.0)[:, None], shift
+
+
+def _selected(model: TreeModel, weight: FloatArray, shift: FloatArray) -> TreeModel:
+    """The trees of the explained outputs."""
+    picks = weight.argmax(axis=1)
+    if np.array_equal(weight, np.eye(weight.shape[1])[picks]) and not shift.any():
+        return replace(model, ensemble=model.ensemble.select(picks))
+    return rescaled(model, weight, shift)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from functools import partial
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
-from pellucid.arrays import AnyArray, FloatArray, IntArray
+from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from pellucid.errors import InputError
 from pellucid.trees import plain
 from pellucid.trees.ensemble import TreeEnsemble
@@ -15,7 +17,17 @@ from pellucid.trees.quadrature import Index
 from pellucid.trees.rows import Alone, Watch, dense
 
 Game = Literal["path", "marginal"]
+KEPT_BYTES = 64 * 2**20  # of programs and tables that a game keeps for its next rows
 _MOST_BYTES = 2 * 2**30  # of a matrix of interactions; working on it takes about twice that
+
+
+class _Sized(Protocol):
+    @property
+    def nbytes(self) -> int: ...
+
+
+P = TypeVar("P", bound=_Sized)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +48,151 @@ class Attributed:
     interactions: FloatArray | None
 
 
+class TreeGame:
+    """One game of some trees, for any rows: what does not depend on the rows is made once and kept.
+
+    ``players`` gives the player of each column (by default every column is one), ``background`` and ``weights`` the
+    rows that stand for "absent" in the marginal game. ``fill`` is what a cell stands for that a sparse matrix does not
+    store. ``tables=False`` prepares nothing: it is quicker for a few rows that are asked about once, and agrees to
+    rounding. A row's numbers do not depend on the rows it is explained with, to the last bit.
+    """
+
+    def __init__(
+        self,
+        ensemble: TreeEnsemble,
+        game: Game,
+        background: AnyArray | None = None,
+        weights: FloatArray | None = None,
+        players: IntArray | None = None,
+        *,
+        fill: float = 0.0,
+        tables: bool = True,
+    ) -> None:
+        if game == "path" and np.isnan(ensemble.nodes.cover).any():
+            raise InputError(
+                "game='path' weighs branches by the training rows that took them, which this model does not keep; use"
+                " game='marginal'."
+            )
+        if game == "marginal" and (background is None or background.shape[0] == 0):
+            raise InputError("game='marginal' needs background rows; give at least one.")
+        self.ensemble = ensemble
+        self._background = None if game == "path" else background
+        self._weights, self._fill, self._tables = weights, fill, tables
+        self._players = np.arange(ensemble.n_features) if players is None else np.asarray(players, dtype=np.int64)
+        self._compiled = plain.can_compile()
+        self._made: dict[Any, Any] = {}
+        self._room = KEPT_BYTES
+
+    @property
+    def count(self) -> int:
+        """Number of players."""
+        return int(self._players.max(initial=-1)) + 1
+
+    @property
+    def base(self) -> FloatArray:
+        """The value of the game without players."""
+        return self._once("base", self._base)
+
+    def attribute(self, X: AnyArray, *, interactions: bool = False, run: Watch | None = None) -> Attributed:
+        """Exact Shapley values of the rows of X."""
+        if interactions:
+            _check_room(X.shape[0], self.count, self.ensemble.n_outputs)
+        values = self.indices(X, "shapley", 1, run)
+        pairs = _square(self.indices(X, "shapley", 2, run), values) if interactions else None
+        return Attributed(values, self.base, pairs)
+
+    def indices(self, X: AnyArray, index: Index, order: int, run: Watch | None = None) -> FloatArray:
+        """An index of all coalitions of one, two or three players: ``(rows, coalitions, outputs)``."""
+        watch = run or Alone()
+        try:
+            if not self._compiled:
+                return self._plain(self.ensemble, X, index, order, watch)
+            return (self._path if self._background is None else self._marginal)(X, index, order, watch)
+        finally:
+            watch.close()
+
+    def _path(self, X: AnyArray, index: Index, order: int, watch: Watch) -> FloatArray:
+        from pellucid.trees.path_game import path_programs, path_values
+
+        make = partial(path_programs, self.ensemble, self._players, index, order)
+        options: Any = {"index": index, "order": order, "fill": self._fill, "watch": watch}
+        kept = partial(self._keeping, ("programs", index, order), make)
+        return path_values(self.ensemble, X, self._players, **options, programs=kept)
+
+    def _marginal(self, X: AnyArray, index: Index, order: int, watch: Watch) -> FloatArray:
+        from pellucid.trees.marginal_game import marginal_tables, marginal_values
+
+        background = self._background
+        assert background is not None
+        against = (background, self._weights, self._players)
+        options: Any = {"index": index, "order": order, "fill": self._fill, "watch": watch}
+        few = self._once(("few", order), lambda: self._fit(background.shape[0], order))
+        flat = self._once(("flat", order), lambda: self.ensemble if few.all() else _some(self.ensemble, few))
+        kept = partial(self._keeping, ("tables", index, order), partial(marginal_tables, flat, *against, **options))
+        values = marginal_values(flat, X, *against, **options, tables=kept)
+        if not few.all():
+            values += self._deep(_some(self.ensemble, ~few), X, index, order, watch)
+        return values
+
+    def _fit(self, background: int, order: int) -> BoolArray:
+        """Which trees are answered by tables; the others by walks with every background row."""
+        from pellucid.trees.marginal_game import fits
+
+        if not self._tables and order <= 2:
+            return np.zeros(len(self.ensemble.roots), dtype=np.bool_)
+        return fits(self.ensemble, self._players, background, order)
+
+    def _plain(self, ensemble: TreeEnsemble, X: AnyArray, index: Index, order: int, watch: Watch) -> FloatArray:
+        options: Any = {"index": index, "order": order, "fill": self._fill, "watch": watch}
+        if self._background is None:
+            return plain.path_values(ensemble, X, self._players, **options)
+        return plain.marginal_values(ensemble, X, self._background, self._weights, self._players, **options)
+
+    def _deep(self, ensemble: TreeEnsemble, X: AnyArray, index: Index, order: int, watch: Watch) -> FloatArray:
+        from pellucid.trees.marginal_deep import deep_marginal_interactions, deep_marginal_values
+
+        if order > 2:
+            return self._plain(ensemble, X, index, order, watch)
+        X, background = (dense(table, slice(0, None), self._fill) for table in (X, self._background))
+        against: Any = (ensemble, X, background, self._weights, self._players)
+        if order == 1:
+            return deep_marginal_values(*against, index=index, watch=watch)
+        square = deep_marginal_interactions(*against, index=index, watch=watch)
+        low, high = plain.coalitions(square.shape[1], 2).T
+        return square[:, low, high]
+
+    def _base(self) -> FloatArray:
+        against: Any = (self.ensemble, self._background, self._weights)
+        if not self._compiled:
+            if self._background is None:
+                return plain.path_base(self.ensemble)
+            return plain.marginal_base(*against, fill=self._fill)
+        from pellucid.trees.marginal_game import marginal_base
+        from pellucid.trees.path_game import path_base
+
+        return path_base(self.ensemble) if self._background is None else marginal_base(*against, fill=self._fill)
+
+    def _once(self, name: Any, work_out: Callable[[], T]) -> T:
+        if name not in self._made:
+            self._made[name] = work_out()
+        made: T = self._made[name]
+        return made
+
+    def _keeping(self, name: Any, make: Callable[[], Iterable[P]]) -> Iterator[P]:
+        """What is made, one after the other, or what was kept of it: all that fits the memory, or nothing."""
+        if name in self._made:
+            yield from self._made[name]
+            return
+        held: list[P] | None = []
+        for each in make():
+            yield each
+            if held is not None:
+                held = [*held, each] if sum(one.nbytes for one in (*held, each)) <= self._room else None
+        if held is not None:
+            self._made[name] = held
+            self._room -= sum(one.nbytes for one in held)
+
+
 def attribute(
     ensemble: TreeEnsemble,
     X: AnyArray,
@@ -48,22 +205,9 @@ def attribute(
     fill: float = 0.0,
     run: Watch | None = None,
 ) -> Attributed:
-    """Exact Shapley values of the rows of X.
-
-    ``players`` gives the player of each column (by default every column is one). ``fill`` is what a cell stands
-    for that a sparse matrix does not store.
-    """
-    players = np.arange(ensemble.n_features) if players is None else np.asarray(players, dtype=np.int64)
-    compiled = _compiled(ensemble, X, game, background, 2 if interactions else 1)
-    if interactions:
-        _check_room(X.shape[0], int(players.max(initial=-1)) + 1, ensemble.n_outputs)
-    ask = _Game(ensemble, game, background, weights, players, fill, run or Alone(), compiled)
-    try:
-        values = ask.indices(X, "shapley", 1)
-        pairs = _square(ask.indices(X, "shapley", 2), values) if interactions else None
-        return Attributed(values, ask.base(), pairs)
-    finally:
-        ask.watch.close()
+    """Exact Shapley values of the rows of X, of a game that is asked once (see `TreeGame`)."""
+    asked = TreeGame(ensemble, game, background, weights, players, fill=fill)
+    return asked.attribute(X, interactions=interactions, run=run)
 
 
 def coalition_values(
@@ -84,115 +228,8 @@ def coalition_values(
     "shapley" is the Shapley value or the Shapley interaction index, "banzhaf" the Banzhaf value or interaction
     index; "shapley-taylor" and "faithful-shapley" are the indices of order 2, of players (order 1) and pairs.
     """
-    players = np.arange(ensemble.n_features) if players is None else np.asarray(players, dtype=np.int64)
-    compiled = _compiled(ensemble, X, game, background, order)
-    ask = _Game(ensemble, game, background, weights, players, fill, run or Alone(), compiled)
-    try:
-        return ask.indices(X, index, order), plain.coalitions(int(players.max()) + 1, order)
-    finally:
-        ask.watch.close()
-
-
-@dataclass(frozen=True, eq=False)
-class _Game:
-    ensemble: TreeEnsemble
-    game: Game
-    background: AnyArray | None
-    weights: FloatArray | None
-    players: IntArray
-    fill: float
-    watch: Watch
-    compiled: bool
-
-    def __post_init__(self) -> None:
-        if self.game == "path" and np.isnan(self.ensemble.nodes.cover).any():
-            raise InputError(
-                "game='path' weighs branches by the training rows that took them, which this model does not keep; use"
-                " game='marginal'."
-            )
-        if self.game == "marginal" and (self.background is None or self.background.shape[0] == 0):
-            raise InputError("game='marginal' needs background rows; give at least one.")
-
-    def base(self) -> FloatArray:
-        """The value of the game without players."""
-        if self.game == "path" or self.background is None:
-            if not self.compiled:
-                return plain.path_base(self.ensemble)
-            from pellucid.trees.path_game import path_base
-
-            return path_base(self.ensemble)
-        if not self.compiled:
-            return plain.marginal_base(self.ensemble, self.background, self.weights, fill=self.fill)
-        from pellucid.trees.marginal_game import marginal_base
-
-        return marginal_base(self.ensemble, self.background, self.weights, fill=self.fill)
-
-    def indices(self, X: AnyArray, index: Index, order: int) -> FloatArray:
-        """``(rows, players or pairs, outputs)``."""
-        if not self.compiled:
-            return self._plain(self.ensemble, X, index, order)
-        from pellucid.trees.marginal_game import fits, marginal_values
-        from pellucid.trees.path_game import path_values
-
-        if self.game == "path" or self.background is None:
-            return path_values(
-                self.ensemble, X, self.players, index=index, order=order, fill=self.fill, watch=self.watch
-            )
-        few = fits(self.ensemble, self.players, X.shape[0], self.background.shape[0], order)
-        flat = self.ensemble if few.all() else _some(self.ensemble, few)
-        values = marginal_values(
-            flat,
-            X,
-            self.background,
-            self.weights,
-            self.players,
-            index=index,
-            order=order,
-            fill=self.fill,
-            watch=self.watch,
-        )
-        if not few.all():
-            values += self._deep(_some(self.ensemble, ~few), X, index, order)
-        return values
-
-    def _plain(self, ensemble: TreeEnsemble, X: AnyArray, index: Index, order: int) -> FloatArray:
-        if self.game == "path" or self.background is None:
-            return plain.path_values(
-                ensemble, X, self.players, index=index, order=order, fill=self.fill, watch=self.watch
-            )
-        return plain.marginal_values(
-            ensemble,
-            X,
-            self.background,
-            self.weights,
-            self.players,
-            index=index,
-            order=order,
-            fill=self.fill,
-            watch=self.watch,
-        )
-
-    def _deep(self, ensemble: TreeEnsemble, X: AnyArray, index: Index, order: int) -> FloatArray:
-        from pellucid.trees.marginal_deep import deep_marginal_interactions, deep_marginal_values
-
-        if order > 2:
-            return self._plain(ensemble, X, index, order)
-        background = dense(self.background, slice(0, None), self.fill)
-        X = dense(X, slice(0, None), self.fill)
-        if order == 1:
-            return deep_marginal_values(
-                ensemble, X, background, self.weights, self.players, index=index, watch=self.watch
-            )
-        square = deep_marginal_interactions(
-            ensemble, X, background, self.weights, self.players, index=index, watch=self.watch
-        )
-        low, high = plain.coalitions(square.shape[1], 2).T
-        return square[:, low, high]
-
-
-def _compiled(ensemble: TreeEnsemble, X: AnyArray, game: Game, background: AnyArray | None, order: int) -> bool:
-    against = 0 if game == "path" or background is None else background.shape[0]
-    return plain.worth_compiling(ensemble, X.shape[0], against, order)
+    asked = TreeGame(ensemble, game, background, weights, players, fill=fill)
+    return asked.indices(X, index, order, run), plain.coalitions(asked.count, order)
 
 
 def _check_room(rows: int, players: int, outputs: int) -> None:

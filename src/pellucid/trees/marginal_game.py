@@ -7,7 +7,7 @@ about rows that mix two real ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from math import comb
 
@@ -17,7 +17,7 @@ from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from pellucid.errors import InputError
 from pellucid.trees.ensemble import Nodes, TreeEnsemble
 from pellucid.trees.kernels import marginal_program, path_program
-from pellucid.trees.kernels.blocks import ROWS, aligned, empty_blocks, from_blocks, into_blocks
+from pellucid.trees.kernels.blocks import ROWS, aligned, empty_blocks, from_blocks, into_blocks, lanes_of
 from pellucid.trees.kernels.marginal import fill_tables, read_tables
 from pellucid.trees.predict import columns_of, predict
 from pellucid.trees.quadrature import Index, quadrature
@@ -28,6 +28,7 @@ _TABLE_BYTES = 64 * 2**20
 # Measured, in nanoseconds: to fill a cell of a table at one quadrature point, to read a cell, to count a background row
 # in a table, and to walk a tree with one background row (times its inner nodes to the power 0.6).
 _NS_CELL, _NS_READ, _NS_COUNT, _NS_WALK = 3.0, 3.0, 7.0, 8.0
+_USUAL_ROWS = 32
 _TRIFLE = 5e5  # below this, per tree, tables are taken without comparing
 
 
@@ -43,6 +44,12 @@ class Tables:
     names: IntArray
     values: FloatArray
     depth: int
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held."""
+        arrays = (self.steps, self.numbers, self.starts, self.tables, self.names, self.values)
+        return sum(each.nbytes for each in arrays)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +67,29 @@ class Background:
             raise InputError("the weights of the background add up to nothing; give some row a weight.")
         weights = weights / weights.sum()
         blocked = into_blocks(dense(X, slice(0, n), fill), spare=1)
-        return cls(blocked, into_blocks(weights[:, None])[:, 0, :].copy())
+        shares = np.zeros((len(blocked), ROWS))  # rows that fill up a block do not count
+        shares.ravel()[:n] = weights
+        return cls(blocked, shares)
+
+
+def marginal_tables(
+    ensemble: TreeEnsemble,
+    background: AnyArray,
+    weights: FloatArray | None,
+    players: IntArray,
+    *,
+    index: Index = "shapley",
+    order: int = 1,
+    fill: float = 0.0,
+    watch: Watch | None = None,
+) -> Iterator[Tables]:
+    """What every row needs of the trees and the background, some trees at a time.
+
+    Every leaf may have at most `MOST_PLAYERS` players; `fits` tells which trees are like that.
+    """
+    count = int(players.max(initial=-1)) + 1
+    against = Background.of(background, weights, fill)
+    return _tables(ensemble, players, count, against, index, order, Alone() if watch is None else watch)
 
 
 def marginal_values(
@@ -74,21 +103,25 @@ def marginal_values(
     order: int = 1,
     fill: float = 0.0,
     watch: Watch | None = None,
+    tables: Callable[[], Iterable[Tables]] | None = None,
 ) -> FloatArray:
     """``(rows, players, outputs)``; with ``order=2`` or 3 one column per pair or triple (see `coalitions`) instead.
 
-    Every leaf may have at most `MOST_PLAYERS` players; `fits` tells which trees are like that.
+    ``tables`` gives what `marginal_tables` would, where it has been kept.
     """
     watch = Alone() if watch is None else watch
     players = np.asarray(players, dtype=np.int64)
-    count = int(players.max(initial=-1)) + 1
-    columns = comb(count, order)
-    against = Background.of(background, weights, fill)
+    columns = comb(int(players.max(initial=-1)) + 1, order)
     values = np.zeros((X.shape[0], columns, ensemble.n_outputs))
-    for tables in _tables(ensemble, players, count, against, index, order, watch):
+    made = (
+        marginal_tables(ensemble, background, weights, players, index=index, order=order, fill=fill, watch=watch)
+        if tables is None
+        else tables()
+    )
+    for some in made:
         for rows in portions(X.shape[0], len(players) + columns):
-            values[rows, :, tables.output] += _read(ensemble, tables, dense(X, rows, fill), columns, watch)
-        del tables  # before the next are filled
+            values[rows, :, some.output] += _read(ensemble, some, dense(X, rows, fill), columns, watch)
+        del some  # before the next are filled
     return values
 
 
@@ -104,9 +137,13 @@ def marginal_base(
     return np.asarray(total / weights.sum())
 
 
-def fits(ensemble: TreeEnsemble, players: IntArray, rows: int, background: int, order: int = 1) -> BoolArray:
-    """For each tree, whether tables are the cheaper way, by counting operations; within `MOST_PLAYERS` and the
-    memory.
+def fits(
+    ensemble: TreeEnsemble, players: IntArray, background: int, order: int = 1, *, rows: int = _USUAL_ROWS
+) -> BoolArray:
+    """For each tree, whether tables are the cheaper way, by counting operations; within `MOST_PLAYERS` and the memory.
+
+    Not by how many rows are explained, but for a usual number of ``rows``: tables and walks agree to rounding only, and
+    a row's numbers must not depend on the others it is explained with.
     """
     players = np.asarray(players, dtype=np.int64)
     count = int(players.max(initial=-1)) + 1
@@ -137,7 +174,7 @@ def _sizes(ensemble: TreeEnsemble, players: IntArray, count: int, order: int) ->
 def _read(ensemble: TreeEnsemble, tables: Tables, X: FloatArray, count: int, watch: Watch) -> FloatArray:
     blocked = into_blocks(X, spare=1)
     phi = empty_blocks(len(X), count)
-    size = marginal_program.workspace_bytes(tables.depth) // 8 + ROWS
+    size, lanes = marginal_program.workspace_bytes(tables.depth) // 8 + ROWS, lanes_of(len(X))
 
     def work(first: int, end: int) -> None:
         read_tables(
@@ -151,6 +188,7 @@ def _read(ensemble: TreeEnsemble, tables: Tables, X: FloatArray, count: int, wat
             blocked[first:end],
             phi[first:end],
             aligned(size),
+            lanes,
         )
 
     share_out(work, len(blocked), watch)

@@ -7,8 +7,9 @@ two ensembles that predict the same everywhere can have different values.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from math import comb
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.trees.ensemble import Nodes, TreeEnsemble
 from pellucid.trees.kernels import path_pairs, path_program
-from pellucid.trees.kernels.blocks import aligned, empty_blocks, from_blocks, into_blocks
+from pellucid.trees.kernels.blocks import aligned, empty_blocks, from_blocks, into_blocks, lanes_of
 from pellucid.trees.kernels.path import path_shapley
 from pellucid.trees.kernels.path_triples import path_triples
 from pellucid.trees.kernels.predict import expectations
@@ -39,6 +40,52 @@ class _Batch:
     rule: Quadrature
     size: IntArray  # the sum of what path_program.measure tells of the trees
 
+    @property
+    def points(self) -> AnyArray | tuple[int, ...]:
+        """One entry per quadrature point; the length of a tuple is known when compiling."""
+        k = len(self.rule)
+        return tuple(range(k)) if k <= _UNROLLED else np.arange(k)
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """The steps and constants of some trees of one output: all that a row needs."""
+
+    batch: _Batch
+    steps: IntArray
+    constants: FloatArray
+    starts: IntArray
+    links: IntArray | None = None  # for pairs: the other players of the path at each split
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held."""
+        arrays = (self.steps, self.constants, self.starts, self.links)
+        return sum(each.nbytes for each in arrays if each is not None)
+
+    def add(self, nodes: Nodes, X: FloatArray, out: FloatArray, n: int, watch: Watch) -> None:
+        """Adds the indices of ``n`` rows, in blocks, to ``out`` (blocks, players or pairs, ROWS)."""
+        rule, points, lanes = self.batch.rule, self.batch.points, lanes_of(n)
+        pairs = self.links is not None
+        size = (path_pairs if pairs else path_program).workspace_bytes(self.batch.depth, len(rule)) // 8
+        outside = -1 / (1 - rule.points)
+
+        def work(first: int, end: int) -> None:
+            rest = (nodes.sets, rule.weights, X[first:end], out[first:end], aligned(size), points, lanes)
+            if pairs:
+                path_pairs.path_pairs(self.steps, self.starts, self.constants, self.links, outside, *rest)
+            else:
+                path_shapley(self.steps, self.starts, self.constants, *rest)
+
+        share_out(work, len(X), watch)
+
+
+def path_programs(ensemble: TreeEnsemble, players: IntArray, index: Index, order: int) -> Iterator[Program]:
+    """What every row needs of the trees, some trees at a time."""
+    count = int(players.max(initial=-1)) + 1
+    write = partial(_pair_program if order == 2 else _program, ensemble.nodes, players)
+    return map(write, _batches(ensemble, players, count, index, order))
+
 
 def path_values(
     ensemble: TreeEnsemble,
@@ -49,23 +96,27 @@ def path_values(
     order: int = 1,
     fill: float = 0.0,
     watch: Watch | None = None,
+    programs: Callable[[], Iterable[Program]] | None = None,
 ) -> FloatArray:
-    """``(rows, players, outputs)``; with ``order=2`` or 3 one column per pair or triple of players instead."""
+    """``(rows, players, outputs)``; with ``order=2`` or 3 one column per pair or triple of players instead.
+
+    ``programs`` gives what `path_programs` would, where it has been kept.
+    """
     watch = Alone() if watch is None else watch
     players = np.asarray(players, dtype=np.int64)
     count = int(players.max(initial=-1)) + 1
     if order == 3:
         return _triples(ensemble, X, players, count, index, fill, watch)
+    if programs is None:
+        programs = partial(path_programs, ensemble, players, index, order)
     columns = comb(count, order)
-    batches = list(_batches(ensemble, players, count, index, order))
-    add = _add if order == 1 else _add_pairs
     values = np.zeros((X.shape[0], columns, ensemble.n_outputs))
     for rows in portions(X.shape[0], len(players) + columns * ensemble.n_outputs):
         blocked = into_blocks(dense(X, rows, fill), spare=1)
         n = rows.stop - rows.start
         phi = [empty_blocks(n, columns) for _ in range(ensemble.n_outputs)]
-        for batch in batches:
-            add(ensemble.nodes, batch, players, blocked, phi[batch.output], watch)
+        for program in programs():
+            program.add(ensemble.nodes, blocked, phi[program.batch.output], n, watch)
         for k, part in enumerate(phi):
             values[rows, :, k] = from_blocks(part, n)
     return values
@@ -105,21 +156,7 @@ def _batches(ensemble: TreeEnsemble, players: IntArray, count: int, index: Index
                 yield _Batch(ensemble.roots[some], output, column, depth, rule, sizes[some].sum(axis=0))
 
 
-def _add(nodes: Nodes, batch: _Batch, players: IntArray, X: FloatArray, phi: FloatArray, watch: Watch) -> None:
-    """Adds the values of some trees to those of a portion of rows."""
-    steps, constants, starts = _program(nodes, batch, players)
-    k = len(batch.rule)
-    size = path_program.workspace_bytes(batch.depth, k) // 8
-    points = tuple(range(k)) if k <= _UNROLLED else np.arange(k)
-
-    def work(first: int, end: int) -> None:
-        weights, workspace = batch.rule.weights, aligned(size)
-        path_shapley(steps, starts, constants, nodes.sets, weights, X[first:end], phi[first:end], workspace, points)
-
-    share_out(work, len(X), watch)
-
-
-def _program(nodes: Nodes, batch: _Batch, players: IntArray) -> tuple[IntArray, FloatArray, IntArray]:
+def _program(nodes: Nodes, players: IntArray, batch: _Batch) -> Program:
     inner, sets = batch.size[path_program.INNER], batch.size[path_program.SETS]
     steps = np.empty((2 * inner + sets, path_program.STEP), dtype=np.int64)
     constants = aligned((path_program.POINTS // 8 + 6 * len(batch.rule)) * inner)
@@ -128,11 +165,10 @@ def _program(nodes: Nodes, batch: _Batch, players: IntArray) -> tuple[IntArray, 
     path_program.write(
         columns_of(nodes), players, value, batch.roots, batch.rule.points, batch.depth, steps, constants, starts
     )
-    return steps, constants, starts
+    return Program(batch, steps, constants, starts)
 
 
-def _add_pairs(nodes: Nodes, batch: _Batch, players: IntArray, X: FloatArray, out: FloatArray, watch: Watch) -> None:
-    """Adds the indices of all pairs, of some trees, to those of a portion of rows."""
+def _pair_program(nodes: Nodes, players: IntArray, batch: _Batch) -> Program:
     k = len(batch.rule)
     n_nodes, n_links = batch.size[path_program.NODES], batch.size[path_program.PARTNERS]
     steps = np.zeros((3 * n_nodes, path_pairs.STEP), dtype=np.int64)
@@ -143,26 +179,7 @@ def _add_pairs(nodes: Nodes, batch: _Batch, players: IntArray, X: FloatArray, ou
     path_pairs.write(
         columns_of(nodes), players, value, batch.roots, batch.rule.points, batch.depth, steps, constants, links, starts
     )
-    size = path_pairs.workspace_bytes(batch.depth, k) // 8
-    outside = -1 / (1 - batch.rule.points)
-    weights, points = batch.rule.weights, np.arange(k)
-
-    def work(first: int, end: int) -> None:
-        path_pairs.path_pairs(
-            steps,
-            starts,
-            constants,
-            links,
-            outside,
-            nodes.sets,
-            weights,
-            X[first:end],
-            out[first:end],
-            aligned(size),
-            points,
-        )
-
-    share_out(work, len(X), watch)
+    return Program(batch, steps, constants, starts, links)
 
 
 def _triples(

@@ -1,20 +1,17 @@
-"""Raw predictions: of a few rows by `TreeEnsemble.predict`, of many by its compiled twin."""
+"""Raw predictions by the compiled twin of `TreeEnsemble.predict`."""
 
 from __future__ import annotations
-
-from importlib.util import find_spec
 
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray
 from pellucid.trees.ensemble import Nodes, TreeEnsemble
-
-_FEW = 100_000  # (row, tree) pairs that plain numpy walks in a moment
+from pellucid.trees.plain.choice import can_compile
 
 
 def predict(ensemble: TreeEnsemble, X: FloatArray) -> FloatArray:
     """``(rows, outputs)``."""
-    if len(X) * len(ensemble.roots) <= _FEW or find_spec("numba") is None:
+    if not can_compile():
         return ensemble.predict(X)
     from pellucid.trees.kernels.predict import add_predictions
 

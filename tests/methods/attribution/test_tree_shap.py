@@ -10,7 +10,7 @@ from methods.attribution.scenes import MODELS, SMALL, coded, one_hot, outcome, s
 from pellucid import Explainer
 from pellucid.methods.attribution.interaction_indices import interaction_matrix
 from pellucid.methods.attribution.shapley_exact import shapley_values
-from pellucid.trees import reading
+from pellucid.reading import trees as reading
 from pellucid.trees.convert import convert
 from reference.trees import path_game
 

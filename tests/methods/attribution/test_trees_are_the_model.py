@@ -7,7 +7,7 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import AdaBoostRegressor, RandomForestClassifier, RandomForestRegressor
 
 from pellucid import Explainer, InputError
-from pellucid.trees import reading
+from pellucid.reading import trees as reading
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.normal(size=(120, 3)), columns=list("abc"))

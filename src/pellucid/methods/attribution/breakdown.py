@@ -102,7 +102,7 @@ def breakdown(
         _by_player(result, values, steps, players),
         rows=explained,
         players=players,
-        marginal=lambda: None,
+        games=lambda: None,
     )
     if run.checks and not every:
         with run.checking():

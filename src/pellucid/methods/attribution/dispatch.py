@@ -22,9 +22,10 @@ from pellucid.methods.attribution.estimators import Estimator, solve
 from pellucid.methods.attribution.interaction_indices import Index, index_of
 from pellucid.methods.attribution.linear_shap import Terms, linear_shap, linear_terms
 from pellucid.methods.attribution.shapley_kernel import Proxy
-from pellucid.methods.attribution.tree_shap import ExplainedTrees, Refusal, explained_trees, tree_shap
+from pellucid.methods.attribution.tree_shap import tree_shap
 from pellucid.models import Predictor
 from pellucid.models.linear import Unlike
+from pellucid.reading.trees import Refusal, TreeRows, tree_rows
 from pellucid.runner import Run
 
 Method = Literal["auto", "exact", "kernel", "permutation", "tree", "linear"]
@@ -82,10 +83,10 @@ class Question:
         return cls(_on_scale(predictor, asked["scale"]), data, data.rows(rows), data.schema.players(), **asked)
 
 
-def answer(question: Question) -> tuple[Solved, ExplainedTrees | Refusal]:
+def answer(question: Question) -> tuple[Solved, TreeRows | Refusal]:
     """The contributions, and the model's trees or why they did not serve."""
     trees = _trees(question)
-    if isinstance(trees, ExplainedTrees):
+    if isinstance(trees, TreeRows):
         absent = None if question.game == "path" else background_rows(question.data, question.background, question.run)
         solved = tree_shap(
             question.predictor,
@@ -146,13 +147,13 @@ def _on_scale(predictor: Predictor, scale: Scale) -> Predictor:
 # -- trees, terms, questions -------------------------------------------------------------------------
 
 
-def _trees(question: Question) -> ExplainedTrees | Refusal:
+def _trees(question: Question) -> TreeRows | Refusal:
     """The model's trees, or why they do not answer; an error where nothing else can."""
     predictor, method, game = question.predictor, question.method, question.game
     if method not in ("auto", "tree") or game == "conditional" or question.sparse is not None:
         return Refusal("no trees", "they were not asked for")
-    found = explained_trees(predictor, question.rows, question.data, question.run)
-    if isinstance(found, ExplainedTrees) and question.scale == "probability" and found.scale != "probability":
+    found = tree_rows(predictor, question.rows, question.data, question.run)
+    if isinstance(found, TreeRows) and question.scale == "probability" and found.scale != "probability":
         found = Refusal("scale", f"the trees of {predictor.name} add up to {found.scale}, not to probabilities")
     if isinstance(found, Refusal) and (method == "tree" or game == "path"):
         asking = "method='tree'" if method == "tree" else "game='path'"

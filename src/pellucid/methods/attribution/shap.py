@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,11 +27,12 @@ from pellucid.methods.attribution.dispatch import Conditional, GameName, Method,
 from pellucid.methods.attribution.estimation.estimate import Solved
 from pellucid.methods.attribution.interaction_indices import Index
 from pellucid.methods.attribution.shapley_kernel import Proxy
-from pellucid.methods.attribution.tree_shap import ExplainedTrees, Refusal, tree_shap
+from pellucid.methods.attribution.tree_shap import both_games
 from pellucid.models import Predictor
+from pellucid.reading.trees import Refusal, TreeRows
 from pellucid.runner import Run
 
-_COMPARED = 20  # rows on which the path game is compared with the marginal game
+_COMPARED = 4  # rows of the data on which the path game is compared with the marginal game
 
 
 def shap(
@@ -144,20 +146,24 @@ def cells_of(rows: Data, members: tuple[int, ...]) -> AnyArray:
     return np.array(said, dtype=object)
 
 
-def _checked(question: Question, result: Attribution, trees: ExplainedTrees | Refusal) -> Attribution:
+def _checked(question: Question, result: Attribution, trees: TreeRows | Refusal) -> Attribution:
     """The result with its caveats and what it cost in all."""
     predictor, data, players, run = question.predictor, question.data, question.players, question.run
     unread: Caveat | None = None
     if isinstance(trees, Refusal) and trees.kind in ("unread", "unlike") and run.unread is None:
         unread = unread_trees(trees.reason, run.cost().model_rows, trees.difference, trees.tolerance)
 
-    def marginal() -> FloatArray | None:
+    def games() -> tuple[FloatArray, FloatArray] | None:
+        """Both games of a few rows of the data, once for all rows that are explained."""
         if result.game != "path" or isinstance(trees, Refusal):
             return None
         absent = background_rows(data, question.background, run, most=MOST)
-        return tree_shap(predictor, trees.head(_COMPARED), absent, players=players, run=run).values
+        absent = absent.take(absent.spread(MOST))
+        some = data.take(data.spread(_COMPARED))
+        work = partial(both_games, predictor, trees.outputs, some, absent, players=players, run=run)
+        return run.keep(f"games of {players}", trees.outputs, work)
 
     caveats = attribution_caveats(
-        predictor, data, run, result, rows=question.rows, players=players, unread=unread, marginal=marginal
+        predictor, data, run, result, rows=question.rows, players=players, unread=unread, games=games
     )
     return replace(result, caveats=caveats, cost=run.cost())

@@ -16,7 +16,6 @@ from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.data.frames.doorway import as_frame
 from pellucid.errors import InputError
-from pellucid.methods.attribution.tree_shap import ExplainedTrees, Refusal, explained_trees
 from pellucid.methods.decomposition.axes import (
     Grid,
     Grids,
@@ -29,10 +28,9 @@ from pellucid.methods.decomposition.axes import (
     make_axis,
 )
 from pellucid.models import Predictor
+from pellucid.reading.trees import ExplainedTrees, Refusal, explained_trees, tree_model
 from pellucid.runner import Run, constant_intervention
-from pellucid.trees.convert import Unsupported
 from pellucid.trees.ensemble import TreeEnsemble
-from pellucid.trees.reading import read
 
 _LARGEST = 30_000_000  # nodes on all paths together
 CELLS = 300_000  # entries of all components together
@@ -147,7 +145,7 @@ class TreeCells:
 
 def tree_cells(predictor: Predictor, data: Data, run: Run) -> TreeCells | None:
     """The model's trees, where they add up to the explained outputs on the explained scale and are not too many."""
-    if data.frame.kind == "sparse" or isinstance(read(run, predictor), Unsupported):
+    if data.frame.kind == "sparse" or isinstance(tree_model(run, predictor), Refusal):
         return None
     explained = explained_trees(predictor, data, data, run)
     if isinstance(explained, Refusal) or explained.scale != predictor.scale:

@@ -33,8 +33,8 @@ from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.games.marginal import MOST, background_rows
 from pellucid.methods.attribution.linear_shap import Terms, linear_terms
 from pellucid.methods.attribution.shap import shap
-from pellucid.methods.attribution.tree_shap import ExplainedTrees, explained_trees
 from pellucid.methods.importance.request import Request
+from pellucid.reading.trees import ExplainedTrees, explained_trees
 from pellucid.runner import Cost
 
 _BUDGET = 1_000_000  # model rows

@@ -41,11 +41,11 @@ from pellucid.diagnostics.by_measure import variance_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
 from pellucid.explanations.explanation import squeeze_outputs
-from pellucid.methods.attribution.tree_shap import ExplainedTrees, explained_trees
 from pellucid.methods.importance.inputs import Inputs, Unit
 from pellucid.methods.importance.pick_freeze import Moments, half_width, pick_freeze
 from pellucid.methods.importance.request import Request
 from pellucid.models import Predictor
+from pellucid.reading.trees import ExplainedTrees, explained_trees
 from pellucid.runner import Run
 from pellucid.trees.leaf_conditions import Distribution
 from pellucid.trees.product_measure import Shares, pairs_of_leaves, variance_parts

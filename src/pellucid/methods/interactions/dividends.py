@@ -28,9 +28,9 @@ from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.games.marginal import MarginalGame, background_rows
 from pellucid.methods.attribution.linear_shap import Terms, linear_terms
-from pellucid.methods.attribution.tree_shap import ExplainedTrees, Refusal, explained_trees
 from pellucid.methods.interactions.request import Request
 from pellucid.models.linear import Unlike
+from pellucid.reading.trees import ExplainedTrees, Refusal, explained_trees
 from pellucid.trees.dividends import dividends, worth_without
 
 Members = tuple[int, ...]

@@ -32,9 +32,9 @@ from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.explanations.interactions import Interactions
 from pellucid.games.marginal import background_rows
 from pellucid.methods.attribution.shap import shap
-from pellucid.methods.attribution.tree_shap import ExplainedTrees, explained_trees
 from pellucid.methods.interactions.dividends import rounding
 from pellucid.methods.interactions.request import Request
+from pellucid.reading.trees import ExplainedTrees, explained_trees
 
 TREE_ROWS = 500
 ASKED_ROWS = 50

@@ -1,7 +1,8 @@
 """Rows in blocks: how the kernels see a matrix.
 
 A block holds `ROWS` rows, column after column, so that one column of a block is one run of memory that
-vectors are loaded from: ``(blocks, columns, ROWS)``. The last block is filled up with zeros.
+vectors are loaded from: ``(blocks, columns, ROWS)``. The last block is filled up with copies of its last row, which
+takes the same ways through memory.
 """
 
 from __future__ import annotations
@@ -11,8 +12,17 @@ import numpy as np
 from pellucid.arrays import FloatArray
 
 ROWS = 32
+_VECTOR = 8  # rows that a kernel works on at once
 COLUMN_BYTES = 8 * ROWS
 _CACHE_LINE = 64
+
+
+def lanes_of(n: int) -> tuple[int, ...]:
+    """One entry for each vector of a block to work on: of a few rows one, else all. A row's numbers are the same."""
+    return (0,) if n <= _VECTOR else tuple(range(ROWS // _VECTOR))
+
+
+EVERY_LANE = lanes_of(ROWS)
 
 
 def aligned(size: int) -> FloatArray:
@@ -31,6 +41,7 @@ def into_blocks(X: FloatArray, spare: int = 0) -> FloatArray:
     out[:whole, :columns] = X[: whole * ROWS].reshape(whole, ROWS, columns).transpose(0, 2, 1)
     if whole < count:
         out[whole, :columns, : n - whole * ROWS] = X[whole * ROWS :].T
+        out[whole, :columns, n - whole * ROWS :] = X[-1][:, None]
     return out
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pellucid.trees.kernels.blocks import COLUMN_BYTES, ROWS
+from pellucid.trees.kernels.blocks import COLUMN_BYTES, EVERY_LANE, ROWS
 from pellucid.trees.kernels.categories import CATEGORY, decide_categories
 from pellucid.trees.kernels.compiled import kernel
 from pellucid.trees.kernels.marginal_program import (
@@ -54,9 +54,10 @@ def _goes_left(x, numbers, missing_left):
 
 
 @kernel
-def _split(step, numbers, x, w):
+def _split(step, numbers, x, w, lanes):
     """Patterns and masks of both children."""
-    for r in range(0, COLUMN_BYTES, VECTOR_BYTES):
+    for q in range(len(lanes)):
+        r = q * VECTOR_BYTES
         a = _goes_left(x + r, numbers, step[MISSING_LEFT])
         pattern = load(w + step[PATTERN] + r)
         bit = number(numbers + 8)
@@ -102,7 +103,7 @@ def _count(steps, numbers, first, end, sets, tables, block, weights, workspace, 
             for r in range(ROWS):
                 histogram[start + np.int64(seen[r])] += weights[r]
         else:
-            _split(step, at, x + step[COLUMN], w)
+            _split(step, at, x + step[COLUMN], w, EVERY_LANE)
 
 
 @kernel
@@ -295,7 +296,7 @@ def fill_tables(
 
 
 @kernel
-def read_tables(steps, numbers, starts, sets, tables, names, values, X, phi, workspace):
+def read_tables(steps, numbers, starts, sets, tables, names, values, X, phi, workspace, lanes):
     """Adds the values of all trees to ``phi`` (blocks, players or pairs, ROWS)."""
     workspace[:ROWS] = 0.0
     w = workspace.ctypes.data
@@ -310,15 +311,16 @@ def read_tables(steps, numbers, starts, sets, tables, names, values, X, phi, wor
                 if kind == CATEGORY:
                     decide_categories(step, sets, X[b].reshape(-1))
                 elif kind in (LEAF, PAIR):
-                    _look_up(step, at, x + step[COLUMN], w, tables[step[TABLE]], names, values.ctypes.data, out)
+                    _look_up(step, at, x + step[COLUMN], w, tables[step[TABLE]], names, values.ctypes.data, out, lanes)
                 else:
-                    _split(step, at, x + step[COLUMN], w)
+                    _split(step, at, x + step[COLUMN], w, lanes)
 
 
 @kernel
-def _look_up(step, numbers, x, w, table, names, values, phi):
+def _look_up(step, numbers, x, w, table, names, values, phi, lanes):
     column = 8 << table[PLAYERS]
-    for r in range(0, COLUMN_BYTES, VECTOR_BYTES):
+    for q in range(len(lanes)):
+        r = q * VECTOR_BYTES
         pattern = _pattern(step, numbers, x, w, r)
         at = values + 8 * table[VALUES]
         for j in range(table[COUNT]):

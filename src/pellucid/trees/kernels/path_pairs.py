@@ -18,7 +18,7 @@ from pellucid.trees.kernels.categories import HALF, decide_categories, write_cat
 from pellucid.trees.kernels.compiled import kernel
 from pellucid.trees.kernels.marginal_program import pair
 from pellucid.trees.kernels.path_program import again_constants
-from pellucid.trees.kernels.simd import VECTOR_BYTES, choose, choose_missing_yes, load, number, splat, store
+from pellucid.trees.kernels.simd import VECTOR_BYTES, choose, choose_missing_yes, fused, load, number, splat, store
 
 LEAF, SPLIT, JOIN = 0, 1, 2
 # columns of a step
@@ -156,56 +156,57 @@ def write(nodes, player, value, roots, t, depth, steps, constants, links, starts
 @kernel
 def _ratio(c, before, now, k, i):
     h = c + POINTS
-    return number(c + SHARE) + before * number(h + 8 * i) + now * number(h + 8 * (k + i))
+    return fused(now, number(h + 8 * (k + i)), fused(before, number(h + 8 * i), number(c + SHARE)))
 
 
 @kernel
-def _split(step, c, x, w, k):
-    for r in range(0, COLUMN_BYTES, VECTOR_BYTES):
-        if step[MISSING_LEFT]:
+def _split(steps, n, c, x, w, k, lanes):
+    for q in range(len(lanes)):
+        r = q * VECTOR_BYTES
+        if steps[n, MISSING_LEFT]:
             a = choose_missing_yes(load(x + r), number(c + THRESHOLD), splat(1.0), splat(0.0))
         else:
             a = choose(load(x + r), number(c + THRESHOLD), splat(1.0), splat(0.0))
-        before = load(w + step[BEFORE] + r)
+        before = load(w + steps[n, BEFORE] + r)
         now = before * a
-        store(w + step[GOES] + r, a)
-        store(w + step[MASK_LEFT] + r, now)
-        store(w + step[MASK_LEFT] + COLUMN_BYTES + r, before - now)
+        store(w + steps[n, GOES] + r, a)
+        store(w + steps[n, MASK_LEFT] + r, now)
+        store(w + steps[n, MASK_LEFT] + COLUMN_BYTES + r, before - now)
         for i in range(k):
             j = i * COLUMN_BYTES + r
-            product = load(w + step[PRODUCT] + j)
+            product = load(w + steps[n, PRODUCT] + j)
             first = product * _ratio(c, before, now, k, i)
-            store(w + step[LEFT] + j, first)
-            store(w + step[LEFT] + k * COLUMN_BYTES + j, product - first)
+            store(w + steps[n, LEFT] + j, first)
+            store(w + steps[n, LEFT] + k * COLUMN_BYTES + j, product - first)
 
 
 @kernel
-def _join(step, c, base, outside, links, out, w, scratch, k):
+def _join(steps, n, c, base, outside, links, out, w, scratch, k, lanes):
     h = c + POINTS
-    for r in range(0, COLUMN_BYTES, VECTOR_BYTES):
-        before = load(w + step[BEFORE] + r)
-        now = before * load(w + step[GOES] + r)
+    for q in range(len(lanes)):
+        r = q * VECTOR_BYTES
+        before = load(w + steps[n, BEFORE] + r)
+        now = before * load(w + steps[n, GOES] + r)
         common = splat(0.0)
         for i in range(k):
             j = i * COLUMN_BYTES + r
-            last = load(w + step[SUM_LEFT] + k * COLUMN_BYTES + j)
-            d = load(w + step[SUM_LEFT] + j) - last
-            gain = before * number(h + 8 * (2 * k + i)) + now * number(h + 8 * (3 * k + i))
-            change = load(w + step[PRODUCT] + j) * d * gain
+            last = load(w + steps[n, SUM_LEFT] + k * COLUMN_BYTES + j)
+            d = load(w + steps[n, SUM_LEFT] + j) - last
+            gain = fused(now, number(h + 8 * (3 * k + i)), before * number(h + 8 * (2 * k + i)))
+            change = load(w + steps[n, PRODUCT] + j) * d * gain
             store(scratch + j, change)
-            common = common + change * number(outside + 8 * i)
-            store(w + step[SUM] + j, last + d * _ratio(c, before, now, k, i))
-        for link in range(step[PARTNERS], step[PARTNERS_END]):
-            partner = links[link]
+            common = fused(change, number(outside + 8 * i), common)
+            store(w + steps[n, SUM] + j, fused(d, _ratio(c, before, now, k, i), last))
+        for link in range(steps[n, PARTNERS], steps[n, PARTNERS_END]):
             inside = splat(0.0)
             for i in range(k):
-                inside = inside + load(scratch + i * COLUMN_BYTES + r) * number(base + partner[INSIDE] + 8 * i)
-            place = out + partner[PAIR] + r
-            store(place, load(place) + common + load(w + partner[MASK] + r) * inside)
+                inside = fused(load(scratch + i * COLUMN_BYTES + r), number(base + links[link, INSIDE] + 8 * i), inside)
+            place = out + links[link, PAIR] + r
+            store(place, fused(load(w + links[link, MASK] + r), inside, load(place) + common))
 
 
 @kernel
-def path_pairs(steps, starts, constants, links, outside, sets, weights, X, out, workspace, points):
+def path_pairs(steps, starts, constants, links, outside, sets, weights, X, out, workspace, points, lanes):
     """Adds the index of every pair to ``out`` (blocks, pairs, ROWS); ``outside`` is -1/(1-t)."""
     k = len(points)
     w = workspace.ctypes.data
@@ -220,15 +221,15 @@ def path_pairs(steps, starts, constants, links, outside, sets, weights, X, out, 
             x = X.ctypes.data + b * X.shape[1] * COLUMN_BYTES
             result = out.ctypes.data + b * out.shape[1] * COLUMN_BYTES
             for n in range(starts[tree], starts[tree + 1]):
-                step = steps[n]
-                kind = step[KIND]
-                c = base + step[CONSTANTS]
+                kind = steps[n, KIND]
+                c = base + steps[n, CONSTANTS]
                 if kind == LEAF:
-                    for j in range(0, k * COLUMN_BYTES, VECTOR_BYTES):
-                        store(w + step[SUM] + j, number(c))
+                    for i in range(k):
+                        for q in range(len(lanes)):
+                            store(w + steps[n, SUM] + i * COLUMN_BYTES + q * VECTOR_BYTES, number(c))
                 elif kind == SPLIT:
-                    _split(step, c, x + step[COLUMN], w, k)
+                    _split(steps, n, c, x + steps[n, COLUMN], w, k, lanes)
                 elif kind == JOIN:
-                    _join(step, c, base, outside.ctypes.data, links, result, w, scratch, k)
+                    _join(steps, n, c, base, outside.ctypes.data, links, result, w, scratch, k, lanes)
                 else:
-                    decide_categories(step, sets, X[b].reshape(-1))
+                    decide_categories(steps[n], sets, X[b].reshape(-1))

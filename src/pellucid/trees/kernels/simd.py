@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from platform import machine
 from typing import Any
 
 from llvmlite import ir
+from llvmlite.binding import get_host_cpu_features
 from numba import types
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_model
@@ -21,7 +23,9 @@ LANES = 8
 VECTOR_BYTES = 8 * LANES
 _VECTOR = ir.VectorType(ir.DoubleType(), LANES)
 _INDEX = ir.VectorType(ir.IntType(32), LANES)
-_FLAGS = ("contract", "nsz")  # a product and a sum may become one fused operation
+# Where a product and a sum become one operation is written out (`fused`), never left to the compiler: it would decide
+# anew in every place, and a row explained alone would differ in its last bits from the same row among others.
+_FUSES = bool(get_host_cpu_features().get("fma")) or machine().lower() in ("arm64", "aarch64")
 
 
 class VecType(types.Type):  # type: ignore[misc]
@@ -47,7 +51,7 @@ def _arithmetic(operation: Callable[[Any, Any], Any], instruction: str) -> None:
 
     @lower_builtin(operation, VecType, VecType)
     def _lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:  # noqa: ARG001
-        return getattr(builder, instruction)(*args, flags=_FLAGS)
+        return getattr(builder, instruction)(*args)
 
 
 for _operation, _instruction in ((operator.add, "fadd"), (operator.sub, "fsub"), (operator.mul, "fmul")):
@@ -125,6 +129,34 @@ def splat(typing: Any, value: Any) -> Any:  # noqa: ARG001
         return _spread(builder, args[0])
 
     return vec(types.float64), code
+
+
+def _fused(builder: Any, x: Any, y: Any, z: Any) -> Any:
+    if not _FUSES:  # without such an instruction a library would do it, very slowly
+        return builder.fadd(builder.fmul(x, y), z)
+    kind = ir.FunctionType(_VECTOR, [_VECTOR] * 3)
+    function = builder.module.declare_intrinsic(f"llvm.fma.v{LANES}f64", (), kind)
+    return builder.call(function, [x, y, z])
+
+
+@intrinsic
+def fused(typing: Any, x: Any, y: Any, z: Any) -> Any:  # noqa: ARG001
+    """``x * y + z``, rounded once."""
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:  # noqa: ARG001
+        return _fused(builder, *args)
+
+    return vec(vec, vec, vec), code
+
+
+@intrinsic
+def fused_less(typing: Any, x: Any, y: Any, z: Any) -> Any:  # noqa: ARG001
+    """``z - x * y``, rounded once."""
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:  # noqa: ARG001
+        return _fused(builder, builder.fneg(args[0]), *args[1:])
+
+    return vec(vec, vec, vec), code
 
 
 def _choice(unordered: bool) -> Any:

@@ -1,8 +1,8 @@
-"""The engine's games in plain numpy: for jobs that are over before a compiler has woken up, or without one."""
+"""The engine's games in plain numpy: where there is no compiler."""
 
-from pellucid.trees.plain.choice import worth_compiling
+from pellucid.trees.plain.choice import can_compile
 from pellucid.trees.plain.levels import coalitions
 from pellucid.trees.plain.marginal import marginal_base, marginal_values
 from pellucid.trees.plain.path import path_base, path_values
 
-__all__ = ["coalitions", "marginal_base", "marginal_values", "path_base", "path_values", "worth_compiling"]
+__all__ = ["can_compile", "coalitions", "marginal_base", "marginal_values", "path_base", "path_values"]

@@ -102,7 +102,7 @@ def _closely(form: LinearForm, sums: FloatArray, link: Link, full: FloatArray) -
     return predicted is not None and bool((np.abs(predicted - full) <= within).all())
 
 
-def read_sums(
+def by_sums(
     run: Run, predictor: Predictor, data: Data, interventions: tuple[Intervention, ...], full: bool
 ) -> Sums | None:
     """The answer of the sum; None where the model is none, or fails on these rows, or where asking is as quick."""
