@@ -51,12 +51,12 @@ from pellucid.methods.interactions.request import Against, sets_of
 from pellucid.methods.interactions.request import Method as InteractionMethod
 from pellucid.methods.interactions.request import Request as InteractionRequest
 from pellucid.methods.local.lime import lime
-from pellucid.methods.local.neighbourhood import Sampler
-from pellucid.methods.local.other_models import Model as LocalModel
 from pellucid.methods.local.pick import lime_pick
-from pellucid.methods.local.representation import Space
-from pellucid.methods.local.selection import Select
-from pellucid.methods.local.weighting import Distance
+from pellucid.methods.local.surrogate.fitting import Model as LocalModel
+from pellucid.methods.local.surrogate.neighbourhood import Sampler
+from pellucid.methods.local.surrogate.representation import Space
+from pellucid.methods.local.surrogate.selection import Select
+from pellucid.methods.local.surrogate.weighting import Distance
 from pellucid.methods.rules.anchor import anchor
 from pellucid.methods.rules.rule_check import check_rule
 from pellucid.models import Predictor

@@ -9,9 +9,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from pellucid import Explainer
-from pellucid.methods.local.fitting import block_moments, combined, fit
 from pellucid.methods.local.lime import lime
-from pellucid.methods.local.weighting import effective, exponential
+from pellucid.methods.local.surrogate.fitting import block_moments, combined, fit
+from pellucid.methods.local.surrogate.weighting import effective, exponential
 from reference.r_random import RRandom
 
 BOOK = ["season", "holiday", "workingday", "weathersit", "temp", "hum", "windspeed", "days_since_2011"]

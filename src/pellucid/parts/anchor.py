@@ -39,9 +39,9 @@ from pellucid.arrays import AnyArray, BoolArray, FloatArray
 from pellucid.checks import one_of, optional, settle, whole
 from pellucid.errors import InputError
 from pellucid.explanations.condition import Condition
-from pellucid.methods.rules.certify import Goal
-from pellucid.methods.rules.same_prediction import SamePrediction, same_prediction, within_words
-from pellucid.methods.rules.search import Candidate, Search, precision_gains
+from pellucid.methods.rules.search.beam import Candidate, Search, precision_gains
+from pellucid.methods.rules.search.certify import Goal
+from pellucid.methods.rules.search.same_prediction import SamePrediction, same_prediction, within_words
 from pellucid.parts.anchor_draws import CorpusSpace, PartDraws, PartSpace
 from pellucid.parts.attribution import unique_names
 from pellucid.parts.checks import anchor_caveats

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
-from pellucid.methods.rules.bandit import Wants
-from pellucid.methods.rules.predicates import Space
+from pellucid.methods.rules.search.bandit import Wants
+from pellucid.methods.rules.search.predicates import Space
 from pellucid.parts.rule import occurrences
 from pellucid.runner import Run
 

@@ -41,13 +41,13 @@ from pellucid.checks import fraction, one_of, optional, settle, whole
 from pellucid.errors import InputError
 from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.games import all_coalitions
-from pellucid.methods.local.local_fit import LocalFit, Task, fit_row
-from pellucid.methods.local.neighbourhood import BLOCKS
-from pellucid.methods.local.options import Options, check_width
-from pellucid.methods.local.other_models import MODELS, Model
-from pellucid.methods.local.selection import SELECTS, Select
-from pellucid.methods.local.stability import repeat_counts
-from pellucid.methods.local.weighting import Kernel, default_width, exponential, kernels
+from pellucid.methods.local.surrogate.fitting import MODELS, Model
+from pellucid.methods.local.surrogate.local_fit import LocalFit, Task, fit_row
+from pellucid.methods.local.surrogate.neighbourhood import BLOCKS
+from pellucid.methods.local.surrogate.options import Options, check_width
+from pellucid.methods.local.surrogate.selection import SELECTS, Select
+from pellucid.methods.local.surrogate.stability import repeat_counts
+from pellucid.methods.local.surrogate.weighting import Kernel, default_width, exponential, kernels
 from pellucid.models.outputs import logit
 from pellucid.parts.attribution import unique_names
 from pellucid.parts.checks import lime_caveats

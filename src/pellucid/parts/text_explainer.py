@@ -8,8 +8,8 @@ from typing import Any, Literal, TypeVar, overload
 from pellucid.checks import flag, one_of, reporting, seed, whole, workers
 from pellucid.errors import InputError
 from pellucid.methods.attribution.estimators import Estimator
-from pellucid.methods.local.other_models import Model
-from pellucid.methods.local.selection import Select
+from pellucid.methods.local.surrogate.fitting import Model
+from pellucid.methods.local.surrogate.selection import Select
 from pellucid.models.predictor import Link
 from pellucid.parts.anchor import AnchorEffort, Models, Perturb, text_anchor
 from pellucid.parts.attribution import TextAttribution

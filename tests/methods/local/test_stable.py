@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from methods.local.asking import explain, line, table, waves
-from pellucid.methods.local.local_fit import _best, _stable
-from pellucid.methods.local.stability import agreement, common, selection
-from pellucid.methods.local.width import WidthSearch
+from pellucid.methods.local.surrogate.local_fit import _best, _stable
+from pellucid.methods.local.surrogate.stability import agreement, common, selection
+from pellucid.methods.local.surrogate.width import WidthSearch
 
 ROWS = np.random.default_rng(0).normal(size=(300, 8))
 

@@ -419,7 +419,7 @@ def test_three_hundred_features():
 
 
 def test_a_larger_table_is_counted_whole(monkeypatch):
-    monkeypatch.setattr("pellucid.methods.rules.joint_search._MOST", 500)
+    monkeypatch.setattr("pellucid.methods.rules.search.joint_search._MOST", 500)
     X = np.random.default_rng(0).integers(0, 2, size=(3000, 3)).astype(float)
     rule = explain(lambda Z: Z[:, 0] - 0.5, X, np.array([1.0, 0, 0]))
     assert rule.players == ("x0",)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from pellucid.methods.rules.bandit import Arms, best_arms, gaps
-from pellucid.methods.rules.certify import Goal, certify
-from pellucid.methods.rules.predicates import Space
+from pellucid.methods.rules.search.bandit import Arms, best_arms, gaps
+from pellucid.methods.rules.search.certify import Goal, certify
+from pellucid.methods.rules.search.predicates import Space
 
 
 class Coins(Space):

@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 
 import pellucid
 from pellucid.data import Data
-from pellucid.methods.rules.bins import MISSING, Cell, check_bins, condition, finer_cell, first_cell, only, opened_cells
+from pellucid.methods.rules.search.bins import (
+    MISSING,
+    Cell,
+    check_bins,
+    condition,
+    finer_cell,
+    first_cell,
+    only,
+    opened_cells,
+)
 
 TABLE = pd.DataFrame(
     {

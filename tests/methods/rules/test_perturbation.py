@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pellucid.data import Data
-from pellucid.methods.rules.bandit import Wants
-from pellucid.methods.rules.perturbation import Conditional, FromData, Sources, balanced
-from pellucid.methods.rules.predicates import TableSpace, first_cells
+from pellucid.methods.rules.search.bandit import Wants
+from pellucid.methods.rules.search.perturbation import Conditional, FromData, Sources, balanced
+from pellucid.methods.rules.search.predicates import TableSpace, first_cells
 from pellucid.runner import Run
 from reference.anchors import interval_precision
 

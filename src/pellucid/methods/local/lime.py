@@ -9,7 +9,7 @@ Definition. The explanation of a row x is the model g of a family G of simple on
 with z' the readable representation of z, pi_x(z) = exp(-D(x, z)^2 / width^2) how near z is, and Omega(g) infinite for
 more than K features, else zero.
 
-Estimator. Samples are drawn (`neighbourhood`), in the model's features or in others (`subject`), represented
+Estimator. Samples are drawn (`neighbourhood`), in the model's features or in others (`samples`), represented
 (`representation`), weighted (`weighting`), and their moments taken for every width that is tried (`fitting`). The width
 that is best in fidelity near the row times stability is kept (`width`); K columns are chosen there (`selection`) and
 fitted. Standard errors are those of a jackknife over blocks of samples, with the chosen columns given. With the Shapley
@@ -27,7 +27,7 @@ When it misleads.
 8. A model can know samples from real rows and answer them otherwise (caveat "fooled").
 
 Cost. 5,000 model rows for all rows together (for each row with sampler="around", and for each pattern of missing
-values), once for an Explainer, up to 20,000 where explanations are not stable (`asked`), or as ``samples`` and
+values), once for an Explainer, up to 20,000 where explanations are not stable (`samples`), or as ``samples`` and
 ``tolerance`` say; and 21 per chosen number and row for `ranges`.
 """
 
@@ -47,18 +47,16 @@ from pellucid.errors import InputError
 from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.explanations.local_attribution import LocalAttribution
 from pellucid.methods.attribution.shap import cells_of
-from pellucid.methods.local.asked import Asked, stable_fits
-from pellucid.methods.local.coalitions import coalition_regression
-from pellucid.methods.local.local_fit import LocalFit
-from pellucid.methods.local.neighbourhood import Sampler
-from pellucid.methods.local.options import Options, check
-from pellucid.methods.local.other_models import Model
-from pellucid.methods.local.picture import boundary_of
-from pellucid.methods.local.representation import Representation, Space
-from pellucid.methods.local.selection import Select
-from pellucid.methods.local.subject import Subject, maps_of
-from pellucid.methods.local.validity import ranges_of
-from pellucid.methods.local.weighting import Distance
+from pellucid.methods.local.surrogate.coalitions import coalition_regression
+from pellucid.methods.local.surrogate.fitting import Model
+from pellucid.methods.local.surrogate.local_fit import LocalFit
+from pellucid.methods.local.surrogate.neighbourhood import Sampler
+from pellucid.methods.local.surrogate.options import Options, check
+from pellucid.methods.local.surrogate.representation import Representation, Space
+from pellucid.methods.local.surrogate.samples import Explained, Samples, maps_of, stable_fits
+from pellucid.methods.local.surrogate.selection import Select
+from pellucid.methods.local.surrogate.validity import boundary_of, ranges_of
+from pellucid.methods.local.surrogate.weighting import Distance
 from pellucid.models import Predictor
 from pellucid.models.predictor import LOGIT_FLOOR
 from pellucid.runner import Run
@@ -85,10 +83,10 @@ def lime(
 ) -> LocalAttribution:
     """Sparse local models of the predictions of some rows."""
     maps = maps_of(space)
-    subject = Subject.of(predictor, data, data.rows(rows), maps, run)
+    explained = Explained.of(predictor, data, data.rows(rows), maps, run)
     options = check(
-        subject.predictor,
-        subject.data,
+        explained.predictor,
+        explained.data,
         features=features,
         samples=samples,
         space="raw" if maps else space,
@@ -101,27 +99,29 @@ def lime(
         tolerance=tolerance,
         boundary=boundary,
     )
-    if boundary is not None and len(subject.rows) > 1:
-        raise InputError(f"boundary={boundary!r} is a picture of one row, not of {len(subject.rows)}; explain one row.")
+    if boundary is not None and len(explained.rows) > 1:
+        raise InputError(
+            f"boundary={boundary!r} is a picture of one row, not of {len(explained.rows)}; explain one row."
+        )
     if kernel == "shap":
         if maps is not None:
             raise InputError("kernel='shap' has no space= of its own features; leave space= out, or use groups=.")
-        found = coalition_regression(predictor, data, subject.rows, options, background, run)
-        return _wrapped(subject, options, list(found.fits), found.answers, None, found.settings, run)
-    asked, fits = stable_fits(Asked.of(subject, options, run), options, run)
-    settings: dict[str, Any] = {"samples": asked.n}
-    if asked.n > options.samples:
+        found = coalition_regression(predictor, data, explained.rows, options, background, run)
+        return _wrapped(explained, options, list(found.fits), found.answers, None, found.settings, run)
+    drawn, fits = stable_fits(Samples.of(explained, options, run), options, run)
+    settings: dict[str, Any] = {"samples": drawn.n}
+    if drawn.n > options.samples:
         settings["grown_from"] = options.samples
     if maps is not None:
         settings.update(space=[getattr(one, "__name__", "function") for one in maps], mapped=True)
-    return _wrapped(subject, options, fits, asked.predictions, asked.space, settings, run)
+    return _wrapped(explained, options, fits, drawn.predictions, drawn.space, settings, run)
 
 
 # -- wrapping ----------------------------------------------------------------------------------------
 
 
 def _wrapped(
-    subject: Subject,
+    explained: Explained,
     options: Options,
     fits: list[LocalFit],
     answers: FloatArray,
@@ -129,7 +129,7 @@ def _wrapped(
     settings: Mapping[str, Any],
     run: Run,
 ) -> LocalAttribution:
-    predictor, data, rows = subject.predictor, subject.data, subject.rows
+    predictor, data, rows = explained.predictor, explained.data, explained.rows
     players = data.schema.players()
     own = space is not None and space.own is not None
     names = space.names if space is not None else tuple(players)
@@ -147,7 +147,7 @@ def _wrapped(
     shown = _logit(answers) if options.model == "logistic" else answers
     rare = None if own else rarity(data, rows, players)
     two = predictor.classes if predictor.classes is not None and len(predictor.classes) == 2 else None
-    ranges, within = ranges_of(subject, space, fits, run)
+    ranges, within = ranges_of(explained, space, fits, run)
     result = LocalAttribution(
         method="lime",
         game="" if space is not None else "marginal",
@@ -182,7 +182,7 @@ def _wrapped(
         feature_names=tuple(names) if own else tuple(players),
         output_names=predictor.output_names,
         cost=run.cost(),
-        library=subject.table.caller,
+        library=explained.table.caller,
         settings={
             "method": "lime",
             **options.settings(),
@@ -192,7 +192,7 @@ def _wrapped(
             **({} if two is None else {"classes": [str(label) for label in two]}),
         },
         boundary=(
-            None if options.boundary is None or space is None else boundary_of(subject, space, fits[0], options, run)
+            None if options.boundary is None or space is None else boundary_of(explained, space, fits[0], options, run)
         ),
     )
     facts = Facts(
@@ -201,19 +201,19 @@ def _wrapped(
         options.sampler,
         options.tolerance,
         answers,
-        _returned(subject, run),
+        _returned(explained, run),
     )
-    originals = subject.model, subject.table, subject.originals
-    caveats = lime_caveats(*originals, run, result, players=subject.table.schema.players(), facts=facts)
+    originals = explained.model, explained.table, explained.originals
+    caveats = lime_caveats(*originals, run, result, players=explained.table.schema.players(), facts=facts)
     return replace(result, caveats=caveats, cost=run.cost())
 
 
-def _returned(subject: Subject, run: Run) -> FloatArray | None:
+def _returned(explained: Explained, run: Run) -> FloatArray | None:
     """Predictions for rows mapped to other features and back, where there are others."""
-    if not (subject.mapped and run.checks):
+    if not (explained.mapped and run.checks):
         return None
     with run.checking():
-        return run.predict(subject.predictor, subject.rows)
+        return run.predict(explained.predictor, explained.rows)
 
 
 def _quality(fits: list[LocalFit], per_unit: FloatArray) -> dict[str, Any]:

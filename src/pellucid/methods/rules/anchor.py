@@ -9,7 +9,7 @@ Definition. A rule A is a set of conditions that the row x meets. Rows z are per
 An anchor has a precision of at least tau, with probability 1 - delta; the one sought covers most. For numbers f(z) =
 f(x) means that f(z) lies in an interval around f(x) (``within``).
 
-Estimator. `search`: a beam search in which all candidates of a round are judged (`certify`) and the most precise ones
+Estimator. `search.beam`: a beam search in which all candidates of a round are judged (`certify`) and the most precise ones
 extended (`bandit`); rows come from `perturbation`, conditions from `bins`. Of rows whose draws are shared by several
 rules, or by several explained rows, the model is asked once. The coverage is counted, not estimated.
 
@@ -40,14 +40,14 @@ from pellucid.diagnostics.rules import Checked
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.condition import Condition
 from pellucid.explanations.rule import Anchor, Rules
-from pellucid.methods.rules.bin_sensitivity import precision_at_other_bins
-from pellucid.methods.rules.bins import check_bins, condition
-from pellucid.methods.rules.certify import Goal
-from pellucid.methods.rules.joint_search import Answers, Setting, search_jointly, shared_setting
-from pellucid.methods.rules.perturbation import Conditional, FromData, OwnRows, Perturbation
-from pellucid.methods.rules.predicates import TableSpace, first_cells
-from pellucid.methods.rules.same_prediction import within_words
-from pellucid.methods.rules.search import Candidate, Search, precision_gains
+from pellucid.methods.rules.search.beam import Candidate, Search, precision_gains
+from pellucid.methods.rules.search.bin_sensitivity import precision_at_other_bins
+from pellucid.methods.rules.search.bins import check_bins, condition
+from pellucid.methods.rules.search.certify import Goal
+from pellucid.methods.rules.search.joint_search import Answers, Setting, search_jointly, shared_setting
+from pellucid.methods.rules.search.perturbation import Conditional, FromData, OwnRows, Perturbation
+from pellucid.methods.rules.search.predicates import TableSpace, first_cells
+from pellucid.methods.rules.search.same_prediction import within_words
 from pellucid.models import Predictor
 from pellucid.runner import Run
 from pellucid.words import listed, value_name

@@ -31,7 +31,7 @@ from typing import TypeVar
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
-from pellucid.methods.rules.bounds import exploration, lower, upper
+from pellucid.methods.rules.search.bounds import exploration, lower, upper
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from pellucid.data import Data
-from pellucid.methods.rules.bandit import Wants
-from pellucid.methods.rules.bins import Cell, first_cell, wider_or_narrower
-from pellucid.methods.rules.joint_search import Answers, Setting
-from pellucid.methods.rules.perturbation import FromData
-from pellucid.methods.rules.predicates import Predicate, TableSpace
-from pellucid.methods.rules.search import Search
+from pellucid.methods.rules.search.bandit import Wants
+from pellucid.methods.rules.search.beam import Search
+from pellucid.methods.rules.search.bins import Cell, first_cell, wider_or_narrower
+from pellucid.methods.rules.search.joint_search import Answers, Setting
+from pellucid.methods.rules.search.perturbation import FromData
+from pellucid.methods.rules.search.predicates import Predicate, TableSpace
 from pellucid.models import Predictor
 from pellucid.runner import Run
 

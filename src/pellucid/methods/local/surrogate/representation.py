@@ -25,7 +25,7 @@ from pellucid.data.frames.doorway import as_frame, is_series
 from pellucid.data.grid import given_codes, weighted_quantiles
 from pellucid.data.schema import DAY, Feature
 from pellucid.errors import InputError, nearest
-from pellucid.methods.local.neighbourhood import Distributions
+from pellucid.methods.local.surrogate.neighbourhood import Distributions
 from pellucid.words import value_name
 
 Columns = Callable[[Any], Any]

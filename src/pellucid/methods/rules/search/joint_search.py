@@ -16,11 +16,11 @@ import numpy as np
 from pellucid.arrays import BoolArray, FloatArray, IntArray, weighted_mean
 from pellucid.data import Data
 from pellucid.errors import InputError
-from pellucid.methods.rules.bandit import Asking, Wants
-from pellucid.methods.rules.certify import Goal
-from pellucid.methods.rules.perturbation import Drawn, KeyArray, Perturbation, Sources, balanced
-from pellucid.methods.rules.same_prediction import SamePrediction, same_prediction
-from pellucid.methods.rules.search import Search
+from pellucid.methods.rules.search.bandit import Asking, Wants
+from pellucid.methods.rules.search.beam import Search
+from pellucid.methods.rules.search.certify import Goal
+from pellucid.methods.rules.search.perturbation import Drawn, KeyArray, Perturbation, Sources, balanced
+from pellucid.methods.rules.search.same_prediction import SamePrediction, same_prediction
 from pellucid.models import Predictor
 from pellucid.runner import Run
 

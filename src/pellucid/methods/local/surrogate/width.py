@@ -24,10 +24,10 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
-from pellucid.methods.local.fitting import Moments, combined, fit, fold_counts
-from pellucid.methods.local.selection import Select
-from pellucid.methods.local.stability import agreement, common, selection
-from pellucid.methods.local.weighting import Kernel, effective, kernels
+from pellucid.methods.local.surrogate.fitting import Moments, combined, fit, fold_counts
+from pellucid.methods.local.surrogate.selection import Select
+from pellucid.methods.local.surrogate.stability import agreement, common, selection
+from pellucid.methods.local.surrogate.weighting import Kernel, effective, kernels
 
 TRIED = 9
 _FINE = 24

@@ -27,9 +27,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
-from pellucid.methods.rules.bandit import Arms, Asking, best_arms
-from pellucid.methods.rules.certify import ROUNDING, Goal, Verdicts, certify, interval
-from pellucid.methods.rules.predicates import Rule, Space
+from pellucid.methods.rules.search.bandit import Arms, Asking, best_arms
+from pellucid.methods.rules.search.certify import ROUNDING, Goal, Verdicts, certify, interval
+from pellucid.methods.rules.search.predicates import Rule, Space
 
 TRACED = 64  # draws that give the precision of a part of the final rule
 MEASURED = 512  # draws that give the precision of a rule which is no anchor

@@ -20,9 +20,9 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.checks import bounded, flag, fraction, optional, settle, whole
-from pellucid.methods.rules.bandit import Arms, Asking
-from pellucid.methods.rules.bounds import both, spent
-from pellucid.methods.rules.predicates import Space
+from pellucid.methods.rules.search.bandit import Arms, Asking
+from pellucid.methods.rules.search.bounds import both, spent
+from pellucid.methods.rules.search.predicates import Space
 
 ROUNDING = 1e-12  # of a precision that is a sum of shares
 

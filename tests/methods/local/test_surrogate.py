@@ -11,15 +11,15 @@ from sklearn.linear_model import lars_path
 
 from methods.local.asking import explain
 from pellucid.data import Data
-from pellucid.methods.local.coalitions import constrained, every_coalition, kernel
-from pellucid.methods.local.fitting import Moments, block_moments, combined, fit, fold_counts
-from pellucid.methods.local.neighbourhood import BLOCKS, SAMPLERS, Distributions, draw
-from pellucid.methods.local.representation import representation
-from pellucid.methods.local.selection import backward, choose, forward, lasso
-from pellucid.methods.local.stability import agreement, common, selection
-from pellucid.methods.local.validity import radius_of
-from pellucid.methods.local.weighting import default_width, distances, effective, exponential, kernels
-from pellucid.methods.local.width import WidthSearch, r_squared
+from pellucid.methods.local.surrogate.coalitions import constrained, every_coalition, kernel
+from pellucid.methods.local.surrogate.fitting import Moments, block_moments, combined, fit, fold_counts
+from pellucid.methods.local.surrogate.local_fit import radius_of
+from pellucid.methods.local.surrogate.neighbourhood import BLOCKS, SAMPLERS, Distributions, draw
+from pellucid.methods.local.surrogate.representation import representation
+from pellucid.methods.local.surrogate.selection import backward, choose, forward, lasso
+from pellucid.methods.local.surrogate.stability import agreement, common, selection
+from pellucid.methods.local.surrogate.weighting import default_width, distances, effective, exponential, kernels
+from pellucid.methods.local.surrogate.width import WidthSearch, r_squared
 from pellucid.runner import Run
 from reference import lime as slow
 
@@ -60,7 +60,7 @@ def test_a_fit_by_moments_is_least_squares(seed, kind, penalty):
 
 
 def test_wide_and_narrow_tables_have_the_same_moments(monkeypatch):
-    from pellucid.methods.local import fitting
+    from pellucid.methods.local.surrogate import fitting
 
     X, y, weights = problem(0, "correlated")
     both = np.stack([weights, weights**2])
@@ -365,7 +365,7 @@ def test_added_samples_do_not_move_the_width():
 
 
 def test_widths_one_at_a_time_are_the_same(monkeypatch):
-    from pellucid.methods.local import width
+    from pellucid.methods.local.surrogate import width
 
     X = np.random.default_rng(0).normal(size=(200, 3))
     together = explain(lambda X: np.sin(X).sum(axis=1), X, 0)

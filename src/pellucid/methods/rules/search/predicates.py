@@ -19,7 +19,7 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
 from pellucid.data import Data
-from pellucid.methods.rules.bins import Cell, finer_cell, first_cell, opened_cells
+from pellucid.methods.rules.search.bins import Cell, finer_cell, first_cell, opened_cells
 
 Rule = tuple[int, ...]  # predicates in the order in which they were added
 Players = Mapping[str, tuple[int, ...]]

@@ -10,11 +10,11 @@ from pellucid.arrays import FloatArray
 from pellucid.checks import fraction, one_of, optional, positive, whole
 from pellucid.data import Data
 from pellucid.errors import InputError, nearest
-from pellucid.methods.local.neighbourhood import BLOCKS, SAMPLERS, Sampler
-from pellucid.methods.local.other_models import MODELS, Model
-from pellucid.methods.local.representation import Representation, Space, by_feature, own_space
-from pellucid.methods.local.selection import SELECTS, Select
-from pellucid.methods.local.weighting import DISTANCES, Distance, Kernel, distances, exponential
+from pellucid.methods.local.surrogate.fitting import MODELS, Model
+from pellucid.methods.local.surrogate.neighbourhood import BLOCKS, SAMPLERS, Sampler
+from pellucid.methods.local.surrogate.representation import Representation, Space, by_feature, own_space
+from pellucid.methods.local.surrogate.selection import SELECTS, Select
+from pellucid.methods.local.surrogate.weighting import DISTANCES, Distance, Kernel, distances, exponential
 from pellucid.models import Predictor
 
 _KERNELS = ("exponential", "shap")

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from pellucid.arrays import BoolArray, FloatArray, IntArray, effective_size
 from pellucid.data import Data
 from pellucid.errors import InputError
-from pellucid.methods.rules.bandit import Wants
-from pellucid.methods.rules.predicates import Players, TableSpace
+from pellucid.methods.rules.search.bandit import Wants
+from pellucid.methods.rules.search.predicates import Players, TableSpace
 from pellucid.runner import Run
 
 KeyArray = NDArray[np.uint64]

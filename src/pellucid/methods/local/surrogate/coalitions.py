@@ -25,12 +25,12 @@ import numpy as np
 from pellucid.arrays import BoolArray, FloatArray, effective_size
 from pellucid.data import Data
 from pellucid.games.marginal import MOST, MarginalGame, background_rows
-from pellucid.methods.local.fitting import jackknife
-from pellucid.methods.local.local_fit import LocalFit
-from pellucid.methods.local.neighbourhood import BLOCKS
-from pellucid.methods.local.options import Options
-from pellucid.methods.local.selection import choose
-from pellucid.methods.local.width import WidthSearch
+from pellucid.methods.local.surrogate.fitting import jackknife
+from pellucid.methods.local.surrogate.local_fit import LocalFit
+from pellucid.methods.local.surrogate.neighbourhood import BLOCKS
+from pellucid.methods.local.surrogate.options import Options
+from pellucid.methods.local.surrogate.selection import choose
+from pellucid.methods.local.surrogate.width import WidthSearch
 from pellucid.models import Predictor
 from pellucid.runner import Run
 

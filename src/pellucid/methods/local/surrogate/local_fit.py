@@ -1,24 +1,39 @@
-"""The local model of one row: width, columns, coefficients, and how well it holds."""
+"""The local model of one row: width, columns, coefficients, and how well and how far it holds.
+
+The *radius* is the largest distance within which at least nine in ten samples are predicted to within a tenth of the
+spread of the predictions.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
-from pellucid.methods.local import other_models
-from pellucid.methods.local.fitting import block_moments, combined, fit, fold_counts, jackknife, leave_one_out
-from pellucid.methods.local.neighbourhood import BLOCKS
-from pellucid.methods.local.options import Options
-from pellucid.methods.local.stability import agreement, common, selection
-from pellucid.methods.local.validity import WITHIN, radius_of
-from pellucid.methods.local.weighting import default_width, effective, kernels
-from pellucid.methods.local.width import WidthSearch, candidates, near_weights, sweep
+from pellucid.methods.local.surrogate.fitting import (
+    Curve,
+    block_moments,
+    combined,
+    fit,
+    fold_counts,
+    jackknife,
+    leave_one_out,
+    logistic,
+    tree,
+)
+from pellucid.methods.local.surrogate.neighbourhood import BLOCKS
+from pellucid.methods.local.surrogate.options import Options
+from pellucid.methods.local.surrogate.stability import agreement, common, selection
+from pellucid.methods.local.surrogate.weighting import default_width, effective, kernels
+from pellucid.methods.local.surrogate.width import WidthSearch, candidates, near_weights, sweep
 
 _AS_GOOD = 0.01  # of widths whose score is this close to the best the narrowest is taken, which is most about the row
 _NEAREST = 25
+_WITHIN = 0.1  # of the range of the middle nine tenths of the predictions
+_SHARE, _FEWEST = 0.9, 20
 _TINY = 1e-200
 
 
@@ -108,20 +123,18 @@ def fit_row(
         chosen=None if lasso else main.chosen[0],
     )
     level, beta, centre = (main.at_row[0] + task.prediction, main.weights[0], task.columns.mean(axis=0)[:, None])
-    luck = swept.selection[at], swept.stability[at], swept.agreement[at]
-    return _finished(
-        task,
-        swept,
-        at,
-        main.chosen[0],
-        beta,
-        jackknife(without.weights),
-        -beta * centre,
-        -without.weights * centre,
-        level + (beta * centre).sum(axis=0),
-        lambda z: level + z @ beta,
-        swept.fidelity[at],
-        luck,
+    return LocalFit(
+        coefficients=beta,
+        coefficients_se=jackknife(without.weights),
+        effects=-beta * centre,
+        parts=-without.weights * centre,
+        base=level + (beta * centre).sum(axis=0),
+        chosen=main.chosen[0],
+        fidelity=swept.fidelity[at],
+        selection=swept.selection[at],
+        stability=swept.stability[at],
+        agreement=swept.agreement[at],
+        **_holds(task, swept, at, lambda z: level + z @ beta),
     )
 
 
@@ -148,10 +161,10 @@ def _other(
     at: int,
 ) -> LocalFit:
     """A logistic or tree model at the width that suits a straight line; errors from the repeats."""
-    make = other_models.logistic if options.model == "logistic" else other_models.tree
+    make = logistic if options.model == "logistic" else tree
     k = options.features
 
-    def fitted(counts: FloatArray) -> other_models.Curve:
+    def fitted(counts: FloatArray) -> Curve:
         return make(task.columns, task.answers, weights * np.repeat(counts, len(weights) // BLOCKS), chosen, k)
 
     main, again = fitted(np.ones(BLOCKS)), [fitted(counts) for counts in repeats]
@@ -167,64 +180,51 @@ def _other(
     luck = (selection(turned != 0), common(turned), agreement(turned))
     if options.model == "logistic":  # its columns were chosen for the straight line
         luck = (found.selection[at], found.stability[at], luck[2])
-    return _finished(
-        task,
-        found,
-        at,
-        main.weights != 0,
-        main.weights,
-        slopes.std(axis=0),
-        main.effects,
-        parts,
-        main.start,
-        main.predict,
-        fidelity,
-        luck,
-        bootstrapped=True,
-    )
-
-
-def _finished(
-    task: Task,
-    found: WidthSearch,
-    at: int,
-    chosen: BoolArray,
-    beta: FloatArray,
-    beta_se: FloatArray,
-    effects: FloatArray,
-    parts: FloatArray,
-    base: FloatArray,
-    predict: Callable[[FloatArray], FloatArray],
-    fidelity: FloatArray,
-    luck: tuple[FloatArray, ...],
-    *,
-    bootstrapped: bool = False,
-) -> LocalFit:
-    """The local model with how far it holds."""
-    low, high = np.quantile(task.answers, [0.05, 0.95], axis=0)
-    within = WITHIN * (high - low)
-    missed = np.abs(task.answers - predict(task.columns))
-    squares = np.square(task.distance)
-    close = np.partition(squares, len(squares) // _NEAREST)[: len(squares) // _NEAREST].mean()
-    typical = squares.mean()
     return LocalFit(
-        coefficients=beta,
-        coefficients_se=beta_se,
-        effects=effects,
+        coefficients=main.weights,
+        coefficients_se=slopes.std(axis=0),
+        effects=main.effects,
         parts=parts,
-        base=base,
-        chosen=chosen,
-        sweep=found,
-        width=float(found.widths[at]),
-        effective=float(found.effective[at]),
+        base=main.start,
+        chosen=main.weights != 0,
         fidelity=fidelity,
         selection=luck[0],
         stability=luck[1],
         agreement=luck[2],
-        radius=radius_of(task.distance, missed, within),
-        within=within,
-        spread=task.answers.std(axis=0),
-        nearest=float(np.sqrt(close / typical)) if typical > 0 else 0.0,
-        predict=predict,
-        bootstrapped=bootstrapped,
+        bootstrapped=True,
+        **_holds(task, found, at, main.predict),
     )
+
+
+def _holds(task: Task, found: WidthSearch, at: int, predict: Callable[[FloatArray], FloatArray]) -> dict[str, Any]:
+    """What a local model rests on and how far it holds, as fields of `LocalFit`."""
+    low, high = np.quantile(task.answers, [0.05, 0.95], axis=0)
+    within = _WITHIN * (high - low)
+    missed = np.abs(task.answers - predict(task.columns))
+    squares = np.square(task.distance)
+    close = np.partition(squares, len(squares) // _NEAREST)[: len(squares) // _NEAREST].mean()
+    typical = squares.mean()
+    return {
+        "sweep": found,
+        "width": float(found.widths[at]),
+        "effective": float(found.effective[at]),
+        "radius": radius_of(task.distance, missed, within),
+        "within": within,
+        "spread": task.answers.std(axis=0),
+        "nearest": float(np.sqrt(close / typical)) if typical > 0 else 0.0,
+        "predict": predict,
+    }
+
+
+def radius_of(distance: FloatArray, missed: FloatArray, within: FloatArray) -> FloatArray:
+    """The distance ``(outputs,)`` up to which nine in ten samples are predicted well enough; zero where not even the
+    nearest are.
+    """
+    order = np.argsort(distance, kind="stable")
+    needed = _SHARE * np.arange(1, len(order) + 1)
+    needed[: _FEWEST - 1] = np.inf
+    found = np.zeros(missed.shape[1])
+    for k, line in enumerate(missed.T):
+        enough = np.flatnonzero(np.cumsum(line[order] <= within[k]) >= needed)
+        found[k] = distance[order[enough[-1]]] if enough.size else 0.0
+    return found
