@@ -33,8 +33,9 @@ all that more than k players do together at the door of sets of k.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
-from itertools import combinations, permutations
+from itertools import permutations
 from math import comb, factorial
 from typing import Any, get_args
 
@@ -85,21 +86,25 @@ def index_values(v: FloatArray, index: Index, size: int, order: int) -> FloatArr
     order of `coalitions`. Coalitions are numbered by their bits.
     """
     p = v.shape[1].bit_length() - 1
-    sets = coalitions(p, size).tolist()
-    found = np.empty((v.shape[0], len(sets), v.shape[2]))
-    if not sets:
-        return found
-    masks, weights = np.arange(v.shape[1]), index_weights(index, size, order, p - size)
-    weight_of = np.append(weights, np.zeros(size))[sizes(all_coalitions(p))]
-    parts = [part for k in range(size + 1) for part in combinations(range(size), k)]
-    for number, members in enumerate(sets):
-        whole = sum(1 << i for i in members)
-        S = masks[masks & whole == 0]
-        added = np.zeros((v.shape[0], len(S), v.shape[2]))
-        for part in parts:
-            added += (-1) ** (size - len(part)) * v[:, S | sum(1 << members[i] for i in part)]
-        found[:, number] = np.einsum("s,rsk->rk", weight_of[S], added)
+    found = np.zeros((v.shape[0], comb(p, size), v.shape[2]))
+    if size <= p:
+        weights = index_weights(index, size, order, p - size)[sizes(all_coalitions(p - size))]
+        for number, derivative in enumerate(_derivatives(v, size, p)):
+            found[:, number] = np.einsum("s,rsk->rk", weights, derivative)
     return found
+
+
+def _derivatives(v: FloatArray, size: int, below: int) -> Iterator[FloatArray]:
+    """D_T v ``(rows, coalitions of the others, outputs)`` of all sets of players below a number, by their highest
+    member, then the next.
+    """
+    if size == 0:
+        yield v
+        return
+    for i in range(size - 1, below):
+        pairs = v.reshape(v.shape[0], -1, 2, 1 << i, v.shape[2])  # without and with player i, whose bit is between
+        gain = (pairs[:, :, 1] - pairs[:, :, 0]).reshape(v.shape[0], v.shape[1] // 2, v.shape[2])
+        yield from _derivatives(gain, size - 1, i)
 
 
 def interaction_matrix(v: FloatArray, index: Index = "shapley", order: int = 2) -> FloatArray:
