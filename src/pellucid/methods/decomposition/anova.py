@@ -39,16 +39,17 @@ from pellucid.diagnostics.by_method import decomposition_caveats
 from pellucid.explanations.component import Component
 from pellucid.explanations.decomposition import Decomposition
 from pellucid.methods.decomposition.anova_trees import of_trees
-from pellucid.methods.decomposition.averages import asked, over_grids
 from pellucid.methods.decomposition.axes import BUDGET, Grid, Grids, Subset, entries_of, knot_grids, subsets
 from pellucid.methods.decomposition.components import (
     Components,
     Variances,
+    asked,
     at_rows,
     beyond_rounding,
     build,
     component,
     components_of,
+    over_grids,
 )
 from pellucid.methods.decomposition.measure import (
     Measured,

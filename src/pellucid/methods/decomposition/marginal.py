@@ -39,16 +39,20 @@ from pellucid.diagnostics.by_method import decomposition_caveats
 from pellucid.explanations.component import Check, Component
 from pellucid.explanations.decomposition import Decomposition
 from pellucid.games.marginal import background_rows
-from pellucid.methods.decomposition.averages import Averager, asked, at_own_values, over_grids, read_off
 from pellucid.methods.decomposition.axes import BUDGET, FEWEST, Subset, entries_of, knot_grids, subsets
 from pellucid.methods.decomposition.components import (
+    Averager,
     Components,
     Variances,
+    asked,
+    at_own_values,
     at_rows,
     axiom_checks,
     build,
     components_of,
     halved,
+    over_grids,
+    read_off,
     variances_at,
 )
 from pellucid.methods.decomposition.tree_cells import TreeCells, TreeGrids, cell_grids, tree_cells
