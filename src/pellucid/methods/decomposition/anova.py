@@ -38,6 +38,7 @@ from pellucid.data import Data
 from pellucid.diagnostics.by_method import decomposition_caveats
 from pellucid.explanations.component import Component
 from pellucid.explanations.decomposition import Decomposition
+from pellucid.methods.decomposition import measure
 from pellucid.methods.decomposition.anova_trees import of_trees
 from pellucid.methods.decomposition.axes import BUDGET, Grid, Grids, Subset, entries_of, knot_grids, subsets
 from pellucid.methods.decomposition.components import (
@@ -51,19 +52,6 @@ from pellucid.methods.decomposition.components import (
     components_of,
     over_grids,
 )
-from pellucid.methods.decomposition.measure import (
-    Measured,
-    Measures,
-    axioms,
-    between_knots,
-    centred,
-    draw,
-    function_variance,
-    mean_along,
-    nodes,
-    product_mean,
-    range_knots,
-)
 from pellucid.methods.decomposition.tree_cells import tree_cells
 from pellucid.models import Predictor
 from pellucid.runner import Run
@@ -75,7 +63,7 @@ _POWERS = (5, 11)  # of two: fewest and most points of each of the two samples
 _JUDGED = 12  # power of two: points at which function and components are compared
 _NEAR = 0.02
 
-Rule = list[Measured]
+Rule = list[measure.Measured]
 
 
 def anova(
@@ -114,7 +102,7 @@ def product_nodes(data: Data, grid: int | None) -> tuple[Rule, Rule] | None:
 
 
 def _rule(data: Data, size: int) -> Rule:
-    return [nodes(data, j, size) for j in range(len(data.schema.features))]
+    return [measure.nodes(data, j, size) for j in range(len(data.schema.features))]
 
 
 def _combinations(rule: Rule) -> float:
@@ -148,7 +136,7 @@ def _of_rule(
         """E[f | x_S] at the points of S."""
         table = f
         for j in range(len(rule)):
-            table = table if j in subset else mean_along(table, j, rule[j])
+            table = table if j in subset else measure.mean_along(table, j, rule[j])
         return table.reshape(*(grid.size for grid in grids), -1)
 
     constant = average((), ())
@@ -164,15 +152,15 @@ def _of_rule(
         parts[k] = _mean(np.square(table), [rule[j] if j in subset else None for j in range(len(rule))])
     total, residual = _mean(np.square(f - constant), rule), _mean(np.square(rest), rule)
     variances = beyond_rounding(Variances(total, parts, parts, residual, np.zeros(parts.shape)), f)
-    checks = axioms(components, measures, variances, _EXACT)
+    checks = measure.axioms(components, measures, variances, _EXACT)
     settings = {"engine": "product", "points": int(_combinations(rule))}
     return Components(constant, components, predictions, variances, checks, settings)
 
 
-def _mean(table: FloatArray, rule: Sequence[Measured | None]) -> FloatArray:
+def _mean(table: FloatArray, rule: Sequence[measure.Measured | None]) -> FloatArray:
     """The integral over all features of a table; axes without a rule have a single entry."""
     for axis, own in enumerate(rule):
-        table = table if own is None else mean_along(table, axis, own)
+        table = table if own is None else measure.mean_along(table, axis, own)
     return np.asarray(table.reshape(-1))
 
 
@@ -181,29 +169,31 @@ def _mean(table: FloatArray, rule: Sequence[Measured | None]) -> FloatArray:
 
 def of_sample(predictor: Predictor, data: Data, wanted: Sequence[Subset], grid: int | None, run: Run) -> Components:
     """The mean of the components of two samples; half of their difference is the error of the shares."""
-    grids = knot_grids(data, wanted, grid, range_knots)
+    grids = knot_grids(data, wanted, grid, measure.range_knots)
     power = int(np.clip(np.log2(BUDGET / 2 / entries_of(grids)), *_POWERS))
     measures = {
-        subset: tuple(between_knots(data.schema.features[j], own) for j, own in zip(subset, grids[subset], strict=True))
+        subset: tuple(
+            measure.between_knots(data.schema.features[j], own) for j, own in zip(subset, grids[subset], strict=True)
+        )
         for subset in wanted
     }
     first, second = (_of_one(predictor, data, grids, measures, power, key, run) for key in (0, 1))
     constant = (first[0] + second[0]) / 2
     components = [component(a.axes, (a.table + b.table) / 2) for a, b in zip(first[1], second[1], strict=True)]
     variances = _sampled_variances(predictor, data, constant, components, (first[1], second[1]), measures, run)
-    checks = axioms(components, [measures[subset] for subset in wanted], variances, _NEAR)
+    checks = measure.axioms(components, [measures[subset] for subset in wanted], variances, _NEAR)
     settings = {"engine": "sample", "points": 2 ** (power + 1)}
     return Components(constant, components, run.predict(predictor, data), variances, checks, settings)
 
 
 def _of_one(
-    predictor: Predictor, data: Data, grids: Grids, measures: Measures, power: int, key: int, run: Run
+    predictor: Predictor, data: Data, grids: Grids, measures: measure.Measures, power: int, key: int, run: Run
 ) -> tuple[np.ndarray, list[Component]]:
-    sample = draw(data, power, run, key)
+    sample = measure.draw(data, power, run, key)
     constant = run.predict(predictor, sample).mean(axis=0)
     components = components_of(constant, grids, over_grids(asked(run, predictor, sample)))
     return constant, [
-        component(part.axes, centred(part.table, measured))
+        component(part.axes, measure.centred(part.table, measured))
         for part, measured in zip(components, measures.values(), strict=True)
     ]
 
@@ -214,23 +204,26 @@ def _sampled_variances(
     constant: np.ndarray,
     components: Sequence[Component],
     both: tuple[Sequence[Component], Sequence[Component]],
-    measures: Measures,
+    measures: measure.Measures,
     run: Run,
 ) -> Variances:
     """Variances of components as integrals of the product of the two estimates, whose errors are independent.
 
     The variance of the function and of what is left over are those at a third sample (see `function_variance`).
     """
-    judged = draw(data, _JUDGED, run, 2)
+    judged = measure.draw(data, _JUDGED, run, 2)
     f = run.predict(predictor, judged)
     rest = f - constant
     first, second = (sum((at_rows(part, judged) for part in half), np.zeros(f.shape)) for half in both)
     parts, se = np.zeros((2, len(components), len(constant)))
     for k, (part, a, b, measured) in enumerate(zip(components, *both, measures.values(), strict=True)):
         rest = rest - at_rows(part, judged)
-        parts[k] = np.maximum(product_mean(a.table, b.table, measured), 0.0)
-        se[k] = np.abs(product_mean(a.table, a.table, measured) - product_mean(b.table, b.table, measured)) / 2
+        parts[k] = np.maximum(measure.product_mean(a.table, b.table, measured), 0.0)
+        se[k] = (
+            np.abs(measure.product_mean(a.table, a.table, measured) - measure.product_mean(b.table, b.table, measured))
+            / 2
+        )
     residual = rest.var(axis=0)
-    total = np.maximum(function_variance(f, first, second, parts), residual)
+    total = np.maximum(measure.function_variance(f, first, second, parts), residual)
     found = Variances(total, parts, parts, residual, se / np.where(total > 0, total, np.inf))
     return beyond_rounding(found, f)

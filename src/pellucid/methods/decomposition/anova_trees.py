@@ -19,17 +19,9 @@ import numpy as np
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.explanations.component import Component
+from pellucid.methods.decomposition import measure
 from pellucid.methods.decomposition.axes import Subset
 from pellucid.methods.decomposition.components import Components, Variances, at_rows, beyond_rounding, component
-from pellucid.methods.decomposition.measure import (
-    Measured,
-    Measures,
-    axioms,
-    draw,
-    function_variance,
-    in_cells,
-    product_mean,
-)
 from pellucid.methods.decomposition.tree_cells import CELLS, TreeCells, cell_grids
 from pellucid.runner import Run
 
@@ -40,7 +32,7 @@ _JUDGED = 12  # power of two: points at which function and components are compar
 _COMPARED = 256  # of these, at which merged and exact components are compared
 _NEAR = 0.02
 
-Full = Mapping[int, Measured]
+Full = Mapping[int, measure.Measured]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,20 +57,22 @@ def of_trees(trees: TreeCells, wanted: Sequence[Subset], grid: int | None, run: 
     made = cell_grids(trees, wanted, grid, most=min(CELLS, max(_WORK // max(len(trees.leaves.values), 1), 10_000)))
     features = trees.data.schema.features
     used = np.unique(trees.asked[trees.asked >= 0]).tolist()
-    full = {j: in_cells(features[j], trees.grid(j, trees.asking((j,)))) for j in used}
+    full = {j: measure.in_cells(features[j], trees.grid(j, trees.asking((j,)))) for j in used}
     measures = {
-        subset: tuple(in_cells(features[j], own) for j, own in zip(subset, made.grids[subset], strict=True))
+        subset: tuple(measure.in_cells(features[j], own) for j, own in zip(subset, made.grids[subset], strict=True))
         for subset in wanted
     }
     alive = [subset for subset in wanted if subset not in made.zero]
     constant, tables = _tables(trees, wanted, alive, full, measures)
     components = [component([own.grid.axis for own in measures[subset]], tables[subset]) for subset in wanted]
-    parts = np.array([product_mean(c.table, c.table, measures[s]) for s, c in zip(wanted, components, strict=True)])
-    judged = draw(trees.data, _JUDGED, run, 2)
+    parts = np.array(
+        [measure.product_mean(c.table, c.table, measures[s]) for s, c in zip(wanted, components, strict=True)]
+    )
+    judged = measure.draw(trees.data, _JUDGED, run, 2)
     f = run.predict(trees.predictor, judged)
     said = sum((at_rows(c, judged) for c in components), np.zeros(f.shape))
     seen = Variances(
-        function_variance(f, said, said, parts), parts, parts, (f - said).var(axis=0), np.zeros(parts.shape)
+        measure.function_variance(f, said, said, parts), parts, parts, (f - said).var(axis=0), np.zeros(parts.shape)
     )
     total = (
         _variance(trees, full, constant) if len(trees.leaves.values) <= _PAIRED else parts.sum(axis=0) + seen.residual
@@ -92,7 +86,7 @@ def of_trees(trees: TreeCells, wanted: Sequence[Subset], grid: int | None, run: 
         some = judged.take(np.arange(_COMPARED))
         lost = _lost(trees, wanted, full, constant, components, some, total)
     settings = {"engine": "trees", "thinned": made.thinned, "leaves": len(trees.leaves.values)}
-    checks = axioms(components, list(measures.values()), seen, _NEAR)
+    checks = measure.axioms(components, list(measures.values()), seen, _NEAR)
     return Components(constant, components, trees.explained.prediction, variances, checks, settings, lost)
 
 
@@ -105,7 +99,7 @@ def _blocks(trees: TreeCells, full: Full) -> Iterator[_Block]:
 
 
 def _tables(
-    trees: TreeCells, wanted: Sequence[Subset], alive: Sequence[Subset], full: Full, measures: Measures
+    trees: TreeCells, wanted: Sequence[Subset], alive: Sequence[Subset], full: Full, measures: measure.Measures
 ) -> tuple[FloatArray, dict[Subset, FloatArray]]:
     """The constant and the tables of all components."""
     outputs = trees.ensemble.n_outputs
@@ -138,7 +132,7 @@ class _Merging:
         return np.add.reduceat(values * self.weights, self.starts, axis=1)
 
 
-def _merging(full: Measured, own: Measured) -> _Merging:
+def _merging(full: measure.Measured, own: measure.Measured) -> _Merging:
     cell = own.grid.axis.place(full.grid.codes)[0]
     weights = np.bincount(cell, weights=full.weights, minlength=own.grid.size)[cell]
     numbers = np.bincount(cell, minlength=own.grid.size)[cell]
