@@ -39,6 +39,7 @@ from pellucid.charts.slices import slices
 from pellucid.charts.spread import spread_data
 from pellucid.charts.surface import value_range
 from pellucid.explanations import Colouring
+from pellucid.stats import Z95
 
 OPTIONS = EffectOptions()
 
@@ -47,8 +48,8 @@ def test_curve_has_a_row_per_point_with_its_interval():
     rows = curve_data(effect([0.0, 1.0, 2.0], [10.0, 20.0, 30.0], se=[1.0, 2.0, 3.0]))
     assert [row["x"] for row in rows] == [0.0, 1.0, 2.0]
     assert [row["value"] for row in rows] == [10.0, 20.0, 30.0]
-    assert rows[1]["low"] == pytest.approx(20 - 1.96 * 2)
-    assert rows[1]["high"] == pytest.approx(20 + 1.96 * 2)
+    assert rows[1]["low"] == pytest.approx(20 - Z95 * 2)
+    assert rows[1]["high"] == pytest.approx(20 + Z95 * 2)
     assert rows[1]["interval_text"] == "16.1 to 23.9"
 
 
@@ -102,7 +103,7 @@ def test_missing_is_told_per_output():
     result = effect(outputs=("a", "b"), missing=at_missing([1.0, 2.0], [0.1, np.nan], 0.25))
     first, second = missing_data(result)
     assert first["label"] == "missing (25%)"
-    assert (first["value"], first["low"]) == (1.0, pytest.approx(1 - 0.196))
+    assert (first["value"], first["low"]) == (1.0, pytest.approx(1 - 0.1 * Z95))
     assert second["low"] is None
     assert missing_data(effect()) == []
 

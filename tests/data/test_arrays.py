@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pellucid.arrays import effective_size, frozen, group_sums, standard_error, weighted_mean
+from pellucid.arrays import frozen, group_sums
+from pellucid.stats import effective_size, standard_error, weighted_mean
 
 
 def test_effective_size():

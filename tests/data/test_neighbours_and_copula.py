@@ -19,8 +19,9 @@ from pellucid.data import Data
 from pellucid.data.sampling import copula
 from pellucid.data.sampling.copula import Copula
 from pellucid.data.sampling.margin import Margin
-from pellucid.data.sampling.neighbours import Neighbours, effective_sizes
+from pellucid.data.sampling.neighbours import Neighbours
 from pellucid.errors import InputError
+from pellucid.stats import effective_sizes
 
 QUICK = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 Z = 4.5

@@ -104,7 +104,7 @@ def test_logit_needs_probabilities(X, amount, verdict, two):
             Predictor(model, X, link="logit")
     f = Predictor(lambda t: second(two.predict_proba(t)), X, link="logit")
     assert f.scale == "log-odds"
-    with pytest.raises(InputError, match="link='probit' is not known; did you mean 'logit'"):
+    with pytest.raises(InputError, match="link='probit' is not known; known are 'identity', 'logit'"):
         Predictor(two, X, link="probit")
 
 

@@ -11,7 +11,8 @@ from sklearn.preprocessing import OneHotEncoder
 from pellucid import Explainer
 from pellucid.methods.local.lime import lime
 from pellucid.methods.local.surrogate.fitting import block_moments, combined, fit
-from pellucid.methods.local.surrogate.weighting import effective, exponential
+from pellucid.methods.local.surrogate.weighting import exponential
+from pellucid.stats import effective_sizes
 from reference.r_random import RRandom
 
 BOOK = ["season", "holiday", "workingday", "weathersit", "temp", "hum", "windspeed", "days_since_2011"]
@@ -33,7 +34,7 @@ def test_ex_14_the_width_decides_the_sign(width, slope, size):
     moments = block_moments((x - 1.6)[:, None], bent(x)[:, None], weights[None], 1)
     found = fit(combined(moments[0], np.ones((1, 1)), 1), 1, "all")
     assert found.weights[0, 0, 0] == pytest.approx(slope, abs=5e-5)
-    assert effective(weights[None])[0] == pytest.approx(size, rel=0.01)
+    assert effective_sizes(weights[None])[0] == pytest.approx(size, rel=0.01)
     assert bent(np.array([1.6]))[0] == pytest.approx(8.272)
 
 

@@ -1,6 +1,6 @@
 """A line with its band: the effect of one numeric or date feature.
 
-The band is the estimate plus and minus 1.96 standard errors. Where few rows support the line it is
+The band is the estimate plus and minus 1.96 standard errors (`Z95`). Where few rows support the line it is
 dashed. What happens at missing values stands apart, at the right.
 """
 
@@ -22,9 +22,8 @@ from pellucid.charts.options import EffectOptions
 from pellucid.charts.scales import Limits, Row, data, feature_axis, limits_of, positions, span, tooltips, value_axis
 from pellucid.charts.text import is_change, rows_text, shown, value_title
 from pellucid.explanations import Effect
+from pellucid.stats import Z95
 from pellucid.words import percent, value_name
-
-Z = 1.96  # normal quantile of a 95% interval
 
 
 def curve_data(effect: Effect) -> list[Row]:
@@ -51,7 +50,7 @@ def curve_data(effect: Effect) -> list[Row]:
 
 def interval_row(value: float, error: float, scale: str, change: bool) -> Row:
     """An estimate with its 95% interval, in numbers and in words."""
-    value, margin = float(value), Z * float(error)
+    value, margin = float(value), Z95 * float(error)
     low, high = value - margin, value + margin
     known = bool(np.isfinite(low) and np.isfinite(high))
     return {
@@ -218,7 +217,7 @@ def missing_view(
 
 def _ends(values: FloatArray, errors: FloatArray) -> list[FloatArray]:
     with np.errstate(invalid="ignore"):  # log-odds may be infinite
-        return [values - Z * errors, values + Z * errors]
+        return [values - Z95 * errors, values + Z95 * errors]
 
 
 def _line_point(row: Row) -> Row:

@@ -21,6 +21,7 @@ from pellucid.errors import InputError, nearest
 from pellucid.explanations.component import Axis, Component
 from pellucid.explanations.decomposition import RESIDUAL, Decomposition
 from pellucid.explanations.decomposition_words import TITLES
+from pellucid.stats import Z95
 from pellucid.words import counted, number, percent, value_name
 
 _COLUMNS = 3
@@ -82,8 +83,8 @@ def _share(name: str, kind: str, share: float, covariance: float, error: float) 
         "value": share,
         "zero": 0.0,
         "covariance": covariance,
-        "low": share - 1.96 * error,
-        "high": share + 1.96 * error,
+        "low": share - Z95 * error,
+        "high": share + Z95 * error,
         "share_text": percent(share),
         "covariance_text": percent(covariance),
         "label": percent(share),

@@ -16,6 +16,7 @@ from pellucid.charts.marks import text_layers
 from pellucid.charts.scales import Row, data, level_axis, limits_of, plain, tooltips, value_axis
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.explanations import ImportanceComparison
+from pellucid.stats import Z95
 from pellucid.words import counted, number, percent
 
 _STEP = 9.0  # pixels for each method
@@ -26,7 +27,7 @@ def share_data(result: ImportanceComparison, max_display: int = 15) -> list[Row]
     shown = result.order[:max_display]
     names = level_names(result.feature_names[j] for j in shown)
     shares, ranks = result.shares, result.ranks
-    low, high = (_shares_at(result, side) for side in (-1.959963984540054, 1.959963984540054))
+    low, high = (_shares_at(result, side) for side in (-Z95, Z95))
     rows: list[Row] = []
     for name, j in zip(names, shown, strict=True):
         for m, method in enumerate(result.methods):

@@ -13,6 +13,7 @@ from pellucid.data.cells import objects
 from pellucid.data.frames.frame import is_missing
 from pellucid.data.schema import DAY, Feature
 from pellucid.errors import InputError
+from pellucid.stats import weighted_quantiles
 
 
 def grid_codes(feature: Feature, codes: FloatArray, size: int) -> FloatArray:
@@ -62,22 +63,6 @@ def quantile_edges(codes: FloatArray, bins: int, weights: FloatArray) -> FloatAr
     """
     bins = whole("bins", bins)
     return np.unique(weighted_quantiles(codes, np.linspace(0.0, 1.0, bins + 1), weights))
-
-
-def weighted_quantiles(codes: FloatArray, levels: FloatArray, weights: FloatArray) -> FloatArray:
-    """Observed values at the given levels of the empirical distribution; missing values are left out."""
-    counted = (weights > 0) & ~np.isnan(codes)
-    present, mass = (codes, weights) if counted.all() else (codes[counted], weights[counted])
-    if not present.size:
-        raise InputError("the feature is missing in every row that counts; there is nothing to bin.")
-    if (mass == mass[0]).all():  # a plain sort is several times faster than an order
-        ascending, cumulative = np.sort(present), np.arange(1.0, present.size + 1.0)
-    else:
-        order = np.argsort(present)
-        ascending, cumulative = present[order], np.cumsum(mass[order])
-    # The tolerance makes weights of two and duplicated rows fall on the same side of a quantile.
-    positions = np.searchsorted(cumulative, levels * cumulative[-1] * (1 - 1e-12), side="left")
-    return ascending[np.minimum(positions, present.size - 1)]
 
 
 def bin_index(codes: FloatArray, edges: FloatArray) -> IntArray:

@@ -13,6 +13,7 @@ from pellucid.explanations import Attribution, ImportanceComparison
 from pellucid.explanations.agreement import IN_PART, Agreement, verdict
 from pellucid.explanations.caveat import Caveat
 from pellucid.runner import Run
+from pellucid.stats import Z95
 from pellucid.words import number, percent
 
 _LARGE = 0.1  # share of a feature that matters by one measure
@@ -60,7 +61,7 @@ def _extremes(result: ImportanceComparison, j: int) -> tuple[int, int]:
 def _sure(result: ImportanceComparison, j: int, high: int, low: int) -> bool:
     """Whether the smaller share stays small at the upper end of its interval (where there is one)."""
     part, column = result.parts[low], result.excess[:, low]
-    error = 1.96 * float(np.nan_to_num(result.se[j, low]))
+    error = Z95 * float(np.nan_to_num(result.se[j, low]))
     upper = max(float(result.values[j, low]) - part.neutral, 0.0) + error
     root = bool(result.squared[low])
     total = float(np.nansum(np.sqrt(column) if root else column))

@@ -7,12 +7,13 @@ from typing import Protocol
 
 import numpy as np
 
-from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray, effective_size
+from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.explanations import Clusters
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.decomposition import Decomposition
 from pellucid.explanations.interactions import Interactions
+from pellucid.stats import Z95, effective_size
 from pellucid.words import counted, listed, number, percent, value_name
 
 _ROWS = 5
@@ -162,7 +163,7 @@ def _rows(n: int, size: float) -> str:
 def few_rows_for_clusters(result: Clusters, data: Data) -> Iterator[Caveat]:
     """Chance alone would give such an association to one pair in twenty."""
     size = effective_size(data.weights)
-    chance = 1.96 / float(np.sqrt(max(size - 1, 1.0)))
+    chance = Z95 / float(np.sqrt(max(size - 1, 1.0)))
     if chance > result.threshold and len(result.labels) > 1:
         yield Caveat(
             code="few-rows-for-clusters",

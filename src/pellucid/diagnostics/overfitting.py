@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pellucid.arrays import FloatArray, standard_error
+from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.diagnostics.general import Players
 from pellucid.explanations.caveat import Caveat
@@ -14,6 +14,7 @@ from pellucid.losses import Loss, find_loss
 from pellucid.models import Predictor
 from pellucid.models.outcome import constant_prediction, outcome_for
 from pellucid.runner import Intervention, Run
+from pellucid.stats import standard_error
 from pellucid.words import number, percent
 
 _MEMORISED = 0.02

@@ -14,10 +14,10 @@ from pellucid.explanations import Attribution
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.decomposition import Decomposition
 from pellucid.runner import Run
+from pellucid.stats import Z95
 from pellucid.words import listed, number, percent
 
 TOP = 5  # contributions of a row that are read one by one
-_LEVEL = 1.96  # half the width of a 95% interval, in standard errors
 _NOTICED = 0.05  # of the row's contributions; nobody reads less
 _WIDE = 0.5  # of the contribution: its size is known to a factor of 1.5 / 0.5 = 3
 _ROWS = 0.9  # of the rows are at least as precise as the one that is judged
@@ -41,7 +41,7 @@ def imprecise(result: Attribution) -> Iterator[Caveat]:
     values, errors = (_by_answer(result.stacked(name)) for name in ("values", "se"))
     if not (errors > 0).any():
         return
-    half = _LEVEL * errors
+    half = Z95 * errors
     sizes = np.abs(values)
     noticed = (_places(sizes) < TOP) & (sizes > _NOTICED * np.nansum(sizes, axis=1, keepdims=True))
     ratio = np.where(noticed & ~np.isnan(half), half, 0.0) / np.where(noticed, sizes, 1.0)
@@ -117,7 +117,7 @@ def missed_tolerance(result: Attribution) -> Iterator[Caveat]:
     wanted = result.settings.get("tolerance")
     if wanted is None:
         return
-    widest = 1.96 * float(result.se.max(initial=0.0))
+    widest = Z95 * float(result.se.max(initial=0.0))
     if widest > float(wanted):
         yield Caveat(
             code="tolerance-missed",
@@ -138,7 +138,7 @@ def imprecise_importance(
 
     Of the five largest values, those below 5% of all left out, the one with the widest interval for its size is judged.
     """
-    half, sizes = _LEVEL * se, np.abs(values)
+    half, sizes = Z95 * se, np.abs(values)
     if tolerance is not None:
         widest = int(np.argmax(half))
         if half[widest] > tolerance:

@@ -27,6 +27,7 @@ from pellucid.explanations.rule_words import (
     sentence,
 )
 from pellucid.explanations.store import encode, stored
+from pellucid.stats import Z95
 
 HALF_WIDTH = 0.5  # standard deviations of the predictions: as far apart may numbers be and count as the same
 R = TypeVar("R", bound="Rule")
@@ -325,7 +326,7 @@ def _same(rule: Rule, given: AnyArray) -> BoolArray:
     return np.asarray(((numbers >= rule.same[:, 0]) & (numbers <= rule.same[:, 1])).all(axis=1))
 
 
-def _wilson(hits: int, n: int, z: float = 1.959964) -> tuple[float, float]:
+def _wilson(hits: int, n: int, z: float = Z95) -> tuple[float, float]:
     """Wilson's 95% interval of a share."""
     if n == 0:
         return (np.nan, np.nan)

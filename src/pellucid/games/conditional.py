@@ -18,13 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import BoolArray, FloatArray, IntArray, weighted_mean
+from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.data.sampling.copula import Copula
-from pellucid.data.sampling.neighbours import Neighbours, effective_sizes
+from pellucid.data.sampling.neighbours import Neighbours
 from pellucid.games.game import Game
 from pellucid.models import Predictor
 from pellucid.runner import Run
+from pellucid.stats import effective_sizes, weighted_mean
 
 _AT_ONCE = 65_536  # rows made at a time
 _KEY = 51  # of the random numbers

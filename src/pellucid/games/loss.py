@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import BoolArray, FloatArray, IntArray, weighted_mean
+from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.games.game import Game
 from pellucid.games.loss_rows import Draw, RowLosses, donor_losses, draw, mean_and_noise
@@ -24,6 +24,7 @@ from pellucid.games.marginal import Players
 from pellucid.losses import RowLoss
 from pellucid.models import Predictor
 from pellucid.runner import Intervention, Run
+from pellucid.stats import weighted_mean
 
 _AT_ONCE = 2**21  # predictions kept until their losses are known
 _CELLS = 2**24  # and cells of the tables behind them

@@ -18,8 +18,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pellucid.arrays import FloatArray, IntArray, effective_size
+from pellucid.arrays import FloatArray, IntArray
 from pellucid.losses import RowLoss
+from pellucid.stats import effective_size
 
 _SLOTS = 8  # places of an average donor, among which unequal weights are shared out
 _USES = 8  # of an average donor: with fewer its effect is not known well enough

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import BoolArray, FloatArray, IntArray, weighted_mean
+from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.checks import is_flag, is_whole, whole
 from pellucid.data import Data
 from pellucid.data.frames.frame import Overlay, Scratch
@@ -23,6 +23,7 @@ from pellucid.errors import InputError
 from pellucid.games.game import Game
 from pellucid.models import Predictor
 from pellucid.runner import Intervention, Run
+from pellucid.stats import weighted_mean
 
 MOST = 200  # rows that are asked for every coalition unless the caller says otherwise
 _BACKGROUND_KEY = 11  # of the random numbers that draw the background

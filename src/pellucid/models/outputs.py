@@ -12,6 +12,7 @@ from pellucid.arrays import AnyArray, FloatArray
 from pellucid.data.table import plain_array
 from pellucid.errors import InputError, ModelError, nearest
 from pellucid.models.adapter import Adapter, Scale, Task
+from pellucid.stats import logit
 
 LOGIT_FLOOR = 1e-6
 
@@ -86,15 +87,14 @@ def check_numbers(raw: FloatArray, width: int | None, name: str) -> None:
         )
 
 
-def logit(p: FloatArray) -> FloatArray:
+def log_odds(p: FloatArray) -> FloatArray:
     """Log-odds of probabilities, which are kept LOGIT_FLOOR away from 0 and 1."""
     if (p < -1e-9).any() or (p > 1 + 1e-9).any():
         raise InputError(
             f"link='logit' needs probabilities between 0 and 1, but the model returned {float(p.min()):g} to"
             f" {float(p.max()):g}; use link='identity'."
         )
-    inside = np.clip(p, LOGIT_FLOOR, 1 - LOGIT_FLOOR)
-    return np.asarray(np.log(inside) - np.log1p(-inside))
+    return logit(p, LOGIT_FLOOR)
 
 
 # -- names -------------------------------------------------------------------------------------------

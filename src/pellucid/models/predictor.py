@@ -20,7 +20,7 @@ from pellucid.data.frames.frame import Frame
 from pellucid.errors import InputError, ModelError, PellucidError
 from pellucid.models.adapter import Adapter, OneHot, Predict, Scale, Task, unfitted
 from pellucid.models.columns import match_columns
-from pellucid.models.outputs import LOGIT_FLOOR, as_matrix, check_numbers, logit, read_outputs
+from pellucid.models.outputs import LOGIT_FLOOR, as_matrix, check_numbers, log_odds, read_outputs
 from pellucid.models.quiet import quietly
 from pellucid.models.registry import adapt
 
@@ -228,7 +228,7 @@ class Predictor:
     def restrict(self, full: FloatArray) -> FloatArray:
         """The explained outputs of a full prediction, on the explained scale."""
         chosen = self._outputs.restrict(full)
-        return logit(chosen) if self.link == "logit" else chosen
+        return log_odds(chosen) if self.link == "logit" else chosen
 
     def gradient(self, table: Any, n: int) -> FloatArray:
         """Partial derivatives ``(n, features, outputs)`` of the explained outputs."""

@@ -25,6 +25,7 @@ from pellucid.parts.attribution import PartAttribution
 from pellucid.parts.local import LocalPartAttribution, exhaustive
 from pellucid.parts.rule import PartRule, reason
 from pellucid.runner import Run
+from pellucid.stats import Z95
 from pellucid.words import number, percent
 
 _CUT = 0.25
@@ -56,7 +57,7 @@ def _cut(result: PartAttribution, blocks: IntArray, joint: FloatArray) -> Iterat
     """Whether parts contribute the same one by one as together; they do in a model without interactions."""
     values, se = result.stacked()[0], result.stacked("se")[0]
     together = np.stack([values[blocks == b].sum(axis=0) for b in range(len(joint))])
-    noise = np.stack([se[blocks == b].sum(axis=0) for b in range(len(joint))]) * 1.96
+    noise = np.stack([se[blocks == b].sum(axis=0) for b in range(len(joint))]) * Z95
     missed = np.maximum(np.abs(together - joint) - noise, 0.0)
     size = float(np.abs(joint).sum())
     share = float(missed.sum()) / size if size > 0 else 0.0

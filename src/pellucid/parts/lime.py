@@ -48,7 +48,7 @@ from pellucid.methods.local.surrogate.options import Options, check_width
 from pellucid.methods.local.surrogate.selection import SELECTS, Select
 from pellucid.methods.local.surrogate.stability import repeat_counts
 from pellucid.methods.local.surrogate.weighting import Kernel, default_width, exponential, kernels
-from pellucid.models.outputs import logit
+from pellucid.models.outputs import log_odds
 from pellucid.parts.attribution import unique_names
 from pellucid.parts.checks import lime_caveats
 from pellucid.parts.game import ImageGame, PartGame, Remembered, TextGame
@@ -452,7 +452,7 @@ def _fields(
         "output_names": predictor.output_names,
         **{name: squeeze_outputs(part[None]) for name, part in outputs.items()},
         "base": np.asarray(squeeze_outputs(base)),
-        "prediction": squeeze_outputs(logit(everybody) if logistic else everybody),
+        "prediction": squeeze_outputs(log_odds(everybody) if logistic else everybody),
         "feature_names": names,
         "players": names,
         "terms": names,

@@ -12,7 +12,7 @@ from pellucid.arrays import FloatArray
 from pellucid.checks import one_of
 from pellucid.errors import InputError, ModelError, PellucidError
 from pellucid.models.adapter import Adapter, Scale, unfitted
-from pellucid.models.outputs import Outputs, as_matrix, check_numbers, logit, read_outputs
+from pellucid.models.outputs import Outputs, as_matrix, check_numbers, log_odds, read_outputs
 from pellucid.models.predictor import Link
 from pellucid.models.quiet import quietly
 from pellucid.models.registry import adapt
@@ -122,7 +122,7 @@ class WholePredictor:
     def explained(self, raw: FloatArray) -> FloatArray:
         """The explained outputs on the explained scale."""
         chosen = self._outputs.restrict(self._outputs.complete(raw))
-        return logit(chosen) if self._model.link == "logit" else chosen
+        return log_odds(chosen) if self._model.link == "logit" else chosen
 
 
 def _named(adapter: Adapter, classes: Sequence[Any]) -> Adapter:

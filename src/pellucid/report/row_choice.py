@@ -55,13 +55,3 @@ def _flat(numbers: FloatArray) -> FloatArray:
 def _to_all(flat: FloatArray, rows: IntArray, weights: FloatArray) -> FloatArray:
     """The weighted sum of the distances from each of these rows to all rows."""
     return np.array([np.abs(flat - flat[i]).sum(axis=1) @ weights for i in rows])
-
-
-def weighted_median(values: FloatArray, weights: FloatArray) -> float:
-    """The value with half of the weight at or below it; halfway between two values if both have."""
-    order = np.argsort(values, kind="stable")
-    share = np.cumsum(weights[order]) / weights.sum()
-    at = int(np.searchsorted(share, 0.5 - _ROUNDING))
-    if abs(share[at] - 0.5) <= _ROUNDING and at + 1 < len(order):
-        return float((values[order[at]] + values[order[at + 1]]) / 2)
-    return float(values[order[at]])

@@ -12,7 +12,7 @@ from pellucid.explanations.attribution import shown_value
 from pellucid.explanations.attribution_causes import remark
 from pellucid.explanations.attribution_words import amount
 from pellucid.report.cards import Plain, table
-from pellucid.report.row_choice import weighted_median
+from pellucid.stats import weighted_median
 
 _HEAD = ("Feature", "Value in this row", "Usual value", "Contribution")
 

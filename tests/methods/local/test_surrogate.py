@@ -18,9 +18,10 @@ from pellucid.methods.local.surrogate.neighbourhood import BLOCKS, SAMPLERS, Dis
 from pellucid.methods.local.surrogate.representation import representation
 from pellucid.methods.local.surrogate.selection import backward, choose, forward, lasso
 from pellucid.methods.local.surrogate.stability import agreement, common, selection
-from pellucid.methods.local.surrogate.weighting import default_width, distances, effective, exponential, kernels
+from pellucid.methods.local.surrogate.weighting import default_width, distances, exponential, kernels
 from pellucid.methods.local.surrogate.width import WidthSearch, r_squared
 from pellucid.runner import Run
+from pellucid.stats import effective_sizes
 from reference import lime as slow
 
 KINDS = st.sampled_from(["independent", "correlated", "binary"])
@@ -226,7 +227,7 @@ def test_kernel_and_default_width():
     assert default_width(d, 9, "gower") == pytest.approx(0.75 / np.sqrt(2) * np.sqrt(5 / 3))
     both = kernels(lambda d, w: 1.0 * (d <= w), d, np.array([0.5, 1.5]))
     assert both.tolist() == [[1, 0, 0], [1, 1, 0]]
-    np.testing.assert_allclose(effective(np.array([[1.0, 1.0, 0.0], [1e-300, 0, 0]])), [2.0, 1.0])
+    np.testing.assert_allclose(effective_sizes(np.array([[1.0, 1.0, 0.0], [1e-300, 0, 0]])), [2.0, 1.0])
 
 
 def test_a_kernel_of_the_callers_own():

@@ -16,6 +16,7 @@ from pellucid.charts.scales import Row, data, limits_of, tooltips, value_axis
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.errors import InputError
 from pellucid.explanations.local_attribution import LocalAttribution
+from pellucid.stats import Z95
 from pellucid.words import number
 
 _MOST = 8  # as many colours as can be told apart
@@ -34,9 +35,9 @@ def weight_data(one: LocalAttribution, i: int, max_display: int = _MOST) -> list
             "feature": name,
             "width": float(width),
             "weight": float(weights[w, j]),
-            "low": float(weights[w, j] - 1.96 * spread[w, j]),
-            "high": float(weights[w, j] + 1.96 * spread[w, j]),
-            "label": f"{number(float(weights[w, j]), sign=True)} ± {number(1.96 * float(spread[w, j]))}",
+            "low": float(weights[w, j] - Z95 * spread[w, j]),
+            "high": float(weights[w, j] + Z95 * spread[w, j]),
+            "label": f"{number(float(weights[w, j]), sign=True)} ± {number(Z95 * float(spread[w, j]))}",
             "effective": number(float(one.sweep_effective[i, w])),
         }
         for name, j in zip(names, order, strict=True)

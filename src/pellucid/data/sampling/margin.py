@@ -7,9 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from pellucid.arrays import BoolArray, FloatArray, IntArray, effective_size
+from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data.table import Data
 from pellucid.errors import InputError
+from pellucid.stats import effective_size
 
 
 @dataclass(frozen=True, eq=False)

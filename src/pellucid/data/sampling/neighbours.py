@@ -122,11 +122,6 @@ class Neighbours:
         return left if left.any() else self.mass
 
 
-def effective_sizes(weights: FloatArray) -> FloatArray:
-    """Kish's effective number of rows behind each line of weights ``(m, n)``."""
-    return np.asarray(np.square(weights.sum(axis=1)) / np.square(weights).sum(axis=1))
-
-
 def _flattening(kernel: FloatArray, counts: FloatArray, least: float) -> FloatArray:
     """The powers ``(m, 1)`` of the kernels, given as logarithms, that let ``least`` of the rows count; one where they
     do anyway.

@@ -35,7 +35,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pellucid.arrays import FloatArray, weighted_mean
+from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.data.grid import bin_index
 from pellucid.diagnostics.by_method import ale_parts_caveats
@@ -53,6 +53,7 @@ from pellucid.methods.effects.ale_axis import make_axes
 from pellucid.methods.effects.ale_local import local_effects
 from pellucid.models import Predictor
 from pellucid.runner import Run
+from pellucid.stats import weighted_mean
 
 _BINS = (40, 24, 10)  # along one feature, by the order of the decomposition
 _ROWS = 20  # per cell of a pair or triple

@@ -15,12 +15,13 @@ from itertools import combinations, product
 
 import numpy as np
 
-from pellucid.arrays import BoolArray, FloatArray, IntArray, group_sums, weighted_mean
+from pellucid.arrays import BoolArray, FloatArray, IntArray, group_sums
 from pellucid.data import Data
 from pellucid.methods.effects.accumulation import added_up, filled
 from pellucid.methods.effects.ale_axis import Axis
 from pellucid.models import Predictor
 from pellucid.runner import Intervention, Run
+from pellucid.stats import weighted_mean
 
 Corner = tuple[IntArray, FloatArray]  # per row a position on an axis, and how much the value there counts
 

@@ -14,9 +14,10 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data, Feature
-from pellucid.data.grid import snap, weighted_quantiles
+from pellucid.data.grid import snap
 from pellucid.errors import InputError
 from pellucid.explanations.component import Axis
+from pellucid.stats import weighted_quantiles
 
 MOST = 3  # features in one component: more can neither be drawn nor estimated
 _MANY = 5_000

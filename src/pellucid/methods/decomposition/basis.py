@@ -19,7 +19,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
-from pellucid.data.grid import weighted_quantiles
+from pellucid.stats import weighted_quantiles
 
 _FEWEST_MISSING = 5  # rows from which missing has steps of its own in parts of several features
 

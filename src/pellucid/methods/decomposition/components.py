@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import FloatArray, IntArray, weighted_mean
+from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.explanations.component import Axis, Check, Component
 from pellucid.explanations.decomposition import Decomposition
@@ -23,6 +23,7 @@ from pellucid.methods.effects.support import plain_setting
 from pellucid.models import Predictor
 from pellucid.reading import answer
 from pellucid.runner import Intervention, Moments, Run
+from pellucid.stats import weighted_mean
 from pellucid.words import number, percent
 
 # The features that are set, the codes of each, and for each point which of them it has: (points, outputs).

@@ -36,7 +36,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pellucid.arrays import FloatArray, weighted_mean
+from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.diagnostics.by_method import generalized_caveats
 from pellucid.errors import InputError
@@ -49,6 +49,7 @@ from pellucid.methods.decomposition.density import Density, different, points_of
 from pellucid.methods.decomposition.least_squares import Design, Fit, concurvity, fit, inner_products, purified
 from pellucid.models import Predictor
 from pellucid.runner import Run
+from pellucid.stats import weighted_mean
 
 _ROWS = 4  # different points per coefficient
 _COLUMNS = 2_500  # coefficients that are fitted in seconds

@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import FloatArray, weighted_mean
+from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.diagnostics.by_method import decomposition_caveats
 from pellucid.explanations.component import Check, Component
@@ -58,6 +58,7 @@ from pellucid.methods.decomposition.components import (
 from pellucid.methods.decomposition.tree_cells import TreeCells, TreeGrids, cell_grids, tree_cells
 from pellucid.models import Predictor
 from pellucid.runner import Run
+from pellucid.stats import weighted_mean
 from pellucid.trees.plain.choice import can_compile
 
 _WORTH = 3e7  # entries times rows times trees: from here on loading the kernels is worth it

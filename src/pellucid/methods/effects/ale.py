@@ -32,10 +32,9 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import FloatArray, IntArray, group_sums, standard_error, weighted_mean
+from pellucid.arrays import FloatArray, IntArray, group_sums
 from pellucid.checks import flag
 from pellucid.data import Data
-from pellucid.data.grid import weighted_quantiles
 from pellucid.diagnostics.by_method import ale_caveats
 from pellucid.explanations import AtMissing, Effect
 from pellucid.explanations.explanation import squeeze_outputs
@@ -46,6 +45,7 @@ from pellucid.methods.effects.support import build_effect
 from pellucid.models import Predictor
 from pellucid.reading import answer
 from pellucid.runner import Intervention, Run, constant_intervention
+from pellucid.stats import standard_error, weighted_mean, weighted_quantiles
 
 _ROWS_PER_CELL = 20
 

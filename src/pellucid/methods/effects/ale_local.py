@@ -7,13 +7,14 @@ from itertools import product
 
 import numpy as np
 
-from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray, effective_size, group_sums
+from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray, group_sums
 from pellucid.data import Data
 from pellucid.errors import InputError
 from pellucid.methods.effects.ale_axis import Axis
 from pellucid.models import Predictor
 from pellucid.reading import answer
 from pellucid.runner import Intervention, Run
+from pellucid.stats import effective_size
 
 
 @dataclass(frozen=True, eq=False)

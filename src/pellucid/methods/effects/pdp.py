@@ -23,7 +23,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pellucid.arrays import FloatArray, IntArray, standard_error, weighted_mean
+from pellucid.arrays import FloatArray, IntArray
 from pellucid.checks import flag, one_of, whole
 from pellucid.data import Data
 from pellucid.data.grid import given_codes, grid_codes
@@ -36,6 +36,7 @@ from pellucid.methods.effects.support import build_effect, grid_counts, row_labe
 from pellucid.models import Predictor
 from pellucid.reading import Answer, answer
 from pellucid.runner import Run, constant_intervention
+from pellucid.stats import standard_error, weighted_mean
 
 Kind = Literal["average", "individual", "both"]
 Points = tuple[FloatArray, ...]

@@ -28,7 +28,7 @@ from functools import partial
 
 import numpy as np
 
-from pellucid.arrays import FloatArray, IntArray, standard_error
+from pellucid.arrays import FloatArray, IntArray
 from pellucid.diagnostics.by_measure import refit_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
@@ -46,9 +46,9 @@ from pellucid.methods.importance.folds import (
 from pellucid.methods.importance.request import Request
 from pellucid.models.outcome import outcome_for
 from pellucid.models.refit import Refit, Refitted, refitter
+from pellucid.stats import Z95, standard_error
 
 Player = tuple[int, ...]
-_NORMAL = 1.959963984540054
 
 
 def drop(request: Request) -> Importance:
@@ -190,7 +190,7 @@ class _HeldOut:
         over_rows = float(standard_error(change, self.request.data.weights[known])) if known.any() else np.nan
         over_folds = float(each.std(ddof=1) / np.sqrt(len(each))) if len(each) > 1 else np.nan
         error = float(np.fmax(over_rows, over_folds))
-        return value, error, _NORMAL * error
+        return value, error, Z95 * error
 
 
 def _relative(after: FloatArray, before: FloatArray, compare: str) -> FloatArray:

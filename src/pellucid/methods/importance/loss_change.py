@@ -9,16 +9,16 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import stdtrit
 
-from pellucid.arrays import FloatArray, effective_size
+from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.errors import InputError
 from pellucid.losses import Loss, find_loss
 from pellucid.models import Predictor
 from pellucid.models.outcome import outcome_for
+from pellucid.stats import Z95, effective_size
 
 Compare = Literal["difference", "ratio"]
 WITHOUT_OUTCOME = "share of prediction variance"
-NORMAL = 1.959963984540054
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class Setting:
 
     def spread(self, repeats: int) -> float:
         """Standard errors on each side of a 95% interval; few repeats of a loss that is no mean over rows need more."""
-        return float(stdtrit(max(repeats - 1, 1), 0.975)) if self.loss.rows is None else NORMAL
+        return float(stdtrit(max(repeats - 1, 1), 0.975)) if self.loss.rows is None else Z95
 
 
 @dataclass(frozen=True, eq=False)

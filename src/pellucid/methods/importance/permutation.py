@@ -36,10 +36,11 @@ from pellucid.diagnostics.by_measure import permutation_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
 from pellucid.methods.importance.donors import Plan, direct_plan, donor_rows, joint_codes, plan_of
-from pellucid.methods.importance.loss_change import NORMAL, Changed, Compare, Setting, losses, relative
+from pellucid.methods.importance.loss_change import Changed, Compare, Setting, losses, relative
 from pellucid.models import Predictor
 from pellucid.reading import Answer, Asked, answer
 from pellucid.runner import Intervention, Run, exchange_intervention
+from pellucid.stats import Z95
 
 Scheme = Literal["shuffle", "halves", "pairs"]
 Player = tuple[int, ...]
@@ -75,7 +76,7 @@ def permutation_importance(
     values, repeated, errors = (
         np.stack(part) for part in zip(*(r.compared(setting, compare) for r in results), strict=True)
     )
-    spread = NORMAL if scheme == "pairs" else setting.spread(repeats)
+    spread = Z95 if scheme == "pairs" else setting.spread(repeats)
 
     def joint_loss(columns: Player) -> float:
         if scheme == "pairs":

@@ -49,12 +49,12 @@ from pellucid.methods.attribution.shapley_exact import shapley_exact
 from pellucid.methods.importance.request import Request
 from pellucid.methods.importance.sage_pairs import fewest_rows, plan, sage_pairs
 from pellucid.models.outcome import outcome_for
+from pellucid.stats import interval
 
 BUDGET = 2**19  # model rows
 _BUDGET_FOR_TOLERANCE = 2**24
 _READ_BACKGROUND = 2000  # rows, where trees are read
 _LISTED_PLAYERS = 16
-_LEVEL = 1.959963984540054
 
 
 def sage(request: Request) -> Importance:
@@ -67,14 +67,15 @@ def sage(request: Request) -> Importance:
     values, se = np.zeros(len(players)), np.zeros(len(players))
     values[varying], se[varying] = solved.values, solved.se
     nobody, everybody = (-float(end[0, 0]) for end in game.ends())
+    low, high = interval(values, se)
     return Importance(
         method="sage",
         measure=loss.name,
         compare="difference",
         values=values,
         se=se,
-        low=values - _LEVEL * se,
-        high=values + _LEVEL * se,
+        low=low,
+        high=high,
         repeats=np.empty((len(players), 0)),
         baseline=everybody,
         joint=nobody - everybody,

@@ -27,7 +27,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from pellucid.arrays import FloatArray, IntArray, standard_error, weighted_mean
+from pellucid.arrays import FloatArray, IntArray
 from pellucid.explanations import Attribution, Importance
 from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.games.marginal import MOST, background_rows
@@ -36,6 +36,7 @@ from pellucid.methods.attribution.shap import shap
 from pellucid.methods.importance.request import Request
 from pellucid.reading.trees import ExplainedTrees, explained_trees
 from pellucid.runner import Cost
+from pellucid.stats import interval, standard_error, weighted_mean
 
 _BUDGET = 1_000_000  # model rows
 _READ_ROWS = 20_000
@@ -43,7 +44,6 @@ _ASKED_ROWS = 100
 _FEWEST_PAIRS = 16  # of coalitions for each row
 _PROBED = 20  # rows on which trees and terms are tried
 _KEY = 45  # of random numbers
-_NORMAL = 1.959963984540054
 
 
 def shap_importance(request: Request) -> Importance:
@@ -63,14 +63,15 @@ def shap_importance(request: Request) -> Importance:
 def from_contributions(why: Attribution, weights: FloatArray) -> Importance:
     """The mean absolute contributions in some rows, as a measure of importance that costs nothing more."""
     values, errors = mean_absolute(why, weights)
+    low, high = interval(values, errors, least=0.0)
     return Importance(
         method="shap",
         measure="mean |contribution|",
         compare="difference",
         values=squeeze_outputs(values),
         se=squeeze_outputs(errors),
-        low=squeeze_outputs(np.maximum(values - _NORMAL * errors, 0.0)),
-        high=squeeze_outputs(values + _NORMAL * errors),
+        low=squeeze_outputs(low),
+        high=squeeze_outputs(high),
         repeats=np.empty((len(values), 0)),
         feature_names=why.feature_names,
         output_names=why.output_names,

@@ -40,7 +40,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pellucid.arrays import FloatArray, IntArray, weighted_mean
+from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.data.sampling.conditional_draws import draws_for
 from pellucid.data.schema import Schema
@@ -51,6 +51,7 @@ from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.methods.importance.request import Request
 from pellucid.models import Predictor
 from pellucid.runner import Run
+from pellucid.stats import Z95, interval, weighted_mean
 
 DEFAULT_ROWS = 50_000
 MOST_ROWS = 2_000_000
@@ -59,7 +60,6 @@ _FEWEST_WALKS = 30
 _WALKS_AT_ONCE = 512
 _CELLS = 8_000_000  # numbers held at once while drawing
 _ORDERS, _DRAWS, _ROWS = 62, 63, 64  # keys of the random numbers
-_LEVEL = 1.959963984540054
 
 
 def shapley_effects(request: Request) -> Importance:
@@ -92,21 +92,22 @@ def shapley_effects(request: Request) -> Importance:
         "budget": request.budget,
         "tolerance": request.tolerance,
     }
+    low, high = interval(values, error, least=0.0, most=1.0)
     return Importance(
         method="shapley-effects",
         measure="Shapley effect",
         compare="share",
         values=squeeze_outputs(values),
         se=squeeze_outputs(error),
-        low=squeeze_outputs(np.clip(values - _LEVEL * error, 0.0, 1.0)),
-        high=squeeze_outputs(np.clip(values + _LEVEL * error, 0.0, 1.0)),
+        low=squeeze_outputs(low),
+        high=squeeze_outputs(high),
         repeats=np.empty((len(players), 0)),
         feature_names=tuple(players),
         output_names=predictor.output_names,
         scale=predictor.scale,
         members=tuple(tuple(data.schema.names[j] for j in player) for player in players.values()),
         caveats=shapley_effect_caveats(
-            predictor, data, run, players=players, values=values, half=_LEVEL * error, tolerance=request.tolerance
+            predictor, data, run, players=players, values=values, half=Z95 * error, tolerance=request.tolerance
         ),
         cost=run.cost(),
         settings={"method": "shapley-effects", "random_state": run.seed, **settings},
@@ -206,7 +207,7 @@ class _Walk:
                 self._run.interrupted = True
                 return
             yield some, gains
-            if tolerance is not None and sums.n >= _WALKS_AT_ONCE and _LEVEL * sums.shares()[1].max() <= tolerance:
+            if tolerance is not None and sums.n >= _WALKS_AT_ONCE and Z95 * sums.shares()[1].max() <= tolerance:
                 return
 
     def _gains(self, start: int, rows: IntArray, spread: _Spread) -> FloatArray:

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pellucid.arrays import FloatArray, IntArray, weighted_mean
+from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.diagnostics.general import general_caveats
 from pellucid.errors import InputError
@@ -37,6 +37,7 @@ from pellucid.methods.interactions.dividends import rounding
 from pellucid.methods.interactions.request import Request
 from pellucid.reading import answer
 from pellucid.runner import constant_intervention
+from pellucid.stats import interval, weighted_mean
 
 GRID = 10
 LEVELS = 20
@@ -65,6 +66,7 @@ def greenwell(request: Request) -> Interactions:
     values, errors = strength / divisor, se / divisor
     unknown = np.full(strength.shape, np.nan)
     unit = "standard deviations of the prediction" if request.normalize else "units of the prediction"
+    low, high = interval(values, errors, least=0.0)
     return Interactions(
         method="greenwell",
         against=request.against,
@@ -72,8 +74,8 @@ def greenwell(request: Request) -> Interactions:
         sets=request.set_names,
         values=squeeze_outputs(values),
         se=squeeze_outputs(errors),
-        low=squeeze_outputs(np.maximum(values - 1.96 * errors, 0.0)),
-        high=squeeze_outputs(values + 1.96 * errors),
+        low=squeeze_outputs(low),
+        high=squeeze_outputs(high),
         strength=squeeze_outputs(strength),
         joint=squeeze_outputs(unknown),
         feature_names=request.feature_names,

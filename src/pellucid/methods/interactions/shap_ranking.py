@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import FloatArray, standard_error, weighted_mean
+from pellucid.arrays import FloatArray
 from pellucid.explanations import Attribution
 from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.explanations.interactions import Interactions
@@ -35,6 +35,7 @@ from pellucid.methods.attribution.shap import shap
 from pellucid.methods.interactions.dividends import rounding
 from pellucid.methods.interactions.request import Request
 from pellucid.reading.trees import ExplainedTrees, explained_trees
+from pellucid.stats import interval, standard_error, weighted_mean
 
 TREE_ROWS = 500
 ASKED_ROWS = 50
@@ -66,6 +67,7 @@ def shap_ranking(request: Request) -> Interactions:
     divisor = np.where(whole > 0, whole, np.inf) if q.normalize else np.ones_like(whole)
     values, errors = strength / divisor, se / divisor
     unit = "share of all attributions" if q.normalize else f"mean absolute interaction value, {result.scale}"
+    low, high = interval(values, errors, least=0.0)
     return Interactions(
         method="shap",
         against=q.against,
@@ -73,8 +75,8 @@ def shap_ranking(request: Request) -> Interactions:
         sets=q.set_names,
         values=squeeze_outputs(values),
         se=squeeze_outputs(errors),
-        low=squeeze_outputs(np.maximum(values - 1.96 * errors, 0.0)),
-        high=squeeze_outputs(values + 1.96 * errors),
+        low=squeeze_outputs(low),
+        high=squeeze_outputs(high),
         strength=squeeze_outputs(strength),
         joint=squeeze_outputs(np.full(strength.shape, np.nan)),
         feature_names=q.feature_names,

@@ -60,6 +60,7 @@ from pellucid.methods.local.surrogate.weighting import Distance
 from pellucid.models import Predictor
 from pellucid.models.predictor import LOGIT_FLOOR
 from pellucid.runner import Run
+from pellucid.stats import logit
 
 
 def lime(
@@ -144,7 +145,7 @@ def _wrapped(
     values = np.stack([stack["effects"][:, part].sum(axis=1) for part in summed], axis=1)
     se = np.stack([one.entry_se(summed) for one in fits])
     bases = squeeze_outputs(stack["base"])
-    shown = _logit(answers) if options.model == "logistic" else answers
+    shown = logit(answers, LOGIT_FLOOR) if options.model == "logistic" else answers
     rare = None if own else rarity(data, rows, players)
     two = predictor.classes if predictor.classes is not None and len(predictor.classes) == 2 else None
     ranges, within = ranges_of(explained, space, fits, run)
@@ -254,8 +255,3 @@ def _why(fits: list[LocalFit], options: Options) -> str:
         return "0.75 times the root of the number of features, by habit" if options.width == "default" else "as given"
     tried = len(fits[0].sweep.widths)
     return f"of {tried} tried the best in fidelity near the row times stability"
-
-
-def _logit(p: FloatArray) -> FloatArray:
-    inside = np.clip(p, LOGIT_FLOOR, 1.0 - LOGIT_FLOOR)
-    return np.asarray(np.log(inside) - np.log1p(-inside))

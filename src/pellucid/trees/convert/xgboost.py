@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from pellucid.arrays import FloatArray
+from pellucid.stats import logit
 from pellucid.trees.convert.tree_model import Link, TreeModel, Unsupported
 from pellucid.trees.convert.xgboost_encode import Encode, stored_levels
 from pellucid.trees.convert.xgboost_trees import Learner, tree_ensemble
@@ -20,10 +21,6 @@ from pellucid.trees.convert.xgboost_ubjson import read
 from pellucid.trees.ensemble import TreeEnsemble
 
 Scale = Literal["response", "log-odds", "score"]
-
-
-def _logit(p: FloatArray) -> FloatArray:
-    return np.log(p) - np.log1p(-p)
 
 
 def _same(x: FloatArray) -> FloatArray:
@@ -47,15 +44,15 @@ _OBJECTIVES: Final[dict[str, tuple[Link, Scale, tuple[Inverse, ...]]]] = {
         ("identity", "response", (_same,)),
     ),
     **dict.fromkeys(("rank:pairwise", "rank:ndcg", "rank:map"), ("identity", "score", (_same,))),
-    **dict.fromkeys(("binary:logistic", "reg:logistic"), ("logistic", "log-odds", (_logit, _same))),
-    "binary:logitraw": ("identity", "log-odds", (_same, _logit)),
+    **dict.fromkeys(("binary:logistic", "reg:logistic"), ("logistic", "log-odds", (logit, _same))),
+    "binary:logitraw": ("identity", "log-odds", (_same, logit)),
     "binary:hinge": ("other", "score", (_same,)),
     **dict.fromkeys(
         ("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft"), ("exp", "score", (np.log, _same))
     ),
     **dict.fromkeys(("multi:softprob", "multi:softmax"), ("softmax", "score", (_same,))),
 }
-_UNKNOWN: Final[tuple[Link, Scale, tuple[Inverse, ...]]] = ("other", "score", (_same, _logit, np.log))
+_UNKNOWN: Final[tuple[Link, Scale, tuple[Inverse, ...]]] = ("other", "score", (_same, logit, np.log))
 
 _SORTED: Final = (3, 4)  # since then quantiles that cross are put in order
 

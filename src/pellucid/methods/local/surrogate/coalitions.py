@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import BoolArray, FloatArray, effective_size
+from pellucid.arrays import BoolArray, FloatArray
 from pellucid.data import Data
 from pellucid.games.marginal import MOST, MarginalGame, background_rows
 from pellucid.methods.local.surrogate.fitting import jackknife
@@ -33,6 +33,7 @@ from pellucid.methods.local.surrogate.selection import choose
 from pellucid.methods.local.surrogate.width import WidthSearch
 from pellucid.models import Predictor
 from pellucid.runner import Run
+from pellucid.stats import effective_size
 
 _KEY = 71  # of the random generator
 

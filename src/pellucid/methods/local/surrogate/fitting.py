@@ -25,6 +25,7 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.methods.local.surrogate.selection import Select, choose
+from pellucid.stats import expit
 
 FOLDS = 4
 _NARROW = 40  # columns whose pairs are all held at once
@@ -214,7 +215,7 @@ def logistic(columns: FloatArray, answers: FloatArray, weights: FloatArray, chos
         theta = _newton(columns[:, used], answers[:, a], weights)
         level[a], beta[used, a] = theta[0], theta[1:]
     effects = -beta * columns.mean(axis=0)[:, None]
-    return Curve(beta, level - effects.sum(axis=0), effects, lambda z: 1.0 / (1.0 + np.exp(-(level + z @ beta))))
+    return Curve(beta, level - effects.sum(axis=0), effects, lambda z: expit(level + z @ beta))
 
 
 def _newton(columns: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
@@ -234,7 +235,7 @@ def _newton(columns: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArr
 
     now = loss(theta)
     for _ in range(_ROUNDS):
-        mean = 1.0 / (1.0 + np.exp(-(x @ theta)))
+        mean = expit(x @ theta)
         slope = x.T @ (weights * (mean - y)) + penalty @ theta
         bend = (x * (weights * np.maximum(mean * (1 - mean), 1e-10))[:, None]).T @ x + penalty
         step = np.linalg.solve(bend + 1e-12 * np.trace(bend) * np.eye(len(theta)), slope)

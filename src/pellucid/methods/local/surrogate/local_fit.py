@@ -27,8 +27,9 @@ from pellucid.methods.local.surrogate.fitting import (
 from pellucid.methods.local.surrogate.neighbourhood import BLOCKS
 from pellucid.methods.local.surrogate.options import Options
 from pellucid.methods.local.surrogate.stability import agreement, common, selection
-from pellucid.methods.local.surrogate.weighting import default_width, effective, kernels
+from pellucid.methods.local.surrogate.weighting import default_width, kernels
 from pellucid.methods.local.surrogate.width import WidthSearch, candidates, near_weights, sweep
+from pellucid.stats import effective_sizes
 
 _AS_GOOD = 0.01  # of widths whose score is this close to the best the narrowest is taken, which is most about the row
 _NEAREST = 25
@@ -102,7 +103,7 @@ def fit_row(
     if (largest <= _TINY).any():  # of a width that lets nothing count, the nearest samples are left
         nearest = (task.distance == task.distance.min()).astype(np.float64)
         counts = np.where(largest > _TINY, counts, nearest)
-    sizes, shifted = effective(counts), task.answers - task.prediction
+    sizes, shifted = effective_sizes(counts), task.answers - task.prediction
     weights = np.concatenate([counts, near_weights(counts, sizes, task.distance)[None]])
     blocks = block_moments(task.columns, shifted, weights, BLOCKS)
     lasso = options.model == "lasso"

@@ -22,10 +22,11 @@ import numpy as np
 from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.data.frames.doorway import as_frame, is_series
-from pellucid.data.grid import given_codes, weighted_quantiles
+from pellucid.data.grid import given_codes
 from pellucid.data.schema import DAY, Feature
 from pellucid.errors import InputError, nearest
 from pellucid.methods.local.surrogate.neighbourhood import Distributions
+from pellucid.stats import weighted_quantiles
 from pellucid.words import value_name
 
 Columns = Callable[[Any], Any]

@@ -23,7 +23,6 @@ Distance = Literal["euclidean", "gower", "cosine"]
 DISTANCES = ("euclidean", "gower", "cosine")
 Kernel = Callable[[FloatArray, float], FloatArray]
 _TEXTBOOK = 0.75
-_SMALL = 1e-100  # weights whose squares may be no numbers
 
 
 def distances(apart: FloatArray, distance: Distance, *, place: FloatArray, span: FloatArray) -> FloatArray:
@@ -65,15 +64,6 @@ def _weights(kernel: Kernel, distance: FloatArray, width: float) -> FloatArray:
             " return one finite weight for each distance."
         )
     return np.maximum(found, 0.0)
-
-
-def effective(weights: FloatArray) -> FloatArray:
-    """How many samples lines of weights ``(widths, samples)`` stand for, also where all of them are very small."""
-    largest = weights.max(axis=1, initial=0.0)
-    if (largest < _SMALL).any():
-        weights = weights / np.where(largest > 0, largest, 1.0)[:, None]
-    squares = np.einsum("wi,wi->w", weights, weights)
-    return np.asarray(np.square(weights.sum(axis=1)) / np.maximum(squares, 1e-300))
 
 
 def default_width(distance: FloatArray, columns: int, kind: Distance) -> float:

@@ -27,7 +27,8 @@ from pellucid.arrays import BoolArray, FloatArray
 from pellucid.methods.local.surrogate.fitting import Moments, combined, fit, fold_counts
 from pellucid.methods.local.surrogate.selection import Select
 from pellucid.methods.local.surrogate.stability import agreement, common, selection
-from pellucid.methods.local.surrogate.weighting import Kernel, effective, kernels
+from pellucid.methods.local.surrogate.weighting import Kernel, kernels
+from pellucid.stats import effective_sizes
 
 TRIED = 9
 _FINE = 24
@@ -72,7 +73,7 @@ def candidates(distance: FloatArray, kernel: Kernel, k: int, extra: float) -> Fl
     fine = np.geomspace(_NARROWEST * typical, _WIDEST * typical, _FINE)
     some = distance[::_EVERY]  # to know roughly how many samples count, a part of them is enough
     tried = kernels(kernel, some, fine)
-    sizes = np.where(_sees(tried, some), _EVERY * effective(tried), 0.0)
+    sizes = np.where(_sees(tried, some), _EVERY * effective_sizes(tried), 0.0)
     enough = fine[sizes >= max(_LEAST, _LEAST_PER_COLUMN * (k + 1))]
     if not enough.size:
         enough = fine[-1:]

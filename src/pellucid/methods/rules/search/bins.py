@@ -18,10 +18,11 @@ from pellucid.arrays import BoolArray, FloatArray
 from pellucid.checks import whole
 from pellucid.data import Data
 from pellucid.data.frames.frame import is_missing
-from pellucid.data.grid import given_codes, weighted_quantiles
+from pellucid.data.grid import given_codes
 from pellucid.data.schema import Feature
 from pellucid.errors import InputError
 from pellucid.explanations.condition import Condition
+from pellucid.stats import weighted_quantiles
 from pellucid.words import number, value_name
 
 AUTO = 4

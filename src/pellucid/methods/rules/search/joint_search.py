@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import BoolArray, FloatArray, IntArray, weighted_mean
+from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.errors import InputError
 from pellucid.methods.rules.search.bandit import Asking, Wants
@@ -23,6 +23,7 @@ from pellucid.methods.rules.search.perturbation import Drawn, KeyArray, Perturba
 from pellucid.methods.rules.search.same_prediction import SamePrediction, same_prediction
 from pellucid.models import Predictor
 from pellucid.runner import Run
+from pellucid.stats import weighted_mean
 
 _MOST, _CELLS = 20_000, 40_000_000  # rows of the data (and their cells) that perturbed rows are made of
 _SPREAD = 1000  # rows that show how much predictions differ

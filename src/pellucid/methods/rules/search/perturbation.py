@@ -21,12 +21,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pellucid.arrays import BoolArray, FloatArray, IntArray, effective_size
+from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.errors import InputError
 from pellucid.methods.rules.search.bandit import Wants
 from pellucid.methods.rules.search.predicates import Players, TableSpace
 from pellucid.runner import Run
+from pellucid.stats import effective_size
 
 KeyArray = NDArray[np.uint64]
 _CHUNK = 256  # draws made at once
