@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.explanations import Associations, AtMissing, Attribution, Caveat, Colouring, Effect, Importance
+from pellucid.explanations.explanation import headed
 from pellucid.runner import Cost
 
 CLASSES = ("setosa", "versicolor", "virginica", "unknown species", "other")
@@ -61,7 +62,7 @@ def effect(
         "spread": np.abs(values) * 0.1, "rug": (data,), "shape": ("complex",) * len(outputs),
         "level": np.full(len(outputs), np.nan), **COMMON,
     }  # fmt: skip
-    return Effect(**{**fields, **more})
+    return Effect(**headed({**fields, **more}))
 
 
 def ale(edges: Any = None, **more: Any) -> Effect:
@@ -147,7 +148,7 @@ def surface(
         "counts": counts, "spread": np.zeros(values.shape), "rug": rug, "shape": ("surface",) * len(outputs),
         "level": np.full(len(outputs), np.nan), **COMMON,
     }  # fmt: skip
-    return Effect(**{**fields, **more})
+    return Effect(**headed({**fields, **more}))
 
 
 def three(
@@ -171,7 +172,7 @@ def three(
         "counts": counts, "spread": np.zeros(values.shape), "rug": rug, "shape": ("surface",) * len(outputs),
         "level": np.full(len(outputs), np.nan), **COMMON,
     }  # fmt: skip
-    return Effect(**{**fields, **more})
+    return Effect(**headed({**fields, **more}))
 
 
 def importance(
@@ -197,7 +198,7 @@ def importance(
         "method": "permutation", "measure": "mean squared error", "compare": compare,
         "low": values - 6 * se, "high": values + 6 * se, "repeats": repeats, **COMMON,
     }  # fmt: skip
-    return Importance(**{**fields, **more})
+    return Importance(**headed({**fields, **more}))
 
 
 def associations(n: int = 7, names: Any = None, **more: Any) -> Associations:
@@ -206,10 +207,8 @@ def associations(n: int = 7, names: Any = None, **more: Any) -> Associations:
     columns = factors[:, np.arange(n) % 2] * np.linspace(1, 0.2, n) + generator.normal(0, 0.5, (500, n))
     names = tuple(f"feature number {j}" for j in range(n)) if names is None else tuple(names)
     values = np.abs(np.corrcoef(columns.T)).reshape(n, n)
-    return Associations(
-        values=values, se=np.full((n, n), np.nan), feature_names=names, output_names=("prediction",),
-        scale="association", **{**COMMON, **more},
-    )  # fmt: skip
+    fields = {"values": values, "se": np.full((n, n), np.nan), "feature_names": names}
+    return Associations(**headed({**fields, "output_names": ("prediction",), "scale": "association", **COMMON, **more}))
 
 
 def attribution(
@@ -237,7 +236,7 @@ def attribution(
         "base": base, "prediction": base + values.sum(axis=1),
         "data": tuple(kinds[j % 5] for j in range(len(names))), "background": 100, **COMMON,
     }  # fmt: skip
-    return Attribution(**{**fields, **more})
+    return Attribution(**headed({**fields, **more}))
 
 
 def with_pairs(n: int = 30, **more: Any) -> Attribution:

@@ -10,6 +10,7 @@ from charts.chart_examples import NASTY, importance
 from pellucid.charts.importance import importance_data
 from pellucid.charts.importance_comparison import agreement_data, share_data
 from pellucid.explanations import ImportanceComparison
+from pellucid.explanations.explanation import Header
 from pellucid.runner import Cost
 
 
@@ -20,8 +21,8 @@ def comparison(*, names=("a", "b", "c"), methods=("permutation", "shap"), measur
     )
     return ImportanceComparison(
         values=np.stack([p.values for p in parts], axis=1), se=np.stack([p.se for p in parts], axis=1), parts=parts,
-        methods=tuple(methods), feature_names=parts[0].feature_names, output_names=parts[0].output_names,
-        scale="importance", cost=Cost(0, 0.0, 0, 0.0), settings={"method": "comparison"},
+        methods=tuple(methods), header=Header(feature_names=parts[0].feature_names, output_names=parts[0].output_names, scale="importance", cost=Cost(0, 0.0, 0, 0.0), settings={"method": "comparison"}),
+
     )  # fmt: skip
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -39,6 +38,7 @@ from pellucid.charts.slices import slices
 from pellucid.charts.spread import spread_data
 from pellucid.charts.surface import value_range
 from pellucid.explanations import Colouring
+from pellucid.explanations.explanation import changed
 from pellucid.stats import Z95
 
 OPTIONS = EffectOptions()
@@ -303,7 +303,7 @@ def test_importance_of_several_outputs_has_rows_for_each():
 
 def test_importance_over_folds_shows_every_fold():
     result = importance(("a", "b"))
-    plain, folded = (replace(result, settings=settings).plot().spec for settings in ({}, {"folds": 10}))
+    plain, folded = (changed(result, settings=settings).plot().spec for settings in ({}, {"folds": 10}))
     assert "single folds" in " ".join(folded["title"]["subtitle"])
     assert "single folds" not in " ".join(plain["title"]["subtitle"])
     drawn = {frozenset(row) for rows in folded["datasets"].values() for row in rows if len(rows) == 20}

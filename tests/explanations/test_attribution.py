@@ -6,6 +6,7 @@ import pytest
 
 import pellucid
 from pellucid import Attribution
+from pellucid.explanations.explanation import headed
 from pellucid.runner import Cost
 
 
@@ -20,7 +21,7 @@ def attribution(values=((1.0, -2.0, 0.5), (0.0, 3.0, 1.0)), *, base=10.0, predic
         "members": (("temp",), ("season",), ("day",)), "method": "exact", "game": "marginal", "background": 100,
         "cost": Cost(0, 0.0, 0, 0.0), "settings": {"method": "shap"},
     }  # fmt: skip
-    return Attribution(**{**fields, **more})
+    return Attribution(**headed({**fields, **more}))
 
 
 def classes():

@@ -1,7 +1,5 @@
 """Fewer contributions, groups of them, another row or class to compare with: every view adds up."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +7,7 @@ from hypothesis import strategies as st
 
 import pellucid
 from explanations.test_attribution import attribution, classes
+from pellucid.explanations.explanation import changed
 
 
 def rich(n=6, outputs=1, seed=0):
@@ -222,7 +221,7 @@ def test_contrast_with_a_row_that_is_not_there():
 
 @pytest.mark.parametrize(("scale", "at"), [("probability", 1.0), ("log-odds", 0.0)])
 def test_the_other_class_is_the_mirror_image(scale, at):
-    full = replace(rich(), scale=scale, settings={"classes": ["no", "yes"]})
+    full = changed(rich(), scale=scale, settings={"classes": ["no", "yes"]})
     found = full.for_output("no")
     check_adds_up(found)
     assert found.output_names == ("no",)
@@ -247,12 +246,12 @@ def test_the_other_class_is_the_mirror_image(scale, at):
 )
 def test_no_mirror_where_it_would_be_a_guess(more):
     with pytest.raises(pellucid.InputError, match="there is no output 'no'"):
-        replace(rich(), **more).for_output("no")
+        changed(rich(), **more).for_output("no")
 
 
 def test_several_outputs_have_no_mirror():
     with pytest.raises(pellucid.InputError, match="there is no output 'perhaps'"):
-        replace(classes(), settings={"classes": ["perhaps", "yes"]}).for_output("perhaps")
+        changed(classes(), settings={"classes": ["perhaps", "yes"]}).for_output("perhaps")
 
 
 # -- interval ----------------------------------------------------------------------------------------

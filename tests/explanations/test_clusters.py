@@ -4,6 +4,7 @@ import numpy as np
 
 import pellucid
 from pellucid.explanations import Clusters
+from pellucid.explanations.explanation import headed
 from pellucid.runner import Cost
 
 
@@ -18,7 +19,7 @@ def clusters(names, labels, **more):
         "kept": np.ones(labels.max() + 1), "component": np.ones(labels.max() + 1),
         "components": np.ones(labels.max() + 1, dtype=np.intp),
     }  # fmt: skip
-    return Clusters(**{**fields, **more})
+    return Clusters(**headed({**fields, **more}))
 
 
 def test_names_of_groups_are_new():

@@ -8,6 +8,7 @@ from scipy.stats import kendalltau, rankdata
 
 import pellucid
 from pellucid.explanations import Importance, ImportanceComparison
+from pellucid.explanations.explanation import Header
 from pellucid.runner import Cost
 from strategies import QUICK
 
@@ -18,8 +19,8 @@ def part(method, values, measure="mae", compare="difference"):
     values = np.asarray(values, dtype=float)
     return Importance(
         method=method, measure=measure, compare=compare, values=values, se=0.1 * np.ones(len(values)), low=values - 0.2,
-        high=values + 0.2, repeats=np.empty((len(values), 0)), feature_names=tuple("abcdefgh"[: len(values)]),
-        output_names=("prediction",), scale="loss", cost=COST, settings={"method": method},
+        high=values + 0.2, repeats=np.empty((len(values), 0)), header=Header(feature_names=tuple("abcdefgh"[: len(values)]), output_names=("prediction",), scale="loss", cost=COST, settings={"method": method}),
+
     )  # fmt: skip
 
 
@@ -27,8 +28,8 @@ def comparison(*parts):
     first = parts[0]
     return ImportanceComparison(
         values=np.stack([p.values for p in parts], axis=1), se=np.stack([p.se for p in parts], axis=1), parts=parts,
-        methods=tuple(p.method for p in parts), feature_names=first.feature_names, output_names=first.output_names,
-        scale="importance", cost=COST, settings={"method": "comparison"},
+        methods=tuple(p.method for p in parts), header=Header(feature_names=first.feature_names, output_names=first.output_names, scale="importance", cost=COST, settings={"method": "comparison"}),
+
     )  # fmt: skip
 
 

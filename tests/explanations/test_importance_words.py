@@ -1,23 +1,22 @@
 """What an importance says of itself: the way it was measured, what matters, what does harm, and the sum."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
 from pellucid import Explainer
 from pellucid.explanations import Importance
+from pellucid.explanations.explanation import changed, headed
 from pellucid.runner import Cost
 
 
 def result(values, *, method="permutation", measure="mse", compare="difference", half=0.1, **more):
     values = np.asarray(values, dtype=float)
-    return Importance(
+    return Importance(**headed(dict(
         method=method, measure=measure, compare=compare, values=values, se=np.full(values.shape, half / 2),
         low=values - half, high=values + half, repeats=np.empty((len(values), 0)), feature_names=tuple("abcdef"[: len(values)]),
         output_names=("prediction",), scale="loss", cost=Cost(0, 0.0, 0, 0.0), **{"settings": {}, **more},
-    )  # fmt: skip
+    )))  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -76,4 +75,4 @@ def test_too_few_refits_are_not_called_chance():
     tested = result([2.0, 0.0], p_values=np.array([0.1, 0.5]), settings={"p_values": 9})
     assert "9 refits give no p-value below 0.1: too few to tell what is chance." in tested.text()
     assert "No feature has a p-value" not in tested.text()
-    assert "No feature has a p-value" in replace(tested, settings={"p_values": 99}).text()
+    assert "No feature has a p-value" in changed(tested, settings={"p_values": 99}).text()

@@ -7,6 +7,7 @@ import pytest
 
 import pellucid
 from pellucid import InputError, Interactions
+from pellucid.explanations.explanation import headed
 from pellucid.runner import Cost
 
 PAIRS = (("temp", "hum"), ("temp", "wind"), ("hum", "wind"))
@@ -21,7 +22,7 @@ def interactions(values=(0.2, 0.5, 0.0), sets=PAIRS, **more):
         "feature_names": tuple(dict.fromkeys(name for names in sets for name in names)),
         "output_names": ("prediction",) if values.ndim == 1 else ("yes", "no"), "settings": {"method": "h"},
     }  # fmt: skip
-    return Interactions(**{**about, **more})
+    return Interactions(**headed({**about, **more}))
 
 
 def measured(**more):

@@ -36,7 +36,7 @@ def curved(images):
 
 def content(found):
     plain = encode(found)
-    del plain["cost"]
+    del plain["header"]["cost"]
     return json.dumps(plain)
 
 

@@ -100,7 +100,7 @@ def test_same_seed_same_bytes(digits):
     def content(**options):
         ex = ImageExplainer(model, output=3, segmenter="grid", segments=16, absent=0.0, **options)
         plain = encode(ex.lime(some.images[3]))
-        del plain["cost"]
+        del plain["header"]["cost"]
         return json.dumps(plain)
 
     assert content() == content(batch=9, n_jobs=2)

@@ -16,6 +16,7 @@ from sklearn.linear_model import LogisticRegression
 
 from pellucid import Explainer
 from pellucid.explanations.component import Check
+from pellucid.explanations.explanation import changed
 from pellucid.report import build, interplay, measures, other_explanations, parts
 from pellucid.report.asking import focused
 from pellucid.report.cards import section
@@ -411,7 +412,7 @@ def test_seconds_are_those_that_the_model_took(asked: Explainer) -> None:
     found = work.keep(asked.importance(loss="variance"))
     rows = found.cost.model_rows + found.cost.check_rows
     assert work.seconds_per_row == pytest.approx(found.cost.model_seconds / rows)
-    paused = replace(found, cost=replace(found.cost, model_seconds=found.cost.model_seconds + 3600))
+    paused = changed(found, cost=replace(found.cost, model_seconds=found.cost.model_seconds + 3600))
     assert work.keep(paused) is paused  # the machine slept for an hour: the model is no slower for it
     assert work.seconds_per_row == pytest.approx(found.cost.model_seconds / rows)
 

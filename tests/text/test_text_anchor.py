@@ -34,7 +34,7 @@ def labelled(texts):
 
 def content(found):
     plain = encode(found)
-    del plain["cost"]
+    del plain["header"]["cost"]
     return json.dumps(plain)
 
 

@@ -33,7 +33,7 @@ def worth_of(text):
 def content(found):
     """A result as text, without what its making cost."""
     plain = encode(found)
-    del plain["cost"]
+    del plain["header"]["cost"]
     return json.dumps(plain)
 
 

@@ -37,7 +37,7 @@ def classes(texts):
 
 def content(found):
     plain = encode(found)
-    del plain["cost"]
+    del plain["header"]["cost"]
     return json.dumps(plain)
 
 

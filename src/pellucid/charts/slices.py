@@ -21,6 +21,7 @@ from pellucid.charts.scales import positions
 from pellucid.charts.surface import heat_map, surface_notes, value_range
 from pellucid.charts.text import rows_text, wrapped
 from pellucid.explanations import Effect
+from pellucid.explanations.explanation import changed
 
 _MOST = 6
 _WIDTH, _HEIGHT = 200.0, 160.0
@@ -60,7 +61,7 @@ def slices(effect: Effect) -> list[tuple[str, Effect]]:
         average = averages[:, :, k] if len(effect.output_names) > 1 else averages[:, :, k, 0]
         counts = effect.counts[:, :, k]
         inside = _inside(effect, k)
-        part = dataclasses.replace(
+        part = changed(
             effect,
             grids=effect.grids[:2],
             kinds=effect.kinds[:2],

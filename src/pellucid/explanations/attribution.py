@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any, Self
 
@@ -15,7 +15,7 @@ from pellucid.errors import InputError, nearest
 from pellucid.explanations import attribution_causes, attribution_partner, attribution_views, attribution_words
 from pellucid.explanations.attribution_words import GAMES as GAMES
 from pellucid.explanations.attribution_words import shown_value as shown_value
-from pellucid.explanations.explanation import Explanation
+from pellucid.explanations.explanation import Explanation, changed
 from pellucid.explanations.store import stored
 from pellucid.words import counted, value_name
 
@@ -136,7 +136,7 @@ class Attribution(Explanation):
         if not self._several:
             return self
         k = self.output_names.index(str(name))
-        return replace(
+        return changed(
             self, output_names=(str(name),), **{field: part[..., k] for field, part in self._arrays().items()}
         )
 
@@ -149,7 +149,7 @@ class Attribution(Explanation):
         orders = self.settings.get("order")
         settings = {**self.settings, "order": [orders[i]]} if isinstance(orders, list | tuple) else self.settings
         data = tuple(column[i : i + 1] for column in self.data)
-        return replace(self, data=data, settings=settings, **parts)
+        return changed(self, data=data, settings=settings, **parts)
 
     def sequence(self, i: int) -> IntArray:
         """Positions of the entries of row ``i`` as they are told: in the order of a break-down, else from large to

@@ -8,7 +8,6 @@ contributions add up to a known difference, a sum is as uncertain as the sum of 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -17,6 +16,7 @@ from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.checks import whole
 from pellucid.errors import InputError, nearest
 from pellucid.explanations.attribution_words import shown_value
+from pellucid.explanations.explanation import changed
 from pellucid.words import counted
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def sparse(found: A, k: int) -> A:
     merged = _merged(found, [*parts, (name, tuple(int(j) for j in rest))])
     blank = np.full(len(found), "", dtype=object)
     instead = (*merged.instead[:-1], "") if merged.instead else ()
-    return replace(
+    return changed(
         merged,
         hidden=np.asarray(hidden),
         data=(*merged.data[:-1], blank),
@@ -68,7 +68,7 @@ def group(found: A, groups: Mapping[str, Sequence[str]]) -> A:
         parts[owner.get(j, name)] = (*parts.get(owner.get(j, name), ()), j)
     said = {name: list(members) for name, members in groups.items()}
     earlier = dict(found.settings.get("grouped", {}))
-    return replace(_merged(found, list(parts.items())), settings={**found.settings, "grouped": {**earlier, **said}})
+    return changed(_merged(found, list(parts.items())), settings={**found.settings, "grouped": {**earlier, **said}})
 
 
 def contrast(found: A, other: int) -> A:
@@ -76,7 +76,7 @@ def contrast(found: A, other: int) -> A:
     _refuse_sparse(found, "contrast")
     one = found.row(other)
     pairs = found.interaction_values
-    return replace(
+    return changed(
         found,
         values=found.values - one.values,
         se=found.se + one.se,
@@ -99,7 +99,7 @@ def mirrored(found: A, name: str) -> A | None:
     if len(classes) != 2 or {name, found.output_names[0]} != set(classes):
         return None
     pairs = found.interaction_values
-    return replace(
+    return changed(
         found,
         output_names=(name,),
         values=-found.values,
@@ -126,7 +126,7 @@ def _merged(found: A, parts: Sequence[Part]) -> A:
     ]
     pairs, rare, side = found.interaction_values, found.rarity, found.side
     names = found.members or tuple((name,) for name in found.feature_names)
-    return replace(
+    return changed(
         found,
         values=summed(found.values),
         se=np.stack(errors, 1),

@@ -15,7 +15,7 @@ from pellucid.errors import InputError, nearest
 from pellucid.explanations import decomposition_words
 from pellucid.explanations.attribution import Attribution, shown_value
 from pellucid.explanations.component import JOIN, Axis, Check, Component
-from pellucid.explanations.explanation import Explanation, native_table, squeeze_outputs
+from pellucid.explanations.explanation import Explanation, Header, native_table, squeeze_outputs
 from pellucid.explanations.store import stored
 from pellucid.runner import Cost
 
@@ -124,18 +124,20 @@ class Decomposition(Explanation):
         return Attribution(
             method="decomposition",
             game="",
-            feature_names=names,
-            output_names=self.output_names,
-            scale=self.scale,
+            header=Header(
+                feature_names=names,
+                output_names=self.output_names,
+                scale=self.scale,
+                library=self.library,
+                cost=Cost(0, 0.0, 0, 0.0),
+                settings={"method": "decomposition", "decomposition": self.method, "order": self.order},
+            ),
             values=squeeze_outputs(parts),
             se=squeeze_outputs(np.zeros(parts.shape)),
             base=squeeze_outputs(constant),
             prediction=squeeze_outputs(target),
             data=tuple(data),
             members=members,
-            library=self.library,
-            cost=Cost(0, 0.0, 0, 0.0),
-            settings={"method": "decomposition", "decomposition": self.method, "order": self.order},
         )
 
     def _given(self, prediction: Any, own: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 stored(Caveat)
 stored(Cost)
+Result = TypeVar("Result", bound="Explanation")
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Explanation(ABC):
-    """Base of all results; immutable, arrays included."""
+@stored
+@dataclass(frozen=True, kw_only=True)
+class Header:
+    """What every result is about and where it comes from, whatever it says: names, scale, caveats, cost, settings."""
 
-    values: FloatArray
-    se: FloatArray
     feature_names: tuple[str, ...]
     output_names: tuple[str, ...]
     scale: str
@@ -38,6 +38,57 @@ class Explanation(ABC):
     cost: Cost
     settings: Mapping[str, Any]
     library: str = "pandas"
+
+
+_HEADER = frozenset(field.name for field in dataclasses.fields(Header))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Explanation(ABC):
+    """What every result is: a header, values with their errors, and fields of its own; immutable, arrays included.
+
+    A kind of result adds what it measured and says it in its own words; names, caveats, cost and settings are read
+    through to the header.
+    """
+
+    header: Header
+    values: FloatArray
+    se: FloatArray
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The features (or groups) the result is about."""
+        return self.header.feature_names
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """The outputs of the model it is about."""
+        return self.header.output_names
+
+    @property
+    def scale(self) -> str:
+        """What the values are measured in, such as "probability"."""
+        return self.header.scale
+
+    @property
+    def caveats(self) -> tuple[Caveat, ...]:
+        """What the result cannot be trusted for on these data, each with its measured reason."""
+        return self.header.caveats
+
+    @property
+    def cost(self) -> Cost:
+        """Model rows, model seconds, seconds in all."""
+        return self.header.cost
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Everything needed to repeat it, the seed (``random_state``) included."""
+        return self.header.settings
+
+    @property
+    def library(self) -> str:
+        """The caller's dataframe library, in which tables come back."""
+        return self.header.library
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -93,6 +144,20 @@ class Explanation(ABC):
     def _repr_mimebundle_(self, **_: Any) -> Mapping[str, Any]:
         bundle: Mapping[str, Any] = self.plot()._repr_mimebundle_()
         return bundle
+
+
+def headed(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of a result, those of its header put into one."""
+    header = Header(**{name: value for name, value in fields.items() if name in _HEADER})
+    return {"header": header, **{name: value for name, value in fields.items() if name not in _HEADER}}
+
+
+def changed(result: Result, **changes: Any) -> Result:
+    """The result with other fields, those of its header included: ``changed(result, caveats=found, values=values)``."""
+    header = {name: changes.pop(name) for name in list(changes) if name in _HEADER}
+    if header:
+        changes["header"] = dataclasses.replace(result.header, **header)
+    return dataclasses.replace(result, **changes)
 
 
 def native_table(columns: Mapping[str, AnyArray], library: str) -> Any:

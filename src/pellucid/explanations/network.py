@@ -19,7 +19,7 @@ import numpy as np
 from pellucid.arrays import AnyArray, FloatArray
 from pellucid.checks import bounded
 from pellucid.errors import InputError
-from pellucid.explanations.explanation import Explanation
+from pellucid.explanations.explanation import Explanation, Header
 from pellucid.explanations.store import stored
 from pellucid.words import counted, listed, percent
 
@@ -127,7 +127,20 @@ def network(interactions: Interactions, loss: Any, output: str | None) -> Networ
     return Network(
         values=_of(edges, costs),
         se=_of(edges, errors),
-        feature_names=tuple(part[0] for part in nodes),
+        header=Header(
+            feature_names=tuple(part[0] for part in nodes),
+            output_names=interactions.output_names if output is None else (str(output),),
+            scale=interactions.scale,
+            caveats=tuple(c for c in interactions.caveats if c.code in _ABOUT_COSTS),
+            cost=interactions.cost,
+            settings={
+                "method": "network",
+                "loss": float(loss),
+                "output": output,
+                "interactions": dict(interactions.settings),
+            },
+            library=interactions.library,
+        ),
         edges=edges,
         sizes=_of(nodes, costs),
         size_se=_of(nodes, errors),
@@ -140,17 +153,6 @@ def network(interactions: Interactions, loss: Any, output: str | None) -> Networ
         additive=interactions.pooled_additive(output),
         examined=sum(len(part) == 2 for part in interactions.parts),
         possible=int(interactions.settings.get("pairs", 0)),
-        output_names=interactions.output_names if output is None else (str(output),),
-        scale=interactions.scale,
-        caveats=tuple(c for c in interactions.caveats if c.code in _ABOUT_COSTS),
-        cost=interactions.cost,
-        settings={
-            "method": "network",
-            "loss": float(loss),
-            "output": output,
-            "interactions": dict(interactions.settings),
-        },
-        library=interactions.library,
     )
 
 

@@ -75,8 +75,12 @@ class Rule:
     conditions: tuple[Condition, ...]
     prediction: Any = None
     same: FloatArray = field(default_factory=lambda: np.empty((0, 2)))
-    output_names: tuple[str, ...] = ()
     columns_of_data: tuple[str, ...] = ()
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """The names of the outputs, which only a rule that was found for a model has."""
+        return ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "same", frozen(self.same))

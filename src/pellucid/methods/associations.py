@@ -7,14 +7,13 @@ dependence plot can be trusted for either. The model is not asked.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from pellucid.data import Data
 from pellucid.data.association import association_matrix
 from pellucid.errors import InputError
 from pellucid.explanations import Associations, Caveat
+from pellucid.explanations.explanation import Header, changed
 from pellucid.models import Predictor
 from pellucid.runner import Run
 from pellucid.words import number
@@ -34,13 +33,15 @@ def associations(predictor: Predictor, data: Data, *, run: Run) -> Associations:
     result = Associations(
         values=matrix,
         se=np.full(matrix.shape, np.nan),
-        feature_names=data.schema.names,
-        output_names=predictor.output_names,
-        scale="association",
-        cost=run.cost(),
-        settings={"method": "associations"},
-        library=data.caller,
-        caveats=(),
+        header=Header(
+            feature_names=data.schema.names,
+            output_names=predictor.output_names,
+            scale="association",
+            cost=run.cost(),
+            settings={"method": "associations"},
+            library=data.caller,
+            caveats=(),
+        ),
     )
     risky = [pair for pair in result.strongest(len(matrix) ** 2) if pair[2] >= _RISKY] if run.checks else []
     if not risky:
@@ -57,7 +58,7 @@ def associations(predictor: Predictor, data: Data, *, run: Run) -> Associations:
         ),
         feature=a,
     )
-    return replace(result, caveats=(caveat,))
+    return changed(result, caveats=(caveat,))
 
 
 def _pairs(count: int) -> str:

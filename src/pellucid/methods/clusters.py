@@ -26,8 +26,6 @@ once for each cluster instead of each feature.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
@@ -37,6 +35,7 @@ from pellucid.data.association import rank_association
 from pellucid.diagnostics.by_method import cluster_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Clusters, Importance
+from pellucid.explanations.explanation import Header, changed
 from pellucid.methods.importance.permutation import permutation_importance
 from pellucid.models import Predictor
 from pellucid.runner import Run
@@ -71,18 +70,20 @@ def clusters(
         kept=np.array(kept),
         component=np.array([spectrum[0] for spectrum in spectra]),
         components=np.array([1 + int((np.cumsum(s) < _ENOUGH - _TIE).sum()) for s in spectra], dtype=np.intp),
-        feature_names=data.schema.names,
-        output_names=predictor.output_names,
-        scale="association",
-        cost=run.cost(),
-        settings={"method": "clusters", "threshold": float(threshold)},
-        library=data.caller,
+        header=Header(
+            feature_names=data.schema.names,
+            output_names=predictor.output_names,
+            scale="association",
+            cost=run.cost(),
+            settings={"method": "clusters", "threshold": float(threshold)},
+            library=data.caller,
+        ),
     )
     caveats = cluster_caveats(result, data, run)
     if not importance:
-        return replace(result, caveats=caveats)
+        return changed(result, caveats=caveats)
     joint = _joint_importance(predictor, data, result, run)
-    return replace(result, importance=joint, caveats=(*caveats, *joint.caveats), cost=run.cost())
+    return changed(result, importance=joint, caveats=(*caveats, *joint.caveats), cost=run.cost())
 
 
 def _joint_importance(predictor: Predictor, data: Data, found: Clusters, run: Run) -> Importance:

@@ -30,7 +30,7 @@ that are new.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -39,6 +39,7 @@ from pellucid.arrays import AnyArray, BoolArray, FloatArray
 from pellucid.checks import one_of, optional, settle, whole
 from pellucid.errors import InputError
 from pellucid.explanations.condition import Condition
+from pellucid.explanations.explanation import Header, changed
 from pellucid.methods.rules.search.beam import Candidate, Search, precision_gains
 from pellucid.methods.rules.search.certify import Goal
 from pellucid.methods.rules.search.same_prediction import SamePrediction, same_prediction, within_words
@@ -150,16 +151,15 @@ def text_anchor(
     draws = PartDraws(len(spans), space, len(others), run, alike=False)
     found = _searched(games, space, draws, effort, run)
     names = unique_names(tokens)
+    settings = {**effort.settings(run), "unit": unit, "words": words, "mask": mask}
     rule = TextRule(
-        **found.fields(games, names, tuple(f'"{name}"' for name in names)),
+        **found.fields(games, names, tuple(f'"{name}"' for name in names), settings, run),
         source=text,
         spans=np.array(spans, dtype=np.intp).reshape(-1, 2),
         unit=unit,
         mask=mask,
         covers="perturbations" if corpus is None else "corpus",
         rows=0 if corpus is None else len(corpus),
-        settings={**effort.settings(run), "unit": unit, "words": words, "mask": mask},
-        cost=run.cost(),
     )
 
     def other() -> tuple[str, float] | None:
@@ -195,20 +195,20 @@ def image_anchor(
     found = _searched(games, space, draws, effort, run)
     names = tuple(f"segment {k + 1}" for k in range(games.game.players))
     places = segment_places(labels)
+    words = tuple(f"{name} ({place})" for name, place in zip(names, places, strict=True))
+    settings = {
+        **effort.settings(run),
+        "segmenter": segmenter if isinstance(segmenter, str) else "given",
+        "segments": games.game.players,
+        "absent": absent if isinstance(absent, str) else absent_name(absent, image),
+    }
     rule = ImageRule(
-        **found.fields(games, names, tuple(f"{name} ({place})" for name, place in zip(names, places, strict=True))),
+        **found.fields(games, names, words, settings, run),
         image=image,
         segments=labels,
         absent=absent_name(absent, image),
         covers="perturbations",
         rows=0,
-        settings={
-            **effort.settings(run),
-            "segmenter": segmenter if isinstance(segmenter, str) else "given",
-            "segments": games.game.players,
-            "absent": absent if isinstance(absent, str) else absent_name(absent, image),
-        },
-        cost=run.cost(),
     )
 
     def other() -> tuple[str, float] | None:
@@ -300,7 +300,9 @@ class _Found:
     def best(self) -> Candidate:
         return self.search.best or Candidate((), 1.0, 0, 0)
 
-    def fields(self, games: _Games, names: tuple[str, ...], words: tuple[str, ...]) -> dict[str, Any]:
+    def fields(
+        self, games: _Games, names: tuple[str, ...], words: tuple[str, ...], settings: dict[str, Any], run: Run
+    ) -> dict[str, Any]:
         """The fields of a result that come from the search."""
         best, trace, predictor = self.best, self.search.trace(), games.game.predictor
         kept = tuple(int(self.space.parts[q]) for q in best.rule)
@@ -326,9 +328,13 @@ class _Found:
             "columns_of_data": names,
             "values": values,
             "se": se,
-            "feature_names": names,
-            "output_names": predictor.output_names,
-            "scale": "precision",
+            "header": Header(
+                feature_names=names,
+                output_names=predictor.output_names,
+                scale="precision",
+                cost=run.cost(),
+                settings=settings,
+            ),
         }
 
     def precision_in(self, game: PartGame, draws: PartDraws, games: _Games) -> float:
@@ -383,10 +389,10 @@ def _stop(search: Search, why: str) -> None:
 def _checked(rule: R, game: PartGame, other: tuple[str, float] | None, run: Run) -> R:
     """The result with its caveats and what it cost in all."""
     if not run.checks:
-        return replace(rule, cost=run.cost())
+        return changed(rule, cost=run.cost())
     predictor: WholePredictor = game.predictor
     caveats = anchor_caveats(rule, run, instability=predictor.instability, other=other)
-    return replace(rule, caveats=caveats, cost=run.cost())
+    return changed(rule, caveats=caveats, cost=run.cost())
 
 
 # -- checks of the options ---------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -14,7 +14,7 @@ from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.errors import InputError
 from pellucid.explanations import attribution_words
 from pellucid.explanations.attribution import Attribution
-from pellucid.explanations.explanation import Explanation
+from pellucid.explanations.explanation import Explanation, changed
 from pellucid.explanations.store import stored
 from pellucid.words import number, value_name
 
@@ -101,7 +101,7 @@ class PartAttribution(Attribution):
         some = [self.output_names.index(name) for name in self.leading(_SAID_OUTPUTS)]
         kept = [k for k in some if self.prediction[0, k] >= min(_NEAR * highest, highest)]
         fields = {name: part[..., kept] for name, part in self._arrays().items()}
-        return replace(self, output_names=tuple(self.output_names[k] for k in kept), **fields)
+        return changed(self, output_names=tuple(self.output_names[k] for k in kept), **fields)
 
     def _other_outputs(self, said: Self) -> list[str]:
         hidden = [k for k, name in enumerate(self.output_names) if name not in said.output_names]

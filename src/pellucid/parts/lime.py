@@ -39,7 +39,7 @@ import numpy as np
 from pellucid.arrays import AnyArray, BoolArray, FloatArray
 from pellucid.checks import fraction, one_of, optional, settle, whole
 from pellucid.errors import InputError
-from pellucid.explanations.explanation import squeeze_outputs
+from pellucid.explanations.explanation import changed, headed, squeeze_outputs
 from pellucid.games import all_coalitions
 from pellucid.methods.local.surrogate.fitting import MODELS, Model
 from pellucid.methods.local.surrogate.local_fit import LocalFit, Task, fit_row
@@ -147,8 +147,7 @@ def text_lime(
         unit=unit,
         mask=mask,
         data=tuple(np.array([token], dtype=object) for token in tokens),
-        settings=settings,
-        **fields,
+        **headed({**fields, "settings": settings}),
     )
     return _checked(found, game, {}, effort, run)
 
@@ -189,8 +188,7 @@ def image_lime(
         segments=labels,
         absent=chosen,
         data=tuple(np.array([share]) for share in shares),
-        settings=settings,
-        **fields,
+        **headed({**fields, "settings": settings}),
     )
     bases = {}
     if run.checks:
@@ -477,11 +475,11 @@ def _fields(
 def _checked(found: P, game: PartGame, bases: dict[str, FloatArray], effort: LimeEffort, run: Run) -> P:
     """The result with its caveats and what it cost in all."""
     if not run.checks:
-        return replace(found, cost=run.cost())
+        return changed(found, cost=run.cost())
     caveats = lime_caveats(
         found, run, instability=game.predictor.instability, ends=game.ends(), bases=bases, tolerance=effort.tolerance
     )
-    return replace(found, caveats=caveats, cost=run.cost())
+    return changed(found, caveats=caveats, cost=run.cost())
 
 
 # -- checks of the options ---------------------------------------------------------------------------

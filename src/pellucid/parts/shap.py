@@ -23,7 +23,7 @@ whether the model is steady, and at most 17 for the caveats.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -31,7 +31,7 @@ import numpy as np
 from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.checks import flag, one_of, optional, positive, settle, whole
 from pellucid.errors import InputError
-from pellucid.explanations.explanation import squeeze_outputs
+from pellucid.explanations.explanation import changed, headed, squeeze_outputs
 from pellucid.games import all_coalitions
 from pellucid.methods.attribution.estimators import ESTIMATORS, MOST_PLAYERS, Estimator, solve
 from pellucid.methods.attribution.shapley_exact import shapley_values
@@ -96,11 +96,9 @@ def text_shap(
         spans=np.array(spans, dtype=np.intp).reshape(-1, 2),
         unit=unit,
         mask=mask,
-        feature_names=names,
         players=names,
         data=tuple(np.array([token], dtype=object) for token in tokens),
-        settings=settings,
-        **fields,
+        **headed({**fields, "feature_names": names, "settings": settings}),
     )
     return _checked(found, game, _quarters(len(spans)), {}, run)
 
@@ -135,11 +133,9 @@ def image_shap(
         image=image,
         segments=labels,
         absent=chosen,
-        feature_names=names,
         players=names,
         data=tuple(np.array([share]) for share in shares),
-        settings=settings,
-        **fields,
+        **headed({**fields, "feature_names": names, "settings": settings}),
     )
     bases = {}
     with run.checking():
@@ -234,11 +230,11 @@ def _refuse(players: int, effort: Effort, larger: str) -> None:
 def _checked(found: M, game: PartGame, blocks: IntArray, bases: Mapping[str, FloatArray], run: Run) -> M:
     """The result with its caveats and what it cost in all."""
     if not run.checks:
-        return replace(found, cost=run.cost())
+        return changed(found, cost=run.cost())
     caveats = shap_caveats(
         found, run, instability=game.predictor.instability, blocks=blocks, joint=_joint(game, blocks, run), bases=bases
     )
-    return replace(found, caveats=caveats, cost=run.cost())
+    return changed(found, caveats=caveats, cost=run.cost())
 
 
 def _joint(game: PartGame, blocks: IntArray, run: Run) -> FloatArray | None:

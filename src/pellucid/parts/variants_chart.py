@@ -18,6 +18,7 @@ from pellucid.charts.local_options import LocalOptions
 from pellucid.charts.options import AttributionOptions
 from pellucid.charts.scales import Row, data, tooltips
 from pellucid.charts.text import caveat_note, level_names, shown
+from pellucid.explanations.explanation import changed
 from pellucid.parts import image_chart, text_chart
 from pellucid.parts.local import LocalImageAttribution, LocalPartAttribution, LocalTextAttribution, counted
 from pellucid.parts.options import LocalImageOptions, LocalTextOptions
@@ -55,7 +56,7 @@ def adding_up(result: LocalPartAttribution) -> LocalPartAttribution:
     if np.abs(rest).max(initial=0.0) <= 1e-9 * np.abs(result.prediction).max(initial=0.0):
         return result
     members = result.members or tuple((name,) for name in result.feature_names)
-    return dataclasses.replace(
+    return changed(
         result,
         values=np.concatenate([result.values, rest], axis=1),
         se=np.concatenate([result.se, np.zeros_like(rest)], axis=1),

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pellucid.explanations import Caveat, Explanation
+from pellucid.explanations.explanation import changed
 from pellucid.words import listed, percent
 
 Plain = dict[str, Any]
@@ -97,7 +98,7 @@ def _together(items: Sequence[Caveat]) -> Caveat:
 
 def chart(explanation: Explanation, **options: Any) -> tuple[Plain, str]:
     """The specification of a chart without its title, and the note below the title: the page has both."""
-    bare = dataclasses.replace(explanation, caveats=())
+    bare = changed(explanation, caveats=())
     spec = _rounded(bare.plot(**options).spec)
     spec.pop("$schema", None)
     title = spec.pop("title", None)

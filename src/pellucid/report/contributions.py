@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pellucid.arrays import FloatArray
 from pellucid.explanations import Attribution
+from pellucid.explanations.explanation import changed
 from pellucid.report.cards import Plain, card, section
 
 if TYPE_CHECKING:
@@ -89,12 +89,12 @@ def how_found(explainer: Explainer, found: Attribution) -> list[str]:
 def about(found: Attribution, features: list[str]) -> Attribution:
     """The same with the caveats that are about one of these features, or about none in particular."""
     kept = tuple(item for item in found.caveats if item.feature is None or item.feature in features)
-    return dataclasses.replace(found, caveats=kept)
+    return changed(found, caveats=kept)
 
 
 def short(found: Attribution) -> list[str]:
     """The finding in a sentence or two; the caveats stand beside the chart."""
-    return dataclasses.replace(found, caveats=()).text(mode="short").splitlines()
+    return changed(found, caveats=()).text(mode="short").splitlines()
 
 
 # -- cards -------------------------------------------------------------------------------------------

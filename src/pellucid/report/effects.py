@@ -6,13 +6,13 @@ accumulated local effects, which do not ask the model about rows that do not occ
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pellucid.explanations import Caveat, Effect, Importance
+from pellucid.explanations.explanation import changed
 from pellucid.report.cards import Plain, card
 from pellucid.runner import Run
 
@@ -68,9 +68,7 @@ def _with_curves(explainer: Explainer, j: int, average: Effect, at: Any) -> tupl
         return [average], average
     rows = explainer.data.spread(_CURVES).tolist()
     curves = explainer.ice(j, rows=rows, at=at)
-    both = dataclasses.replace(
-        curves, method="pdp", average=average.average, missing=average.missing, caveats=average.caveats
-    )
+    both = changed(curves, method="pdp", average=average.average, missing=average.missing, caveats=average.caveats)
     return [average, curves], both
 
 

@@ -7,7 +7,6 @@ feature is correlated with others.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from pellucid.errors import PellucidError
 from pellucid.explanations import Importance, ImportanceComparison
+from pellucid.explanations.explanation import changed
 from pellucid.report.cards import Plain, card
 from pellucid.report.why import Why
 from pellucid.report.work import Work
@@ -102,7 +102,7 @@ def _without_known(compared: ImportanceComparison, importance: Importance) -> Im
     """Without the caveats that stand beside the first chart of the chapter."""
     known = {(item.code, item.feature) for item in importance.caveats}
     kept = tuple(item for item in compared.caveats if (item.code, item.feature) not in known)
-    return dataclasses.replace(compared, caveats=kept)
+    return changed(compared, caveats=kept)
 
 
 def _advice(compared: ImportanceComparison) -> str:

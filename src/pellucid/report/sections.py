@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pellucid.explanations import Associations, Caveat, Clusters, Importance
+from pellucid.explanations.explanation import changed
 from pellucid.report.cards import Plain, card, caveats, section
 
 if TYPE_CHECKING:
@@ -112,9 +112,7 @@ def strongest(associations: Associations, most: int) -> Associations:
     kept = np.sort(np.argsort(-others.max(axis=1), kind="stable")[:most])
     part = np.ix_(kept, kept)
     names = tuple(associations.feature_names[j] for j in kept)
-    return dataclasses.replace(
-        associations, values=associations.values[part], se=associations.se[part], feature_names=names
-    )
+    return changed(associations, values=associations.values[part], se=associations.se[part], feature_names=names)
 
 
 def care_section(sections: Iterable[Plain], general: Sequence[Caveat]) -> Plain:

@@ -9,6 +9,7 @@ from pellucid import Attribution
 from pellucid.diagnostics.disagreement import conditional_game
 from pellucid.diagnostics.left_over import dense_answer
 from pellucid.diagnostics.sampling_noise import imprecise
+from pellucid.explanations.explanation import Header
 from pellucid.runner import Cost
 
 Z = 1.96
@@ -21,9 +22,9 @@ def attribution(values, se=0.0, *, game="marginal", outputs=("prediction",), mod
     names = tuple(f"x{j}" for j in range(p))
     return Attribution(
         values=values, se=np.broadcast_to(np.asarray(se, dtype=float), values.shape), base=base,
-        prediction=base + values.sum(axis=1), feature_names=names, output_names=outputs, scale="response",
+        prediction=base + values.sum(axis=1), header=Header(feature_names=names, output_names=outputs, scale="response", cost=Cost(model_rows, 0.0, 1, 0.0), settings={"method": "shap"}),
         data=(np.zeros(len(values)),) * p, members=tuple((name,) for name in names), method="permutation", game=game,
-        background=50, cost=Cost(model_rows, 0.0, 1, 0.0), settings={"method": "shap"},
+        background=50,
     )  # fmt: skip
 
 

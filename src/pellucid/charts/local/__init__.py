@@ -12,6 +12,7 @@ from pellucid.charts import attribution as contributions
 from pellucid.charts.local import boundary, effects, sweep
 from pellucid.charts.local_options import LocalOptions
 from pellucid.charts.options import AttributionOptions
+from pellucid.explanations.explanation import changed
 from pellucid.explanations.local_attribution import LocalAttribution
 
 _PICTURES = {"effects": effects.body, "sweep": sweep.body, "boundary": boundary.body}
@@ -46,7 +47,7 @@ def adding_up(result: LocalAttribution) -> LocalAttribution:
     def taken(part: FloatArray | None, more: FloatArray) -> FloatArray | None:
         return None if part is None else np.concatenate([part[:, used], more], axis=1)
 
-    return dataclasses.replace(
+    return changed(
         result,
         values=np.concatenate([result.values[:, used], rest], axis=1),
         se=np.concatenate([result.se[:, used], np.zeros_like(rest)], axis=1),

@@ -4,8 +4,6 @@ boundary.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import altair as alt
 import numpy as np
 from altair.typing import ChartType
@@ -18,6 +16,7 @@ from pellucid.charts.local_options import LocalOptions
 from pellucid.charts.scales import Row, data, feature_axis, limits_of, tooltips
 from pellucid.charts.text import caveat_note, scale_words, shown
 from pellucid.errors import InputError
+from pellucid.explanations.explanation import changed
 from pellucid.explanations.local_attribution import Boundary, LocalAttribution
 from pellucid.words import number
 
@@ -80,7 +79,7 @@ def body(result: LocalAttribution, options: LocalOptions) -> ChartType:
     y = feature_axis(found.names[1], "numeric", limits_of(found.grids[1]), height)
     low, high = limits_of(found.model, found.answers)
     shade = alt.Scale(scheme=theme.DIVERGING, domain=[low, found.level, high], clamp=True)
-    words = scale_words(replace(result, scale=scale), found.output).strip(" ()") or "prediction"
+    words = scale_words(changed(result, scale=scale), found.output).strip(" ()") or "prediction"
     colour = alt.Color("value", type="quantitative", scale=shade, legend=alt.Legend(title=words, gradientLength=140))
     points = point_data(found, scale)
     here = [{"x": float(found.row[0]), "y": float(found.row[1])}]

@@ -33,7 +33,6 @@ rows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -46,7 +45,7 @@ from pellucid.data.rarity import rarity
 from pellucid.diagnostics.by_method import attribution_caveats
 from pellucid.errors import InputError, nearest
 from pellucid.explanations import Attribution, Caveat
-from pellucid.explanations.explanation import squeeze_outputs
+from pellucid.explanations.explanation import Header, changed, squeeze_outputs
 from pellucid.games import Game, all_coalitions
 from pellucid.games.marginal import MOST, MarginalGame, Players, background_rows
 from pellucid.methods.attribution.shap import cells_of as cells
@@ -107,7 +106,7 @@ def breakdown(
     if run.checks and not every:
         with run.checking():
             caveats += _order_caveat(result, worths, paths, steps, run)
-    return replace(result, caveats=caveats, cost=run.cost())
+    return changed(result, caveats=caveats, cost=run.cost())
 
 
 def _wrapped(
@@ -128,7 +127,14 @@ def _wrapped(
         method="breakdown",
         game="marginal",
         background=game.donors,
-        scale=predictor.scale,
+        header=Header(
+            scale=predictor.scale,
+            feature_names=tuple(entries),
+            output_names=predictor.output_names,
+            cost=run.cost(),
+            library=data.caller,
+            settings={"method": "breakdown", **asks, "background": game.donors, "random_state": run.seed},
+        ),
         values=shown,
         se=np.zeros(shown.shape),
         base=squeeze_outputs(game.ends()[0][0]),
@@ -137,11 +143,6 @@ def _wrapped(
         rarity=rare.share,
         side=rare.side,
         members=tuple(tuple(data.schema.names[j] for j in members) for members in entries.values()),
-        feature_names=tuple(entries),
-        output_names=predictor.output_names,
-        cost=run.cost(),
-        library=data.caller,
-        settings={"method": "breakdown", **asks, "background": game.donors, "random_state": run.seed},
     )
 
 
@@ -149,7 +150,7 @@ def _by_player(result: Attribution, values: FloatArray, steps: Sequence[Step], p
     """For the checks that go by feature: what a pair contributes is shared equally."""
     share = np.array([[(i in step) / len(step) for i in range(len(players))] for step in steps])
     alone = squeeze_outputs(np.einsum("rsk,sp->rpk", values, share))
-    return replace(
+    return changed(
         result,
         values=alone,
         se=np.zeros(alone.shape),

@@ -21,7 +21,7 @@ from pellucid.diagnostics.by_method import attribution_caveats
 from pellucid.diagnostics.general import unread_trees
 from pellucid.explanations import Attribution, Caveat
 from pellucid.explanations.attribution import shown_value
-from pellucid.explanations.explanation import squeeze_outputs
+from pellucid.explanations.explanation import Header, changed, squeeze_outputs
 from pellucid.games.marginal import MOST, Players, background_rows
 from pellucid.methods.attribution.dispatch import Conditional, GameName, Method, Question, Scale, answer
 from pellucid.methods.attribution.estimation.estimate import Solved
@@ -107,7 +107,20 @@ def _wrapped(
         method=solved.method,
         game=game,
         background=solved.background,
-        scale=solved.scale,
+        header=Header(
+            scale=solved.scale,
+            feature_names=tuple(players),
+            output_names=predictor.output_names,
+            cost=run.cost(),
+            library=data.caller,
+            settings={
+                "method": "shap",
+                "algorithm": solved.method,
+                **asks,
+                "background": solved.background,
+                **solved.settings,
+            },
+        ),
         values=squeeze_outputs(solved.values),
         se=squeeze_outputs(solved.se),
         base=squeeze_outputs(solved.base),
@@ -119,17 +132,6 @@ def _wrapped(
         side=rare.side,
         against="the background row" if game == "marginal" and solved.background == 1 else "",
         members=tuple(tuple(data.schema.names[j] for j in members) for members in players.values()),
-        feature_names=tuple(players),
-        output_names=predictor.output_names,
-        cost=run.cost(),
-        library=data.caller,
-        settings={
-            "method": "shap",
-            "algorithm": solved.method,
-            **asks,
-            "background": solved.background,
-            **solved.settings,
-        },
     )
 
 
@@ -166,4 +168,4 @@ def _checked(question: Question, result: Attribution, trees: TreeRows | Refusal)
     caveats = attribution_caveats(
         predictor, data, run, result, rows=question.rows, players=players, unread=unread, games=games
     )
-    return replace(result, caveats=caveats, cost=run.cost())
+    return changed(result, caveats=caveats, cost=run.cost())

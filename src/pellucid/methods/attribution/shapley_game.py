@@ -12,7 +12,7 @@ from pellucid.arrays import BoolArray
 from pellucid.checks import distinct_names, one_of, reporting, seed, whole
 from pellucid.errors import InputError
 from pellucid.explanations import Attribution
-from pellucid.explanations.explanation import squeeze_outputs
+from pellucid.explanations.explanation import Header, squeeze_outputs
 from pellucid.games import FunctionGame
 from pellucid.methods.attribution.estimators import Estimator, solve
 from pellucid.methods.attribution.interaction_indices import INDICES, Index
@@ -100,7 +100,19 @@ def shapley(
         method=found.method,
         game="given",
         background=0,
-        scale="response",
+        header=Header(
+            scale="response",
+            feature_names=players,
+            output_names=("worth",) if game.outputs == 1 else tuple(f"worth {k}" for k in range(game.outputs)),
+            cost=run.cost(),
+            settings={
+                "method": "shapley",
+                "order": order,
+                "index": index,
+                "random_state": random_state,
+                **found.settings,
+            },
+        ),
         values=squeeze_outputs(found.values),
         se=squeeze_outputs(found.se),
         base=squeeze_outputs(nobody[0]),
@@ -112,8 +124,4 @@ def shapley(
         against="nobody",
         data=(np.array([""], dtype=object),) * n,
         members=((),) * n,  # players have names, but no values
-        feature_names=players,
-        output_names=("worth",) if game.outputs == 1 else tuple(f"worth {k}" for k in range(game.outputs)),
-        cost=run.cost(),
-        settings={"method": "shapley", "order": order, "index": index, "random_state": random_state, **found.settings},
     )

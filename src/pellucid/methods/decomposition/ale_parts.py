@@ -42,6 +42,7 @@ from pellucid.diagnostics.by_method import ale_parts_caveats
 from pellucid.errors import InputError
 from pellucid.explanations.component import Axis, Check, Component
 from pellucid.explanations.decomposition import Decomposition
+from pellucid.explanations.explanation import changed
 from pellucid.methods.decomposition.ale_tables import Lower, Moved, Placed, contained, moved, own_part, refined, split
 from pellucid.methods.decomposition.axes import Subset, make_axis, subsets
 from pellucid.methods.decomposition.basis import evenly
@@ -104,7 +105,7 @@ def ale_parts(
     result = build("ale", predictor, data, run, parts, order=order, density="data")
     cells = {subset: tuple(own[j].axis for j in subset) for subset, own in coarse.items()}
     caveats = ale_parts_caveats(predictor, given, run, found=result, cells=cells)
-    return replace(result, caveats=caveats, cost=run.cost())
+    return changed(result, caveats=caveats, cost=run.cost())
 
 
 # -- axes --------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.explanations.component import Axis, Check, Component
 from pellucid.explanations.decomposition import Decomposition
-from pellucid.explanations.explanation import squeeze_outputs
+from pellucid.explanations.explanation import Header, squeeze_outputs
 from pellucid.methods.decomposition.axes import Grid, Grids, Subset
 from pellucid.methods.decomposition.tree_cells import TreeCells
 from pellucid.methods.effects.support import plain_setting
@@ -137,19 +137,21 @@ def build(
         residual=share(variances.residual),
         r2=squeeze_outputs(fidelity(found.constant, found.components, data, found.predictions)),
         checks=found.checks,
-        feature_names=tuple(component.name for component in found.components),
+        header=Header(
+            feature_names=tuple(component.name for component in found.components),
+            output_names=predictor.output_names,
+            scale=predictor.scale,
+            cost=run.cost(),
+            library=data.caller,
+            settings={
+                "method": method,
+                "order": order,
+                "density": density,
+                "random_state": run.seed,
+                **{key: plain_setting(value) for key, value in found.settings.items()},
+            },
+        ),
         inputs=data.schema.names,
-        output_names=predictor.output_names,
-        scale=predictor.scale,
-        cost=run.cost(),
-        library=data.caller,
-        settings={
-            "method": method,
-            "order": order,
-            "density": density,
-            "random_state": run.seed,
-            **{key: plain_setting(value) for key, value in found.settings.items()},
-        },
     )
 
 

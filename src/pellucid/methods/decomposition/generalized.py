@@ -42,6 +42,7 @@ from pellucid.diagnostics.by_method import generalized_caveats
 from pellucid.errors import InputError
 from pellucid.explanations.component import Axis, Check, Component
 from pellucid.explanations.decomposition import Decomposition
+from pellucid.explanations.explanation import changed
 from pellucid.methods.decomposition.axes import make_axis, subsets
 from pellucid.methods.decomposition.basis import Basis, make_basis
 from pellucid.methods.decomposition.components import Components, Variances, at_rows, build, component, variances_at
@@ -115,7 +116,7 @@ def generalized(
         parameters=1.0 + found.parameters,
         mixing=lambda k: concurvity(found, design.subsets[k], rows),
     )
-    return replace(result, caveats=caveats, cost=run.cost())
+    return changed(result, caveats=caveats, cost=run.cost())
 
 
 def _sizes(rows: int, p: int, order: int, grid: int | None) -> tuple[int, ...]:

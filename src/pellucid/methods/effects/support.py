@@ -11,7 +11,7 @@ from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.data import Data, Feature
 from pellucid.data.frames.frame import is_missing
 from pellucid.explanations import Caveat, Effect
-from pellucid.explanations.explanation import squeeze_outputs
+from pellucid.explanations.explanation import Header, squeeze_outputs
 from pellucid.models import Predictor
 from pellucid.runner import Run
 
@@ -113,22 +113,24 @@ def build_effect(
         average=squeeze_outputs(average),
         counts=counts,
         spread=squeeze_outputs(spread),
-        feature_names=tuple(feature.name for feature in described),
-        output_names=predictor.output_names,
+        header=Header(
+            feature_names=tuple(feature.name for feature in described),
+            output_names=predictor.output_names,
+            scale=predictor.scale,
+            caveats=caveats,
+            cost=run.cost(),
+            settings={
+                "method": method,
+                "random_state": run.seed,
+                **{key: plain_setting(value) for key, value in settings.items()},
+            },
+            library=data.caller,
+        ),
         kinds=tuple(feature.kind for feature in described),
         grids=tuple(feature.decode(points) for feature, points in zip(described, codes, strict=True)),
         rug=rug(data, features),
         shape=shapes(described, codes, average, counts),
         level=fields.pop("level", np.full(average.shape[-1], np.nan)),
-        scale=predictor.scale,
-        caveats=caveats,
-        cost=run.cost(),
-        settings={
-            "method": method,
-            "random_state": run.seed,
-            **{key: plain_setting(value) for key, value in settings.items()},
-        },
-        library=data.caller,
         **fields,
     )
 

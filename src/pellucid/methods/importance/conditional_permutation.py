@@ -34,6 +34,7 @@ from pellucid.data.sampling.conditional_draws import conditional_draws
 from pellucid.diagnostics.by_measure import conditional_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
+from pellucid.explanations.explanation import Header
 from pellucid.methods.importance.loss_change import Setting, losses
 from pellucid.methods.importance.request import Request
 from pellucid.reading import answer
@@ -72,22 +73,24 @@ def conditional_permutation(request: Request) -> Importance:
         high=values + spread * errors,
         repeats=repeated,
         baseline=setting.baseline,
-        feature_names=tuple(players),
-        output_names=predictor.output_names,
-        scale="loss",
+        header=Header(
+            feature_names=tuple(players),
+            output_names=predictor.output_names,
+            scale="loss",
+            caveats=conditional_caveats(predictor, data, run, players=players, draws=draws, values=values),
+            cost=run.cost(),
+            settings={
+                "method": "conditional",
+                "random_state": run.seed,
+                "loss": setting.loss.name,
+                "compare": q.compare,
+                "repeats": q.repeats,
+                "conditional": draws.estimator,
+                "rows": len(data),
+            },
+            library=data.caller,
+        ),
         members=tuple(tuple(data.schema.names[j] for j in player) for player in players.values()),
-        caveats=conditional_caveats(predictor, data, run, players=players, draws=draws, values=values),
-        cost=run.cost(),
-        settings={
-            "method": "conditional",
-            "random_state": run.seed,
-            "loss": setting.loss.name,
-            "compare": q.compare,
-            "repeats": q.repeats,
-            "conditional": draws.estimator,
-            "rows": len(data),
-        },
-        library=data.caller,
     )
 
 

@@ -32,6 +32,7 @@ from pellucid.arrays import FloatArray, IntArray
 from pellucid.diagnostics.by_measure import refit_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
+from pellucid.explanations.explanation import Header
 from pellucid.losses import Loss
 from pellucid.methods.importance.folds import (
     fold_error,
@@ -73,39 +74,41 @@ def drop(request: Request) -> Importance:
         high=values + half,
         repeats=np.stack([_relative(one.folds, full.folds, q.compare) for one in without]),
         baseline=baseline,
-        feature_names=tuple(players),
-        output_names=q.predictor.output_names,
-        scale="loss",
-        members=tuple(tuple(data.schema.names[j] for j in player) for player in players.values()),
-        caveats=refit_caveats(
-            q.predictor,
-            data,
-            run,
-            dropped=True,
-            players=players,
-            values=values,
-            each=np.stack([one.folds - full.folds for one in without], axis=1),
-            errors=errors,
-            compare=q.compare,
-            measure=held_out.loss.name,
-            given=given,
-            refitted=baseline,
-            lacking=held_out.lacking,
-            joint=lambda columns: held_out.compared(full, held_out.losses([columns])[0])[0],
+        header=Header(
+            feature_names=tuple(players),
+            output_names=q.predictor.output_names,
+            scale="loss",
+            caveats=refit_caveats(
+                q.predictor,
+                data,
+                run,
+                dropped=True,
+                players=players,
+                values=values,
+                each=np.stack([one.folds - full.folds for one in without], axis=1),
+                errors=errors,
+                compare=q.compare,
+                measure=held_out.loss.name,
+                given=given,
+                refitted=baseline,
+                lacking=held_out.lacking,
+                joint=lambda columns: held_out.compared(full, held_out.losses([columns])[0])[0],
+            ),
+            cost=run.cost(),
+            settings={
+                "method": "drop",
+                "random_state": run.seed,
+                "loss": held_out.loss.name,
+                "compare": q.compare,
+                "folds": len(full.folds),
+                "refits": len(full.folds) * (1 + len(players)),
+                "weighted_fit": held_out.refit.weighs,
+                "kept_constant": [name for name, one in zip(players, without, strict=True) if one.constant],
+                "given_loss": given,
+            },
+            library=data.caller,
         ),
-        cost=run.cost(),
-        settings={
-            "method": "drop",
-            "random_state": run.seed,
-            "loss": held_out.loss.name,
-            "compare": q.compare,
-            "folds": len(full.folds),
-            "refits": len(full.folds) * (1 + len(players)),
-            "weighted_fit": held_out.refit.weighs,
-            "kept_constant": [name for name, one in zip(players, without, strict=True) if one.constant],
-            "given_loss": given,
-        },
-        library=data.caller,
+        members=tuple(tuple(data.schema.names[j] for j in player) for player in players.values()),
     )
 
 

@@ -36,6 +36,7 @@ from pellucid.data import Data
 from pellucid.diagnostics.by_measure import refit_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
+from pellucid.explanations.explanation import Header
 from pellucid.losses import Loss, find_loss
 from pellucid.methods.importance.permutation import permutation_importance
 from pellucid.methods.importance.request import Request
@@ -83,35 +84,37 @@ def folds(request: Request) -> Importance:
         repeats=each.T,
         baseline=baseline,
         joint=joint,
-        feature_names=first.feature_names,
-        output_names=first.output_names,
-        scale=first.scale,
-        members=first.members,
-        caveats=refit_caveats(
-            q.predictor,
-            data,
-            q.run,
-            dropped=False,
-            players=data.schema.players(),
-            values=values,
-            errors=errors,
-            each=each,
-            compare=q.compare,
-            measure=first.measure,
-            given=given,
-            refitted=baseline,
-            lacking=lacking,
-            joint=lambda columns: _joint(q, refit, fold, columns),
+        header=Header(
+            feature_names=first.feature_names,
+            output_names=first.output_names,
+            scale=first.scale,
+            caveats=refit_caveats(
+                q.predictor,
+                data,
+                q.run,
+                dropped=False,
+                players=data.schema.players(),
+                values=values,
+                errors=errors,
+                each=each,
+                compare=q.compare,
+                measure=first.measure,
+                given=given,
+                refitted=baseline,
+                lacking=lacking,
+                joint=lambda columns: _joint(q, refit, fold, columns),
+            ),
+            cost=q.run.cost(),
+            settings={
+                **first.settings,
+                "folds": int(fold.max()) + 1,
+                "refits": len(parts),
+                "weighted_fit": refit.weighs,
+                "given_loss": given,
+            },
+            library=data.caller,
         ),
-        cost=q.run.cost(),
-        settings={
-            **first.settings,
-            "folds": int(fold.max()) + 1,
-            "refits": len(parts),
-            "weighted_fit": refit.weighs,
-            "given_loss": given,
-        },
-        library=data.caller,
+        members=first.members,
     )
 
 

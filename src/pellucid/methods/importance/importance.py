@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +12,7 @@ from pellucid.data import Data
 from pellucid.diagnostics.by_measure import comparison_caveats
 from pellucid.errors import InputError, nearest
 from pellucid.explanations import Importance, ImportanceComparison
+from pellucid.explanations.explanation import Header, changed
 from pellucid.methods.importance.anova_importance import anova_importance
 from pellucid.methods.importance.conditional_permutation import conditional_permutation
 from pellucid.methods.importance.drop import drop
@@ -141,13 +141,13 @@ def _compared(methods: list[str], request: Request) -> ImportanceComparison:
     for method in methods:
         found = _one(method, request)
         now = run.cost()
-        parts.append(replace(found, cost=_difference(now, spent)))
+        parts.append(changed(found, cost=_difference(now, spent)))
         spent = now
         if run.interrupted:
             break
     result = side_by_side(parts, request.predictor, request.data, run)
     settings = {"method": "comparison", "methods": list(methods), "random_state": run.seed}
-    return replace(result, cost=run.cost(), settings=settings)
+    return changed(result, cost=run.cost(), settings=settings)
 
 
 def side_by_side(parts: Sequence[Importance], predictor: Predictor, data: Data, run: Run) -> ImportanceComparison:
@@ -162,14 +162,16 @@ def side_by_side(parts: Sequence[Importance], predictor: Predictor, data: Data, 
         se=errors,
         methods=methods,
         parts=tuple(parts),
-        feature_names=first.feature_names,
-        output_names=first.output_names,
-        scale="importance",
-        cost=Cost(0, 0.0, 0, 0.0),
-        settings={"method": "comparison", "methods": list(methods)},
-        library=first.library,
+        header=Header(
+            feature_names=first.feature_names,
+            output_names=first.output_names,
+            scale="importance",
+            cost=Cost(0, 0.0, 0, 0.0),
+            settings={"method": "comparison", "methods": list(methods)},
+            library=first.library,
+        ),
     )
-    return replace(result, caveats=comparison_caveats(result, predictor, data, run))
+    return changed(result, caveats=comparison_caveats(result, predictor, data, run))
 
 
 def _overall(part: Importance, field: str, n: int) -> FloatArray:

@@ -20,7 +20,7 @@ from pellucid.data import Data
 from pellucid.diagnostics.by_measure import pdp_importance_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
-from pellucid.explanations.explanation import squeeze_outputs
+from pellucid.explanations.explanation import Header, squeeze_outputs
 from pellucid.models import Predictor
 from pellucid.reading import answer
 from pellucid.runner import Run, constant_intervention
@@ -53,14 +53,16 @@ def pdp_importance(predictor: Predictor, data: Data, *, grid: int = 50, run: Run
         low=squeeze_outputs(unknown),
         high=squeeze_outputs(unknown),
         repeats=np.empty((len(features), 0)),
-        feature_names=data.schema.names,
-        output_names=predictor.output_names,
-        scale=predictor.scale,
+        header=Header(
+            feature_names=data.schema.names,
+            output_names=predictor.output_names,
+            scale=predictor.scale,
+            caveats=pdp_importance_caveats(predictor, data, run, values),
+            cost=run.cost(),
+            settings={"method": "pdp", "random_state": run.seed, "grid": grid},
+            library=data.caller,
+        ),
         members=tuple((name,) for name in data.schema.names),
-        caveats=pdp_importance_caveats(predictor, data, run, values),
-        cost=run.cost(),
-        settings={"method": "pdp", "random_state": run.seed, "grid": grid},
-        library=data.caller,
     )
 
 

@@ -35,6 +35,7 @@ from pellucid.data import Data
 from pellucid.diagnostics.by_measure import permutation_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
+from pellucid.explanations.explanation import Header
 from pellucid.methods.importance.donors import Plan, direct_plan, donor_rows, joint_codes, plan_of
 from pellucid.methods.importance.loss_change import Changed, Compare, Setting, losses, relative
 from pellucid.models import Predictor
@@ -101,34 +102,36 @@ def permutation_importance(
         repeats=repeated,
         baseline=setting.baseline,
         joint=relative(joint, setting.baseline, compare),
-        feature_names=tuple(players),
-        output_names=predictor.output_names,
-        scale="loss",
-        members=tuple(tuple(data.schema.names[j] for j in player) for player in players.values()),
-        caveats=permutation_caveats(
-            predictor,
-            data,
-            run,
-            players=players,
-            values=values,
-            errors=errors,
-            compare=compare,
-            loss=setting.loss,
-            baseline=setting.baseline,
-            y=setting.y,
-            joint=lambda columns: relative(joint_loss(columns), setting.baseline, compare),
-            holdout=holdout,
+        header=Header(
+            feature_names=tuple(players),
+            output_names=predictor.output_names,
+            scale="loss",
+            caveats=permutation_caveats(
+                predictor,
+                data,
+                run,
+                players=players,
+                values=values,
+                errors=errors,
+                compare=compare,
+                loss=setting.loss,
+                baseline=setting.baseline,
+                y=setting.y,
+                joint=lambda columns: relative(joint_loss(columns), setting.baseline, compare),
+                holdout=holdout,
+            ),
+            cost=run.cost(),
+            settings={
+                "method": "permutation",
+                "random_state": run.seed,
+                "loss": setting.loss.name,
+                "compare": compare,
+                "repeats": repeats,
+                "scheme": scheme,
+            },
+            library=data.caller,
         ),
-        cost=run.cost(),
-        settings={
-            "method": "permutation",
-            "random_state": run.seed,
-            "loss": setting.loss.name,
-            "compare": compare,
-            "repeats": repeats,
-            "scheme": scheme,
-        },
-        library=data.caller,
+        members=tuple(tuple(data.schema.names[j] for j in player) for player in players.values()),
     )
 
 

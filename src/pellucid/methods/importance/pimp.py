@@ -33,6 +33,7 @@ from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.diagnostics.by_measure import p_value_caveats
 from pellucid.explanations import Importance
+from pellucid.explanations.explanation import changed
 from pellucid.methods.importance.folds import (
     fold_mass,
     fold_numbers,
@@ -61,7 +62,7 @@ def pimp(request: Request, importance: Importance) -> Importance:
     p_values = (1 + (null >= importance.values).sum(axis=0)) / (1 + len(null))
     p_values[np.isnan(importance.values) | (len(null) == 0)] = np.nan
     check = None if q.folds is not None else lambda: (given_loss(q), _refitted_loss(q, refit))
-    return replace(
+    return changed(
         importance,
         p_values=p_values,
         caveats=p_value_caveats(

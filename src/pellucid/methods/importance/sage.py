@@ -41,6 +41,7 @@ from pellucid.data import Data
 from pellucid.diagnostics.by_measure import sage_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
+from pellucid.explanations.explanation import Header
 from pellucid.games.loss import LossGame, Truth
 from pellucid.games.loss_trees import TreeLossGame, additive_trees
 from pellucid.games.marginal import MOST, Players, background_rows
@@ -79,33 +80,35 @@ def sage(request: Request) -> Importance:
         repeats=np.empty((len(players), 0)),
         baseline=everybody,
         joint=nobody - everybody,
-        feature_names=tuple(players),
-        output_names=request.predictor.output_names,
-        scale="loss",
-        members=tuple(tuple(data.schema.names[j] for j in player) for player in players.values()),
-        caveats=sage_caveats(
-            request.predictor,
-            data,
-            run,
-            players=players,
-            values=values,
-            se=se,
-            loss=loss,
-            y=truth.y,
-            baseline=everybody,
-            tolerance=request.tolerance,
+        header=Header(
+            feature_names=tuple(players),
+            output_names=request.predictor.output_names,
+            scale="loss",
+            caveats=sage_caveats(
+                request.predictor,
+                data,
+                run,
+                players=players,
+                values=values,
+                se=se,
+                loss=loss,
+                y=truth.y,
+                baseline=everybody,
+                tolerance=request.tolerance,
+            ),
+            cost=run.cost(),
+            settings={
+                "method": "sage",
+                "random_state": run.seed,
+                "loss": loss.name,
+                "background": game.size[1],
+                "budget": request.budget,
+                "tolerance": request.tolerance,
+                **solved.settings,
+            },
+            library=data.caller,
         ),
-        cost=run.cost(),
-        settings={
-            "method": "sage",
-            "random_state": run.seed,
-            "loss": loss.name,
-            "background": game.size[1],
-            "budget": request.budget,
-            "tolerance": request.tolerance,
-            **solved.settings,
-        },
-        library=data.caller,
+        members=tuple(tuple(data.schema.names[j] for j in player) for player in players.values()),
     )
 
 

@@ -23,13 +23,11 @@ Cost. Nothing to speak of for trees and linear models, else at most ``budget`` m
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.explanations import Attribution, Importance
-from pellucid.explanations.explanation import squeeze_outputs
+from pellucid.explanations.explanation import Header, changed, squeeze_outputs
 from pellucid.games.marginal import MOST, background_rows
 from pellucid.methods.attribution.linear_shap import Terms, linear_terms
 from pellucid.methods.attribution.shap import shap
@@ -57,7 +55,7 @@ def shap_importance(request: Request) -> Importance:
         q.predictor, q.data, rows.tolist(), background=q.background, budget=budget, tolerance=q.tolerance, run=run
     )
     found = from_contributions(why, q.data.weights[rows])
-    return replace(found, cost=run.cost(), settings={**found.settings, "method": "shap"}, library=q.data.caller)
+    return changed(found, cost=run.cost(), settings={**found.settings, "method": "shap"}, library=q.data.caller)
 
 
 def from_contributions(why: Attribution, weights: FloatArray) -> Importance:
@@ -73,14 +71,16 @@ def from_contributions(why: Attribution, weights: FloatArray) -> Importance:
         low=squeeze_outputs(low),
         high=squeeze_outputs(high),
         repeats=np.empty((len(values), 0)),
-        feature_names=why.feature_names,
-        output_names=why.output_names,
-        scale=why.scale,
+        header=Header(
+            feature_names=why.feature_names,
+            output_names=why.output_names,
+            scale=why.scale,
+            caveats=why.caveats,
+            cost=Cost(0, 0.0, 0, 0.0),
+            settings={**why.settings, "rows": len(weights)},
+            library=why.library,
+        ),
         members=why.members,
-        caveats=why.caveats,
-        cost=Cost(0, 0.0, 0, 0.0),
-        settings={**why.settings, "rows": len(weights)},
-        library=why.library,
     )
 
 

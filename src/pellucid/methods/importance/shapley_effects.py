@@ -47,7 +47,7 @@ from pellucid.data.schema import Schema
 from pellucid.diagnostics.by_measure import shapley_effect_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
-from pellucid.explanations.explanation import squeeze_outputs
+from pellucid.explanations.explanation import Header, squeeze_outputs
 from pellucid.methods.importance.request import Request
 from pellucid.models import Predictor
 from pellucid.runner import Run
@@ -102,16 +102,18 @@ def shapley_effects(request: Request) -> Importance:
         low=squeeze_outputs(low),
         high=squeeze_outputs(high),
         repeats=np.empty((len(players), 0)),
-        feature_names=tuple(players),
-        output_names=predictor.output_names,
-        scale=predictor.scale,
-        members=tuple(tuple(data.schema.names[j] for j in player) for player in players.values()),
-        caveats=shapley_effect_caveats(
-            predictor, data, run, players=players, values=values, half=Z95 * error, tolerance=request.tolerance
+        header=Header(
+            feature_names=tuple(players),
+            output_names=predictor.output_names,
+            scale=predictor.scale,
+            caveats=shapley_effect_caveats(
+                predictor, data, run, players=players, values=values, half=Z95 * error, tolerance=request.tolerance
+            ),
+            cost=run.cost(),
+            settings={"method": "shapley-effects", "random_state": run.seed, **settings},
+            library=data.caller,
         ),
-        cost=run.cost(),
-        settings={"method": "shapley-effects", "random_state": run.seed, **settings},
-        library=data.caller,
+        members=tuple(tuple(data.schema.names[j] for j in player) for player in players.values()),
     )
 
 

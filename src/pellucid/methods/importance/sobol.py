@@ -40,7 +40,7 @@ from pellucid.data import Data
 from pellucid.diagnostics.by_measure import variance_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
-from pellucid.explanations.explanation import squeeze_outputs
+from pellucid.explanations.explanation import Header, squeeze_outputs
 from pellucid.methods.importance.inputs import Inputs, Unit
 from pellucid.methods.importance.pick_freeze import Moments, half_width, pick_freeze
 from pellucid.methods.importance.request import Request
@@ -81,28 +81,30 @@ def as_importance(
         repeats=squeeze_outputs(found.repeats[order]),
         first=squeeze_outputs(found.first[order]),
         first_se=squeeze_outputs(found.first_se[order]),
-        feature_names=tuple(players),
-        output_names=request.predictor.output_names,
-        scale=request.predictor.scale,
-        members=tuple(tuple(request.data.schema.names[j] for j in player) for player in players.values()),
-        caveats=variance_caveats(
-            request.predictor,
-            request.data,
-            request.run,
-            players=players,
-            total=found.total[order],
-            half=found.width * found.total_se[order],
-            method=_NAMES[method],
-            tolerance=request.tolerance,
+        header=Header(
+            feature_names=tuple(players),
+            output_names=request.predictor.output_names,
+            scale=request.predictor.scale,
+            caveats=variance_caveats(
+                request.predictor,
+                request.data,
+                request.run,
+                players=players,
+                total=found.total[order],
+                half=found.width * found.total_se[order],
+                method=_NAMES[method],
+                tolerance=request.tolerance,
+            ),
+            cost=request.run.cost(),
+            settings={
+                "method": method,
+                "random_state": request.run.seed,
+                "variance": found.variance.tolist(),
+                **found.settings,
+            },
+            library=request.data.caller,
         ),
-        cost=request.run.cost(),
-        settings={
-            "method": method,
-            "random_state": request.run.seed,
-            "variance": found.variance.tolist(),
-            **found.settings,
-        },
-        library=request.data.caller,
+        members=tuple(tuple(request.data.schema.names[j] for j in player) for player in players.values()),
     )
 
 

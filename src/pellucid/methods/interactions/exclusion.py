@@ -24,7 +24,7 @@ Cost. Draws (500 to 2,000) times (2 + features + pairs + triples) rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 from zlib import crc32
@@ -33,7 +33,7 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.explanations import Interactions
-from pellucid.explanations.explanation import squeeze_outputs
+from pellucid.explanations.explanation import changed, squeeze_outputs
 from pellucid.methods.interactions.dividends import rounding
 from pellucid.methods.interactions.request import Request
 from pellucid.runner import Intervention
@@ -87,7 +87,7 @@ def with_own_draws(found: Interactions, request: Request) -> Interactions:
     costs = costs_of_exclusion(request)
     if request.run.interrupted:
         raise KeyboardInterrupt
-    return replace(
+    return changed(
         found,
         parts=costs.parts,
         costs=costs.share,

@@ -29,7 +29,7 @@ from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.diagnostics.general import general_caveats
 from pellucid.errors import InputError
-from pellucid.explanations.explanation import squeeze_outputs
+from pellucid.explanations.explanation import Header, squeeze_outputs
 from pellucid.explanations.interactions import Interactions
 from pellucid.games.marginal import background_rows
 from pellucid.methods.importance.pdp_importance import curve_spread, unique_points
@@ -78,13 +78,15 @@ def greenwell(request: Request) -> Interactions:
         high=squeeze_outputs(high),
         strength=squeeze_outputs(strength),
         joint=squeeze_outputs(unknown),
-        feature_names=request.feature_names,
-        output_names=predictor.output_names,
-        scale=predictor.scale,
-        caveats=general_caveats(predictor, request.data, run),
-        cost=run.cost(),
-        settings={"method": "greenwell", "rows": len(data), "grid": GRID},
-        library=request.data.caller,
+        header=Header(
+            feature_names=request.feature_names,
+            output_names=predictor.output_names,
+            scale=predictor.scale,
+            caveats=general_caveats(predictor, request.data, run),
+            cost=run.cost(),
+            settings={"method": "greenwell", "rows": len(data), "grid": GRID},
+            library=request.data.caller,
+        ),
     )
 
 

@@ -31,13 +31,13 @@ well as for each feature's complement with ``against="all"``.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray, group_sums
 from pellucid.diagnostics.by_measure import h_caveats
-from pellucid.explanations.explanation import squeeze_outputs
+from pellucid.explanations.explanation import Header, changed, squeeze_outputs
 from pellucid.explanations.interactions import Interactions
 from pellucid.methods.interactions.dividends import Dividends, Members, find_dividends, subsets_of
 from pellucid.methods.interactions.h_test import holm, interaction_p_values, outcomes
@@ -96,23 +96,25 @@ def h_statistic(request: Request) -> Interactions:
         joint=squeeze_outputs(joint),
         p_values=None if p_values is None else squeeze_outputs(p_values),
         adjusted=None if p_values is None else squeeze_outputs(holm(p_values)),
-        feature_names=request.feature_names,
-        output_names=predictor.output_names,
-        scale=predictor.scale,
-        cost=run.cost(),
-        library=request.data.caller,
-        settings={
-            "method": "h",
-            "against": request.against,
-            "normalize": request.normalize,
-            "p_values": request.p_values,
-            "source": parts.source,
-            "rows": len(parts.rows),
-            "resamples": DRAWS,
-            "random_state": run.seed,
-        },
+        header=Header(
+            feature_names=request.feature_names,
+            output_names=predictor.output_names,
+            scale=predictor.scale,
+            cost=run.cost(),
+            library=request.data.caller,
+            settings={
+                "method": "h",
+                "against": request.against,
+                "normalize": request.normalize,
+                "p_values": request.p_values,
+                "source": parts.source,
+                "rows": len(parts.rows),
+                "resamples": DRAWS,
+                "random_state": run.seed,
+            },
+        ),
     )
-    return replace(result, caveats=h_caveats(predictor, request.data, result, run), cost=run.cost())
+    return changed(result, caveats=h_caveats(predictor, request.data, result, run), cost=run.cost())
 
 
 def _variances(request: Request, parts: Dividends) -> _Variances:

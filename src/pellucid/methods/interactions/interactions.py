@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from pellucid.checks import flag, one_of, optional, whole
 from pellucid.data import Data
 from pellucid.diagnostics.by_measure import interaction_caveats
 from pellucid.errors import InputError
+from pellucid.explanations.explanation import changed
 from pellucid.explanations.interactions import Interactions
 from pellucid.methods.interactions.exclusion import costs_of_exclusion, no_costs
 from pellucid.methods.interactions.greenwell import greenwell
@@ -65,7 +65,7 @@ def interactions(
     )
     result = _METHODS[method](request)
     costs = costs_of_exclusion(request) if network else no_costs(request)
-    result = replace(
+    result = changed(
         result,
         normalized=normalize,
         parts=costs.parts,
@@ -83,7 +83,7 @@ def interactions(
             **({"groups": list(data.schema.groups)} if data.schema.groups else {}),
         },
     )
-    return replace(result, caveats=interaction_caveats(data, players, result, run), cost=run.cost())
+    return changed(result, caveats=interaction_caveats(data, players, result, run), cost=run.cost())
 
 
 def _check(method: Any, against: Any, p_values: bool) -> None:

@@ -28,7 +28,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray
 from pellucid.explanations import Attribution
-from pellucid.explanations.explanation import squeeze_outputs
+from pellucid.explanations.explanation import Header, squeeze_outputs
 from pellucid.explanations.interactions import Interactions
 from pellucid.games.marginal import background_rows
 from pellucid.methods.attribution.shap import shap
@@ -79,13 +79,15 @@ def shap_ranking(request: Request) -> Interactions:
         high=squeeze_outputs(high),
         strength=squeeze_outputs(strength),
         joint=squeeze_outputs(np.full(strength.shape, np.nan)),
-        feature_names=q.feature_names,
-        output_names=result.output_names,
-        scale=result.scale,
-        caveats=result.caveats,
-        cost=q.run.cost(),
-        library=q.data.caller,
-        settings={"method": "shap", "algorithm": result.method, "rows": len(rows), "background": result.background},
+        header=Header(
+            feature_names=q.feature_names,
+            output_names=result.output_names,
+            scale=result.scale,
+            caveats=result.caveats,
+            cost=q.run.cost(),
+            library=q.data.caller,
+            settings={"method": "shap", "algorithm": result.method, "rows": len(rows), "background": result.background},
+        ),
     )
 
 

@@ -19,7 +19,6 @@ Cost. None: the explanations are given.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -28,6 +27,7 @@ from pellucid.diagnostics.by_method import agreement_caveats
 from pellucid.errors import InputError
 from pellucid.explanations.agreement import Agreement
 from pellucid.explanations.attribution import Attribution
+from pellucid.explanations.explanation import Header, changed
 from pellucid.explanations.local_attribution import LocalAttribution
 from pellucid.explanations.rule import Anchor
 
@@ -67,17 +67,19 @@ def agreement(
     result = Agreement(
         values=np.column_stack([one.values[0], near.values[0]]),
         se=np.column_stack([one.se[0], near.se[0]]),
-        feature_names=one.feature_names,
-        output_names=one.output_names,
-        scale=one.scale,
-        cost=one.cost,
-        library=one.library,
-        settings={"method": "agreement", "contributions": one.method, "features": len(one.feature_names)},
+        header=Header(
+            feature_names=one.feature_names,
+            output_names=one.output_names,
+            scale=one.scale,
+            cost=one.cost,
+            library=one.library,
+            settings={"method": "agreement", "contributions": one.method, "features": len(one.feature_names)},
+        ),
         contributions=one,
         local=near,
         rule=rule,
     )
-    return replace(result, caveats=tuple(agreement_caveats(result)) if checks else ())
+    return changed(result, caveats=tuple(agreement_caveats(result)) if checks else ())
 
 
 def _single(given: Kind, output: str | None, name: str) -> Kind:

@@ -34,7 +34,6 @@ values), once for an Explainer, up to 20,000 where explanations are not stable (
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -44,7 +43,7 @@ from pellucid.data import Data
 from pellucid.data.rarity import rarity
 from pellucid.diagnostics.by_method import Facts, lime_caveats
 from pellucid.errors import InputError
-from pellucid.explanations.explanation import squeeze_outputs
+from pellucid.explanations.explanation import Header, changed, squeeze_outputs
 from pellucid.explanations.local_attribution import LocalAttribution
 from pellucid.methods.attribution.shap import cells_of
 from pellucid.methods.local.surrogate.coalitions import coalition_regression
@@ -153,7 +152,21 @@ def _wrapped(
         method="lime",
         game="" if space is not None else "marginal",
         background=int(settings.get("background", 0)),
-        scale="log-odds" if options.model == "logistic" else predictor.scale,
+        header=Header(
+            scale="log-odds" if options.model == "logistic" else predictor.scale,
+            feature_names=tuple(names) if own else tuple(players),
+            output_names=predictor.output_names,
+            cost=run.cost(),
+            library=explained.table.caller,
+            settings={
+                "method": "lime",
+                **options.settings(),
+                "random_state": run.seed,
+                "why": _why(fits, options),
+                **settings,
+                **({} if two is None else {"classes": [str(label) for label in two]}),
+            },
+        ),
         values=squeeze_outputs(values),
         se=squeeze_outputs(se),
         base=np.asarray(bases.mean(axis=0)),
@@ -180,18 +193,6 @@ def _wrapped(
         **_quality(fits, per_unit),
         ranges=squeeze_outputs(ranges),
         within=squeeze_outputs(within),
-        feature_names=tuple(names) if own else tuple(players),
-        output_names=predictor.output_names,
-        cost=run.cost(),
-        library=explained.table.caller,
-        settings={
-            "method": "lime",
-            **options.settings(),
-            "random_state": run.seed,
-            "why": _why(fits, options),
-            **settings,
-            **({} if two is None else {"classes": [str(label) for label in two]}),
-        },
         boundary=(
             None if options.boundary is None or space is None else boundary_of(explained, space, fits[0], options, run)
         ),
@@ -206,7 +207,7 @@ def _wrapped(
     )
     originals = explained.model, explained.table, explained.originals
     caveats = lime_caveats(*originals, run, result, players=explained.table.schema.players(), facts=facts)
-    return replace(result, caveats=caveats, cost=run.cost())
+    return changed(result, caveats=caveats, cost=run.cost())
 
 
 def _returned(explained: Explained, run: Run) -> FloatArray | None:

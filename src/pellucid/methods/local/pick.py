@@ -25,7 +25,6 @@ Cost. That of LIME for the rows looked at; samples are shared. The greedy choice
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +36,7 @@ from pellucid.diagnostics.general import general_caveats
 from pellucid.diagnostics.local_models import uncovered
 from pellucid.errors import InputError
 from pellucid.explanations.attribution import Attribution
+from pellucid.explanations.explanation import Header, changed
 from pellucid.explanations.pick import Pick
 from pellucid.methods.local.lime import lime
 from pellucid.models import Predictor
@@ -59,7 +59,7 @@ def lime_pick(
     found = lime(predictor, data, looked_at.frame.native, run=run, **options)
     picked = pick_rows(found, budget)
     caveats = (*general_caveats(predictor, data, run), *(uncovered(picked) if run.checks else ()))
-    return replace(
+    return changed(
         picked,
         positions=picked.rows if places is None else places[picked.rows],
         caveats=caveats,
@@ -85,11 +85,14 @@ def pick_rows(attribution: Attribution | Sequence[Attribution], budget: int, *, 
     return Pick(
         values=importance,
         se=np.full(importance.shape, np.nan),
-        feature_names=names,
-        output_names=one.output_names,
-        scale=one.scale,
-        cost=one.cost,
-        library=one.library,
+        header=Header(
+            feature_names=names,
+            output_names=one.output_names,
+            scale=one.scale,
+            cost=one.cost,
+            library=one.library,
+            settings={**one.settings, "method": "pick_rows", "budget": budget, "least": float(share)},
+        ),
         rows=rows,
         positions=rows,
         gains=gains,
@@ -98,7 +101,6 @@ def pick_rows(attribution: Attribution | Sequence[Attribution], budget: int, *, 
         sizes=W[rows],
         explanations=tuple(_row(every, int(i)) for i in rows),
         looked_at=len(W),
-        settings={**one.settings, "method": "pick_rows", "budget": budget, "least": float(share)},
     )
 
 

@@ -39,6 +39,7 @@ from pellucid.diagnostics.general import general_caveats
 from pellucid.diagnostics.rules import Checked
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.condition import Condition
+from pellucid.explanations.explanation import Header, changed
 from pellucid.explanations.rule import Anchor, Rules
 from pellucid.methods.rules.search.beam import Candidate, Search, precision_gains
 from pellucid.methods.rules.search.bin_sensitivity import precision_at_other_bins
@@ -109,10 +110,10 @@ def anchor(
         general = general_caveats(predictor, data, run)
         measured = [Checked(setting.common(i), *both) for i, both in enumerate(other)]
         rules = [
-            replace(rule, caveats=(*general, *anchor_caveats(rule, data, checked, run)))
+            changed(rule, caveats=(*general, *anchor_caveats(rule, data, checked, run)))
             for rule, checked in zip(rules, measured, strict=True)
         ]
-    rules = [replace(rule, cost=run.cost()) for rule in rules]
+    rules = [changed(rule, cost=run.cost()) for rule in rules]
     return rules[0] if len(rules) == 1 else _as_rules(rules)
 
 
@@ -197,12 +198,14 @@ def _as_rule(
         row=_cells(setting, i),
         values=values,
         se=se,
-        feature_names=names,
-        output_names=predictor.output_names,
-        scale="precision",
-        cost=run.cost(),
-        settings={**asks, "refined": search.level, "weighted": data.weighted},
-        library=data.caller,
+        header=Header(
+            feature_names=names,
+            output_names=predictor.output_names,
+            scale="precision",
+            cost=run.cost(),
+            settings={**asks, "refined": search.level, "weighted": data.weighted},
+            library=data.caller,
+        ),
     )
 
 
@@ -240,13 +243,15 @@ def _as_rules(rules: list[Anchor]) -> Rules:
         rules=tuple(rules),
         values=np.stack([rule.values for rule in rules]),
         se=np.stack([rule.se for rule in rules]),
-        feature_names=first.feature_names,
-        output_names=first.output_names,
-        scale=first.scale,
-        caveats=tuple(caveats.values()),
-        cost=first.cost,
-        settings=first.settings,
-        library=first.library,
+        header=Header(
+            feature_names=first.feature_names,
+            output_names=first.output_names,
+            scale=first.scale,
+            caveats=tuple(caveats.values()),
+            cost=first.cost,
+            settings=first.settings,
+            library=first.library,
+        ),
     )
 
 
