@@ -121,7 +121,7 @@ def test_lists_of_images_and_stacks():
         ex.lime(np.zeros((2, 4, 6, 3)))
 
 
-@pytest.mark.parametrize("kind", ["auto", "variants", "effects", "sweep", "waterfall", "bar"])
+@pytest.mark.parametrize("kind", ["auto", "variants", "effects", "widths", "waterfall", "bar"])
 def test_every_picture_is_drawn(kind, digits):
     some, model = digits
     found = ImageExplainer(model, output=3, segmenter="grid", segments=16, absent=0.0).lime(some.images[3])

@@ -38,10 +38,10 @@ def test_ex_14_the_width_decides_the_sign(width, slope, size):
     assert bent(np.array([1.6]))[0] == pytest.approx(8.272)
 
 
-def test_ex_14_the_sweep_shows_it():
+def test_ex_14_the_width_search_shows_it():
     x = np.maximum(RRandom(42).rnorm(200, 0, 3), -5)
     found = asked(Explainer(lambda X: bent(X[:, 0]), x[:, None]), {"x0": 1.6})
-    assert found.sweep_weights[0, 0, 0] < 0 < found.sweep_weights[0, -1, 0]
+    assert found.width_search.weights[0, 0, 0] < 0 < found.width_search.weights[0, -1, 0]
     caveat = next(one for one in found.caveats if one.code == "width-decides")
     assert caveat.value == 1.0
 

@@ -117,8 +117,8 @@ def test_other_kernels_weigh_by_their_distance():
 @pytest.mark.parametrize("kernel", ["share", "exponential"])
 def test_the_width_can_be_chosen_and_all_that_were_tried_are_kept(kernel):
     found = TextExplainer(additive).lime(LONG, kernel=kernel, width="auto")
-    assert found.width[0] in found.sweep_widths[0]
-    assert found.sweep["chosen"].sum() == 1
+    assert found.width[0] in found.width_search.widths[0]
+    assert found.width_search.frame()["chosen"].sum() == 1
     np.testing.assert_allclose(found.values[0][0], 0.3)
 
 
@@ -318,7 +318,7 @@ def test_errors_name_the_argument_and_the_remedy(options, words):
         TextExplainer(additive).lime("buy it now!", **options)
 
 
-@pytest.mark.parametrize("kind", ["auto", "variants", "effects", "sweep", "waterfall", "bar", "force"])
+@pytest.mark.parametrize("kind", ["auto", "variants", "effects", "widths", "waterfall", "bar", "force"])
 def test_every_picture_is_drawn(kind):
     for f in (additive, together):
         found = TextExplainer(f).lime(LONG)
@@ -344,6 +344,6 @@ def test_a_picture_that_adds_up_names_what_the_local_model_misses():
 
 
 def test_options_of_pictures_are_checked():
-    for options in ({"kind": "variant"}, {"max_rows": 0}, {"panels": 0}, {"kind": "sweep", "width": -1}):
+    for options in ({"kind": "variant"}, {"max_rows": 0}, {"panels": 0}, {"kind": "widths", "width": -1}):
         with pytest.raises(InputError, match=re.escape(next(iter(options)) if len(options) == 1 else "width")):
             LocalTextOptions(**options)

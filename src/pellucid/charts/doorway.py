@@ -76,7 +76,7 @@ def draw(explanation: Explanation, **options: Any) -> Chart:
     ``every_name``. Contributions: ``kind`` ("waterfall", "force", "bar", "beeswarm", "stacked", "dependence",
     "interactions", "decision"), ``max_display``; ``aggregate`` (bar), ``order`` and ``clusters`` (stacked), ``feature``
     and
-    ``colour`` (dependence). Local models: ``kind`` ("effects", "sweep", "boundary", or a kind of contributions; of
+    ``colour`` (dependence). Local models: ``kind`` ("effects", "widths", "boundary", or a kind of contributions; of
     texts and images also "variants"),
     ``max_display``, ``max_rows``. Picked rows: ``max_display``. Rules of texts: ``max_lines``.
     Decompositions: ``kind`` ("shares", "components"), ``component`` (one of them), ``max_display``, ``output``.

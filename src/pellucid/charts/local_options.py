@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pellucid.charts.options import ATTRIBUTION_KINDS, AttributionOptions, SizeOptions
 from pellucid.errors import InputError, nearest
 
-LOCAL_KINDS = ("effects", "sweep", "boundary")
+LOCAL_KINDS = ("effects", "widths", "boundary")
 
 
 @dataclass(frozen=True, kw_only=True)
 class LocalOptions(AttributionOptions):
-    """Options of local models: ``kind`` is "effects" (the default: bars, for several rows with common limits), "sweep"
+    """Options of local models: ``kind`` is "effects" (the default: bars, for several rows with common limits), "widths"
     (the weights over the widths that were tried), "boundary" (model, samples, weights and local model in two features),
     or a kind of contributions. ``max_display`` features are shown, ``max_rows`` rows.
     """

@@ -43,7 +43,7 @@ def width_decides(result: LocalAttribution) -> Iterator[Caveat]:
     worst = int(np.argmax(shares))
     if shares[worst] <= _FLIPS:
         return
-    low, high = np.nanmin(result.sweep_widths[worst]), np.nanmax(result.sweep_widths[worst])
+    low, high = np.nanmin(result.width_search.widths[worst]), np.nanmax(result.width_search.widths[worst])
     yield Caveat(
         code="width-decides",
         message=(
@@ -53,15 +53,15 @@ def width_decides(result: LocalAttribution) -> Iterator[Caveat]:
         ),
         value=shares[worst],
         threshold=_FLIPS,
-        advice="Look at plot(kind='sweep') and say which neighbourhood is meant, or use shap, which has none.",
+        advice="Look at plot(kind='widths') and say which neighbourhood is meant, or use shap, which has none.",
     )
 
 
 def _turned(result: LocalAttribution, i: int) -> tuple[float, list[str]]:
     """The share of chosen terms whose sign turns at another width, and their names."""
-    swept, spread = (np.moveaxis(result.stacked(name)[i], -1, 0) for name in ("sweep_weights", "sweep_spread"))
-    known = ~np.isnan(result.sweep_widths[i])
-    here = int(np.nanargmin(np.abs(result.sweep_widths[i] - result.width[i])))
+    swept, spread = (np.moveaxis(result.width_search.stacked(name)[i], -1, 0) for name in ("weights", "spread"))
+    known = ~np.isnan(result.width_search.widths[i])
+    here = int(np.nanargmin(np.abs(result.width_search.widths[i] - result.width[i])))
     clear = np.abs(swept) > _CLEAR * spread
     own = np.where(clear[:, here], np.sign(swept[:, here]), 0.0)[:, None]
     turns = ((np.sign(swept) * own < 0) & clear)[:, known].any(axis=1)

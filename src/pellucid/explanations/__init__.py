@@ -17,6 +17,7 @@ from pellucid.explanations.network import Network
 from pellucid.explanations.pick import Pick
 from pellucid.explanations.rule import Anchor, Rule, RuleCheck, Rules
 from pellucid.explanations.store import load
+from pellucid.explanations.width_search import WidthSearch
 
 __all__ = [
     "Additivity",
@@ -42,5 +43,6 @@ __all__ = [
     "Rule",
     "RuleCheck",
     "Rules",
+    "WidthSearch",
     "load",
 ]

@@ -11,8 +11,9 @@ from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.errors import InputError
 from pellucid.explanations import local_words
 from pellucid.explanations.attribution import Additivity, Attribution
-from pellucid.explanations.explanation import Explanation, native_table
+from pellucid.explanations.explanation import Explanation
 from pellucid.explanations.store import stored
+from pellucid.explanations.width_search import WidthSearch
 
 _BY_OUTPUT = (
     "weights",
@@ -25,15 +26,8 @@ _BY_OUTPUT = (
     "radius",
     "ranges",
     "within",
-    "sweep_near",
-    "sweep_fidelity",
-    "sweep_selection",
-    "sweep_stability",
-    "sweep_agreement",
-    "sweep_weights",
-    "sweep_spread",
 )
-_BY_ROW = ("width", "effective", "encoded", "scales", "sweep_widths", "sweep_effective")
+_BY_ROW = ("width", "effective", "encoded", "scales")
 
 
 @stored
@@ -75,8 +69,8 @@ class LocalAttribution(Attribution):
     terms that two have in common (the variables stability index), ``stability`` the share of weight on common terms,
     ``agreement`` how alike the weights are, each at most one. ``radius`` says how far from the row at least nine in ten
     samples are predicted to within ``within``, and ``ranges`` (rows, terms, 2) how far each number alone may move for
-    that. ``width`` is that of the kernel (NaN where there is none), ``effective`` how many samples count; `sweep` shows
-    all widths that were tried.
+    that. ``width`` is that of the kernel (NaN where there is none), ``effective`` how many samples count;
+    ``width_search`` holds all widths that were tried.
     """
 
     terms: tuple[str, ...]
@@ -95,15 +89,7 @@ class LocalAttribution(Attribution):
     radius: FloatArray
     ranges: FloatArray
     within: FloatArray
-    sweep_widths: FloatArray
-    sweep_effective: FloatArray
-    sweep_near: FloatArray
-    sweep_fidelity: FloatArray
-    sweep_selection: FloatArray
-    sweep_stability: FloatArray
-    sweep_agreement: FloatArray
-    sweep_weights: FloatArray
-    sweep_spread: FloatArray
+    width_search: WidthSearch
     boundary: Boundary | None = None
     zeroed: bool = False
 
@@ -141,40 +127,20 @@ class LocalAttribution(Attribution):
         order = np.argsort(-sizes, axis=1, kind="stable")
         return tuple(tuple(self.terms[j] for j in line if sizes[i, j] > 0) for i, line in enumerate(order))
 
-    @property
-    def sweep(self) -> Any:
-        """All widths that were tried, as a table: one line per row, width and output."""
-        n, w = self.sweep_widths.shape
-        m = len(self.output_names)
-        columns: dict[str, AnyArray] = {
-            "row": np.repeat(np.arange(n), w * m),
-            "width": np.repeat(self.sweep_widths.ravel(), m),
-            "effective": np.repeat(self.sweep_effective.ravel(), m),
-            "near": self.sweep_near.ravel(),
-            "fidelity": self.sweep_fidelity.ravel(),
-            "selection": self.sweep_selection.ravel(),
-            "stability": self.sweep_stability.ravel(),
-            "agreement": self.sweep_agreement.ravel(),
-            "chosen": np.repeat((self.sweep_widths == self.width[:, None]).ravel(), m),
-        }
-        if self._several:
-            columns["output"] = np.tile(np.array(self.output_names, dtype=object), n * w)
-        return native_table({name: part[~np.isnan(columns["width"])] for name, part in columns.items()}, self.library)
-
     # -- parts ---------------------------------------------------------------------------------------
 
     def for_output(self, name: str) -> Self:
         found = super().for_output(name)
         if str(name) in self.output_names:
-            return found
+            return replace(found, width_search=self.width_search.for_output(str(name)))
         at = 1.0 if self.scale == "probability" else 0.0  # the other of two classes: all signs change
-        return replace(
-            found, weights=-self.weights, bases=at - self.bases, sweep_weights=-self.sweep_weights, boundary=None
-        )
+        mirrored = self.width_search.mirrored(str(name))
+        return replace(found, weights=-self.weights, bases=at - self.bases, width_search=mirrored, boundary=None)
 
     def row(self, i: int) -> Self:
         found = super().row(i)
-        mine = {name: getattr(self, name)[i : i + 1] for name in _BY_ROW}
+        mine: dict[str, Any] = {name: getattr(self, name)[i : i + 1] for name in _BY_ROW}
+        mine["width_search"] = self.width_search.row(i)
         boundary = self.boundary if len(self) == 1 else None
         return replace(found, base=found.bases[0], conditions=self.conditions[i : i + 1], boundary=boundary, **mine)
 

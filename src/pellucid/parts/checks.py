@@ -110,7 +110,7 @@ _ADVICE = {
         "Do not read its weights as what the model does; allow more features= or model='tree', or use shap with"
         " interactions=True."
     ),
-    "width-decides": "Look at plot(kind='sweep') and say which neighbourhood is meant, or use shap, which has none.",
+    "width-decides": "Look at plot(kind='widths') and say which neighbourhood is meant, or use shap, which has none.",
 }
 
 

@@ -207,7 +207,7 @@ class ImageExplainer:
 
         The weights start from the local model's answer with every segment absent and lead to its answer for the image.
         It misleads where segments work only together, where another neighbourhood, other segments or another ``absent``
-        give other weights; the result's `fidelity`, `sweep` and `caveats` say so.
+        give other weights; the result's `fidelity`, `width_search` and `caveats` say so.
 
         >>> import numpy as np
         >>> from pellucid.parts.image_explainer import ImageExplainer

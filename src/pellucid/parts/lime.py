@@ -21,7 +21,7 @@ absent parts ("euclidean"), or for images the root mean square change of the pix
 When it misleads.
 1. Texts without some words and images with painted segments are unlike anything the model was trained on (caveat
    "absence").
-2. Weights depend on what counts as near (`sweep`, caveat "width-decides").
+2. Weights depend on what counts as near (`width_search`, caveat "width-decides").
 3. Parts that work only together do not add up (`fidelity`, caveats "low-fidelity" and "local-miss").
 4. Other variants give other weights (`stability`, caveat "unstable"; ``tolerance`` adds variants).
 5. The effects add up to the local prediction, not to the model's.
@@ -48,6 +48,7 @@ from pellucid.methods.local.surrogate.options import Options, check_width
 from pellucid.methods.local.surrogate.selection import SELECTS, Select
 from pellucid.methods.local.surrogate.stability import repeat_counts
 from pellucid.methods.local.surrogate.weighting import Kernel, default_width, exponential, kernels
+from pellucid.methods.local.surrogate.width import width_search
 from pellucid.models.outputs import log_odds
 from pellucid.parts.attribution import unique_names
 from pellucid.parts.checks import lime_caveats
@@ -411,16 +412,12 @@ def _fields(
     base = fit.base + fit.effects.sum(axis=0) - weights.sum(axis=0)
     base = np.where(np.abs(base) > _ROUNDING * np.abs(weights).sum(axis=0), base, 0.0)
     there, answers = variants.shown()
-    sweep = fit.sweep
-    swept = {
-        "sweep_near": sweep.near,
-        "sweep_fidelity": sweep.fidelity,
-        "sweep_selection": sweep.selection,
-        "sweep_stability": sweep.stability,
-        "sweep_agreement": sweep.agreement,
-        "sweep_weights": sweep.weights[:, :p],
-        "sweep_spread": sweep.spread[:, :p],
-    }
+    tried = replace(
+        fit.widths,
+        effective=fit.widths.effective / found.copies,
+        weights=fit.widths.weights[:, :p],
+        spread=fit.widths.spread[:, :p],
+    )
     outputs = {
         "values": weights,
         "se": errors,
@@ -434,7 +431,6 @@ def _fields(
         "radius": fit.radius,
         "within": fit.within,
         "ranges": np.full((p, 2, game.outputs), np.nan),
-        **swept,
     }
     settings = {
         **effort.settings(),
@@ -460,8 +456,7 @@ def _fields(
         "zeroed": True,
         "width": np.array([fit.width]),
         "effective": np.array([fit.effective / found.copies]),
-        "sweep_widths": sweep.widths[None],
-        "sweep_effective": sweep.effective[None] / found.copies,
+        "width_search": width_search([tried], [fit.width], np.ones((1, p)), predictor.output_names, "pandas"),
         "there": there,
         "counts": found.counts,
         "answers": squeeze_outputs(answers),

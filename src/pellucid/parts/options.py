@@ -48,13 +48,13 @@ def _whole(name: str, value: object, least: int = 1) -> None:
         raise InputError(f"{name}={value!r}: give a whole number, at least {least}.")
 
 
-OWN_KINDS = ("variants", "effects", "sweep")
+OWN_KINDS = ("variants", "effects", "widths")
 
 
 @dataclass(frozen=True, kw_only=True)
 class LocalTextOptions(TextOptions):
     """As for contributions of words, and ``kind`` "variants" (the table of variants, ``max_rows`` of them and
-    ``max_display`` words), "effects" (bars) or "sweep" (the weights over the widths that were tried).
+    ``max_display`` words), "effects" (bars) or "widths" (the weights over the widths that were tried).
     """
 
     max_rows: int = 12
@@ -66,7 +66,7 @@ class LocalTextOptions(TextOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class LocalImageOptions(ImageOptions):
-    """As for contributions of segments, and ``kind`` "variants", "effects" or "sweep", as for words."""
+    """As for contributions of segments, and ``kind`` "variants", "effects" or "widths", as for words."""
 
     max_rows: int = 12
 

@@ -218,7 +218,7 @@ class TextExplainer:
 
         The weights start from the local model's answer without any word and lead to its answer for the text. It
         misleads where words work only together, where another neighbourhood gives other weights, and where the model
-        was never shown such texts; the result's `fidelity`, `sweep` and `caveats` say so.
+        was never shown such texts; the result's `fidelity`, `width_search` and `caveats` say so.
 
         >>> from pellucid.parts.text_explainer import TextExplainer
         >>> def shouts(texts):

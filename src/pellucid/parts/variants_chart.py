@@ -34,7 +34,7 @@ def body(result: LocalPartAttribution, options: LocalTextOptions | LocalImageOpt
     if options.kind == "variants":
         return variants(result, options)
     fields = {field.name: getattr(options, field.name) for field in dataclasses.fields(AttributionOptions)}
-    if options.kind in ("effects", "sweep"):
+    if options.kind in ("effects", "widths"):
         return local.body(result, LocalOptions(**fields))
     if options.kind != "auto":
         return contributions.body(adding_up(result), AttributionOptions(**fields))

@@ -378,9 +378,9 @@ def test_parts_and_views_keep_together():
     assert list(found.frame().columns) == ["row", "feature", "value", "contribution", "se", "weight"]
 
 
-def test_the_sweep_is_a_table_with_one_chosen_width_per_row():
+def test_the_width_search_is_a_table_with_one_chosen_width_per_row():
     found = explain(waves, table(200, 4), [0, 1])
-    swept = found.sweep
+    swept = found.width_search.frame()
     assert swept.groupby("row")["chosen"].sum().tolist() == [1, 1]
     assert (swept.groupby("row")["width"].apply(lambda w: w.is_monotonic_increasing)).all()
     chosen = swept[swept["chosen"]]
@@ -437,3 +437,21 @@ def test_errors_name_the_argument_and_the_remedy(options, words):
 def test_a_boundary_is_of_one_row():
     with pytest.raises(pellucid.InputError, match="a picture of one row, not of 2"):
         explain(waves, table(), [0, 1], boundary=("x0", "x1"))
+
+
+def test_the_width_search_goes_along_with_rows_and_outputs(tmp_path):
+    def two(X):
+        return np.column_stack([waves(X), X[:, 0]])
+
+    found = explain(two, table(), [0, 1])
+    tried = found.width_search
+    assert tried.weights.shape == (*tried.widths.shape, len(found.terms), 2)
+    one = found.row(1).for_output(found.output_names[1])
+    np.testing.assert_array_equal(one.width_search.near, tried.near[1:, :, 1])
+    np.testing.assert_array_equal(one.width_search.chosen, found.width[1:])
+    assert one.width_search.output_names == (found.output_names[1],)
+    assert "output" not in one.width_search.frame()
+    assert set(tried.frame()["output"]) == set(found.output_names)
+    again = pellucid.load(found.save(tmp_path / "found.json"))
+    np.testing.assert_array_equal(again.width_search.weights, tried.weights)
+    assert again == found

@@ -9,7 +9,7 @@ from pellucid.charts.chart import Chart
 from pellucid.charts.local import adding_up, body
 from pellucid.charts.local.boundary import line_data, point_data, raster_data
 from pellucid.charts.local.effects import effect_data
-from pellucid.charts.local.sweep import measure_data, weight_data
+from pellucid.charts.local.widths import measure_data, weight_data
 from pellucid.charts.local_options import LOCAL_KINDS, LocalOptions
 from pellucid.charts.options import read_options
 
@@ -42,7 +42,7 @@ def test_bars_are_the_effects_of_the_chosen_features_with_common_limits():
 
 
 @pytest.mark.parametrize(
-    "kind", ["auto", "effects", "sweep", "waterfall", "force", "bar", "beeswarm", "decision", "stacked"]
+    "kind", ["auto", "effects", "widths", "waterfall", "force", "bar", "beeswarm", "decision", "stacked"]
 )
 def test_every_kind_can_be_drawn(kind):
     several = explain(lambda X: np.column_stack([waves(X), X[:, 0]]), table(), [0, 1], features=2)
@@ -59,16 +59,16 @@ def test_in_pictures_that_add_up_the_rest_is_a_step_of_its_own():
     assert adding_up(exact).feature_names == ("x0",)
 
 
-def test_the_sweep_shows_weights_and_measures_of_every_width():
+def test_the_width_search_shows_weights_and_measures_of_every_width():
     found = explain(waves, table(), 0)
     rows = weight_data(found, 0)
-    widths = found.sweep_widths[0]
+    widths = found.width_search.widths[0]
     assert len(rows) == len(widths) * len({row["feature"] for row in rows})
     mine = [row["weight"] for row in rows if row["feature"] == "x0"]
-    np.testing.assert_allclose(mine, found.sweep_weights[0, :, 0] * found.scales[0, 0])
+    np.testing.assert_allclose(mine, found.width_search.weights[0, :, 0] * found.scales[0, 0])
     assert len(measure_data(found, 0)) == 3 * len(widths)
     with pytest.raises(pellucid.InputError, match="kernel='shap' has none"):
-        spec(explain(waves, table(), 0, kernel="shap"), kind="sweep")
+        spec(explain(waves, table(), 0, kernel="shap"), kind="widths")
 
 
 def test_the_boundary_shows_model_samples_weights_and_local_model():
@@ -98,12 +98,12 @@ def test_the_boundary_shows_model_samples_weights_and_local_model():
 
 
 def test_options_are_checked():
-    assert LOCAL_KINDS == ("effects", "sweep", "boundary")
+    assert LOCAL_KINDS == ("effects", "widths", "boundary")
     for bad in (
         {"kind": "swep"},
         {"max_rows": 0},
         {"kind": "effects", "max_display": 0},
-        {"kind": "sweep", "width": -1},
+        {"kind": "widths", "width": -1},
     ):
         with pytest.raises(pellucid.InputError):
             read_options(LocalOptions, bad)

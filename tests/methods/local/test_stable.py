@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from methods.local.asking import explain, line, table, waves
 from pellucid.methods.local.surrogate.local_fit import _best, _stable
 from pellucid.methods.local.surrogate.stability import agreement, common, selection
-from pellucid.methods.local.surrogate.width import WidthSearch
+from pellucid.methods.local.surrogate.width import WidthFits
 
 ROWS = np.random.default_rng(0).normal(size=(300, 8))
 
@@ -72,18 +72,18 @@ def test_the_width_stays_while_samples_are_added():
 
 
 @st.composite
-def sweeps(draw):
+def width_searches(draw):
     n = draw(st.integers(1, 8))
     share = st.floats(0, 1)
     parts = {name: np.array([[draw(share)] for _ in range(n)]) for name in ("near", "stability", "agreement")}
     blank = np.zeros((n, 1))
-    return WidthSearch(
+    return WidthFits(
         widths=np.arange(1.0, n + 1), effective=np.ones(n), fidelity=blank, selection=blank,
         weights=np.zeros((n, 1, 1)), spread=np.zeros((n, 1, 1)), **parts,
     )  # fmt: skip
 
 
-@given(sweeps(), st.floats(0.1, 1))
+@given(width_searches(), st.floats(0.1, 1))
 @settings(max_examples=200, deadline=None)
 def test_where_samples_do_not_help_the_best_stable_width_is_taken(found, least):
     at = _best(found)

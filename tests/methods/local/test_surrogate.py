@@ -19,7 +19,7 @@ from pellucid.methods.local.surrogate.representation import representation
 from pellucid.methods.local.surrogate.selection import backward, choose, forward, lasso
 from pellucid.methods.local.surrogate.stability import agreement, common, selection
 from pellucid.methods.local.surrogate.weighting import default_width, distances, exponential, kernels
-from pellucid.methods.local.surrogate.width import WidthSearch, r_squared
+from pellucid.methods.local.surrogate.width import WidthFits, r_squared
 from pellucid.runner import Run
 from pellucid.stats import effective_sizes
 from reference import lime as slow
@@ -337,17 +337,17 @@ def test_the_chosen_width_sees_the_bend_that_the_default_does_not():
 
 def test_widths_ascend_from_few_samples_to_nearly_all():
     found = explain(lambda X: np.sin(X).sum(axis=1), np.random.default_rng(0).normal(size=(300, 3)), 0)
-    sizes = found.sweep_effective[0]
+    sizes = found.width_search.effective[0]
     assert all(a < b for a, b in pairwise(sizes))
     assert sizes[0] < 150
     assert sizes[-1] > 0.7 * 5000
-    assert found.width[0] in found.sweep_widths[0]
+    assert found.width[0] in found.width_search.widths[0]
 
 
 def test_a_width_is_scored_by_fidelity_near_the_row_times_stability():
     two = np.array([[0.5, 0.7], [-1.0, 0.2]])
     nothing = np.zeros((2, 2))
-    found = WidthSearch(
+    found = WidthFits(
         widths=np.array([1.0, 2.0]), effective=np.ones(2), near=two, fidelity=nothing, selection=nothing, stability=nothing,
         agreement=np.array([[1.0, 0.5], [1.0, 1.0]]), weights=nothing, spread=nothing,
     )  # fmt: skip
@@ -372,5 +372,5 @@ def test_widths_one_at_a_time_are_the_same(monkeypatch):
     together = explain(lambda X: np.sin(X).sum(axis=1), X, 0)
     monkeypatch.setattr(width, "_AT_ONCE", 1)
     apart = explain(lambda X: np.sin(X).sum(axis=1), X, 0)
-    np.testing.assert_allclose(apart.sweep_near, together.sweep_near, rtol=1e-9)
+    np.testing.assert_allclose(apart.width_search.near, together.width_search.near, rtol=1e-9)
     np.testing.assert_allclose(apart.values, together.values, rtol=1e-9)

@@ -9,13 +9,13 @@ from altair.typing import ChartType
 
 from pellucid.arrays import FloatArray
 from pellucid.charts import attribution as contributions
-from pellucid.charts.local import boundary, effects, sweep
+from pellucid.charts.local import boundary, effects, widths
 from pellucid.charts.local_options import LocalOptions
 from pellucid.charts.options import AttributionOptions
 from pellucid.explanations.explanation import changed
 from pellucid.explanations.local_attribution import LocalAttribution
 
-_PICTURES = {"effects": effects.body, "sweep": sweep.body, "boundary": boundary.body}
+_PICTURES = {"effects": effects.body, "widths": widths.body, "boundary": boundary.body}
 _ADDING_UP = ("waterfall", "force", "decision", "stacked")
 _REST = "not in the local model"
 

@@ -16,7 +16,7 @@ fitted. Standard errors are those of a jackknife over blocks of samples, with th
 kernel instead of the exponential one the same regression, on coalitions, gives Shapley values (`coalitions`).
 
 When it misleads.
-1. The neighbourhood is a choice: another width can give weights of another sign (`sweep`, caveat "width-decides").
+1. The neighbourhood is a choice: another width can give weights of another sign (`width_search`, caveat "width-decides").
 2. Distances treat all features alike, and with many features no sample is near (caveat "nothing-near").
 3. Samples of features drawn one by one are rows that do not occur (caveat "off-data"; sampler="correlated").
 4. A straight line may fit badly even nearby (`fidelity`, caveats "low-fidelity" and "local-miss").
@@ -56,6 +56,7 @@ from pellucid.methods.local.surrogate.samples import Explained, Samples, maps_of
 from pellucid.methods.local.surrogate.selection import Select
 from pellucid.methods.local.surrogate.validity import boundary_of, ranges_of
 from pellucid.methods.local.surrogate.weighting import Distance
+from pellucid.methods.local.surrogate.width import width_search
 from pellucid.models import Predictor
 from pellucid.models.predictor import LOGIT_FLOOR
 from pellucid.runner import Run
@@ -190,7 +191,14 @@ def _wrapped(
         weights_se=squeeze_outputs(stack["coefficients_se"] * per_unit[:, :, None]),
         scales=1.0 / per_unit,
         encoded=np.stack([np.ones(len(names)) if space is None else space.encoded(row) for row in x]),
-        **_quality(fits, per_unit),
+        **_quality(fits),
+        width_search=width_search(
+            [one.widths for one in fits],
+            [one.width for one in fits],
+            per_unit,
+            predictor.output_names,
+            explained.table.caller,
+        ),
         ranges=squeeze_outputs(ranges),
         within=squeeze_outputs(within),
         boundary=(
@@ -218,33 +226,13 @@ def _returned(explained: Explained, run: Run) -> FloatArray | None:
         return run.predict(explained.predictor, explained.rows)
 
 
-def _quality(fits: list[LocalFit], per_unit: FloatArray) -> dict[str, Any]:
-    """How well each local model holds, and its sweep; rows with fewer widths are filled with NaN."""
-    widest = max(len(one.sweep.widths) for one in fits)
-
-    def table(name: str) -> FloatArray:
-        parts = [getattr(one.sweep, name) for one in fits]
-        out = np.full((len(parts), widest, *parts[0].shape[1:]), np.nan)
-        for i, part in enumerate(parts):
-            out[i, : len(part)] = part
-        return out
-
-    by_unit = per_unit[:, None, :, None]
+def _quality(fits: list[LocalFit]) -> dict[str, Any]:
+    """How well each local model holds."""
+    by_output = ("fidelity", "selection", "stability", "agreement", "radius")
     return {
-        **{
-            name: squeeze_outputs(np.stack([getattr(one, name) for one in fits]))
-            for name in ("fidelity", "selection", "stability", "agreement", "radius")
-        },
+        **{name: squeeze_outputs(np.stack([getattr(one, name) for one in fits])) for name in by_output},
         "width": np.array([one.width for one in fits]),
         "effective": np.array([one.effective for one in fits]),
-        "sweep_widths": table("widths"),
-        "sweep_effective": table("effective"),
-        **{
-            f"sweep_{name}": squeeze_outputs(table(name))
-            for name in ("near", "fidelity", "selection", "stability", "agreement")
-        },
-        "sweep_weights": squeeze_outputs(table("weights") * by_unit),
-        "sweep_spread": squeeze_outputs(table("spread") * by_unit),
     }
 
 
@@ -254,5 +242,5 @@ def _why(fits: list[LocalFit], options: Options) -> str:
         return ""
     if options.width != "auto":
         return "0.75 times the root of the number of features, by habit" if options.width == "default" else "as given"
-    tried = len(fits[0].sweep.widths)
+    tried = len(fits[0].widths.widths)
     return f"of {tried} tried the best in fidelity near the row times stability"

@@ -30,7 +30,7 @@ from pellucid.methods.local.surrogate.local_fit import LocalFit
 from pellucid.methods.local.surrogate.neighbourhood import BLOCKS
 from pellucid.methods.local.surrogate.options import Options
 from pellucid.methods.local.surrogate.selection import choose
-from pellucid.methods.local.surrogate.width import WidthSearch
+from pellucid.methods.local.surrogate.width import WidthFits
 from pellucid.models import Predictor
 from pellucid.runner import Run
 from pellucid.stats import effective_size
@@ -125,7 +125,7 @@ def _fit(
     if exact:
         parts[:] = phi
     nothing = np.full((1, m), np.nan)
-    blank = WidthSearch(
+    blank = WidthFits(
         np.full(1, np.nan),
         np.full(1, np.nan),
         nothing,
@@ -143,7 +143,7 @@ def _fit(
         parts=parts[:, back],
         base=nobody,
         chosen=chosen[back],
-        sweep=blank,
+        widths=blank,
         width=np.nan,
         effective=effective_size(weights) if len(weights) else 0.0,
         fidelity=fidelity,

@@ -28,7 +28,7 @@ from pellucid.methods.local.surrogate.neighbourhood import BLOCKS
 from pellucid.methods.local.surrogate.options import Options
 from pellucid.methods.local.surrogate.stability import agreement, common, selection
 from pellucid.methods.local.surrogate.weighting import default_width, kernels
-from pellucid.methods.local.surrogate.width import WidthSearch, candidates, near_weights, sweep
+from pellucid.methods.local.surrogate.width import WidthFits, candidates, fit_widths, near_weights
 from pellucid.stats import effective_sizes
 
 _AS_GOOD = 0.01  # of widths whose score is this close to the best the narrowest is taken, which is most about the row
@@ -64,7 +64,7 @@ class LocalFit:
     parts: FloatArray
     base: FloatArray
     chosen: BoolArray
-    sweep: WidthSearch
+    widths: WidthFits
     width: float
     effective: float
     fidelity: FloatArray
@@ -107,7 +107,7 @@ def fit_row(
     weights = np.concatenate([counts, near_weights(counts, sizes, task.distance)[None]])
     blocks = block_moments(task.columns, shifted, weights, BLOCKS)
     lasso = options.model == "lasso"
-    swept = sweep(blocks, widths, sizes, repeats, p, k, options.how, penalty=options.penalty, lasso=lasso)
+    swept = fit_widths(blocks, widths, sizes, repeats, p, k, options.how, penalty=options.penalty, lasso=lasso)
     at = _best(swept) if auto and fixed is None else int(np.argmin(np.abs(widths - wanted)))
     if auto and least > 0 and options.model != "tree":  # a tree has an index of its own
         at = _stable(swept, at, least)
@@ -139,12 +139,12 @@ def fit_row(
     )
 
 
-def _best(found: WidthSearch) -> int:
+def _best(found: WidthFits) -> int:
     """The position of the narrowest width that is about as good as the best."""
     return int(np.flatnonzero(found.score >= found.score.max() - _AS_GOOD)[0])
 
 
-def _stable(found: WidthSearch, at: int, least: float) -> int:
+def _stable(found: WidthFits, at: int, least: float) -> int:
     """This width if it is stable enough, else the best of those that are, if any."""
     enough = found.stability.min(axis=1) >= least
     if enough[at] or not enough.any():
@@ -153,13 +153,7 @@ def _stable(found: WidthSearch, at: int, least: float) -> int:
 
 
 def _other(
-    task: Task,
-    options: Options,
-    repeats: FloatArray,
-    weights: FloatArray,
-    chosen: BoolArray,
-    found: WidthSearch,
-    at: int,
+    task: Task, options: Options, repeats: FloatArray, weights: FloatArray, chosen: BoolArray, found: WidthFits, at: int
 ) -> LocalFit:
     """A logistic or tree model at the width that suits a straight line; errors from the repeats."""
     make = logistic if options.model == "logistic" else tree
@@ -197,7 +191,7 @@ def _other(
     )
 
 
-def _holds(task: Task, found: WidthSearch, at: int, predict: Callable[[FloatArray], FloatArray]) -> dict[str, Any]:
+def _holds(task: Task, found: WidthFits, at: int, predict: Callable[[FloatArray], FloatArray]) -> dict[str, Any]:
     """What a local model rests on and how far it holds, as fields of `LocalFit`."""
     low, high = np.quantile(task.answers, [0.05, 0.95], axis=0)
     within = _WITHIN * (high - low)
@@ -206,7 +200,7 @@ def _holds(task: Task, found: WidthSearch, at: int, predict: Callable[[FloatArra
     close = np.partition(squares, len(squares) // _NEAREST)[: len(squares) // _NEAREST].mean()
     typical = squares.mean()
     return {
-        "sweep": found,
+        "widths": found,
         "width": float(found.widths[at]),
         "effective": float(found.effective[at]),
         "radius": radius_of(task.distance, missed, within),

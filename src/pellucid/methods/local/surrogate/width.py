@@ -19,11 +19,14 @@ Nothing of this costs model rows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
+from pellucid.explanations.explanation import squeeze_outputs
+from pellucid.explanations.width_search import WidthSearch
 from pellucid.methods.local.surrogate.fitting import Moments, combined, fit, fold_counts
 from pellucid.methods.local.surrogate.selection import Select
 from pellucid.methods.local.surrogate.stability import agreement, common, selection
@@ -42,7 +45,7 @@ _SAME = 1e-9  # of the spread of the answers: an R2 of nothing
 
 
 @dataclass(frozen=True, eq=False)
-class WidthSearch:
+class WidthFits:
     """What was found at each width: ``(widths,)`` and ``(widths, outputs)``; coefficients ``(widths, p, outputs)``.
 
     ``spread`` is the standard deviation of the coefficients over repeats, ``near`` and ``fidelity`` are R2 on samples
@@ -93,7 +96,7 @@ def _sees(weights: FloatArray, distance: FloatArray) -> BoolArray:
     return np.asarray(weights @ (distance > 0) >= _DIFFERENT * np.where(total > 0, total, np.inf))
 
 
-def sweep(
+def fit_widths(
     blocks: FloatArray,
     widths: FloatArray,
     sizes: FloatArray,
@@ -104,18 +107,18 @@ def sweep(
     *,
     penalty: float,
     lasso: bool,
-) -> WidthSearch:
+) -> WidthFits:
     """Fit every width, its repeats and its folds; ``blocks`` (widths + 1, blocks, q, q), the near ones last."""
     w, b, q, _ = (len(widths), *blocks.shape[1:])
     folds = fold_counts(b)
     counts = np.concatenate([np.ones((1, b)), repeats, folds])
     if w > 1 and w * len(counts) * q * q > _AT_ONCE:  # one width at a time
         single = [
-            sweep(blocks[[i, w]], widths[[i]], sizes[[i]], repeats, columns, k, how, penalty=penalty, lasso=lasso)
+            fit_widths(blocks[[i, w]], widths[[i]], sizes[[i]], repeats, columns, k, how, penalty=penalty, lasso=lasso)
             for i in range(w)
         ]
-        return WidthSearch(
-            **{f.name: np.concatenate([getattr(one, f.name) for one in single]) for f in fields(WidthSearch)}
+        return WidthFits(
+            **{f.name: np.concatenate([getattr(one, f.name) for one in single]) for f in fields(WidthFits)}
         )
     fits = fit(combined(blocks[:w], counts, columns), k, how, penalty=penalty, lasso=lasso)
     lines = np.arange(w * len(counts)).reshape(w, len(counts))
@@ -124,7 +127,7 @@ def sweep(
     near = combined(np.broadcast_to(blocks[w], blocks[:w].shape), 1.0 - folds, columns)
     own = combined(blocks[:w], 1.0 - folds, columns)
     weights = np.moveaxis(fits.weights[again], -1, 1)  # (widths, outputs, repeats, columns)
-    return WidthSearch(
+    return WidthFits(
         widths=widths,
         effective=sizes,
         near=r_squared(parts.missed(near), near, w),
@@ -134,6 +137,31 @@ def sweep(
         agreement=agreement(weights),
         weights=fits.weights[lines[:, 0]],
         spread=fits.weights[again].std(axis=1),
+    )
+
+
+def width_search(
+    found: Sequence[WidthFits], chosen: Sequence[float], units: FloatArray, outputs: tuple[str, ...], library: str
+) -> WidthSearch:
+    """What was found for several rows: weights times ``units`` (rows, terms); NaN where a row has fewer widths."""
+    widest = max(len(one.widths) for one in found)
+
+    def table(name: str) -> FloatArray:
+        parts = [getattr(one, name) for one in found]
+        out = np.full((len(parts), widest, *parts[0].shape[1:]), np.nan)
+        for i, part in enumerate(parts):
+            out[i, : len(part)] = part
+        return out
+
+    quality = {name: table(name) for name in ("near", "fidelity", "selection", "stability", "agreement")}
+    weights = {name: table(name) * units[:, None, :, None] for name in ("weights", "spread")}
+    return WidthSearch(
+        widths=table("widths"),
+        effective=table("effective"),
+        **{name: squeeze_outputs(part) for name, part in {**quality, **weights}.items()},
+        chosen=np.array(chosen),
+        output_names=outputs,
+        library=library,
     )
 
 

@@ -25,8 +25,8 @@ _MEASURES = {"near": "R2 near the row", "fidelity": "R2 in its neighbourhood", "
 
 def weight_data(one: LocalAttribution, i: int, max_display: int = _MOST) -> list[Row]:
     """Weights per standard deviation over the widths, for the features that have the largest at any width."""
-    widths = one.sweep_widths[i]
-    weights, spread = one.sweep_weights[i] * one.scales[i], one.sweep_spread[i] * one.scales[i]
+    tried = one.width_search
+    weights, spread = tried.weights[i] * one.scales[i], tried.spread[i] * one.scales[i]
     sizes = np.nanmax(np.abs(weights), axis=0)
     order = [int(j) for j in np.argsort(-sizes, kind="stable") if sizes[j] > 0][:max_display]
     names = level_names(one.terms[j] for j in order)
@@ -38,10 +38,10 @@ def weight_data(one: LocalAttribution, i: int, max_display: int = _MOST) -> list
             "low": float(weights[w, j] - Z95 * spread[w, j]),
             "high": float(weights[w, j] + Z95 * spread[w, j]),
             "label": f"{number(float(weights[w, j]), sign=True)} ± {number(Z95 * float(spread[w, j]))}",
-            "effective": number(float(one.sweep_effective[i, w])),
+            "effective": number(float(tried.effective[i, w])),
         }
         for name, j in zip(names, order, strict=True)
-        for w, width in enumerate(widths)
+        for w, width in enumerate(tried.widths[i])
         if np.isfinite(width)
     ]
 
@@ -52,19 +52,19 @@ def measure_data(one: LocalAttribution, i: int) -> list[Row]:
         {
             "measure": words,
             "width": float(width),
-            "value": max(float(getattr(one, f"sweep_{name}")[i, w]), 0.0),
-            "label": number(float(getattr(one, f"sweep_{name}")[i, w])),
+            "value": max(float(getattr(one.width_search, name)[i, w]), 0.0),
+            "label": number(float(getattr(one.width_search, name)[i, w])),
         }
         for name, words in _MEASURES.items()
-        for w, width in enumerate(one.sweep_widths[i])
+        for w, width in enumerate(one.width_search.widths[i])
         if np.isfinite(width)
     ]
 
 
 def body(result: LocalAttribution, options: LocalOptions) -> ChartType:
     """Weights above, fidelity and stability below, for the first row and every output."""
-    if np.isnan(result.sweep_widths).all():
-        raise InputError("kind='sweep' needs a kernel with a width; kernel='shap' has none.")
+    if not result.width_search.any:
+        raise InputError("kind='widths' needs a kernel with a width; kernel='shap' has none.")
     width = options.width or (theme.WIDTH if len(result.output_names) == 1 else 300.0)
     views = [_view(result.for_output(name), name, width, options) for name in result.output_names]
     chart = views[0] if len(views) == 1 else grid(views, columns=min(2, len(views)), one_legend=False)
@@ -82,7 +82,7 @@ def _view(one: LocalAttribution, output: str, width: float, options: LocalOption
     rows, measures = weight_data(one, 0, min(options.max_display, _MOST)), measure_data(one, 0)
     names = list(dict.fromkeys(row["feature"] for row in rows))
     limits = limits_of([row["low"] for row in rows], [row["high"] for row in rows], zero=True)
-    ends = [float(np.nanmin(one.sweep_widths[0])), float(np.nanmax(one.sweep_widths[0]))]
+    ends = [float(np.nanmin(one.width_search.widths[0])), float(np.nanmax(one.width_search.widths[0]))]
     ends = ends if ends[1] > ends[0] else [ends[0] * 0.9, ends[0] * 1.1]
     x: dict[str, Any] = {
         "type": "quantitative",
