@@ -34,19 +34,19 @@ from pellucid.methods.attribution.interaction_indices import Index
 from pellucid.methods.attribution.shap import shap
 from pellucid.methods.attribution.shapley_kernel import Proxy
 from pellucid.methods.clusters import clusters
-from pellucid.methods.decomposition.decompose import Density, decompose
-from pellucid.methods.decomposition.decompose import Method as DecompositionMethod
+from pellucid.methods.decomposition.dispatch import Density, decompose
+from pellucid.methods.decomposition.dispatch import Method as DecompositionMethod
 from pellucid.methods.effects.ale import ale
 from pellucid.methods.effects.ice import ice
 from pellucid.methods.effects.mplot import mplot
 from pellucid.methods.effects.pdp import Kind, pdp
-from pellucid.methods.importance.importance import importance, side_by_side
-from pellucid.methods.importance.loss_change import Compare
+from pellucid.methods.importance.dispatch import importance, side_by_side
+from pellucid.methods.importance.estimation.loss_change import Compare
 from pellucid.methods.importance.permutation import Scheme
 from pellucid.methods.importance.request import Request
 from pellucid.methods.importance.shap_importance import from_contributions
+from pellucid.methods.interactions.dispatch import interactions
 from pellucid.methods.interactions.exclusion import with_own_draws
-from pellucid.methods.interactions.interactions import interactions
 from pellucid.methods.interactions.request import Against, sets_of
 from pellucid.methods.interactions.request import Method as InteractionMethod
 from pellucid.methods.interactions.request import Request as InteractionRequest

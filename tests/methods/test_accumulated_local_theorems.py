@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
 
 from pellucid import Explainer
-from pellucid.methods.effects.accumulation import _variance_2d, added_up, highest_order, without_lower_orders
-from pellucid.methods.effects.ale_axis import Axis
+from pellucid.methods.effects.estimation.accumulation import _variance_2d, added_up, highest_order, without_lower_orders
+from pellucid.methods.effects.estimation.ale_axis import Axis
 from strategies import QUICK, Table, additive, assert_close, bent, tables, varied
 
 

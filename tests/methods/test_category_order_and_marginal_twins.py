@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pellucid import InputError
-from pellucid.methods.effects.ale_axis import classical_scaling, level_distances, level_orders
+from pellucid.methods.effects.estimation.ale_axis import classical_scaling, level_distances, level_orders
 from reference import category_order as slow
 from reference.accumulated_local import quantile_edges
 from reference.marginal_plot import mplot_at_values, mplot_in_bins

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pellucid.methods.importance.donors import donor_rows
+from pellucid.methods.importance.estimation.donors import donor_rows
 from pellucid.runner import Run
 from reference import importance as slow
 from reference.partial_dependence import pdp_importance

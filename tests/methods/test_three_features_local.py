@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import pellucid
 from pellucid import Explainer
-from pellucid.methods.effects import accumulation
+from pellucid.methods.effects.estimation import accumulation
 from reference import accumulated_local as slow
 from reference.higher_order_local import ale_together
 from strategies import LEVELS, QUICK, Table, additive, assert_close, bent, tables, varied

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
 
 from pellucid import Explainer
-from pellucid.methods.decomposition import anova, anova_trees, tree_cells
+from pellucid.methods.decomposition import anova
+from pellucid.methods.decomposition.estimation import anova_trees, tree_cells
 from reference.decomposition import anova_component, product_rows, variance
 
 

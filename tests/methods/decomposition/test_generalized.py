@@ -12,8 +12,8 @@ from scipy.stats import norm, qmc
 import pellucid
 from pellucid import Explainer
 from pellucid.data import Data
-from pellucid.methods.decomposition.basis import contrasts
-from pellucid.methods.decomposition.density import points_of
+from pellucid.methods.decomposition.estimation.basis import contrasts
+from pellucid.methods.decomposition.estimation.density import points_of
 from pellucid.runner import Run
 from reference.generalized_anova import generalized_parts, hats
 from strategies import QUICK
@@ -239,7 +239,7 @@ def test_a_space_that_is_nearly_empty_is_refused():
 
 
 def test_many_rows_are_thinned(monkeypatch):
-    monkeypatch.setattr("pellucid.methods.decomposition.density.MOST_ROWS", 300)
+    monkeypatch.setattr("pellucid.methods.decomposition.estimation.density.MOST_ROWS", 300)
     X = normal(1024, 0.4).assign(k=["rare"] + ["common"] * 1023)
     found = decompose(lambda X: X["a"] * X["b"] + (X["k"] == "rare"), X)
     assert found.settings["points"] == 300

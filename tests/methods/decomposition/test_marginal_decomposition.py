@@ -13,7 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from pellucid import Explainer, InputError
-from pellucid.methods.decomposition import marginal, tree_cells
+from pellucid.methods.decomposition import marginal
+from pellucid.methods.decomposition.estimation import tree_cells
 from reference.decomposition import marginal_component
 
 

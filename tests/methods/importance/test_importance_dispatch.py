@@ -7,7 +7,7 @@ import pytest
 
 import pellucid
 from pellucid import Explainer
-from pellucid.methods.importance.importance import _METHODS
+from pellucid.methods.importance.dispatch import _METHODS
 from pellucid.methods.importance.request import DEFAULTS
 
 X = np.random.default_rng(0).normal(size=(40, 2))

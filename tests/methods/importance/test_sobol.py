@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from pellucid import Explainer, InputError
-from pellucid.methods.importance import pick_freeze
+from pellucid.methods.importance.estimation import pick_freeze
 from reference.sobol import even_rows, g_function, g_function_indices, ishigami, ishigami_indices, product_table, sobol
 
 SLOW = os.environ.get("PELLUCID_SLOW") == "1"

@@ -17,8 +17,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
 from pellucid import Explainer
-from pellucid.methods.interactions import dividends, h_statistic
-from pellucid.methods.interactions.dividends import find_dividends
+from pellucid.methods.interactions import h_statistic
+from pellucid.methods.interactions.estimation import dividends
+from pellucid.methods.interactions.estimation.dividends import find_dividends
 from pellucid.methods.interactions.h_statistic import Resampling
 from pellucid.methods.interactions.request import Request
 from reference.h_statistic import h_of_feature, h_of_set

@@ -15,8 +15,8 @@ from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier, 
 from sklearn.linear_model import LinearRegression
 
 from pellucid import Explainer, InputError
+from pellucid.methods.interactions.estimation.h_test import holm, orthonormal, slope_p_value
 from pellucid.methods.interactions.h_statistic import h_statistic
-from pellucid.methods.interactions.h_test import holm, orthonormal, slope_p_value
 from pellucid.methods.interactions.request import Request
 
 SLOW = os.environ.get("PELLUCID_SLOW") == "1"

@@ -43,15 +43,24 @@ from pellucid.errors import InputError
 from pellucid.explanations.component import Axis, Check, Component
 from pellucid.explanations.decomposition import Decomposition
 from pellucid.explanations.explanation import changed
-from pellucid.methods.decomposition.ale_tables import Lower, Moved, Placed, contained, moved, own_part, refined, split
-from pellucid.methods.decomposition.axes import Subset, make_axis, subsets
-from pellucid.methods.decomposition.basis import evenly
-from pellucid.methods.decomposition.components import Components, at_rows, build, component, variances_at
-from pellucid.methods.decomposition.density import different
-from pellucid.methods.effects.accumulation import added_up, filled
-from pellucid.methods.effects.ale_axis import Axis as StepAxis
-from pellucid.methods.effects.ale_axis import make_axes
-from pellucid.methods.effects.ale_local import local_effects
+from pellucid.methods.decomposition.estimation.ale_tables import (
+    Lower,
+    Moved,
+    Placed,
+    contained,
+    moved,
+    own_part,
+    refined,
+    split,
+)
+from pellucid.methods.decomposition.estimation.axes import Subset, make_axis, subsets
+from pellucid.methods.decomposition.estimation.basis import evenly
+from pellucid.methods.decomposition.estimation.components import Components, at_rows, build, component, variances_at
+from pellucid.methods.decomposition.estimation.density import different
+from pellucid.methods.effects.estimation.accumulation import added_up, filled
+from pellucid.methods.effects.estimation.ale_axis import Axis as StepAxis
+from pellucid.methods.effects.estimation.ale_axis import make_axes
+from pellucid.methods.effects.estimation.ale_local import local_effects
 from pellucid.models import Predictor
 from pellucid.runner import Run
 from pellucid.stats import weighted_mean

@@ -39,10 +39,10 @@ from pellucid.diagnostics.by_method import decomposition_caveats
 from pellucid.explanations.component import Component
 from pellucid.explanations.decomposition import Decomposition
 from pellucid.explanations.explanation import changed
-from pellucid.methods.decomposition import measure
-from pellucid.methods.decomposition.anova_trees import of_trees
-from pellucid.methods.decomposition.axes import BUDGET, Grid, Grids, Subset, entries_of, knot_grids, subsets
-from pellucid.methods.decomposition.components import (
+from pellucid.methods.decomposition.estimation import measure
+from pellucid.methods.decomposition.estimation.anova_trees import of_trees
+from pellucid.methods.decomposition.estimation.axes import BUDGET, Grid, Grids, Subset, entries_of, knot_grids, subsets
+from pellucid.methods.decomposition.estimation.components import (
     Components,
     Variances,
     asked,
@@ -53,7 +53,7 @@ from pellucid.methods.decomposition.components import (
     components_of,
     over_grids,
 )
-from pellucid.methods.decomposition.tree_cells import tree_cells
+from pellucid.methods.decomposition.estimation.tree_cells import tree_cells
 from pellucid.models import Predictor
 from pellucid.runner import Run
 

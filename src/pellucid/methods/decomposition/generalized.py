@@ -43,11 +43,25 @@ from pellucid.errors import InputError
 from pellucid.explanations.component import Axis, Check, Component
 from pellucid.explanations.decomposition import Decomposition
 from pellucid.explanations.explanation import changed
-from pellucid.methods.decomposition.axes import make_axis, subsets
-from pellucid.methods.decomposition.basis import Basis, make_basis
-from pellucid.methods.decomposition.components import Components, Variances, at_rows, build, component, variances_at
-from pellucid.methods.decomposition.density import Density, different, points_of
-from pellucid.methods.decomposition.least_squares import Design, Fit, concurvity, fit, inner_products, purified
+from pellucid.methods.decomposition.estimation.axes import make_axis, subsets
+from pellucid.methods.decomposition.estimation.basis import Basis, make_basis
+from pellucid.methods.decomposition.estimation.components import (
+    Components,
+    Variances,
+    at_rows,
+    build,
+    component,
+    variances_at,
+)
+from pellucid.methods.decomposition.estimation.density import Density, different, points_of
+from pellucid.methods.decomposition.estimation.least_squares import (
+    Design,
+    Fit,
+    concurvity,
+    fit,
+    inner_products,
+    purified,
+)
 from pellucid.models import Predictor
 from pellucid.runner import Run
 from pellucid.stats import weighted_mean

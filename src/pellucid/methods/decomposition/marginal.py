@@ -40,8 +40,8 @@ from pellucid.explanations.component import Check, Component
 from pellucid.explanations.decomposition import Decomposition
 from pellucid.explanations.explanation import changed
 from pellucid.games.marginal import background_rows
-from pellucid.methods.decomposition.axes import BUDGET, FEWEST, Subset, entries_of, knot_grids, subsets
-from pellucid.methods.decomposition.components import (
+from pellucid.methods.decomposition.estimation.axes import BUDGET, FEWEST, Subset, entries_of, knot_grids, subsets
+from pellucid.methods.decomposition.estimation.components import (
     Averager,
     Components,
     Variances,
@@ -56,7 +56,7 @@ from pellucid.methods.decomposition.components import (
     read_off,
     variances_at,
 )
-from pellucid.methods.decomposition.tree_cells import TreeCells, TreeGrids, cell_grids, tree_cells
+from pellucid.methods.decomposition.estimation.tree_cells import TreeCells, TreeGrids, cell_grids, tree_cells
 from pellucid.models import Predictor
 from pellucid.runner import Run
 from pellucid.stats import weighted_mean

@@ -38,10 +38,10 @@ from pellucid.data import Data
 from pellucid.diagnostics.by_method import ale_caveats
 from pellucid.explanations import AtMissing, Effect
 from pellucid.explanations.explanation import squeeze_outputs
-from pellucid.methods.effects.accumulation import accumulate, highest_order
-from pellucid.methods.effects.ale_axis import Axis, level_orders, make_axes
-from pellucid.methods.effects.ale_local import gradient_effects, local_effects
-from pellucid.methods.effects.support import build_effect
+from pellucid.methods.effects.estimation.accumulation import accumulate, highest_order
+from pellucid.methods.effects.estimation.ale_axis import Axis, level_orders, make_axes
+from pellucid.methods.effects.estimation.ale_local import gradient_effects, local_effects
+from pellucid.methods.effects.estimation.effect import build_effect
 from pellucid.models import Predictor
 from pellucid.reading import answer
 from pellucid.runner import Intervention, Run, constant_intervention

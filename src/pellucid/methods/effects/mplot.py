@@ -23,7 +23,7 @@ from pellucid.diagnostics import general_caveats
 from pellucid.diagnostics.correlated import mixing_caveat
 from pellucid.errors import InputError
 from pellucid.explanations import Effect
-from pellucid.methods.effects.support import build_effect
+from pellucid.methods.effects.estimation.effect import build_effect
 from pellucid.models import Predictor
 from pellucid.runner import Run
 

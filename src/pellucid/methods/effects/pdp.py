@@ -32,7 +32,7 @@ from pellucid.diagnostics.heterogeneity import best_splitter, measure
 from pellucid.errors import InputError
 from pellucid.explanations import AtMissing, Effect
 from pellucid.explanations.explanation import squeeze_outputs
-from pellucid.methods.effects.support import build_effect, grid_counts, row_labels
+from pellucid.methods.effects.estimation.effect import build_effect, grid_counts, row_labels
 from pellucid.models import Predictor
 from pellucid.reading import Answer, answer
 from pellucid.runner import Run, constant_intervention

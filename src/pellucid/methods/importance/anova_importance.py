@@ -23,7 +23,7 @@ Cost. As `sobol`.
 from __future__ import annotations
 
 from pellucid.explanations import Importance
-from pellucid.methods.importance.inputs import Inputs
+from pellucid.methods.importance.estimation.inputs import Inputs
 from pellucid.methods.importance.request import Request
 from pellucid.methods.importance.sobol import as_importance, variance_shares
 

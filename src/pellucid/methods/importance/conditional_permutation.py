@@ -35,7 +35,7 @@ from pellucid.diagnostics.by_measure import conditional_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
 from pellucid.explanations.explanation import Header
-from pellucid.methods.importance.loss_change import Setting, losses
+from pellucid.methods.importance.estimation.loss_change import Setting, losses
 from pellucid.methods.importance.request import Request
 from pellucid.reading import answer
 from pellucid.runner import Intervention, Run

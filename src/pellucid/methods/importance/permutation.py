@@ -36,8 +36,8 @@ from pellucid.diagnostics.by_measure import permutation_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
 from pellucid.explanations.explanation import Header
-from pellucid.methods.importance.donors import Plan, direct_plan, donor_rows, joint_codes, plan_of
-from pellucid.methods.importance.loss_change import Changed, Compare, Setting, losses, relative
+from pellucid.methods.importance.estimation.donors import Plan, direct_plan, donor_rows, joint_codes, plan_of
+from pellucid.methods.importance.estimation.loss_change import Changed, Compare, Setting, losses, relative
 from pellucid.models import Predictor
 from pellucid.reading import Answer, Asked, answer
 from pellucid.runner import Intervention, Run, exchange_intervention

@@ -47,8 +47,8 @@ from pellucid.games.loss_trees import TreeLossGame, additive_trees
 from pellucid.games.marginal import MOST, Players, background_rows
 from pellucid.losses import Loss, find_loss
 from pellucid.methods.attribution.shapley_exact import shapley_exact
+from pellucid.methods.importance.estimation.sage_pairs import fewest_rows, plan, sage_pairs
 from pellucid.methods.importance.request import Request
-from pellucid.methods.importance.sage_pairs import fewest_rows, plan, sage_pairs
 from pellucid.models.outcome import outcome_for
 from pellucid.stats import interval
 

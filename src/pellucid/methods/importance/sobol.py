@@ -41,8 +41,8 @@ from pellucid.diagnostics.by_measure import variance_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
 from pellucid.explanations.explanation import Header, squeeze_outputs
-from pellucid.methods.importance.inputs import Inputs, Unit
-from pellucid.methods.importance.pick_freeze import Moments, half_width, pick_freeze
+from pellucid.methods.importance.estimation.inputs import Inputs, Unit
+from pellucid.methods.importance.estimation.pick_freeze import Moments, half_width, pick_freeze
 from pellucid.methods.importance.request import Request
 from pellucid.models import Predictor
 from pellucid.reading.trees import ExplainedTrees, explained_trees

@@ -34,7 +34,7 @@ import numpy as np
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.explanations import Interactions
 from pellucid.explanations.explanation import changed, squeeze_outputs
-from pellucid.methods.interactions.dividends import rounding
+from pellucid.methods.interactions.estimation.dividends import rounding
 from pellucid.methods.interactions.request import Request
 from pellucid.runner import Intervention
 

@@ -33,7 +33,7 @@ from pellucid.explanations.explanation import Header, squeeze_outputs
 from pellucid.explanations.interactions import Interactions
 from pellucid.games.marginal import background_rows
 from pellucid.methods.importance.pdp_importance import curve_spread, unique_points
-from pellucid.methods.interactions.dividends import rounding
+from pellucid.methods.interactions.estimation.dividends import rounding
 from pellucid.methods.interactions.request import Request
 from pellucid.reading import answer
 from pellucid.runner import constant_intervention

@@ -39,8 +39,8 @@ from pellucid.arrays import FloatArray, IntArray, group_sums
 from pellucid.diagnostics.by_measure import h_caveats
 from pellucid.explanations.explanation import Header, changed, squeeze_outputs
 from pellucid.explanations.interactions import Interactions
-from pellucid.methods.interactions.dividends import Dividends, Members, find_dividends, subsets_of
-from pellucid.methods.interactions.h_test import holm, interaction_p_values, outcomes
+from pellucid.methods.interactions.estimation.dividends import Dividends, Members, find_dividends, subsets_of
+from pellucid.methods.interactions.estimation.h_test import holm, interaction_p_values, outcomes
 from pellucid.methods.interactions.request import Request
 
 _CELLS = 1 << 25  # rows times parts times outputs that are held at once

@@ -32,7 +32,7 @@ from pellucid.explanations.explanation import Header, squeeze_outputs
 from pellucid.explanations.interactions import Interactions
 from pellucid.games.marginal import background_rows
 from pellucid.methods.attribution.shap import shap
-from pellucid.methods.interactions.dividends import rounding
+from pellucid.methods.interactions.estimation.dividends import rounding
 from pellucid.methods.interactions.request import Request
 from pellucid.reading.trees import ExplainedTrees, explained_trees
 from pellucid.stats import interval, standard_error, weighted_mean

@@ -22,7 +22,7 @@ from itertools import combinations
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
-from pellucid.methods.importance.inputs import Unit
+from pellucid.methods.importance.estimation.inputs import Unit
 
 _DEGREE = 8
 _KNOTS = np.arange(1, 8) / 8

@@ -17,7 +17,7 @@ import numpy as np
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.data.schema import DAY, Feature
-from pellucid.methods.importance.donors import joint_codes
+from pellucid.methods.importance.estimation.donors import joint_codes
 from pellucid.models import Predictor
 from pellucid.runner import Intervention, Run
 

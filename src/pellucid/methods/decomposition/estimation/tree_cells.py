@@ -16,7 +16,7 @@ from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.data.frames.doorway import as_frame
 from pellucid.errors import InputError
-from pellucid.methods.decomposition.axes import (
+from pellucid.methods.decomposition.estimation.axes import (
     Grid,
     Grids,
     Subset,

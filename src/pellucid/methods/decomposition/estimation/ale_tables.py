@@ -17,8 +17,8 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray, group_sums
 from pellucid.data import Data
-from pellucid.methods.effects.accumulation import added_up, filled
-from pellucid.methods.effects.ale_axis import Axis
+from pellucid.methods.effects.estimation.accumulation import added_up, filled
+from pellucid.methods.effects.estimation.ale_axis import Axis
 from pellucid.models import Predictor
 from pellucid.runner import Intervention, Run
 from pellucid.stats import weighted_mean

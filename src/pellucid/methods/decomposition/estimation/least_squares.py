@@ -17,7 +17,7 @@ from itertools import combinations
 import numpy as np
 
 from pellucid.arrays import FloatArray
-from pellucid.methods.decomposition.basis import Basis
+from pellucid.methods.decomposition.estimation.basis import Basis
 from pellucid.runner.intervention import blocks
 
 Subset = tuple[int, ...]  # positions in the list of bases

@@ -10,7 +10,7 @@ import numpy as np
 from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray, group_sums
 from pellucid.data import Data
 from pellucid.errors import InputError
-from pellucid.methods.effects.ale_axis import Axis
+from pellucid.methods.effects.estimation.ale_axis import Axis
 from pellucid.models import Predictor
 from pellucid.reading import answer
 from pellucid.runner import Intervention, Run

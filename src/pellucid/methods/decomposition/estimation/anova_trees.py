@@ -19,10 +19,16 @@ import numpy as np
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.explanations.component import Component
-from pellucid.methods.decomposition import measure
-from pellucid.methods.decomposition.axes import Subset
-from pellucid.methods.decomposition.components import Components, Variances, at_rows, beyond_rounding, component
-from pellucid.methods.decomposition.tree_cells import CELLS, TreeCells, cell_grids
+from pellucid.methods.decomposition.estimation import measure
+from pellucid.methods.decomposition.estimation.axes import Subset
+from pellucid.methods.decomposition.estimation.components import (
+    Components,
+    Variances,
+    at_rows,
+    beyond_rounding,
+    component,
+)
+from pellucid.methods.decomposition.estimation.tree_cells import CELLS, TreeCells, cell_grids
 from pellucid.runner import Run
 
 _WORK = 5_000_000_000  # leaves times entries

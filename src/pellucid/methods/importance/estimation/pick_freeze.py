@@ -24,8 +24,8 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.errors import InputError
-from pellucid.methods.importance.control_variate import ControlVariate, fit_control_variates, unit_shapes
-from pellucid.methods.importance.inputs import Inputs
+from pellucid.methods.importance.estimation.control_variate import ControlVariate, fit_control_variates, unit_shapes
+from pellucid.methods.importance.estimation.inputs import Inputs
 from pellucid.models import Predictor
 from pellucid.runner import Run
 

@@ -15,8 +15,8 @@ from pellucid.arrays import FloatArray
 from pellucid.data import Data, Feature
 from pellucid.data.grid import snap
 from pellucid.explanations.component import Check, Component
-from pellucid.methods.decomposition.axes import Grid, Subset, entries, levels, make_axis, spread_points
-from pellucid.methods.decomposition.components import Variances, axiom_checks
+from pellucid.methods.decomposition.estimation.axes import Grid, Subset, entries, levels, make_axis, spread_points
+from pellucid.methods.decomposition.estimation.components import Variances, axiom_checks
 from pellucid.runner import Run
 
 _DRAWS = 5  # key of the random numbers

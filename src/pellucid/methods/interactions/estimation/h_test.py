@@ -37,7 +37,7 @@ from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.diagnostics.off_data import associations
 from pellucid.errors import InputError
-from pellucid.methods.interactions.dividends import Dividends, Members, subsets_of
+from pellucid.methods.interactions.estimation.dividends import Dividends, Members, subsets_of
 from pellucid.methods.interactions.request import Request
 from pellucid.models.outcome import outcome_for
 

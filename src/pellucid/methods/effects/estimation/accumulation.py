@@ -17,8 +17,8 @@ from string import ascii_letters
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
-from pellucid.methods.effects.ale_axis import Axis
-from pellucid.methods.effects.ale_local import LocalEffects
+from pellucid.methods.effects.estimation.ale_axis import Axis
+from pellucid.methods.effects.estimation.ale_local import LocalEffects
 
 _REDRAWN = 30
 _SIGNS = 200

@@ -17,9 +17,9 @@ from pellucid.data import Data
 from pellucid.explanations.component import Axis, Check, Component
 from pellucid.explanations.decomposition import Decomposition
 from pellucid.explanations.explanation import Header, squeeze_outputs
-from pellucid.methods.decomposition.axes import Grid, Grids, Subset
-from pellucid.methods.decomposition.tree_cells import TreeCells
-from pellucid.methods.effects.support import plain_setting
+from pellucid.methods.decomposition.estimation.axes import Grid, Grids, Subset
+from pellucid.methods.decomposition.estimation.tree_cells import TreeCells
+from pellucid.methods.effects.estimation.effect import plain_setting
 from pellucid.models import Predictor
 from pellucid.reading import answer
 from pellucid.runner import Intervention, Moments, Run

@@ -1,0 +1,1 @@
+"""Helpers of the measures: the dividends of a prediction, and a test of those of a model against the outcome."""
