@@ -121,7 +121,7 @@ EFFORT = {
     "method": word("exact"),
     "budget": whole(5000, none=True),
     "tolerance": positive(0.5, none=True),
-    "interactions": flag(),
+    "interactions": Option("taylor", [np.str_("taylor")], [1, 0.0, "yes", "", [True], object()]),
 }
 LIME = {
     "features": whole(2),
@@ -216,7 +216,6 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
         lambda **o: explainer().shap(**{"rows": [0, 1], **o}),
         {
             **EFFORT,
-            "interactions": Option("taylor", [np.str_("taylor")], [1, 0.0, "yes", "", [True], object()]),
             "game": word("marginal"),
             "scale": word("auto"),
             "conditional": word("copula"),

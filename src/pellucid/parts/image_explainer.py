@@ -10,7 +10,8 @@ import numpy as np
 from pellucid.arrays import AnyArray
 from pellucid.checks import flag, optional, reporting, seed, whole, workers
 from pellucid.errors import InputError
-from pellucid.methods.attribution.estimators import Estimator
+from pellucid.methods.attribution.estimators import Effort, Estimator
+from pellucid.methods.attribution.interaction_indices import Index
 from pellucid.methods.local.surrogate.fitting import Model
 from pellucid.methods.local.surrogate.selection import Select
 from pellucid.models.predictor import Link
@@ -21,7 +22,7 @@ from pellucid.parts.local import LocalImageAttribution
 from pellucid.parts.model import WholeModel
 from pellucid.parts.rule import ImageRule
 from pellucid.parts.segments import Absent, Segmenter, check_image
-from pellucid.parts.shap import Effort, image_shap
+from pellucid.parts.shap import image_shap
 from pellucid.runner import Run
 from pellucid.runner.progress import Progress
 
@@ -110,7 +111,7 @@ class ImageExplainer:
         method: Estimator = ...,
         budget: int | None = ...,
         tolerance: float | None = ...,
-        interactions: bool = ...,
+        interactions: bool | Index = ...,
     ) -> ImageAttribution: ...
     @overload
     def shap(
@@ -120,7 +121,7 @@ class ImageExplainer:
         method: Estimator = ...,
         budget: int | None = ...,
         tolerance: float | None = ...,
-        interactions: bool = ...,
+        interactions: bool | Index = ...,
     ) -> list[ImageAttribution]: ...
     def shap(
         self,
@@ -129,7 +130,7 @@ class ImageExplainer:
         method: Estimator = "auto",
         budget: int | None = None,
         tolerance: float | None = None,
-        interactions: bool = False,
+        interactions: bool | Index = False,
     ) -> ImageAttribution | list[ImageAttribution]:
         """Contributions of the segments to the prediction of an image: Shapley values of the game in which segments are
         absent.

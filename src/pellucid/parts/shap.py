@@ -23,17 +23,16 @@ whether the model is steady, and at most 17 for the caveats.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
-from pellucid.checks import flag, one_of, optional, positive, settle, whole
 from pellucid.errors import InputError
 from pellucid.explanations.explanation import changed, headed, squeeze_outputs
 from pellucid.games import all_coalitions
-from pellucid.methods.attribution.estimators import ESTIMATORS, MOST_PLAYERS, Estimator, solve
+from pellucid.methods.attribution.estimators import MOST_PLAYERS, Effort, solve
 from pellucid.methods.attribution.shapley_exact import shapley_values
 from pellucid.parts.attribution import ImageAttribution, PartAttribution, TextAttribution, unique_names
 from pellucid.parts.checks import shap_caveats
@@ -51,25 +50,6 @@ _EACH = 20  # coalitions for each part, where there are many
 MOST_PARTS = 2000
 
 M = TypeVar("M", bound=PartAttribution)
-
-
-@dataclass(frozen=True)
-class Effort:
-    """How a game is solved: the estimator, and how much it may ask for."""
-
-    method: Estimator = "auto"
-    budget: int | None = None
-    tolerance: float | None = None
-    interactions: bool = False
-
-    def __post_init__(self) -> None:
-        one_of("method", self.method, ESTIMATORS)
-        settle(
-            self,
-            budget=optional(whole, "budget", self.budget),
-            tolerance=optional(positive, "tolerance", self.tolerance),
-            interactions=flag("interactions", self.interactions),
-        )
 
 
 def text_shap(
@@ -153,14 +133,8 @@ def _solved(game: PartGame, effort: Effort, larger: str, run: Run) -> dict[str, 
     active = ActiveGame(game)
     _refuse(active.players, effort, larger)
     one = active.players < 2 and effort.method in ("kernel", "permutation")  # nothing to sample
-    found = solve(
-        active,
-        method="exact" if one else effort.method,
-        budget=_budget(active.players, effort),
-        tolerance=effort.tolerance,
-        interactions=effort.interactions,
-        run=run,
-    )
+    budget = _budget(active.players, effort)
+    found = solve(active, replace(effort, method="exact" if one else effort.method, budget=budget), run)
     shape, kept = (1, game.players, game.outputs), active.kept
     values, se = np.zeros(shape), np.zeros(shape)
     values[:, kept], se[:, kept] = found.values, found.se
@@ -185,6 +159,7 @@ def _solved(game: PartGame, effort: Effort, larger: str, run: Run) -> dict[str, 
         "base": np.asarray(squeeze_outputs(nobody[0])),
         "prediction": squeeze_outputs(everybody),
         "interaction_values": None if pairs is None else squeeze_outputs(pairs),
+        "interaction_index": effort.index or "",
         "settings": settings,
         "cost": run.cost(),
     }

@@ -7,7 +7,8 @@ from typing import Any, Literal, TypeVar, overload
 
 from pellucid.checks import flag, one_of, reporting, seed, whole, workers
 from pellucid.errors import InputError
-from pellucid.methods.attribution.estimators import Estimator
+from pellucid.methods.attribution.estimators import Effort, Estimator
+from pellucid.methods.attribution.interaction_indices import Index
 from pellucid.methods.local.surrogate.fitting import Model
 from pellucid.methods.local.surrogate.selection import Select
 from pellucid.models.predictor import Link
@@ -18,7 +19,7 @@ from pellucid.parts.lime import Draw, LimeEffort, PartDistance, text_lime
 from pellucid.parts.local import LocalTextAttribution
 from pellucid.parts.model import WholeModel
 from pellucid.parts.rule import TextRule
-from pellucid.parts.shap import Effort, text_shap
+from pellucid.parts.shap import text_shap
 from pellucid.parts.tokens import Span, Tokenizer, characters, own_tokens, phrases, sentences, words
 from pellucid.runner import Run
 from pellucid.runner.progress import Progress
@@ -105,7 +106,7 @@ class TextExplainer:
         method: Estimator = ...,
         budget: int | None = ...,
         tolerance: float | None = ...,
-        interactions: bool = ...,
+        interactions: bool | Index = ...,
     ) -> TextAttribution: ...
     @overload
     def shap(
@@ -117,7 +118,7 @@ class TextExplainer:
         method: Estimator = ...,
         budget: int | None = ...,
         tolerance: float | None = ...,
-        interactions: bool = ...,
+        interactions: bool | Index = ...,
     ) -> list[TextAttribution]: ...
     def shap(
         self,
@@ -128,7 +129,7 @@ class TextExplainer:
         method: Estimator = "auto",
         budget: int | None = None,
         tolerance: float | None = None,
-        interactions: bool = False,
+        interactions: bool | Index = False,
     ) -> TextAttribution | list[TextAttribution]:
         """Contributions of the words to the prediction of a text: Shapley values of the game in which words are absent.
 

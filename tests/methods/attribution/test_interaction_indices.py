@@ -381,3 +381,14 @@ def test_views_and_files_keep_triples(tmp_path):
     again = pellucid.load(tmp_path / "game.json")
     assert again.interaction_index == "faithful"
     np.testing.assert_array_equal(again.triple_values, result.triple_values)
+
+
+def test_words_and_segments_have_the_same_indices():
+    def sour(texts):
+        return np.array([2.0 * ("not" in text and "good" in text) for text in texts])
+
+    result = pellucid.TextExplainer(sour).shap("this is not good", interactions="taylor")
+    assert result.interaction_index == "taylor"
+    np.testing.assert_allclose(result.interaction_values[0, 2:, 2:], [[0, 1], [1, 0]], atol=1e-12)
+    np.testing.assert_allclose(result.interaction_values.sum(axis=2), result.values, atol=1e-12)
+    assert "Shapley-Taylor index" in result.text()

@@ -15,7 +15,7 @@ from pellucid.games import FunctionGame
 from pellucid.methods.attribution.estimation.estimate import Rounds
 from pellucid.methods.attribution.estimation.hypercube_process import activity, choose, regress
 from pellucid.methods.attribution.estimation.pairs import PairDesign
-from pellucid.methods.attribution.estimators import solve
+from pellucid.methods.attribution.estimators import Effort, solve
 from pellucid.methods.attribution.shapley_exact import shapley_exact, shapley_values
 from pellucid.methods.attribution.shapley_kernel import shapley_kernel
 from pellucid.methods.attribution.shapley_permutation import shapley_permutation
@@ -485,12 +485,12 @@ class Interrupted:
 def test_an_interruption_gives_what_is_known(method, budget):
     run = Run(seed=0)
     game = FunctionGame(Interrupted(at=6), 30, run=run)  # two calls for nobody and everybody, one for each look
-    found = solve(game, method=method, budget=budget, tolerance=1e-7, run=run)
+    found = solve(game, Effort(method, budget, 1e-7), run)
     assert run.interrupted
     nobody, everybody = game.ends()
     np.testing.assert_allclose(found.values.sum(axis=1), everybody - nobody, atol=1e-9)
     assert found.se.max() > 0
-    whole = solve(FunctionGame(Interrupted(at=-1), 30), method=method, budget=budget, tolerance=1e-7, run=Run(seed=0))
+    whole = solve(FunctionGame(Interrupted(at=-1), 30), Effort(method, budget, 1e-7), Run(seed=0))
     assert (np.abs(found.values - whole.values) <= 6 * np.hypot(found.se, whole.se)).all()
     assert found.se.max() > whole.se.max()
 
@@ -500,7 +500,7 @@ def test_an_interruption_without_a_tolerance_gives_the_first_part(method, budget
     """Nothing has been worked out yet when the second part is interrupted; the first is worked out then."""
     run = Run(seed=0)
     game = FunctionGame(Interrupted(at=4), 30, run=run)
-    found = solve(game, method=method, budget=budget, run=run)
+    found = solve(game, Effort(method, budget), run)
     assert run.interrupted
     nobody, everybody = game.ends()
     np.testing.assert_allclose(found.values.sum(axis=1), everybody - nobody, atol=1e-9)
@@ -513,7 +513,7 @@ def test_an_interruption_before_anything_is_known_is_raised(method):
     run = Run(seed=0)
     game = FunctionGame(Interrupted(at=3), 30, run=run)
     with pytest.raises(KeyboardInterrupt):
-        solve(game, method=method, budget=40_000, tolerance=1e-7, run=run)
+        solve(game, Effort(method, 40_000, 1e-7), run)
 
 
 def test_an_interruption_between_batches_gives_what_is_known(monkeypatch):
@@ -531,11 +531,11 @@ def test_an_interruption_between_batches_gives_what_is_known(monkeypatch):
 
 def test_auto_asks_for_all_coalitions_where_they_fit():
     few, much = bent(p=6), FunctionGame(lambda c: np.sqrt(c.sum(axis=1)), 15)
-    assert solve(few, run=Run()).method == "exact"
-    found = solve(much, run=Run())
+    assert solve(few, Effort(), Run()).method == "exact"
+    found = solve(much, Effort(), Run())
     assert found.method == "kernel"
     assert "2^15" in found.settings["why"]
-    assert solve(much, budget=2**15, run=Run()).method == "exact"
+    assert solve(much, Effort(budget=2**15), Run()).method == "exact"
     symmetric = np.sqrt(15) / 15
     assert (np.abs(found.values - symmetric) <= 6 * found.se).all()
 
@@ -554,7 +554,7 @@ def test_auto_asks_for_all_coalitions_where_they_fit():
 def test_refusals_name_the_remedy(options, message):
     game = FunctionGame(lambda c: c.sum(axis=1), 22)
     with pytest.raises(pellucid.InputError, match=message):
-        solve(game, run=Run(), **options)
+        solve(game, Effort(**options), Run())
 
 
 @pytest.mark.parametrize(("p", "method"), [(17, "kernel"), (17, "permutation"), (5, "kernel")])

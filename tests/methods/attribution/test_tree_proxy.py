@@ -5,7 +5,7 @@ import pytest
 
 import pellucid
 from pellucid.games import FunctionGame
-from pellucid.methods.attribution.estimators import solve
+from pellucid.methods.attribution.estimators import Effort, solve
 from pellucid.methods.attribution.shapley_exact import shapley_exact
 from pellucid.methods.attribution.shapley_kernel import _StandIn
 from pellucid.runner import Run
@@ -34,7 +34,7 @@ def test_everything_adds_up_and_the_intervals_hold():
     held = []
     for seed in range(12):
         run = Run(seed=seed)
-        found = solve(FunctionGame(rules, P, run=run), method="kernel", budget=400, proxy="trees", run=run)
+        found = solve(FunctionGame(rules, P, run=run), Effort("kernel", 400, proxy="trees"), run)
         assert found.values.sum() == pytest.approx(float(rules(np.ones((1, P), bool))[0]), abs=1e-9)
         held.append(np.abs(found.values - exact) <= 1.96 * found.se)
     assert 0.88 <= np.mean(held) <= 1.0  # 120 intervals: 95% give or take three standard errors

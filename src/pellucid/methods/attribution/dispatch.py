@@ -18,7 +18,7 @@ from pellucid.games import Game
 from pellucid.games.conditional import ConditionalGame
 from pellucid.games.marginal import MOST, MarginalGame, Players, background_rows
 from pellucid.methods.attribution.estimation.estimate import Solved
-from pellucid.methods.attribution.estimators import Estimator, solve
+from pellucid.methods.attribution.estimators import Effort, Estimator, solve
 from pellucid.methods.attribution.interaction_indices import Index, index_of
 from pellucid.methods.attribution.linear_shap import Terms, linear_shap, linear_terms
 from pellucid.methods.attribution.shapley_kernel import Proxy
@@ -198,8 +198,7 @@ def _asked(question: Question, refusal: Refusal) -> Solved:
     players = {names[i]: question.players[names[i]] for i in by_name}
     game, background = _game(replace(question, players=players))
     estimator: Estimator = "auto" if question.method in ("tree", "linear") else question.method  # type: ignore[assignment]
-    found = solve(
-        game,
+    effort = Effort(
         method=estimator,
         budget=question.budget,
         tolerance=question.tolerance,
@@ -207,8 +206,8 @@ def _asked(question: Question, refusal: Refusal) -> Solved:
         sparse=question.sparse,
         proxy=question.proxy,
         remedy=_remedy(predictor, refusal),
-        run=run,
-    ).ordered(np.argsort(by_name))
+    )
+    found = solve(game, effort, run).ordered(np.argsort(by_name))
     return Solved(
         method=found.method,
         values=found.values,

@@ -34,7 +34,7 @@ from pellucid.errors import PellucidError
 from pellucid.games import Game
 from pellucid.games.marginal import Players
 from pellucid.methods.attribution.estimation.estimate import Solved
-from pellucid.methods.attribution.estimators import solve
+from pellucid.methods.attribution.estimators import Effort, solve
 from pellucid.methods.attribution.interaction_indices import Index
 from pellucid.models import Predictor
 from pellucid.models.linear import LinearForm, Unlike, agreeing_link, linear_form
@@ -116,7 +116,8 @@ def linear_shap(
     away = terms.explained - middle
     if conditional:
         game = _NormalGame(away, terms.background - middle, terms, member)
-        found = solve(game, interactions=interactions or False, budget=budget, tolerance=tolerance, run=run)
+        effort = Effort(budget=budget, tolerance=tolerance, interactions=interactions or False)
+        found = solve(game, effort, run)
         values, se, pairs, inner = found.values, found.se, found.interactions, found.method
     else:
         values = np.einsum("ie,re,ek->rik", member, away, terms.slopes, optimize=True)

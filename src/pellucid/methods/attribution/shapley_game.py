@@ -14,7 +14,7 @@ from pellucid.errors import InputError
 from pellucid.explanations import Attribution
 from pellucid.explanations.explanation import Header, squeeze_outputs
 from pellucid.games import FunctionGame
-from pellucid.methods.attribution.estimators import Estimator, solve
+from pellucid.methods.attribution.estimators import Effort, Estimator, solve
 from pellucid.methods.attribution.interaction_indices import INDICES, Index
 from pellucid.methods.attribution.shapley_kernel import Proxy
 from pellucid.runner import Run
@@ -82,16 +82,8 @@ def shapley(
     )
     run = Run(progress=reporting(progress), what="Shapley values", seed=random_state)
     game = FunctionGame(value, n, run=run)
-    found = solve(
-        game,
-        method=method,
-        budget=budget,
-        tolerance=tolerance,
-        interactions=index if order > 1 or index == "banzhaf" else False,
-        order=order,
-        proxy=proxy,
-        run=run,
-    )
+    asked = index if order > 1 or index == "banzhaf" else None
+    found = solve(game, Effort(method, budget, tolerance, asked or False, order, proxy=proxy), run)
     nobody, everybody = game.ends()
     if index == "banzhaf" and found.interactions is not None:  # rows sum to the Banzhaf values
         found = replace(found, values=found.interactions.sum(axis=2))
@@ -119,7 +111,7 @@ def shapley(
         prediction=squeeze_outputs(everybody),
         interaction_values=None if pairs is None else squeeze_outputs(pairs),
         interaction_se=None if pairs_se is None else squeeze_outputs(pairs_se),
-        interaction_index=index if order > 1 or index == "banzhaf" else "",
+        interaction_index=asked or "",
         triple_values=None if found.triples is None else squeeze_outputs(found.triples),
         against="nobody",
         data=(np.array([""], dtype=object),) * n,
