@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import pellucid
 from explanations.test_attribution import attribution, classes
+from pellucid.data.rarity import Rarity
 from pellucid.explanations.explanation import changed
 
 
@@ -23,7 +24,7 @@ def rich(n=6, outputs=1, seed=0):
         interaction_values=pairs, feature_names=tuple("abcde"), members=tuple((c,) for c in "abcde"),
         output_names=("no", "yes")[:outputs] if outputs > 1 else ("yes",),
         data=(generator.random(n), np.array(["x", "y", None] * n, dtype=object)[:n], np.arange(n), np.arange(n) % 2 == 0, np.ones(n)),
-        rarity=generator.random((n, 5)), side=np.sign(generator.normal(size=(n, 5))),
+        unusual=Rarity(generator.random((n, 5)), np.sign(generator.normal(size=(n, 5)))),
     )  # fmt: skip
 
 

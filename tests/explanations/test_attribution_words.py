@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import pellucid
 from explanations.test_attribution import attribution, classes
+from pellucid.data.rarity import Rarity
 from pellucid.explanations import Caveat
 
 
@@ -81,7 +82,7 @@ def test_the_conditional_game_warns_of_unused_features():
 
 def test_short_is_contrastive_and_names_unusual_values():
     found = attribution([[3.0, 2.0, -0.5]], data=(np.array([34.0]), np.array(["fall"], dtype=object), np.array([3])))
-    found = replace(found, rarity=np.array([[0.04, 0.03, 0.5]]), side=np.array([[1.0, 0.0, -1.0]]))
+    found = replace(found, unusual=Rarity(np.array([[0.04, 0.03, 0.5]]), np.array([[1.0, 0.0, -1.0]])))
     assert found.text(mode="short") == (
         "The prediction is 14.5 rather than 10, the average prediction, mainly because temp = 34 (higher than 98% of the "
         "rows) contributed +3 and season = fall (as in 3.0% of the rows) contributed +2."
@@ -148,9 +149,9 @@ def test_unknown_mode():
 )
 def test_what_is_unusual(value, share, side, said):
     found = letters([3.0, 1.0], data=(value, np.zeros(1)))
-    found = replace(found, rarity=np.array([[share, 1.0]]), side=np.array([[side, 0.0]]))
+    found = replace(found, unusual=Rarity(np.array([[share, 1.0]]), np.array([[side, 0.0]])))
     assert said in found.text("short")
-    usual = replace(found, rarity=np.array([[0.2, 1.0]]))
+    usual = replace(found, unusual=Rarity(np.array([[0.2, 1.0]]), found.side))
     assert "of the rows" not in usual.text("short")
 
 
@@ -159,15 +160,15 @@ def test_what_is_unusual(value, share, side, said):
 
 def test_size_comes_first():
     assert letters([1, 3, 2]).causes() == ["b", "c"]
-    rare = replace(letters([1, 3, 2]), rarity=np.array([[0.001, 1.0, 1.0]]), side=np.zeros((1, 3)))
+    rare = replace(letters([1, 3, 2]), unusual=Rarity(np.array([[0.001, 1.0, 1.0]]), np.zeros((1, 3))))
     assert rare.causes() == ["b", "c"]
 
 
 def test_rarity_breaks_near_ties():
-    found = replace(letters([3.0, 2.8, 1.0]), rarity=np.array([[0.5, 0.01, 0.01]]), side=np.zeros((1, 3)))
+    found = replace(letters([3.0, 2.8, 1.0]), unusual=Rarity(np.array([[0.5, 0.01, 0.01]]), np.zeros((1, 3))))
     assert found.causes() == ["b", "a"]
     assert replace(found, values=np.array([[3.0, 2.6, 1.0]])).causes() == ["a", "b"]
-    unknown = replace(found, rarity=np.array([[np.nan, np.nan, 0.01]]))
+    unknown = replace(found, unusual=Rarity(np.array([[np.nan, np.nan, 0.01]]), found.side))
     assert unknown.causes() == ["a", "b"]
 
 
@@ -184,7 +185,7 @@ def test_the_sum_of_others_is_no_cause():
 @given(st.lists(st.floats(-5, 5), min_size=1, max_size=7), st.lists(st.floats(0, 1), min_size=7, max_size=7))
 def test_each_cause_is_nearly_the_largest_that_is_left(values, shares):
     found = letters(values)
-    found = replace(found, rarity=np.array([shares[: len(values)]]), side=np.zeros((1, len(values))))
+    found = replace(found, unusual=Rarity(np.array([shares[: len(values)]]), np.zeros((1, len(values)))))
     names = found.causes(len(values))
     assert len(set(names)) == len(names)
     sign = np.sign(float(found.prediction[0] - found.base))

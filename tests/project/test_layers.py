@@ -9,7 +9,7 @@ from project.measure import cycles, import_graph
 ROOT = Path(pellucid.__file__).parent
 # From low to high; a module may import its own layer and those before it.
 LAYERS = [
-    {"errors", "arrays", "checks", "stats", "drawing", "words"},
+    {"errors", "arrays", "checks", "later", "stats", "drawing", "words"},
     {"losses", "data", "datasets"},
     {"models"},
     {"runner"},

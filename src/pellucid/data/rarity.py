@@ -17,14 +17,15 @@ each).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from pellucid.arrays import FloatArray
+from pellucid.arrays import FloatArray, frozen
 from pellucid.data.schema import Feature
 from pellucid.data.table import Data
+from pellucid.later import Later
 
 _MOST = 20_000
 _FEW = 16  # rows for which counting is quicker than a sort
@@ -40,6 +41,31 @@ class Rarity:
 
     share: FloatArray
     side: FloatArray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "share", frozen(self.share))
+        object.__setattr__(self, "side", frozen(self.side))
+
+    def rows(self, which: slice) -> Rarity:
+        """Those of some rows."""
+        return Rarity(self.share[which], self.side[which])
+
+    def taken(self, places: Sequence[int], unknown: int = 0) -> Rarity:
+        """Those of some players, and of so many more that have no value."""
+        blank = np.full((len(self.share), unknown), np.nan)
+        share = np.concatenate([self.share[:, list(places)], blank], axis=1)
+        return Rarity(share, np.concatenate([self.side[:, list(places)], 0 * np.isnan(blank)], axis=1))
+
+    def merged(self, groups: Sequence[Sequence[int]]) -> Rarity:
+        """Those of groups of players: as rare as the rarest member, with a side only if there is no other."""
+        share = np.stack([np.fmin.reduce(self.share[:, list(members)], axis=1) for members in groups], axis=1)
+        sides = [self.side[:, members[0]] * (len(members) == 1) for members in groups]
+        return Rarity(share, np.stack(sides, axis=1))
+
+
+def known(unusual: Rarity | Later[Rarity] | None) -> Rarity | None:
+    """What a result holds, worked out if it has not been."""
+    return unusual.value if isinstance(unusual, Later) else unusual
 
 
 def rarity(reference: Data, rows: Data, players: Mapping[str, tuple[int, ...]], most: int = _MOST) -> Rarity:

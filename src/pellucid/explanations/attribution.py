@@ -11,15 +11,19 @@ import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray, frozen
 from pellucid.checks import fraction, whole
+from pellucid.data.rarity import Rarity, known
 from pellucid.errors import InputError, nearest
 from pellucid.explanations import attribution_causes, attribution_partner, attribution_views, attribution_words
 from pellucid.explanations.attribution_words import GAMES as GAMES
 from pellucid.explanations.attribution_words import shown_value as shown_value
 from pellucid.explanations.explanation import Explanation, changed
 from pellucid.explanations.store import stored
+from pellucid.later import Later
 from pellucid.words import counted, value_name
 
 _MODES = ("complete", "short")
+
+stored(Rarity)
 
 
 @dataclass(frozen=True)
@@ -45,8 +49,7 @@ class Attribution(Explanation):
     "faithful"). ``triple_values`` (rows, features, features, features), of games of one's own, has the whole index of
     each triple. ``game`` says what an absent feature is, ``background`` how many rows stand for it.
 
-    ``rarity`` (rows, features) is the share of reference rows whose value is at least as extreme, NaN where that is
-    not known, and ``side`` +1 for a high value, -1 for a low one, 0 for one without order. ``hidden`` is the share
+    ``unusual`` tells how unusual the values are (see `rarity` and `side`). ``hidden`` is the share
     of a row's absolute contributions that `sparse` has summed. After `contrast`, ``against`` names the row that
     ``base`` belongs to and ``instead`` its values.
     """
@@ -62,8 +65,7 @@ class Attribution(Explanation):
     interaction_index: str = ""
     triple_values: FloatArray | None = None
     background: int = 0
-    rarity: FloatArray | None = None
-    side: FloatArray | None = None
+    unusual: Rarity | Later[Rarity] | None = None
     hidden: FloatArray | None = None
     against: str = ""
     instead: tuple[str, ...] = ()
@@ -110,6 +112,18 @@ class Attribution(Explanation):
         return self.against or "the average prediction"
 
     @property
+    def rarity(self) -> FloatArray | None:
+        """The share of reference rows whose value is at least as extreme (rows, features); NaN where not known."""
+        found = known(self.unusual)
+        return None if found is None else found.share
+
+    @property
+    def side(self) -> FloatArray | None:
+        """+1 where a value is high, -1 where it is low, 0 where it has no order (rows, features)."""
+        found = known(self.unusual)
+        return None if found is None else found.side
+
+    @property
     def others(self) -> int | None:
         """The position of the sum of others that `sparse` has made, if it has."""
         return None if self.hidden is None else len(self.feature_names) - 1
@@ -143,13 +157,15 @@ class Attribution(Explanation):
     def row(self, i: int) -> Self:
         """The contributions in one row alone, by its place among the explained rows."""
         i = whole("row", i, least=0, most=len(self) - 1)
-        fields = {**self._arrays(), "rarity": self.rarity, "side": self.side}
+        fields = self._arrays()
         del fields["base"]
         parts = {field: part[i : i + 1] for field, part in fields.items() if part is not None}
         orders = self.settings.get("order")
         settings = {**self.settings, "order": [orders[i]]} if isinstance(orders, list | tuple) else self.settings
         data = tuple(column[i : i + 1] for column in self.data)
-        return changed(self, data=data, settings=settings, **parts)
+        found = known(self.unusual)
+        rare = None if found is None else found.rows(slice(i, i + 1))
+        return changed(self, data=data, settings=settings, unusual=rare, **parts)
 
     def sequence(self, i: int) -> IntArray:
         """Positions of the entries of row ``i`` as they are told: in the order of a break-down, else from large to

@@ -14,6 +14,7 @@ import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.checks import whole
+from pellucid.data.rarity import known
 from pellucid.errors import InputError, nearest
 from pellucid.explanations.attribution_words import shown_value
 from pellucid.explanations.explanation import changed
@@ -47,14 +48,14 @@ def sparse(found: A, k: int) -> A:
     hidden = sizes[:, rest].sum(axis=1) / np.where(total > 0, total, 1.0)
     parts = [(names[j], (int(j),)) for j in kept]
     merged = _merged(found, [*parts, (name, tuple(int(j) for j in rest))])
-    blank = np.full(len(found), "", dtype=object)
+    blank, rare = np.full(len(found), "", dtype=object), known(merged.unusual)
     instead = (*merged.instead[:-1], "") if merged.instead else ()
     return changed(
         merged,
         hidden=np.asarray(hidden),
         data=(*merged.data[:-1], blank),
         instead=instead,
-        rarity=_without_last(merged.rarity),
+        unusual=None if rare is None else rare.taken(range(len(kept)), unknown=1),
         settings={**found.settings, "sparse": int(k)},
     )
 
@@ -124,7 +125,7 @@ def _merged(found: A, parts: Sequence[Part]) -> A:
     errors = [
         found.se[:, members[0]] if len(members) == 1 else sum_error(found.se, members, exact, 1) for members in places
     ]
-    pairs, rare, side = found.interaction_values, found.rarity, found.side
+    pairs, rare = found.interaction_values, known(found.unusual)
     names = found.members or tuple((name,) for name in found.feature_names)
     return changed(
         found,
@@ -136,8 +137,7 @@ def _merged(found: A, parts: Sequence[Part]) -> A:
         interaction_values=None if pairs is None else summed(summed(pairs, 1), 2),
         interaction_se=None if found.interaction_se is None else summed(summed(found.interaction_se, 1), 2),
         triple_values=None,  # of groups they would be pairs and players too
-        rarity=None if rare is None else np.stack([np.fmin.reduce(rare[:, list(m)], axis=1) for m in places], axis=1),
-        side=None if side is None else np.stack([side[:, m[0]] * (len(m) == 1) for m in places], axis=1),
+        unusual=None if rare is None else rare.merged(places),
         instead=tuple(found.instead[m[0]] if len(m) == 1 else "" for m in places) if found.instead else (),
     )
 
@@ -160,11 +160,6 @@ def _cells(found: Attribution, members: tuple[int, ...]) -> AnyArray:
         return found.data[members[0]]
     said = [", ".join(found.label(j, i) for j in members) for i in range(len(found))]
     return np.array(said, dtype=object)
-
-
-def _without_last(rare: FloatArray | None) -> FloatArray | None:
-    """The rarity of the values, of which the sum of the others has none."""
-    return None if rare is None else np.concatenate([rare[:, :-1], np.full_like(rare[:, -1:], np.nan)], 1)
 
 
 # -- checking ----------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ import numpy as np
 
 from pellucid.arrays import AnyArray, frozen
 from pellucid.errors import InputError, require
+from pellucid.later import Later
 
 FORMAT = 1
 T = TypeVar("T", bound=type)
@@ -29,6 +30,7 @@ def stored(cls: T) -> T:
 
 def encode(value: Any) -> Any:
     """A value as plain JSON data."""
+    value = value.value if isinstance(value, Later) else value
     if isinstance(value, np.ndarray):
         return {
             "__array__": str(value.dtype),

@@ -7,11 +7,11 @@ import dataclasses
 import numpy as np
 from altair.typing import ChartType
 
-from pellucid.arrays import FloatArray
 from pellucid.charts import attribution as contributions
 from pellucid.charts.local import boundary, effects, widths
 from pellucid.charts.local_options import LocalOptions
 from pellucid.charts.options import AttributionOptions
+from pellucid.data.rarity import known
 from pellucid.explanations.explanation import changed
 from pellucid.explanations.local_attribution import LocalAttribution
 
@@ -40,13 +40,10 @@ def adding_up(result: LocalAttribution) -> LocalAttribution:
     whole = np.abs(rest).max(initial=0.0) <= 1e-9 * np.abs(result.prediction).max(initial=0.0)
     members = result.members or tuple((name,) for name in result.feature_names)
     blank = np.full(len(result), "", dtype=object)
-    unknown = np.full((len(result), 1), np.nan)
     if whole and used:
-        rest, blank, unknown = rest[:, :0], blank[:0], unknown[:, :0]
+        rest, blank = rest[:, :0], blank[:0]
 
-    def taken(part: FloatArray | None, more: FloatArray) -> FloatArray | None:
-        return None if part is None else np.concatenate([part[:, used], more], axis=1)
-
+    rare = known(result.unusual)
     return changed(
         result,
         values=np.concatenate([result.values[:, used], rest], axis=1),
@@ -54,6 +51,5 @@ def adding_up(result: LocalAttribution) -> LocalAttribution:
         feature_names=(*(result.feature_names[j] for j in used), *((_REST,) if rest.size else ())),
         data=(*(result.data[j] for j in used), *((blank,) if rest.size else ())),
         members=(*(members[j] for j in used), *(((),) if rest.size else ())),
-        rarity=taken(result.rarity, unknown),
-        side=taken(result.side, 0 * unknown),
+        unusual=None if rare is None else rare.taken(used, unknown=int(rest.size > 0)),
     )

@@ -33,6 +33,7 @@ rows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -48,6 +49,7 @@ from pellucid.explanations import Attribution, Caveat
 from pellucid.explanations.explanation import Header, changed, squeeze_outputs
 from pellucid.games import Game, all_coalitions
 from pellucid.games.marginal import MOST, MarginalGame, Players, background_rows
+from pellucid.later import Later
 from pellucid.methods.attribution.shap import cells_of as cells
 from pellucid.methods.attribution.shapley_exact import shapley_exact
 from pellucid.models import Predictor
@@ -119,7 +121,7 @@ def _wrapped(
     asks: Mapping[str, Any],
     run: Run,
 ) -> Attribution:
-    shown, rare = squeeze_outputs(values), rarity(data, rows, entries)
+    shown = squeeze_outputs(values)
     two = predictor.classes if predictor.classes is not None and len(predictor.classes) == 2 else None
     asks = asks if two is None else {**asks, "classes": [str(label) for label in two]}
     prediction = run.predict(predictor, rows)  # once more: what is missing shows a model that is not steady
@@ -140,8 +142,7 @@ def _wrapped(
         base=squeeze_outputs(game.ends()[0][0]),
         prediction=squeeze_outputs(prediction),
         data=tuple(cells(rows, members) for members in entries.values()),
-        rarity=rare.share,
-        side=rare.side,
+        unusual=Later(partial(rarity, data, rows, entries)),
         members=tuple(tuple(data.schema.names[j] for j in members) for members in entries.values()),
     )
 
@@ -151,14 +152,7 @@ def _by_player(result: Attribution, values: FloatArray, steps: Sequence[Step], p
     share = np.array([[(i in step) / len(step) for i in range(len(players))] for step in steps])
     alone = squeeze_outputs(np.einsum("rsk,sp->rpk", values, share))
     return changed(
-        result,
-        values=alone,
-        se=np.zeros(alone.shape),
-        feature_names=tuple(players),
-        members=(),
-        data=(),
-        rarity=None,
-        side=None,
+        result, values=alone, se=np.zeros(alone.shape), feature_names=tuple(players), members=(), data=(), unusual=None
     )
 
 

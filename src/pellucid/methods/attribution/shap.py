@@ -23,6 +23,7 @@ from pellucid.explanations import Attribution, Caveat
 from pellucid.explanations.attribution import shown_value
 from pellucid.explanations.explanation import Header, changed, squeeze_outputs
 from pellucid.games.marginal import MOST, Players, background_rows
+from pellucid.later import Later
 from pellucid.methods.attribution.dispatch import Conditional, GameName, Method, Question, Scale, answer
 from pellucid.methods.attribution.estimation.estimate import Solved
 from pellucid.methods.attribution.interaction_indices import Index
@@ -100,7 +101,7 @@ def _wrapped(
     asks: Mapping[str, Any],
     run: Run,
 ) -> Attribution:
-    part, rare = solved.interactions, rarity(data, rows, players)
+    part = solved.interactions
     two = predictor.classes if predictor.classes is not None and len(predictor.classes) == 2 else None
     asks = asks if two is None else {**asks, "classes": [str(label) for label in two]}
     return Attribution(
@@ -128,8 +129,7 @@ def _wrapped(
         interaction_values=None if part is None else squeeze_outputs(part),
         interaction_se=None if solved.interactions_se is None else squeeze_outputs(solved.interactions_se),
         data=tuple(cells_of(rows, members) for members in players.values()),
-        rarity=rare.share,
-        side=rare.side,
+        unusual=Later(partial(rarity, data, rows, players)),
         against="the background row" if game == "marginal" and solved.background == 1 else "",
         members=tuple(tuple(data.schema.names[j] for j in members) for members in players.values()),
     )

@@ -34,6 +34,7 @@ values), once for an Explainer, up to 20,000 where explanations are not stable (
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,7 @@ from pellucid.diagnostics.by_method import Facts, lime_caveats
 from pellucid.errors import InputError
 from pellucid.explanations.explanation import Header, changed, squeeze_outputs
 from pellucid.explanations.local_attribution import LocalAttribution
+from pellucid.later import Later
 from pellucid.methods.attribution.shap import cells_of
 from pellucid.methods.local.surrogate.coalitions import coalition_regression
 from pellucid.methods.local.surrogate.fitting import Model
@@ -146,7 +148,6 @@ def _wrapped(
     se = np.stack([one.entry_se(summed) for one in fits])
     bases = squeeze_outputs(stack["base"])
     shown = logit(answers, LOGIT_FLOOR) if options.model == "logistic" else answers
-    rare = None if own else rarity(data, rows, players)
     two = predictor.classes if predictor.classes is not None and len(predictor.classes) == 2 else None
     ranges, within = ranges_of(explained, space, fits, run)
     result = LocalAttribution(
@@ -178,8 +179,7 @@ def _wrapped(
             if own and space is not None
             else tuple(cells_of(rows, members) for members in players.values())
         ),
-        rarity=None if rare is None else rare.share,
-        side=None if rare is None else rare.side,
+        unusual=None if own else Later(partial(rarity, data, rows, players)),
         members=(
             tuple((name,) for name in names)
             if own
