@@ -1,8 +1,13 @@
 """Associations between the features (which of them are correlated).
 
-Two numeric features: absolute Pearson correlation; a numeric and a categorical one: the square root of the
-variance explained, ``sqrt(SSB/SST)``; two categorical ones: Cramer's V. The higher, the less a partial
-dependence plot can be trusted for either. The model is not asked.
+Definition. Of two numeric features the absolute Pearson correlation; of a numeric and a categorical one the square root
+of the variance explained, ``sqrt(SSB/SST)``; of two categorical ones Cramer's V. The higher, the less a partial
+dependence plot can be trusted for either.
+
+When it misleads: a relation without a trend (a parabola, a cycle) has no correlation; outliers make or hide one
+(`clusters` takes ranks); pairs only, so a feature that several others determine together is not seen.
+
+Cost. No model rows; features squared times rows.
 """
 
 from __future__ import annotations

@@ -29,6 +29,8 @@ Estimator. The definition itself, over all coalitions.
 
 When it misleads: as `shapley_exact`. Indices answer different questions, and may differ in sign: Shapley-Taylor lays
 all that more than k players do together at the door of sets of k.
+
+Cost. As `shapley_exact`: every coalition once, whatever the index.
 """
 
 from __future__ import annotations
