@@ -56,7 +56,7 @@ from pellucid.methods.local.surrogate.fitting import Model as LocalModel
 from pellucid.methods.local.surrogate.neighbourhood import Sampler
 from pellucid.methods.local.surrogate.representation import Space
 from pellucid.methods.local.surrogate.selection import Select
-from pellucid.methods.local.surrogate.weighting import Distance
+from pellucid.methods.local.surrogate.width import Distance
 from pellucid.methods.rules.anchor import anchor
 from pellucid.methods.rules.rule_check import check_rule
 from pellucid.models import Predictor

@@ -9,9 +9,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from pellucid import Explainer
+from pellucid.data.distance import exponential
 from pellucid.methods.local.lime import lime
 from pellucid.methods.local.surrogate.fitting import block_moments, combined, fit
-from pellucid.methods.local.surrogate.weighting import exponential
 from pellucid.stats import effective_sizes
 from reference.r_random import RRandom
 

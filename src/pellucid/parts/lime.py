@@ -38,6 +38,7 @@ import numpy as np
 
 from pellucid.arrays import AnyArray, BoolArray, FloatArray
 from pellucid.checks import fraction, one_of, optional, settle, whole
+from pellucid.data.distance import Kernel, exponential, kernels
 from pellucid.errors import InputError
 from pellucid.explanations.explanation import changed, headed, squeeze_outputs
 from pellucid.games import all_coalitions
@@ -47,8 +48,7 @@ from pellucid.methods.local.surrogate.neighbourhood import BLOCKS
 from pellucid.methods.local.surrogate.options import Options, check_width
 from pellucid.methods.local.surrogate.selection import SELECTS, Select
 from pellucid.methods.local.surrogate.stability import repeat_counts
-from pellucid.methods.local.surrogate.weighting import Kernel, default_width, exponential, kernels
-from pellucid.methods.local.surrogate.width import width_search
+from pellucid.methods.local.surrogate.width import default_width, width_search
 from pellucid.models.outputs import log_odds
 from pellucid.parts.attribution import unique_names
 from pellucid.parts.checks import lime_caveats

@@ -11,6 +11,7 @@ from sklearn.linear_model import lars_path
 
 from methods.local.asking import explain
 from pellucid.data import Data
+from pellucid.data.distance import exponential, kernels
 from pellucid.methods.local.surrogate.coalitions import constrained, every_coalition, kernel
 from pellucid.methods.local.surrogate.fitting import Moments, block_moments, combined, fit, fold_counts
 from pellucid.methods.local.surrogate.local_fit import radius_of
@@ -18,8 +19,7 @@ from pellucid.methods.local.surrogate.neighbourhood import BLOCKS, SAMPLERS, Dis
 from pellucid.methods.local.surrogate.representation import representation
 from pellucid.methods.local.surrogate.selection import backward, choose, forward, lasso
 from pellucid.methods.local.surrogate.stability import agreement, common, selection
-from pellucid.methods.local.surrogate.weighting import default_width, distances, exponential, kernels
-from pellucid.methods.local.surrogate.width import WidthFits, r_squared
+from pellucid.methods.local.surrogate.width import WidthFits, default_width, distances, r_squared
 from pellucid.runner import Run
 from pellucid.stats import effective_sizes
 from reference import lime as slow

@@ -10,7 +10,7 @@ with z' the readable representation of z, pi_x(z) = exp(-D(x, z)^2 / width^2) ho
 more than K features, else zero.
 
 Estimator. Samples are drawn (`neighbourhood`), in the model's features or in others (`samples`), represented
-(`representation`), weighted (`weighting`), and their moments taken for every width that is tried (`fitting`). The width
+(`representation`), weighted (`width`), and their moments taken for every width that is tried (`fitting`). The width
 that is best in fidelity near the row times stability is kept (`width`); K columns are chosen there (`selection`) and
 fitted. Standard errors are those of a jackknife over blocks of samples, with the chosen columns given. With the Shapley
 kernel instead of the exponential one the same regression, on coalitions, gives Shapley values (`coalitions`).
@@ -57,8 +57,7 @@ from pellucid.methods.local.surrogate.representation import Representation, Spac
 from pellucid.methods.local.surrogate.samples import Explained, Samples, maps_of, stable_fits
 from pellucid.methods.local.surrogate.selection import Select
 from pellucid.methods.local.surrogate.validity import boundary_of, ranges_of
-from pellucid.methods.local.surrogate.weighting import Distance
-from pellucid.methods.local.surrogate.width import width_search
+from pellucid.methods.local.surrogate.width import Distance, width_search
 from pellucid.models import Predictor
 from pellucid.models.predictor import LOGIT_FLOOR
 from pellucid.runner import Run

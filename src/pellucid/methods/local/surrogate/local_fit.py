@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
+from pellucid.data.distance import kernels
 from pellucid.methods.local.surrogate.fitting import (
     Curve,
     block_moments,
@@ -27,8 +28,7 @@ from pellucid.methods.local.surrogate.fitting import (
 from pellucid.methods.local.surrogate.neighbourhood import BLOCKS
 from pellucid.methods.local.surrogate.options import Options
 from pellucid.methods.local.surrogate.stability import agreement, common, selection
-from pellucid.methods.local.surrogate.weighting import default_width, kernels
-from pellucid.methods.local.surrogate.width import WidthFits, candidates, fit_widths, near_weights
+from pellucid.methods.local.surrogate.width import WidthFits, candidates, default_width, fit_widths, near_weights
 from pellucid.stats import effective_sizes
 
 _AS_GOOD = 0.01  # of widths whose score is this close to the best the narrowest is taken, which is most about the row

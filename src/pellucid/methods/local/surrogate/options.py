@@ -9,12 +9,13 @@ from typing import Any
 from pellucid.arrays import FloatArray
 from pellucid.checks import fraction, one_of, optional, positive, whole
 from pellucid.data import Data
+from pellucid.data.distance import Kernel, exponential
 from pellucid.errors import InputError, nearest
 from pellucid.methods.local.surrogate.fitting import MODELS, Model
 from pellucid.methods.local.surrogate.neighbourhood import BLOCKS, SAMPLERS, Sampler
 from pellucid.methods.local.surrogate.representation import Representation, Space, by_feature, own_space
 from pellucid.methods.local.surrogate.selection import SELECTS, Select
-from pellucid.methods.local.surrogate.weighting import DISTANCES, Distance, Kernel, distances, exponential
+from pellucid.methods.local.surrogate.width import DISTANCES, Distance, distances
 from pellucid.models import Predictor
 
 _KERNELS = ("exponential", "shap")

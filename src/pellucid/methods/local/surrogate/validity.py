@@ -15,6 +15,7 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
 from pellucid.data import Data
+from pellucid.data.distance import kernels
 from pellucid.data.grid import snap
 from pellucid.explanations.local_attribution import Boundary
 from pellucid.methods.local.surrogate.local_fit import LocalFit
@@ -22,7 +23,6 @@ from pellucid.methods.local.surrogate.neighbourhood import Distributions, draw
 from pellucid.methods.local.surrogate.options import Options
 from pellucid.methods.local.surrogate.representation import Representation
 from pellucid.methods.local.surrogate.samples import Explained
-from pellucid.methods.local.surrogate.weighting import kernels
 from pellucid.runner import Run
 
 _POINTS = 21

@@ -1,4 +1,11 @@
-"""How wide a neighbourhood is: all widths tried, and the one that speaks best for the row.
+"""How near a sample is to the row, how much it counts, and how wide the neighbourhood is.
+
+A sample z counts pi(z) = exp(-D(x, z)^2 / width^2), or by a kernel of the caller's own, with one of the distances
+(`pellucid.data.distance`), taken in the columns of the representation:
+
+- ``"euclidean"``: each number by its standard deviation, a category or bin that differs counts one;
+- ``"gower"``: the mean over features of |x - z| / range, a category or bin that differs counts one;
+- ``"cosine"``: one minus the cosine between the two rows, numbers measured from their means.
 
 Reference. Cleveland 1979 (bandwidths of local regression); Visani, Bagli and Chesani 2020, "OptiLIME" (fidelity against
 stability).
@@ -21,19 +28,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import Literal
 
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
+from pellucid.data.distance import Kernel, cosine, kernels, length
 from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.explanations.width_search import WidthSearch
 from pellucid.methods.local.surrogate.fitting import Moments, combined, fit, fold_counts
 from pellucid.methods.local.surrogate.selection import Select
 from pellucid.methods.local.surrogate.stability import agreement, common, selection
-from pellucid.methods.local.surrogate.weighting import Kernel, kernels
 from pellucid.stats import effective_sizes
 
+Distance = Literal["euclidean", "gower", "cosine"]
+DISTANCES = ("euclidean", "gower", "cosine")
 TRIED = 9
+_TEXTBOOK = 0.75
 _FINE = 24
 _EVERY = 5
 _LEAST, _LEAST_PER_COLUMN = 30.0, 3.0  # effective samples behind the narrowest width
@@ -66,6 +77,30 @@ class WidthFits:
     def score(self) -> FloatArray:
         """Fidelity near the row times stability, the mean over outputs."""
         return np.asarray((np.maximum(self.near, 0.0) * self.agreement).mean(axis=1))
+
+
+def distances(apart: FloatArray, distance: Distance, *, place: FloatArray, span: FloatArray) -> FloatArray:
+    """The distance ``(samples,)`` of samples from the row.
+
+    ``apart`` (samples, columns) is how far each sample is from the row in standard deviations, ``span`` the range of
+    each column in these, ``place`` where the row itself lies (numbers from their means, one for its own category or
+    bin).
+    """
+    if distance == "cosine":
+        return cosine(apart + place, place)
+    return length(apart / span if distance == "gower" else apart, distance)
+
+
+def default_width(distance: FloatArray, columns: int, kind: Distance) -> float:
+    """0.75 sqrt(p), the habit of other packages, whose origin is unknown.
+
+    It belongs to the Euclidean distance, whose root mean square between independent rows is sqrt(2p); for the other
+    distances it is the same share, 0.75 / sqrt(2), of the root mean square distance of the samples.
+    """
+    if kind == "euclidean":
+        return _TEXTBOOK * float(np.sqrt(columns))
+    typical = float(np.sqrt(np.square(distance).mean()))
+    return _TEXTBOOK / np.sqrt(2.0) * typical if typical > 0 else 1.0
 
 
 def candidates(distance: FloatArray, kernel: Kernel, k: int, extra: float) -> FloatArray:
