@@ -301,7 +301,7 @@ def callee(verb: str) -> Any:
 def test_every_option_of_every_verb_is_here():
     parts = {f"{kind.__name__}.{name}" for kind in (TextExplainer, ImageExplainer) for name in public(kind)}
     verbs = public(Explainer) | parts | {"Explainer", "TextExplainer", "ImageExplainer", "shapley"}
-    assert verbs - {"TextExplainer.spans"} == set(VERBS)
+    assert verbs - {"TextExplainer.parts"} == set(VERBS)
     for verb, (_, options, free) in VERBS.items():
         known = set(inspect.signature(callee(verb)).parameters) - {"self"}
         extra = set(LIME) - {"samples"} if verb == "lime_pick" else set()

@@ -4,9 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What sentences call the explained ``whole``, the ``part`` that contributes, and a perturbed copy (``sample``)."""
+
+    whole: str
+    part: str
+    sample: str
+
+    @property
+    def each(self) -> str:
+        """``" per row"`` where several are explained at once."""
+        return f" per {self.whole}" if self == TABLE else ""
+
+
+TABLE = Vocabulary("row", "feature", "sample")
 
 
 def number(value: float, *, sign: bool = False) -> str:

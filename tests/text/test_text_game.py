@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from pellucid.parts.game import TextGame
 from pellucid.parts.model import WholeModel
+from pellucid.parts.source import TextParts
 from pellucid.parts.tokens import characters, words
 from pellucid.runner import Run
 from text.test_tokens import TEXTS, pieces
@@ -17,7 +18,7 @@ def lengths(texts):
 
 
 def game(text, spans=None, mask="remove", f=lengths, batch=7):
-    return TextGame(WholeModel(f), text, words(text) if spans is None else spans, mask, Run(), batch)
+    return TextGame(WholeModel(f), TextParts(text, words(text) if spans is None else spans, mask=mask), Run(), batch)
 
 
 @st.composite

@@ -224,7 +224,7 @@ def test_the_only_row_keeps_its_variants():
     one = found.row(0)
     assert len(one.variants) == len(found.variants) == 16
     assert one.text() == found.text()
-    with pytest.raises(InputError, match="row 1 is out of range"):
+    with pytest.raises(InputError, match="row must be"):
         found.row(1)
 
 

@@ -25,7 +25,7 @@ def test_shares_of_present_words_have_a_closed_form(spam, presence):
     texts, _ = spam
     analyse, vocabulary, coefficients = (presence[0].build_analyzer(), presence[0].vocabulary_, presence[1].coef_[0])
     ex = TextExplainer(presence, link="logit")
-    short = [text for text in texts if 3 <= len(ex.spans(text)[0]) <= 8][:100]
+    short = [text for text in texts if 3 <= len(ex.parts(text).spans) <= 8][:100]
     several = 0
     for text in short:
         found = ex.shap(text)
@@ -41,7 +41,7 @@ def test_shares_of_present_words_have_a_closed_form(spam, presence):
 def test_estimates_of_long_comments_cover_the_closed_form(spam, presence):
     texts, _ = spam
     ex = TextExplainer(presence, link="logit", checks=False)
-    text = next(text for text in texts if 30 <= len(ex.spans(text)[0]) <= 60)
+    text = next(text for text in texts if 30 <= len(ex.parts(text).spans) <= 60)
     analyse, vocabulary, coefficients = (presence[0].build_analyzer(), presence[0].vocabulary_, presence[1].coef_[0])
     found = ex.shap(text)
     assert found.method == "kernel"

@@ -22,7 +22,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray
 from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.local_attribution import LocalAttribution
+from pellucid.explanations.local_attribution import LocalModel
 from pellucid.explanations.pick import Pick
 from pellucid.words import listed, number, percent
 
@@ -37,7 +37,7 @@ _LOST = 0.1
 _HIDDEN = 0.1
 
 
-def width_decides(result: LocalAttribution) -> Iterator[Caveat]:
+def width_decides(result: LocalModel) -> Iterator[Caveat]:
     """Another width would turn signs."""
     shares, turned = zip(*(_turned(result, i) for i in range(len(result))), strict=True)
     worst = int(np.argmax(shares))
@@ -49,7 +49,7 @@ def width_decides(result: LocalAttribution) -> Iterator[Caveat]:
         message=(
             f"The width of the neighbourhood decides: between {number(float(low))} and {number(float(high))} the weight"
             f" of {listed(turned[worst])} changes its sign{_among(result, worst, shares, _FLIPS)}. This is"
-            f" {percent(shares[worst])} of the chosen features; the width here is {number(float(result.width[worst]))}."
+            f" {percent(shares[worst])} of the chosen {result.vocabulary.part}s; the width here is {number(float(result.width[worst]))}."
         ),
         value=shares[worst],
         threshold=_FLIPS,
@@ -57,7 +57,7 @@ def width_decides(result: LocalAttribution) -> Iterator[Caveat]:
     )
 
 
-def _turned(result: LocalAttribution, i: int) -> tuple[float, list[str]]:
+def _turned(result: LocalModel, i: int) -> tuple[float, list[str]]:
     """The share of chosen terms whose sign turns at another width, and their names."""
     swept, spread = (np.moveaxis(result.width_search.stacked(name)[i], -1, 0) for name in ("weights", "spread"))
     known = ~np.isnan(result.width_search.widths[i])
@@ -70,26 +70,27 @@ def _turned(result: LocalAttribution, i: int) -> tuple[float, list[str]]:
     return float(turns.sum() / max(chosen.sum(), 1)), names
 
 
-def low_fidelity(result: LocalAttribution) -> Iterator[Caveat]:
+def low_fidelity(result: LocalModel) -> Iterator[Caveat]:
     """The local model does not describe the predictions near the row."""
     lost = 1.0 - (result.fidelity if result.fidelity.ndim == 1 else result.fidelity.min(axis=1))
     worst = int(np.argmax(lost))
     if lost[worst] <= _UNEXPLAINED:
         return
+    words = result.vocabulary
     yield Caveat(
         code="low-fidelity",
         message=(
             f"The local model explains {percent(max(1.0 - float(lost[worst]), 0.0))} of the variation of the"
-            f" predictions near the row{_among(result, worst, list(lost), _UNEXPLAINED)} (R2 on samples it was not"
-            " fitted to)."
+            f" predictions near the {words.whole}{_among(result, worst, list(lost), _UNEXPLAINED)} (R2 on {words.sample}s it"
+            " was not fitted to)."
         ),
         value=float(lost[worst]),
         threshold=_UNEXPLAINED,
-        advice="Do not read its weights as what the model does; allow more features= or model='tree', or use shap.",
+        advice="Do not read its weights as what the model does; allow more features= or model='tree', or use shap with interactions=True.",
     )
 
 
-def local_miss(result: LocalAttribution, spread: list[FloatArray]) -> Iterator[Caveat]:
+def local_miss(result: LocalModel, spread: list[FloatArray]) -> Iterator[Caveat]:
     """The local model misses the prediction it is to explain."""
     if result.settings.get("model") == "logistic":
         return
@@ -116,7 +117,7 @@ def local_miss(result: LocalAttribution, spread: list[FloatArray]) -> Iterator[C
     )
 
 
-def unstable(result: LocalAttribution, tolerance: float | None) -> Iterator[Caveat]:
+def unstable(result: LocalModel, tolerance: float | None) -> Iterator[Caveat]:
     """Another run would choose other features."""
     limit = _LUCK if tolerance is None else tolerance
     lost = 1.0 - (result.stability if result.stability.ndim == 1 else result.stability.min(axis=1))
@@ -129,19 +130,20 @@ def unstable(result: LocalAttribution, tolerance: float | None) -> Iterator[Cave
         if tolerance is None
         else f"samples={2 * samples}, or fewer features="
     )
+    words = result.vocabulary
     yield Caveat(
         code="unstable",
         message=(
-            f"Another run of {samples:,} samples would put {percent(float(lost[worst]))} of the weight on other"
-            f" features{_among(result, worst, list(lost), limit)}."
+            f"Another run of {samples:,} {words.sample}s would put {percent(float(lost[worst]))} of the weight on other"
+            f" {words.part}s{_among(result, worst, list(lost), limit)}."
         ),
         value=float(lost[worst]),
         threshold=limit,
-        advice=f"Give {more}, and trust the features that stay.",
+        advice=f"Give {more}, and trust the {words.part}s that stay.",
     )
 
 
-def nothing_near(result: LocalAttribution, nearest: list[float]) -> Iterator[Caveat]:
+def nothing_near(result: LocalModel, nearest: list[float]) -> Iterator[Caveat]:
     """No sample is near the row, or none counts."""
     few = [_COUNTING / max(float(size), 1e-9) for size in result.effective]
     rare = int(np.argmax(few))
@@ -179,14 +181,14 @@ def nothing_near(result: LocalAttribution, nearest: list[float]) -> Iterator[Cav
     )
 
 
-def _nearer(result: LocalAttribution, advice: str) -> str:
+def _nearer(result: LocalModel, advice: str) -> str:
     """The advice, and to draw around the row where that was not done."""
     elsewhere = result.settings.get("sampler") in ("data", "gaussian", "correlated")
     return f"{advice} sampler='around' draws nearer to the row." if elsewhere else advice
 
 
 def lossy_space(
-    result: LocalAttribution, told: FloatArray, returned: FloatArray, spread: list[FloatArray]
+    result: LocalModel, told: FloatArray, returned: FloatArray, spread: list[FloatArray]
 ) -> Iterator[Caveat]:
     """The features of the explanation do not say all that the model knows of the row."""
     units = np.stack(spread)
@@ -213,7 +215,7 @@ def lossy_space(
     )
 
 
-def _among(result: LocalAttribution, row: int, values: list[float] | tuple[float, ...], limit: float) -> str:
+def _among(result: LocalModel, row: int, values: list[float] | tuple[float, ...], limit: float) -> str:
     """Which row, and how many are above the limit."""
     if len(result) == 1:
         return ""

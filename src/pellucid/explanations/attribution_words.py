@@ -40,9 +40,6 @@ _DIAGONALS = {
     "banzhaf": "the feature's own term in the nearest polynomial of degree two",
     "faithful": "the feature's own term in the nearest polynomial",
 }
-ONE_ROW = (
-    "A contribution is a feature's share of this difference, not what the prediction would be without the feature."
-)
 MANY_ROWS = (
     "This says how far a feature moves the predictions of these rows, up or down; "
     "it is not the effect of removing the feature from training."
@@ -52,7 +49,7 @@ MANY_ROWS = (
 def complete(found: Attribution) -> list[str]:
     """Every factor accounted for: the largest by name, the rest by their sum and their largest."""
     if len(found) == 1:
-        lines = [*(_of_row(found.for_output(name)) for name in found.output_names), ONE_ROW]
+        lines = [*(_of_row(found.for_output(name)) for name in found.output_names), _share(found)]
     else:
         lines = [*(_of_rows(found.for_output(name)) for name in found.output_names), MANY_ROWS]
     lines += _views(found)
@@ -89,15 +86,25 @@ def _index(found: Attribution) -> list[str]:
     return lines
 
 
-# How the numbers came about; the braces are settings of the result.
+def _share(found: Attribution) -> str:
+    part = found.vocabulary.part
+    return (
+        f"A contribution is a {part}'s share of this difference, not what the prediction would be without the {part}."
+    )
+
+
+# How the numbers came about; the braces are settings of the result and words of its vocabulary.
 _HOW = {
     "tree": "Read exactly from the trees of the model",
     "linear": "Read exactly from the terms of the model",
-    "exact": "Exact, from all coalitions of features",
-    "kernel": "Estimated from {coalitions} coalitions of features per row",
-    "permutation": "Estimated from {orders} random orders of the features per row",
-    "lasso": "Estimated from {coalitions} coalitions of features per row, with a penalty that leaves features out",
+    "exact": "Exact, from all coalitions of {part}s",
+    "kernel": "Estimated from {coalitions} coalitions of {part}s{each}",
+    "permutation": "Estimated from {orders} random orders of the {part}s{each}",
+    "lasso": "Estimated from {coalitions} coalitions of {part}s{each}, with a penalty that leaves {part}s out",
 }
+
+_EVERY = "From all coalitions of {part}s"
+_DRAWN = "each worth the mean of {draws} draws, whose own error is not in the intervals"
 
 
 def _how(found: Attribution) -> str:
@@ -113,13 +120,11 @@ def _how(found: Attribution) -> str:
     if found.method == "linear" and (found.se > 0).any():
         how = "Estimated from the terms of the model"
     if "draws" in found.settings:
-        how = (
-            f"{how.removeprefix('Exact, f').replace('rom all', 'From all')}, each worth the mean of"
-            f" {found.settings['draws']} draws, whose own error is not in the intervals"
-        )
-    counts = {name: f"{found.settings.get(name, '')}" for name in ("coalitions", "orders")}
+        how = f"{_EVERY if found.method == 'exact' else how}, {_DRAWN}"
+    words = {name: f"{found.settings.get(name, '')}" for name in ("coalitions", "orders", "draws")}
+    words |= {"part": found.vocabulary.part, "each": found.vocabulary.each}
     why = found.settings.get("why")
-    return f" {how.format(**counts)}{f' ({why})' if why else ''}."
+    return f" {how.format(**words)}{f' ({why})' if why else ''}."
 
 
 def short(found: Attribution) -> list[str]:
@@ -166,7 +171,7 @@ def _short(one: Attribution) -> str:
             f" {one.starting_point}"
         )
     if not chosen:
-        return f"{start}: no feature contributed."
+        return f"{start}: no {one.vocabulary.part} contributed."
     if len(chosen) > 1 and abs(values[chosen[1]]) < _SECOND * abs(values[chosen[0]]):
         chosen = chosen[:1]
     said = [f"{labels[j]}{remark(one, j)} contributed {amount(float(values[j]), _half(one)[0, j])}" for j in chosen]

@@ -17,6 +17,7 @@ from pellucid.drawing import drawn
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.store import encode, save, stored
 from pellucid.runner import Cost
+from pellucid.words import TABLE, Vocabulary
 
 if TYPE_CHECKING:
     from pellucid.charts import Chart
@@ -95,6 +96,11 @@ class Explanation(ABC):
             value = getattr(self, field.name)
             if isinstance(value, np.ndarray):
                 object.__setattr__(self, field.name, frozen(value))
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """What its sentences call what is explained."""
+        return TABLE
 
     @abstractmethod
     def columns(self) -> dict[str, AnyArray]:

@@ -15,19 +15,7 @@ from pellucid.explanations.explanation import Explanation
 from pellucid.explanations.store import stored
 from pellucid.explanations.width_search import WidthSearch
 
-_BY_OUTPUT = (
-    "weights",
-    "weights_se",
-    "bases",
-    "fidelity",
-    "selection",
-    "stability",
-    "agreement",
-    "radius",
-    "ranges",
-    "within",
-)
-_BY_ROW = ("width", "effective", "encoded", "scales")
+_BY_OUTPUT = ("weights", "bases", "fidelity", "selection", "stability", "agreement", "radius", "within")
 
 
 @stored
@@ -52,34 +40,23 @@ class Boundary:
     level: float
 
 
-@stored
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class LocalAttribution(Attribution):
-    """Effects ``values`` (rows, features) of a local model, with outputs last if there are several.
+class LocalModel(Attribution):
+    """Effects of local models, and how well these hold; what local models of rows, texts and images share.
 
-    A row's local model has ``terms``, one per column of its representation, with ``weights`` (rows, terms): the change
-    of the prediction per unit of a number (per day of a date), or for being in the row's category or bin. An effect is
-    a weight times how far the row is from the average of the samples, so that ``bases`` (rows), what the local model
-    gives for an average row, and the effects add up to `local_prediction`; `at_zero` gives weight times value instead.
-    ``base`` is the mean of the bases. What the local model misses of the ``prediction`` is in `residual`.
-
-    ``scales`` (rows, terms) is the spread of each term in the units of its weight, one for a category or bin.
+    A local model has ``terms`` with ``weights`` (rows, terms); ``bases`` (rows), what the effects start from, and the
+    effects add up to `local_prediction`. What the local model misses of the ``prediction`` is in `residual`.
 
     ``fidelity`` is the weighted R2 on samples that were not fitted. Over repeats, ``selection`` is the share of chosen
     terms that two have in common (the variables stability index), ``stability`` the share of weight on common terms,
-    ``agreement`` how alike the weights are, each at most one. ``radius`` says how far from the row at least nine in ten
-    samples are predicted to within ``within``, and ``ranges`` (rows, terms, 2) how far each number alone may move for
-    that. ``width`` is that of the kernel (NaN where there is none), ``effective`` how many samples count;
-    ``width_search`` holds all widths that were tried.
+    ``agreement`` how alike the weights are, each at most one. ``radius`` says how far away at least nine in ten samples
+    are predicted to within ``within``. ``width`` is that of the kernel (NaN where there is none), ``effective`` how many
+    samples count; ``width_search`` holds all widths that were tried.
     """
 
     terms: tuple[str, ...]
-    conditions: tuple[tuple[str, ...], ...]
     weights: FloatArray
-    weights_se: FloatArray
     bases: FloatArray
-    encoded: FloatArray
-    scales: FloatArray
     fidelity: FloatArray
     selection: FloatArray
     stability: FloatArray
@@ -87,11 +64,8 @@ class LocalAttribution(Attribution):
     width: FloatArray
     effective: FloatArray
     radius: FloatArray
-    ranges: FloatArray
     within: FloatArray
     width_search: WidthSearch
-    boundary: Boundary | None = None
-    zeroed: bool = False
 
     __repr__ = Explanation.__repr__
 
@@ -111,10 +85,9 @@ class LocalAttribution(Attribution):
         return Additivity(0, 0.0, 0.0)
 
     @property
-    def starting_point(self) -> str:
-        if self.game:  # Shapley's kernel
-            return super().starting_point
-        return "the local model at zero" if self.zeroed else "the local model's answer for an average row"
+    def term_scales(self) -> FloatArray:
+        """The spread of each term in the units of its weight (rows, terms): one, for what is there or not."""
+        return np.ones((len(self), len(self.terms)))
 
     @property
     def compared_with(self) -> str:
@@ -122,27 +95,24 @@ class LocalAttribution(Attribution):
 
     @property
     def selected(self) -> tuple[tuple[str, ...], ...]:
-        """For each row the terms that have a weight (for any output), largest first (per standard deviation)."""
-        sizes = np.abs(self.stacked("weights")).max(axis=2) * self.scales
+        """For each row the terms that have a weight (for any output), largest first."""
+        sizes = np.abs(self.stacked("weights")).max(axis=2) * self.term_scales
         order = np.argsort(-sizes, axis=1, kind="stable")
         return tuple(tuple(self.terms[j] for j in line if sizes[i, j] > 0) for i, line in enumerate(order))
-
-    # -- parts ---------------------------------------------------------------------------------------
 
     def for_output(self, name: str) -> Self:
         found = super().for_output(name)
         if str(name) in self.output_names:
-            return replace(found, width_search=self.width_search.for_output(str(name)))
+            return replace(found, width_search=self.width_search.for_outputs((str(name),)))
         at = 1.0 if self.scale == "probability" else 0.0  # the other of two classes: all signs change
         mirrored = self.width_search.mirrored(str(name))
-        return replace(found, weights=-self.weights, bases=at - self.bases, width_search=mirrored, boundary=None)
+        return replace(found, weights=-self.weights, bases=at - self.bases, width_search=mirrored)
 
     def row(self, i: int) -> Self:
         found = super().row(i)
-        mine: dict[str, Any] = {name: getattr(self, name)[i : i + 1] for name in _BY_ROW}
-        mine["width_search"] = self.width_search.row(i)
-        boundary = self.boundary if len(self) == 1 else None
-        return replace(found, base=found.bases[0], conditions=self.conditions[i : i + 1], boundary=boundary, **mine)
+        width, effective = self.width[i : i + 1], self.effective[i : i + 1]
+        tried = self.width_search.row(i)
+        return replace(found, base=found.bases[0], width=width, effective=effective, width_search=tried)
 
     def _arrays(self) -> dict[str, Any]:
         return {**super()._arrays(), **{name: getattr(self, name) for name in _BY_OUTPUT}}
@@ -152,6 +122,66 @@ class LocalAttribution(Attribution):
             f"contrast({other}) compares effects of two local models, which have different neighbourhoods; use"
             f" shap(rows).contrast({other})."
         )
+
+    def _entries(self) -> tuple[tuple[str, ...], ...]:
+        return self.members or tuple((name,) for name in self.feature_names)
+
+    def weight_of(self, j: int, i: int, k: int = 0) -> float:
+        """The weight of an entry in one row, NaN for an entry that stands for several terms."""
+        members = self._entries()[j]
+        if len(members) != 1 or members[0] not in self.terms:
+            return float("nan")
+        return float(self.stacked("weights")[i, self.terms.index(members[0]), k])
+
+
+@stored
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class LocalAttribution(LocalModel):
+    """Effects ``values`` (rows, features) of a local model of a row, with outputs last if there are several.
+
+    A term is a column of the row's representation, its weight the change of the prediction per unit of a number (per
+    day of a date), or for being in the row's category or bin; ``weights_se`` is its standard error. An effect is a
+    weight times how far the row is from the average of the samples, so that effects start from what the local model
+    gives for an average row; `at_zero` gives weight times value instead. ``base`` is the mean of the bases.
+
+    ``conditions`` are the bins that a row is in, ``encoded`` (rows, terms) its values as numbers, ``scales`` (rows,
+    terms) the spread of each term in the units of its weight, one for a category or bin, and ``ranges`` (rows, terms,
+    2) how far each number alone may move while the local model stays within ``within``. See `LocalModel` for how well
+    it holds.
+    """
+
+    weights_se: FloatArray
+    conditions: tuple[tuple[str, ...], ...]
+    encoded: FloatArray
+    scales: FloatArray
+    ranges: FloatArray
+    boundary: Boundary | None = None
+    zeroed: bool = False
+
+    __repr__ = Explanation.__repr__
+
+    @property
+    def starting_point(self) -> str:
+        if self.game:  # Shapley's kernel
+            return super().starting_point
+        return "the local model at zero" if self.zeroed else "the local model's answer for an average row"
+
+    @property
+    def term_scales(self) -> FloatArray:
+        return self.scales
+
+    # -- parts ---------------------------------------------------------------------------------------
+
+    def for_output(self, name: str) -> Self:
+        found = super().for_output(name)
+        return found if str(name) in self.output_names else replace(found, boundary=None)
+
+    def row(self, i: int) -> Self:
+        mine: dict[str, Any] = {name: getattr(self, name)[i : i + 1] for name in ("encoded", "scales", "conditions")}
+        return replace(super().row(i), boundary=self.boundary if len(self) == 1 else None, **mine)
+
+    def _arrays(self) -> dict[str, Any]:
+        return {**super()._arrays(), "weights_se": self.weights_se, "ranges": self.ranges}
 
     def at_zero(self) -> Self:
         """Effects as weight times value: how the local model adds up from zero.
@@ -175,16 +205,6 @@ class LocalAttribution(Attribution):
             base=np.asarray(bases.reshape(shape).mean(axis=0)),
             zeroed=True,
         )
-
-    def _entries(self) -> tuple[tuple[str, ...], ...]:
-        return self.members or tuple((name,) for name in self.feature_names)
-
-    def weight_of(self, j: int, i: int, k: int = 0) -> float:
-        """The weight of an entry in one row, NaN for an entry that stands for several terms."""
-        members = self._entries()[j]
-        if len(members) != 1 or members[0] not in self.terms:
-            return float("nan")
-        return float(self.stacked("weights")[i, self.terms.index(members[0]), k])
 
     def cells_of_term(self, j: int) -> AnyArray | None:
         """The values of the explained rows in a term that is an entry of its own, None for a member of a group."""

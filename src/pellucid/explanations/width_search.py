@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, frozen
-from pellucid.explanations.explanation import native_table
+from pellucid.explanations.explanation import native_table, squeeze_outputs
 from pellucid.explanations.store import stored
 
 _BY_OUTPUT = ("near", "fidelity", "selection", "stability", "agreement", "weights", "spread")
@@ -60,11 +60,11 @@ class WidthSearch:
         """The widths of one row."""
         return replace(self, **{name: getattr(self, name)[i : i + 1] for name in self._arrays()})
 
-    def for_output(self, name: str) -> WidthSearch:
-        """The same for one output alone."""
-        k = self.output_names.index(name)
-        parts: dict[str, Any] = {part: self.stacked(part)[..., k] for part in _BY_OUTPUT}
-        return replace(self, output_names=(name,), **parts)
+    def for_outputs(self, names: tuple[str, ...]) -> WidthSearch:
+        """The same for some outputs alone."""
+        kept = [self.output_names.index(name) for name in names]
+        parts: dict[str, Any] = {part: squeeze_outputs(self.stacked(part)[..., kept]) for part in _BY_OUTPUT}
+        return replace(self, output_names=names, **parts)
 
     def mirrored(self, name: str) -> WidthSearch:
         """The same for the other of two classes, of this name: all weights change their sign."""

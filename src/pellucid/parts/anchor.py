@@ -31,11 +31,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypedDict, TypeVar
 
 import numpy as np
 
-from pellucid.arrays import AnyArray, BoolArray, FloatArray
+from pellucid.arrays import BoolArray, FloatArray
 from pellucid.checks import one_of, optional, settle, whole
 from pellucid.errors import InputError
 from pellucid.explanations.condition import Condition
@@ -44,13 +44,11 @@ from pellucid.methods.rules.search.beam import Candidate, Search, precision_gain
 from pellucid.methods.rules.search.certify import Goal
 from pellucid.methods.rules.search.same_prediction import SamePrediction, same_prediction, within_words
 from pellucid.parts.anchor_draws import CorpusSpace, PartDraws, PartSpace
-from pellucid.parts.attribution import unique_names
 from pellucid.parts.checks import anchor_caveats
-from pellucid.parts.game import REMOVE, ImageGame, PartGame, Remembered, ReplacedImage, ReplacedText
+from pellucid.parts.game import Games, PartGame, Remembered
 from pellucid.parts.model import WholeModel, WholePredictor
-from pellucid.parts.rule import ImageRule, PartRule, TextRule, segment_places
-from pellucid.parts.segments import Absent, Segmenter, absent_image, absent_name, plain_colours, segment
-from pellucid.parts.tokens import Span
+from pellucid.parts.rule import PartRule
+from pellucid.parts.source import ImageParts, Parts, TextParts
 from pellucid.runner import Run
 
 Perturb = Literal["absent", "corpus"]
@@ -60,6 +58,22 @@ _SPREAD_DRAWS, _CHECK_DRAWS = 200, 64
 _OTHER_MASK = "UNK"
 MOST_PARTS = 500
 R = TypeVar("R", bound=PartRule)
+
+
+class AnchorOptions(TypedDict, total=False):
+    """Options of `anchor`, for texts and images alike."""
+
+    precision: float
+    delta: float
+    epsilon: float
+    perturb: Perturb
+    beams: int
+    batch: int
+    max_conditions: int | None
+    budget: int | None
+    empty_evaluations: int
+    suboptimal: bool
+    within: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,118 +139,51 @@ class Models:
     explained: WholeModel
 
 
-def text_anchor(
-    models: Models,
-    text: str,
-    spans: list[Span],
-    *,
-    unit: str,
-    mask: str,
-    words: int,
-    corpus: Sequence[str] | None,
-    vocabulary: Sequence[str],
-    effort: AnchorEffort,
-    batch: int,
-    run: Run,
-) -> TextRule:
-    """The words of a text that fix its prediction; ``vocabulary`` are the words of the corpus, as often as they
-    occur.
-    """
-    _refuse(len(spans), "by='auto' or by='sentence'")
-    others = _others(vocabulary, effort.perturb)
-    games = _Games(lambda model: ReplacedText(model, text, spans, mask, others, run, batch), models, effort)
-    tokens = tuple(text[start:end] for start, end in spans)
-    active = np.flatnonzero(games.game.active[0])
-    space = PartSpace(active) if corpus is None else CorpusSpace(active, tokens, corpus, unit)
-    draws = PartDraws(len(spans), space, len(others), run, alike=False)
-    found = _searched(games, space, draws, effort, run)
-    names = unique_names(tokens)
-    settings = {**effort.settings(run), "unit": unit, "words": words, "mask": mask}
-    rule = TextRule(
-        **found.fields(games, names, tuple(f'"{name}"' for name in names), settings, run),
-        source=text,
-        spans=np.array(spans, dtype=np.intp).reshape(-1, 2),
-        unit=unit,
-        mask=mask,
-        covers="perturbations" if corpus is None else "corpus",
-        rows=0 if corpus is None else len(corpus),
-    )
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """Other texts or images (None: not given), and their words, or the images, that may replace absent parts."""
 
-    def other() -> tuple[str, float] | None:
-        instead = _OTHER_MASK if mask == REMOVE else REMOVE
-        if effort.perturb != "absent" or not found.best.rule:
-            return None
-        game = ReplacedText(games.model, text, spans, instead, others, run, batch)
-        return f"mask={instead!r}", found.precision_in(game, draws, games)
-
-    return _checked(rule, games.game, run.unless_interrupted(other, None), run)
+    wholes: Sequence[Any] | None = None
+    replacements: Sequence[Any] = ()
 
 
-def image_anchor(
-    models: Models,
-    image: AnyArray,
-    *,
-    segmenter: Segmenter,
-    segments: int | tuple[int, int],
-    absent: Absent,
-    corpus: Sequence[AnyArray] | None,
-    effort: AnchorEffort,
-    batch: int | None,
-    run: Run,
-) -> ImageRule:
-    """The segments of an image that fix its prediction."""
-    labels = segment(image, segmenter, segments)
-    _refuse(int(labels.max()) + 1, "segments=")
-    painted = absent_image(image, labels, absent)
-    others = _others(corpus or (), effort.perturb)
-    games = _Games(lambda model: _image_game(model, image, labels, painted, others, run, batch), models, effort)
-    space = PartSpace(np.arange(int(labels.max()) + 1) if others else np.flatnonzero(games.game.active[0]))
-    draws = PartDraws(games.game.players, space, len(others), run, alike=True)
-    found = _searched(games, space, draws, effort, run)
-    names = tuple(f"segment {k + 1}" for k in range(games.game.players))
-    places = segment_places(labels)
-    words = tuple(f"{name} ({place})" for name, place in zip(names, places, strict=True))
-    settings = {
-        **effort.settings(run),
-        "segmenter": segmenter if isinstance(segmenter, str) else "given",
-        "segments": games.game.players,
-        "absent": absent if isinstance(absent, str) else absent_name(absent, image),
-    }
-    rule = ImageRule(
-        **found.fields(games, names, words, settings, run),
-        image=image,
-        segments=labels,
-        absent=absent_name(absent, image),
-        covers="perturbations",
-        rows=0,
+def part_anchor(kind: type[R], games: Games, models: Models, *, corpus: Corpus, effort: AnchorEffort, run: Run) -> R:
+    """The parts of a text or image that fix its prediction, as a result of this kind."""
+    parts = games.parts
+    _refuse(len(parts.names), games.larger)
+    others = _others(corpus.replacements, effort.perturb)
+    played = _Games(lambda model: games.game(model, run, others), models, effort)
+    space, covers = PartSpace(np.flatnonzero(played.game.active[0])), None
+    if isinstance(parts, TextParts) and corpus.wholes is not None:
+        covers = corpus.wholes
+        space = CorpusSpace(space.parts, parts.tokens, covers, parts.unit)
+    draws = PartDraws(len(parts.names), space, len(others), run, alike=isinstance(parts, ImageParts))
+    found = _searched(played, space, draws, effort, run)
+    rule = kind(
+        **found.fields(parts),
+        header=Header(
+            feature_names=parts.names,
+            output_names=played.game.predictor.output_names,
+            scale="precision",
+            cost=run.cost(),
+            settings={**effort.settings(run), **games.settings()},
+        ),
+        parts=parts,
+        covers="perturbations" if covers is None else "corpus",
+        rows=0 if covers is None else len(covers),
     )
 
     def other() -> tuple[str, float] | None:
         if effort.perturb != "absent" or not found.best.rule:
             return None
-        seen: dict[str, float] = {}
-        for name, colour in plain_colours(image, absent).items():
-            painted = absent_image(image, labels, colour)
-            game = _image_game(games.model, image, labels, painted, (), run, batch)
-            seen[f"absent={name}"] = found.precision_in(game, draws, games)
+        seen = {
+            name: found.precision_in(instead.game(played.model, run), draws, played)
+            for name, instead in games.otherwise().items()
+        }
         worst = min(seen, key=lambda name: seen[name])
         return worst, seen[worst]
 
-    return _checked(rule, games.game, run.unless_interrupted(other, None), run)
-
-
-def _image_game(
-    model: WholeModel,
-    image: AnyArray,
-    labels: AnyArray,
-    painted: AnyArray,
-    others: Sequence[AnyArray],
-    run: Run,
-    batch: int | None,
-) -> PartGame:
-    if not len(others):
-        return ImageGame(model, image, labels, painted, run, batch)
-    return ReplacedImage(model, image, labels, painted, others, run, batch)
+    return _checked(rule, played.game, run.unless_interrupted(other, None), run)
 
 
 # -- what counts as the same -------------------------------------------------------------------------
@@ -300,18 +247,17 @@ class _Found:
     def best(self) -> Candidate:
         return self.search.best or Candidate((), 1.0, 0, 0)
 
-    def fields(
-        self, games: _Games, names: tuple[str, ...], words: tuple[str, ...], settings: dict[str, Any], run: Run
-    ) -> dict[str, Any]:
+    def fields(self, parts: Parts) -> dict[str, Any]:
         """The fields of a result that come from the search."""
-        best, trace, predictor = self.best, self.search.trace(), games.game.predictor
+        names = parts.names
+        best, trace = self.best, self.search.trace()
         kept = tuple(int(self.space.parts[q]) for q in best.rule)
         running = np.array([step.precision for step in trace])
         running[-1] = best.precision
         values, se = precision_gains(len(names), kept, trace, running)
         known = best.n or best.exact is not None
         return {
-            "conditions": tuple(Condition(names[part], "level", words[part], levels=(1.0,)) for part in kept),
+            "conditions": tuple(Condition(names[part], "level", parts.label(part), levels=(1.0,)) for part in kept),
             "players": tuple(names[part] for part in kept),
             "kept": kept,
             "precision": float(best.precision),
@@ -328,13 +274,6 @@ class _Found:
             "columns_of_data": names,
             "values": values,
             "se": se,
-            "header": Header(
-                feature_names=names,
-                output_names=predictor.output_names,
-                scale="precision",
-                cost=run.cost(),
-                settings=settings,
-            ),
         }
 
     def precision_in(self, game: PartGame, draws: PartDraws, games: _Games) -> float:

@@ -10,9 +10,7 @@ absence. Anchors: not reached, needless, long, and absence. The weaknesses that 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 import numpy as np
 
@@ -62,13 +60,14 @@ def _cut(result: PartAttribution, blocks: IntArray, joint: FloatArray) -> Iterat
     size = float(np.abs(joint).sum())
     share = float(missed.sum()) / size if size > 0 else 0.0
     if share > _CUT:
+        part = result.vocabulary.part
         b, k = np.unravel_index(int(np.argmax(missed)), missed.shape)
         first, last = np.flatnonzero(blocks == b)[[0, -1]]
         output = f" to {result.output_names[k]}" if len(result.output_names) > 1 else ""
         yield Caveat(
             code="cut-dependence",
             message=(
-                f"The contributions depend on how the whole is cut into {result.part}s:"
+                f"The contributions depend on how the whole is cut into {part}s:"
                 f' those from "{result.players[first]}" to "{result.players[last]}" contribute'
                 f" {number(float(together[b, k]), sign=True)}{output} one by one, but"
                 f" {number(float(joint[b, k]), sign=True)} as one part (over all parts {percent(share)} of the"
@@ -77,8 +76,7 @@ def _cut(result: PartAttribution, blocks: IntArray, joint: FloatArray) -> Iterat
             value=share,
             threshold=_CUT,
             advice=(
-                f"The {result.part}s act together: ask for interactions=True, or explain larger parts as well and read"
-                " both."
+                f"The {part}s act together: ask for interactions=True, or explain larger parts as well and read both."
             ),
         )
 
@@ -96,32 +94,13 @@ def lime_caveats(
     nothing and everything there.
     """
     caveats, shown = [*interrupted(run), *unsteady(instability)], found.of_leading()
-    caveats += [_in_parts(caveat, found) for caveat in width_decides(shown)]
-    caveats += [_in_parts(caveat, found) for caveat in low_fidelity(shown)]
-    caveats += [_in_parts(caveat, found) for caveat in local_miss(shown, [np.ravel(shown.spread)])]
+    caveats += width_decides(shown)
+    caveats += low_fidelity(shown)
+    caveats += local_miss(shown, [np.ravel(shown.fitted.spread)])
     if not exhaustive(found):
-        caveats += [_in_parts(caveat, found) for caveat in unstable(shown, tolerance)]
+        caveats += unstable(shown, tolerance)
     caveats += _absence(ends[0][0], ends[1][0], bases)
     return tuple(caveats)
-
-
-_ADVICE = {
-    "low-fidelity": (
-        "Do not read its weights as what the model does; allow more features= or model='tree', or use shap with"
-        " interactions=True."
-    ),
-    "width-decides": "Look at plot(kind='widths') and say which neighbourhood is meant, or use shap, which has none.",
-}
-
-
-def _in_parts(caveat: Caveat, found: LocalPartAttribution) -> Caveat:
-    """The caveat in the words of texts and images."""
-    message = caveat.message.replace("near the row", f"near the {found.whole}").replace("samples", "variants")
-    message, advice = (
-        re.sub(r"\bfeatures(?!=)", f"{found.part}s", said)
-        for said in (message, _ADVICE.get(caveat.code, caveat.advice))
-    )
-    return replace(caveat, message=message, advice=advice)
 
 
 def _absence(nobody: FloatArray, everybody: FloatArray, others: Mapping[str, FloatArray]) -> Iterator[Caveat]:
@@ -137,12 +116,12 @@ def _absence(nobody: FloatArray, everybody: FloatArray, others: Mapping[str, Flo
             code="absence",
             message=(
                 "It depends on what stands for absence: with everything absent the prediction is"
-                f" {number(float(nobody[k]))} here, {number(float(others[name][k]))} with absent={name}; that of the"
+                f" {number(float(nobody[k]))} here, {number(float(others[name][k]))} with {name}; that of the"
                 f" image is {number(float(everybody[k]))}."
             ),
             value=share,
             threshold=_ABSENCE,
-            advice=f"Explain with absent={name} as well, and trust what both agree on.",
+            advice=f"Explain with {name} as well, and trust what both agree on.",
         )
 
 
@@ -177,18 +156,18 @@ def _unreached(rule: PartRule) -> Iterator[Caveat]:
 
 def _imbalance(rule: PartRule) -> Iterator[Caveat]:
     """The prediction is that of nearly everything."""
-    corpus = rule.settings["perturb"] == "corpus"
+    corpus, words = rule.settings["perturb"] == "corpus", rule.vocabulary
     if rule.base >= _COMMON and len(rule.kept) <= 1:
         yield Caveat(
             code="anchor-imbalance",
             message=(
-                f"{percent(rule.base)} of the perturbed {rule.whole}s get this prediction anyway: hardly any"
-                f" {rule.part} is needed, and the rule says little about this {rule.whole}."
+                f"{percent(rule.base)} of the perturbed {words.whole}s get this prediction anyway: hardly any"
+                f" {words.part} is needed, and the rule says little about this {words.whole}."
             ),
             value=rule.base,
             threshold=_COMMON,
             advice=(
-                f"Use {'another' if corpus else 'perturb=' + repr('corpus') + ' with a'} corpus= of {rule.whole}s that"
+                f"Use {'another' if corpus else 'perturb=' + repr('corpus') + ' with a'} corpus= of {words.whole}s that"
                 " get other predictions, or shap, which says what moves the prediction at all."
             ),
         )
@@ -196,13 +175,13 @@ def _imbalance(rule: PartRule) -> Iterator[Caveat]:
 
 def _long(rule: PartRule) -> Iterator[Caveat]:
     """The rule is nearly the whole."""
-    n, k = len(rule.feature_names), len(rule.kept)
+    n, k, words = len(rule.feature_names), len(rule.kept), rule.vocabulary
     if k >= _MANY and k > _LONG * n:
         yield Caveat(
             code="anchor-long",
             message=(
-                f"The rule needs {k} of {n} {rule.part}s: the {rule.whole} lies near a decision boundary, or the"
-                f" {rule.part}s only work together."
+                f"The rule needs {k} of {n} {words.part}s: the {words.whole} lies near a decision boundary, or the"
+                f" {words.part}s only work together."
             ),
             value=k / n,
             threshold=_LONG,

@@ -11,16 +11,19 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Generator, Sequence
 from contextlib import closing
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from pellucid.games.game import Game
 from pellucid.parts.model import WholeModel, WholePredictor
-from pellucid.parts.tokens import Span, is_letter
+from pellucid.parts.segments import Absent, Segmenter, absent_image, absent_name, plain_colours, segment
+from pellucid.parts.source import REMOVE, ImageParts, TextParts
+from pellucid.parts.tokens import is_letter
 from pellucid.runner import Run
 from pellucid.runner.threads import in_threads
 
@@ -50,7 +53,7 @@ class PartGame(Game):
 
     @abstractmethod
     def wholes(self, coalitions: BoolArray) -> Any:
-        """The texts or images with only the parts of these coalitions, in a container of its own that the model may change."""
+        """The texts or images with only the parts of these coalitions, in a container that the model may change."""
 
     @abstractmethod
     def distinct(self, coalitions: BoolArray) -> tuple[IntArray, IntArray]:
@@ -135,19 +138,22 @@ def _keys(coalitions: AnyArray) -> list[bytes]:
     return [row.tobytes() for row in np.ascontiguousarray(coalitions, dtype=np.int32)]
 
 
-REMOVE = "remove"
+# -- texts -------------------------------------------------------------------------------------------
 
 
 class TextGame(PartGame):
-    """The words of one text as players."""
+    """The words of one text as players; number k of ``others`` stands where a coalition has k + 2 instead of 0 or 1.
 
-    def __init__(self, model: WholeModel, text: str, spans: Sequence[Span], mask: str, run: Run, batch: int) -> None:
-        self._text, self._mask = text, mask
-        self._words = [text[start:end] for start, end in spans]
-        ends = [0, *(end for _, end in spans)]
-        starts = [*(start for start, _ in spans), len(text)]
-        self._gaps = [text[end:start] for end, start in zip(ends, starts, strict=True)]
-        super().__init__(model, len(spans), run, batch)
+    Absent words are taken out, or a mask stands in their place. White space follows the words: where words are taken
+    out, the widest of the gaps around them stays (a line break rather than a space), and none at the beginning or end.
+    Text outside all words, which a tokenizer may leave, always stays.
+    """
+
+    def __init__(self, model: WholeModel, parts: TextParts, run: Run, batch: int, others: Sequence[str] = ()) -> None:
+        self._mask, self._words, self._others = parts.mask, parts.tokens, tuple(others)
+        ends, starts = [0, *parts.spans[:, 1].tolist()], [*parts.spans[:, 0].tolist(), len(parts.source)]
+        self._gaps = [parts.source[end:start] for end, start in zip(ends, starts, strict=True)]
+        super().__init__(model, len(self._words), run, batch)
 
     @property
     def active(self) -> BoolArray:
@@ -165,14 +171,15 @@ class TextGame(PartGame):
         _, asked = np.unique(place, return_index=True)
         return asked.astype(np.intp), np.array(place, dtype=np.intp)
 
-    def text(self, known: Sequence[bool]) -> str:
-        """The text in which only some words are known."""
-        if self._mask != REMOVE:
-            words = [word if there else self._mask for word, there in zip(self._words, known, strict=True)]
-            return "".join(part for pair in zip(self._gaps, [*words, ""], strict=True) for part in pair)
-        return self._without(known)
+    def text(self, known: Sequence[int]) -> str:
+        """The text in which only some words are there: 1, absent: 0, or replaced: k + 2."""
+        instead = [self._mask, "", *self._others]
+        if self._mask == REMOVE and not any(code > 1 for code in known):
+            return self._without(known)
+        words = [word if code == 1 else instead[code] for word, code in zip(self._words, known, strict=True)]
+        return "".join(part for pair in zip(self._gaps, [*words, ""], strict=True) for part in pair)
 
-    def _without(self, known: Sequence[bool]) -> str:
+    def _without(self, known: Sequence[int]) -> str:
         parts: list[str] = []
         gap, last, edge = self._gaps[0], "", False
         for i, (word, there) in enumerate(zip(self._words, known, strict=True)):
@@ -213,88 +220,154 @@ def closed(before: str, after: str) -> str:
     return left + max(spaces, key=lambda space: (space.count("\n"), len(space))) + right
 
 
+# -- images ------------------------------------------------------------------------------------------
+
 _MEMORY = 16 * 2**20  # bytes of images handed to the model at once
 
 
 class ImageGame(PartGame):
     """The segments of one image as players; ``absent`` is the image in which nobody is there.
 
-    The model gets images of the same type and range as the one that is explained.
+    The same place of number k of ``others`` is shown where a coalition has k + 2 instead of 0 or 1. The model gets
+    images of the same type and range as the one that is explained.
     """
 
     def __init__(
         self,
         model: WholeModel,
-        image: AnyArray,
-        segments: IntArray,
+        parts: ImageParts,
         absent: AnyArray,
         run: Run,
         batch: int | None = None,
+        others: Sequence[AnyArray] = (),
     ) -> None:
-        self._image, self._segments, self._absent = image, segments, absent
+        image, self._segments = parts.image, parts.segments
+        self._shown = np.stack([absent, image, *others])
         changed = image != absent
         changed = changed if image.ndim == 2 else changed.any(axis=2)
-        self._active = np.bincount(segments.ravel(), changed.ravel()) > 0
+        self._active = np.bincount(self._segments.ravel(), changed.ravel()) > 0
         fitting = max(1, _MEMORY // max(image.nbytes, 1))
-        super().__init__(model, int(segments.max()) + 1, run, fitting if batch is None else batch)
+        super().__init__(model, len(parts.sizes), run, fitting if batch is None else batch)
 
     @property
     def active(self) -> BoolArray:
-        return self._active[None]
-
-    def wholes(self, coalitions: BoolArray) -> AnyArray:
-        known = coalitions[:, self._segments]
-        known = known if self._image.ndim == 2 else known[..., None]
-        return np.where(known, self._image[None], self._absent[None])
-
-    def distinct(self, coalitions: BoolArray) -> tuple[IntArray, IntArray]:
-        _, asked, place = np.unique(coalitions & self._active, axis=0, return_index=True, return_inverse=True)
-        return asked, place.reshape(-1)
-
-
-class ReplacedText(TextGame):
-    """The words of one text; others may stand in their places."""
-
-    def __init__(
-        self,
-        model: WholeModel,
-        text: str,
-        spans: Sequence[Span],
-        mask: str,
-        others: Sequence[str],
-        run: Run,
-        batch: int,
-    ) -> None:
-        self._others = tuple(others)
-        super().__init__(model, text, spans, mask, run, batch)
-
-    def text(self, known: Sequence[int]) -> str:
-        if not any(code > 1 for code in known):
-            return super().text([code == 1 for code in known])
-        words = [word if code == 1 else self._others[code - 2] for word, code in zip(self._words, known, strict=True)]
-        return "".join(part for pair in zip(self._gaps, [*words, ""], strict=True) for part in pair)
-
-
-class ReplacedImage(ImageGame):
-    """The segments of one image; the same places of other images may stand in theirs."""
-
-    def __init__(
-        self,
-        model: WholeModel,
-        image: AnyArray,
-        segments: IntArray,
-        absent: AnyArray,
-        others: Sequence[AnyArray],
-        run: Run,
-        batch: int | None = None,
-    ) -> None:
-        self._stack = np.stack([absent, image, *others])
-        super().__init__(model, image, segments, absent, run, batch)
+        return self._active[None] if len(self._shown) == 2 else np.ones((1, self.players), dtype=np.bool_)
 
     def wholes(self, coalitions: AnyArray) -> AnyArray:
+        known = coalitions[:, self._segments]
+        if len(self._shown) == 2:
+            known = known if self._shown.ndim == 3 else known[..., None]
+            return np.where(known, self._shown[1:], self._shown[:1])
         rows, columns = np.indices(self._segments.shape)
-        return np.asarray(self._stack[coalitions.astype(np.intp)[:, self._segments], rows, columns])
+        return np.asarray(self._shown[known.astype(np.intp), rows, columns])
 
     def distinct(self, coalitions: AnyArray) -> tuple[IntArray, IntArray]:
-        _, asked, place = np.unique(coalitions, axis=0, return_index=True, return_inverse=True)
+        different = coalitions & self._active if len(self._shown) == 2 else coalitions
+        _, asked, place = np.unique(different, axis=0, return_index=True, return_inverse=True)
         return asked, place.reshape(-1)
+
+
+# -- the games of one text or image ------------------------------------------------------------------
+
+_OTHER_MASK = "UNK"
+_BLOCKS = 4  # of neighbouring words
+
+
+@dataclass(frozen=True, eq=False)
+class TextGames:
+    """The games that can be played with the words of a text, and what a method must know of them."""
+
+    parts: TextParts
+    batch: int
+    larger: ClassVar[str] = "by='auto' or by='sentence'"  # how to get larger parts
+
+    def game(self, model: WholeModel, run: Run, others: Sequence[Any] = ()) -> PartGame:
+        """With only these words, or with ``others`` in the place of absent ones."""
+        return TextGame(model, self.parts, run, self.batch, others)
+
+    def settings(self) -> dict[str, Any]:
+        """What is needed to cut the text again."""
+        return {"unit": self.parts.unit, "words": self.parts.words, "mask": self.parts.mask}
+
+    def otherwise(self) -> dict[str, TextGames]:
+        """The same with something else in place of absent words, by the option that asks for it."""
+        mask = _OTHER_MASK if self.parts.mask == REMOVE else REMOVE
+        return {f"mask={mask!r}": replace(self, parts=replace(self.parts, mask=mask))}
+
+    def empty(self) -> dict[str, Any]:
+        """Texts without any word, to compare: none, for there is only one way to say nothing."""
+        return {}
+
+    def changes(self) -> FloatArray:
+        """How much changes when each word is absent."""
+        return np.ones(len(self.parts.tokens))
+
+    def blocks(self) -> IntArray:
+        """Neighbouring words in at most four blocks."""
+        n = len(self.parts.tokens)
+        return np.arange(n, dtype=np.intp) * min(_BLOCKS, n) // max(n, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class ImageGames:
+    """The games that can be played with the segments of an image; ``painted`` is the image without any of them."""
+
+    parts: ImageParts
+    painted: AnyArray
+    segmenter: str
+    batch: int | None
+    larger: ClassVar[str] = "segments="
+
+    @classmethod
+    def cut(
+        cls, image: AnyArray, segmenter: Segmenter, segments: int | tuple[int, int], absent: Absent, batch: int | None
+    ) -> ImageGames:
+        """The games of an image, cut by a segmenter."""
+        labels = segment(image, segmenter, segments)
+        parts = ImageParts(image, labels, absent_name(absent, image))
+        painted = absent_image(image, labels, absent)
+        return cls(parts, painted, segmenter if isinstance(segmenter, str) else "given", batch)
+
+    def game(self, model: WholeModel, run: Run, others: Sequence[Any] = ()) -> PartGame:
+        """With only these segments, or with ``others`` shown in the place of absent ones."""
+        return ImageGame(model, self.parts, self.painted, run, self.batch, others)
+
+    def settings(self) -> dict[str, Any]:
+        """What is needed to cut the image again."""
+        return {"segmenter": self.segmenter, "segments": len(self.parts.sizes), "absent": self.parts.absent}
+
+    def otherwise(self) -> dict[str, ImageGames]:
+        """The same in other plain colours, by the option that asks for them."""
+        return {name: replace(self, painted=painted) for name, painted in self.empty().items()}
+
+    def empty(self) -> dict[str, AnyArray]:
+        """Images without any segment, in other plain colours, by the option that asks for them."""
+        image, labels, absent = self.parts.image, self.parts.segments, self.parts.absent
+        return {
+            f"absent={name}": absent_image(image, labels, colour)
+            for name, colour in plain_colours(image, absent).items()
+        }
+
+    def changes(self) -> FloatArray:
+        """How much the pixels of each segment change when it is absent: the sum of squares."""
+        change = np.square(self.parts.image.astype(np.float64) - self.painted.astype(np.float64))
+        change = change if change.ndim == 2 else change.sum(axis=2)
+        return np.bincount(self.parts.segments.ravel(), change.ravel()).astype(np.float64)
+
+    def blocks(self) -> IntArray:
+        """The quarters of the image in which the segments have their middle, numbered without gaps."""
+        quarter = 2 * (self.parts.centres[:, 0] > 0.5) + (self.parts.centres[:, 1] > 0.5)
+        return np.unique(quarter, return_inverse=True)[1].reshape(-1).astype(np.intp)
+
+
+Games = TextGames | ImageGames
+
+
+def empty_predictions(games: Games, game: PartGame, run: Run) -> dict[str, FloatArray]:
+    """What the model says when everything is absent, for what else could stand for absence; nothing without checks."""
+    found: dict[str, FloatArray] = {}
+    with run.checking():
+        for name, whole in games.empty().items() if run.checks else ():
+            with run.counting(1):
+                found[name] = game.predictor(whole[None], 1)[0]
+    return found

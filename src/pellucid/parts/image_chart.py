@@ -20,6 +20,7 @@ from pellucid.charts.signed_colours import colour_scales, largest, painted, sign
 from pellucid.charts.text import caveat_note, wrapped
 from pellucid.parts.attribution import ImageAttribution
 from pellucid.parts.chart_words import ends_note, panel_name
+from pellucid.parts.local import LocalImageAttribution
 from pellucid.parts.options import ImageOptions
 from pellucid.parts.segments import colours, value_range
 
@@ -32,8 +33,10 @@ _FAINT = 0.18  # of the picture's own brightness shines through the colour
 _COLUMNS = 4
 _WORTH_A_NUMBER = 0.1  # of the largest contribution
 
+ImageResult = ImageAttribution | LocalImageAttribution
 
-def body(attribution: ImageAttribution, options: ImageOptions) -> ChartType:
+
+def body(attribution: ImageResult, options: ImageOptions) -> ChartType:
     """The image and one coloured copy for every output; or another chart of contributions."""
     if options.kind != "auto":
         return contributions.body(attribution, options)
@@ -63,7 +66,7 @@ def panel(view: Any, words: str, pixels: float) -> ChartType:
     return view.properties(title=alt.TitleParams(wrapped(words, pixels, 12), fontSize=12, offset=6))
 
 
-def _size(attribution: ImageAttribution, options: ImageOptions, side: float) -> tuple[float, float]:
+def _size(attribution: ImageResult, options: ImageOptions, side: float) -> tuple[float, float]:
     """Width and height on screen; what is not given follows from the shape of the image."""
     height, width = attribution.segments.shape
     if options.width and options.height:
@@ -101,7 +104,7 @@ def _sampling(n: int, pixels: float) -> IntArray:
     return np.asarray((np.arange(wanted) + 0.5) * n / wanted, dtype=np.intp)
 
 
-def overlay(attribution: ImageAttribution, output: str, size: tuple[float, float]) -> AnyArray:
+def overlay(attribution: ImageResult, output: str, size: tuple[float, float]) -> AnyArray:
     """The picture in grey under the colours of its segments, with the borders between them; grey for a sum of
     others.
     """
@@ -143,7 +146,7 @@ def picture(address: str, size: tuple[float, float]) -> alt.Chart:
 # -- one output --------------------------------------------------------------------------------------
 
 
-def strip_data(attribution: ImageAttribution, output: str, size: tuple[float, float]) -> list[Row]:
+def strip_data(attribution: ImageResult, output: str, size: tuple[float, float]) -> list[Row]:
     """Rectangles that cover the segments roughly, line by line, to point at: their place in pixels and their words."""
     one = attribution.for_output(output)
     halves = half_widths(one)[0]
@@ -171,7 +174,7 @@ def strip_data(attribution: ImageAttribution, output: str, size: tuple[float, fl
     return rows
 
 
-def number_data(attribution: ImageAttribution, output: str, most: int, size: tuple[float, float]) -> list[Row]:
+def number_data(attribution: ImageResult, output: str, most: int, size: tuple[float, float]) -> list[Row]:
     """The numbers of the segments with the largest contributions, at their middles; none inside a sum of others."""
     entry = attribution.entry_of
     values: FloatArray = attribution.for_output(output).values[0][entry]
@@ -179,11 +182,11 @@ def number_data(attribution: ImageAttribution, output: str, most: int, size: tup
         values = np.where(entry == attribution.others, 0.0, values)
     least = _WORTH_A_NUMBER * largest(attribution, output)
     top = [k for k in np.argsort(-np.abs(values), kind="stable")[:most] if abs(values[k]) >= least]
-    middles = attribution.centres * [size[1], size[0]]
+    middles = attribution.parts.centres * [size[1], size[0]]
     return [{"x": float(middles[k, 1]), "y": float(middles[k, 0]), "number": str(k + 1)} for k in top]
 
 
-def _view(attribution: ImageAttribution, output: str, numbers: int, size: tuple[float, float]) -> ChartType:
+def _view(attribution: ImageResult, output: str, numbers: int, size: tuple[float, float]) -> ChartType:
     x, y = _axes(size)
     drawn = picture(data_uri(overlay(attribution, output, size)), size)
     written = number_data(attribution, output, numbers, size)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, Unpack, overload
 
 import numpy as np
 
@@ -15,18 +15,25 @@ from pellucid.methods.attribution.interaction_indices import Index
 from pellucid.methods.local.surrogate.fitting import Model
 from pellucid.methods.local.surrogate.selection import Select
 from pellucid.models.predictor import Link
-from pellucid.parts.anchor import AnchorEffort, Models, Perturb, image_anchor
+from pellucid.parts.anchor import AnchorEffort, AnchorOptions, Corpus, Models, Perturb, part_anchor
 from pellucid.parts.attribution import ImageAttribution
-from pellucid.parts.lime import Draw, LimeEffort, PartDistance, image_lime
+from pellucid.parts.game import ImageGames
+from pellucid.parts.lime import Draw, LimeEffort, LimeOptions, PartDistance, part_lime
 from pellucid.parts.local import LocalImageAttribution
 from pellucid.parts.model import WholeModel
 from pellucid.parts.rule import ImageRule
 from pellucid.parts.segments import Absent, Segmenter, check_image
-from pellucid.parts.shap import image_shap
+from pellucid.parts.shap import ShapOptions, part_shap
 from pellucid.runner import Run
 from pellucid.runner.progress import Progress
 
 T = TypeVar("T")
+
+
+class _Anchor(AnchorOptions, total=False):
+    """The options of `ImageExplainer.anchor`."""
+
+    corpus: Sequence[AnyArray] | None
 
 
 class ImageExplainer:
@@ -104,24 +111,10 @@ class ImageExplainer:
         return images.reshape(len(images), pixels) if rows else images
 
     @overload
-    def shap(
-        self,
-        image: AnyArray,
-        *,
-        method: Estimator = ...,
-        budget: int | None = ...,
-        tolerance: float | None = ...,
-        interactions: bool | Index = ...,
-    ) -> ImageAttribution: ...
+    def shap(self, image: AnyArray, **options: Unpack[ShapOptions]) -> ImageAttribution: ...
     @overload
     def shap(
-        self,
-        image: list[AnyArray] | tuple[AnyArray, ...],
-        *,
-        method: Estimator = ...,
-        budget: int | None = ...,
-        tolerance: float | None = ...,
-        interactions: bool | Index = ...,
+        self, image: list[AnyArray] | tuple[AnyArray, ...], **options: Unpack[ShapOptions]
     ) -> list[ImageAttribution]: ...
     def shap(
         self,
@@ -143,49 +136,16 @@ class ImageExplainer:
         """
         effort = Effort(method, budget, tolerance, interactions)
 
-        def one(image: AnyArray) -> ImageAttribution:
-            return image_shap(
-                self._model,
-                image,
-                segmenter=self._segmenter,
-                segments=self._segments,
-                absent=self._absent,
-                effort=effort,
-                batch=self._batch,
-                run=self._run(),
-            )
+        def one(games: ImageGames) -> ImageAttribution:
+            return part_shap(ImageAttribution, games, self._model, effort=effort, run=self._run())
 
         return self._each(image, "shap", one)
 
     @overload
-    def lime(
-        self,
-        image: AnyArray,
-        *,
-        features: int = ...,
-        samples: Any = ...,
-        sampler: Draw = ...,
-        kernel: Any = ...,
-        distance: PartDistance = ...,
-        width: Any = ...,
-        model: Model = ...,
-        select: Select = ...,
-        tolerance: float | None = ...,
-    ) -> LocalImageAttribution: ...
+    def lime(self, image: AnyArray, **options: Unpack[LimeOptions]) -> LocalImageAttribution: ...
     @overload
     def lime(
-        self,
-        image: list[AnyArray] | tuple[AnyArray, ...],
-        *,
-        features: int = ...,
-        samples: Any = ...,
-        sampler: Draw = ...,
-        kernel: Any = ...,
-        distance: PartDistance = ...,
-        width: Any = ...,
-        model: Model = ...,
-        select: Select = ...,
-        tolerance: float | None = ...,
+        self, image: list[AnyArray] | tuple[AnyArray, ...], **options: Unpack[LimeOptions]
     ) -> list[LocalImageAttribution]: ...
     def lime(
         self,
@@ -219,56 +179,15 @@ class ImageExplainer:
         """
         effort = LimeEffort(features, samples, sampler, kernel, distance, width, model, select, tolerance)
 
-        def one(image: AnyArray) -> LocalImageAttribution:
-            return image_lime(
-                self._model,
-                image,
-                segmenter=self._segmenter,
-                segments=self._segments,
-                absent=self._absent,
-                effort=effort,
-                batch=self._batch,
-                run=self._run(),
-            )
+        def one(games: ImageGames) -> LocalImageAttribution:
+            return part_lime(LocalImageAttribution, games, self._model, effort=effort, run=self._run())
 
         return self._each(image, "lime", one)
 
     @overload
-    def anchor(
-        self,
-        image: AnyArray,
-        *,
-        precision: float = ...,
-        delta: float = ...,
-        epsilon: float = ...,
-        corpus: Sequence[AnyArray] | None = ...,
-        perturb: Perturb = ...,
-        beams: int = ...,
-        batch: int = ...,
-        max_conditions: int | None = ...,
-        budget: int | None = ...,
-        empty_evaluations: int = ...,
-        suboptimal: bool = ...,
-        within: Any = ...,
-    ) -> ImageRule: ...
+    def anchor(self, image: AnyArray, **options: Unpack[_Anchor]) -> ImageRule: ...
     @overload
-    def anchor(
-        self,
-        image: list[AnyArray] | tuple[AnyArray, ...],
-        *,
-        precision: float = ...,
-        delta: float = ...,
-        epsilon: float = ...,
-        corpus: Sequence[AnyArray] | None = ...,
-        perturb: Perturb = ...,
-        beams: int = ...,
-        batch: int = ...,
-        max_conditions: int | None = ...,
-        budget: int | None = ...,
-        empty_evaluations: int = ...,
-        suboptimal: bool = ...,
-        within: Any = ...,
-    ) -> list[ImageRule]: ...
+    def anchor(self, image: list[AnyArray] | tuple[AnyArray, ...], **options: Unpack[_Anchor]) -> list[ImageRule]: ...
     def anchor(
         self,
         image: Any,
@@ -319,28 +238,26 @@ class ImageExplainer:
             within,
         )
 
-        def one(image: AnyArray) -> ImageRule:
-            return image_anchor(
-                Models(self._whole, self._model),
-                image,
-                segmenter=self._segmenter,
-                segments=self._segments,
-                absent=self._absent,
-                corpus=_alike(corpus, image),
-                effort=effort,
-                batch=self._batch,
-                run=self._run(),
-            )
+        models = Models(self._whole, self._model)
+
+        def one(games: ImageGames) -> ImageRule:
+            known = Corpus(replacements=_alike(corpus, games.parts.image))
+            return part_anchor(ImageRule, games, models, corpus=known, effort=effort, run=self._run())
 
         return self._each(image, "anchor", one)
 
-    def _each(self, image: Any, method: str, one: Callable[[AnyArray], T]) -> T | list[T]:
+    def _each(self, image: Any, method: str, one: Callable[[ImageGames], T]) -> T | list[T]:
         """One result for one image, a list of them for several."""
+
+        def explained(image: Any) -> T:
+            games = ImageGames.cut(check_image(image), self._segmenter, self._segments, self._absent, self._batch)
+            return one(games)
+
         if isinstance(image, list | tuple):
-            return [one(check_image(each)) for each in image]
+            return [explained(each) for each in image]
         if np.ndim(image) == 4:
             raise InputError(f"image has 4 dimensions; give one image, or a list of images: ex.{method}(list(images)).")
-        return one(check_image(image))
+        return explained(image)
 
     def _run(self) -> Run:
         return Run(

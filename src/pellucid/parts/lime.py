@@ -2,8 +2,8 @@
 
 Reference. Ribeiro, Singh and Guestrin 2016, "Why should I trust you? Explaining the predictions of any classifier".
 
-Definition. z' says of every part whether it is there (1) or absent (0); the text or image itself has ones only. The explanation
-is
+Definition. z' says of every part whether it is there (1) or absent (0); the text or image itself has ones only. The
+explanation is
 
     g(z') = w_0 + sum over at most K parts of w_j z'_j    that minimises    sum over variants z of  pi(z) (f(z) -
     g(z'))^2
@@ -32,11 +32,11 @@ Cost. ``samples`` texts or images at most, equal ones once; twice, four times, .
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypedDict, TypeVar
 
 import numpy as np
 
-from pellucid.arrays import AnyArray, BoolArray, FloatArray
+from pellucid.arrays import BoolArray, FloatArray
 from pellucid.checks import fraction, one_of, optional, settle, whole
 from pellucid.data.distance import Kernel, exponential, kernels
 from pellucid.errors import InputError
@@ -50,14 +50,11 @@ from pellucid.methods.local.surrogate.selection import SELECTS, Select
 from pellucid.methods.local.surrogate.stability import repeat_counts
 from pellucid.methods.local.surrogate.width import default_width, width_search
 from pellucid.models.outputs import log_odds
-from pellucid.parts.attribution import unique_names
 from pellucid.parts.checks import lime_caveats
-from pellucid.parts.game import ImageGame, PartGame, Remembered, TextGame
-from pellucid.parts.local import LocalImageAttribution, LocalPartAttribution, LocalTextAttribution
+from pellucid.parts.game import Games, PartGame, Remembered, empty_predictions
+from pellucid.parts.local import FittedVariants, LocalPartAttribution
 from pellucid.parts.model import WholeModel
-from pellucid.parts.segments import Absent, Segmenter, absent_image, absent_name, plain_colours, segment
 from pellucid.parts.shap import MOST_PARTS
-from pellucid.parts.tokens import Span
 from pellucid.runner import Run
 
 Draw = Literal["count", "coin"]
@@ -71,7 +68,21 @@ _ROWS = 100
 _AT_ONCE = 10  # variants of each block between two looks at the keyboard
 _ROUNDING = 1e-10  # of the weights: a starting point that is zero
 _COSINE_WIDTH = 0.25  # the habit of other packages
-P = TypeVar("P", bound=LocalPartAttribution)
+L = TypeVar("L", bound=LocalPartAttribution)
+
+
+class LimeOptions(TypedDict, total=False):
+    """Options of `lime`, for texts and images alike."""
+
+    features: int
+    samples: Any
+    sampler: Draw
+    kernel: Any
+    distance: PartDistance
+    width: Any
+    model: Model
+    select: Select
+    tolerance: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,83 +132,17 @@ class LimeEffort:
         return asked if self.tolerance is None else {**asked, "tolerance": float(self.tolerance)}
 
 
-def text_lime(
-    model: WholeModel,
-    text: str,
-    spans: list[Span],
-    *,
-    unit: str,
-    mask: str,
-    words: int,
-    effort: LimeEffort,
-    batch: int,
-    run: Run,
-) -> LocalTextAttribution:
-    """The words that a local model of a text needs, given by their spans."""
-    if effort.distance == "pixels":
+def part_lime(kind: type[L], games: Games, model: WholeModel, *, effort: LimeEffort, run: Run) -> L:
+    """The parts that a local model of a text or image needs, as a result of this kind."""
+    parts = games.parts
+    if effort.distance == "pixels" and parts.vocabulary.whole != "image":
         raise InputError("distance='pixels' is for images; use 'cosine' or 'euclidean'.")
-    _refuse(len(spans), "by='auto' or by='sentence'")
-    game = TextGame(model, text, spans, mask, run, batch)
-    tokens = tuple(text[start:end] for start, end in spans)
-    fields = _local(game, unique_names(tokens), effort, np.ones(len(spans)), run)
-    settings = {"method": "lime", "unit": unit, "words": words, "mask": mask, **fields.pop("settings")}
-    found = LocalTextAttribution(
-        game="text",
-        source=text,
-        spans=np.array(spans, dtype=np.intp).reshape(-1, 2),
-        unit=unit,
-        mask=mask,
-        data=tuple(np.array([token], dtype=object) for token in tokens),
-        **headed({**fields, "settings": settings}),
-    )
-    return _checked(found, game, {}, effort, run)
-
-
-def image_lime(
-    model: WholeModel,
-    image: AnyArray,
-    *,
-    segmenter: Segmenter,
-    segments: int | tuple[int, int],
-    absent: Absent,
-    effort: LimeEffort,
-    batch: int | None,
-    run: Run,
-) -> LocalImageAttribution:
-    """The segments that a local model of an image needs."""
-    labels = segment(image, segmenter, segments)
-    _refuse(int(labels.max()) + 1, "segments=")
-    painted = absent_image(image, labels, absent)
-    game = ImageGame(model, image, labels, painted, run, batch)
-    names = tuple(f"segment {k + 1}" for k in range(game.players))
-    change = np.square(image.astype(np.float64) - painted.astype(np.float64))
-    change = change if image.ndim == 2 else change.sum(axis=2)
-    changes = np.bincount(labels.ravel(), change.ravel()).astype(np.float64)
-    fields = _local(game, names, effort, changes, run)
-    chosen = absent_name(absent, image)
-    settings = {
-        "method": "lime",
-        "segmenter": segmenter if isinstance(segmenter, str) else "given",
-        "segments": game.players,
-        "absent": absent if isinstance(absent, str) else chosen,
-        **fields.pop("settings"),
-    }
-    shares = np.bincount(labels.ravel()) / labels.size
-    found = LocalImageAttribution(
-        game="image",
-        image=image,
-        segments=labels,
-        absent=chosen,
-        data=tuple(np.array([share]) for share in shares),
-        **headed({**fields, "settings": settings}),
-    )
-    bases = {}
-    if run.checks:
-        with run.checking():
-            for name, colour in plain_colours(image, absent).items():
-                with run.counting(1):
-                    bases[name] = game.predictor(absent_image(image, labels, colour)[None], 1)[0]
-    return _checked(found, game, bases, effort, run)
+    _refuse(len(parts.names), games.larger)
+    game = games.game(model, run)
+    fields = _local(game, parts.names, effort, games.changes(), run)
+    settings = {"method": "lime", **games.settings(), **fields.pop("settings")}
+    found = kind(game=parts.vocabulary.whole, parts=parts, data=parts.data, **headed({**fields, "settings": settings}))
+    return _checked(found, game, empty_predictions(games, game, run), effort, run)
 
 
 # -- variants ----------------------------------------------------------------------------------------
@@ -422,7 +367,6 @@ def _fields(
         "values": weights,
         "se": errors,
         "weights": weights,
-        "weights_se": errors,
         "bases": base,
         "fidelity": fit.fidelity,
         "selection": fit.selection,
@@ -430,7 +374,6 @@ def _fields(
         "agreement": fit.agreement,
         "radius": fit.radius,
         "within": fit.within,
-        "ranges": np.full((p, 2, game.outputs), np.nan),
     }
     settings = {
         **effort.settings(),
@@ -448,26 +391,19 @@ def _fields(
         "base": np.asarray(squeeze_outputs(base)),
         "prediction": squeeze_outputs(log_odds(everybody) if logistic else everybody),
         "feature_names": names,
-        "players": names,
         "terms": names,
-        "conditions": (("",) * p,),
-        "encoded": np.ones((1, p)),
-        "scales": np.ones((1, p)),
-        "zeroed": True,
         "width": np.array([fit.width]),
         "effective": np.array([fit.effective / found.copies]),
         "width_search": width_search([tried], [fit.width], np.ones((1, p)), predictor.output_names, "pandas"),
-        "there": there,
-        "counts": found.counts,
-        "answers": squeeze_outputs(answers),
-        "nearest": fit.nearest,
-        "spread": np.asarray(squeeze_outputs(fit.spread[None])),
+        "fitted": FittedVariants(
+            there, found.counts, squeeze_outputs(answers), np.asarray(squeeze_outputs(fit.spread[None])), fit.nearest
+        ),
         "settings": settings,
         "cost": run.cost(),
     }
 
 
-def _checked(found: P, game: PartGame, bases: dict[str, FloatArray], effort: LimeEffort, run: Run) -> P:
+def _checked(found: L, game: PartGame, bases: dict[str, FloatArray], effort: LimeEffort, run: Run) -> L:
     """The result with its caveats and what it cost in all."""
     if not run.checks:
         return changed(found, cost=run.cost())

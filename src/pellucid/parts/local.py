@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
-from pellucid.arrays import AnyArray, BoolArray, FloatArray
-from pellucid.explanations.explanation import Explanation, native_table
-from pellucid.explanations.local_attribution import LocalAttribution
+from pellucid.arrays import AnyArray, BoolArray, FloatArray, frozen
+from pellucid.explanations.explanation import Explanation, native_table, squeeze_outputs
+from pellucid.explanations.local_attribution import LocalModel
 from pellucid.explanations.store import stored
-from pellucid.parts.attribution import ImageAttribution, PartAttribution, TextAttribution
+from pellucid.parts.attribution import OfImage, OfText, PartAttribution, contribution_map
+from pellucid.parts.source import ImageParts, TextParts
 from pellucid.words import listed, number, percent
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class LocalPartAttribution(PartAttribution, LocalAttribution):
-    """Weights ``values`` (1, parts) of the parts in a local model; zero for those it does not need.
+@stored
+@dataclass(frozen=True, eq=False)
+class FittedVariants:
+    """What a local model was fitted to: variants of the whole, some of its parts absent.
 
-    ``base`` is what the local model says when every part is absent; with the weights it adds up to `local_prediction`.
-    ``there`` (variants, parts) are the variants it was fitted to, ``counts`` (variants,) how much each counts and
-    ``answers`` what the model said of it; see `variants`. ``spread`` is the standard deviation of the answers,
-    ``nearest`` the distance of the nearest variants over that of all.
+    ``there`` (variants, parts) says which parts are there, ``counts`` (variants,) how much each variant counts and
+    ``answers`` (variants, or variants x outputs) what the model said of it. ``spread`` (1, or 1 x outputs) is the
+    standard deviation of the answers, ``nearest`` the distance of the nearest variants over that of all.
     """
 
     there: BoolArray
@@ -32,7 +32,42 @@ class LocalPartAttribution(PartAttribution, LocalAttribution):
     spread: FloatArray
     nearest: float
 
+    def __post_init__(self) -> None:
+        for name in ("there", "counts", "answers", "spread"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
+
+    def for_outputs(self, kept: list[int]) -> FittedVariants:
+        """The answers of some outputs alone, of several."""
+        answers, spread = squeeze_outputs(self.answers[:, kept]), squeeze_outputs(self.spread[:, kept])
+        return replace(self, answers=answers, spread=spread)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class LocalPartAttribution(PartAttribution, LocalModel):
+    """Weights ``values`` (1, parts) of the parts in a local model; zero for those it does not need.
+
+    ``base`` is what the local model says when every part is absent; with the weights it adds up to `local_prediction`.
+    ``fitted`` are the variants it was fitted to; see `variants`. How well it holds is said as for `LocalModel`.
+    """
+
+    fitted: FittedVariants
+
     __repr__ = Explanation.__repr__
+
+    @property
+    def there(self) -> BoolArray:
+        """Which parts are there in each variant."""
+        return self.fitted.there
+
+    @property
+    def counts(self) -> FloatArray:
+        """How much each variant counts."""
+        return self.fitted.counts
+
+    @property
+    def answers(self) -> FloatArray:
+        """What the model said of each variant."""
+        return self.fitted.answers
 
     @property
     def variants(self) -> Any:
@@ -55,9 +90,20 @@ class LocalPartAttribution(PartAttribution, LocalAttribution):
     def for_output(self, name: str) -> Self:
         found = super().for_output(name)
         if str(name) in self.output_names:
-            return found
+            return self._with_variants_of(found)
         at = 1.0 if self.answer_scale == "probability" else 0.0  # the other of two classes
-        return replace(found, answers=at - self.answers)
+        return replace(found, fitted=replace(self.fitted, answers=at - self.answers))
+
+    def of_leading(self) -> Self:
+        found = super().of_leading()
+        return replace(self._with_variants_of(found), width_search=self.width_search.for_outputs(found.output_names))
+
+    def _with_variants_of(self, found: Self) -> Self:
+        """The result for some outputs, with the answers of these outputs."""
+        if found.output_names == self.output_names:
+            return found
+        kept = [self.output_names.index(name) for name in found.output_names]
+        return replace(found, fitted=self.fitted.for_outputs(kept))
 
     def row(self, i: int) -> Self:
         """The same: there is one text, or one image, and all its variants are about it."""
@@ -68,28 +114,12 @@ class LocalPartAttribution(PartAttribution, LocalAttribution):
         """The same: the effects of parts count from their absence already."""
         return self
 
-    def _arrays(self) -> dict[str, Any]:
-        return {**super()._arrays(), "answers": self.answers, "spread": self.spread}
-
-    @property
-    @abstractmethod
-    def whole(self) -> str:
-        """What is explained: text or image."""
-
     @property
     def starting_point(self) -> str:
-        return f"the local model's answer with every {self.part} absent"
+        return f"the local model's answer with every {self.vocabulary.part} absent"
 
     def findings(self) -> list[str]:
         return complete(self)
-
-    def of_leading(self) -> Self:
-        """The same for few outputs, where there are many."""
-        return self._of_leading()
-
-    def about_others(self, said: Self) -> list[str]:
-        """What is not said of other outputs."""
-        return self._other_outputs(said)
 
 
 def _free(columns: dict[str, AnyArray], name: str) -> str:
@@ -101,26 +131,22 @@ def _free(columns: dict[str, AnyArray], name: str) -> str:
 
 @stored
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class LocalTextAttribution(LocalPartAttribution, TextAttribution):
-    """The words that a local model of a text needs, and their weights; see `LocalPartAttribution` and `TextAttribution`."""
+class LocalTextAttribution(OfText, LocalPartAttribution):
+    """The words that a local model of a text needs, and their weights; see `LocalPartAttribution`."""
 
-    __repr__ = Explanation.__repr__
-
-    @property
-    def whole(self) -> str:
-        return "text"
+    parts: TextParts
 
 
 @stored
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class LocalImageAttribution(LocalPartAttribution, ImageAttribution):
-    """The segments that a local model of an image needs, and their weights; see `LocalPartAttribution` and `ImageAttribution`."""
+class LocalImageAttribution(OfImage, LocalPartAttribution):
+    """The segments that a local model of an image needs, and their weights; see `LocalPartAttribution`."""
 
-    __repr__ = Explanation.__repr__
+    parts: ImageParts
 
-    @property
-    def whole(self) -> str:
-        return "image"
+    def map(self, output: str | None = None) -> FloatArray:
+        """The weight of the segment of every pixel, as in `ImageAttribution.map`."""
+        return contribution_map(self, self.parts, output)
 
 
 _SAID = 10
@@ -130,7 +156,7 @@ def complete(found: LocalPartAttribution) -> list[str]:
     """What each output's local model needs, how well it holds and what it was made of."""
     said = found.of_leading()
     lines = [_of_output(said.for_output(name)) for name in said.output_names]
-    return [*lines, *found.about_others(said), *_quality(said), _how(found), found.absence()]
+    return [*lines, *found.about_others(said), *_quality(said), _how(found), found.parts.absence()]
 
 
 def _of_output(one: LocalPartAttribution) -> str:
@@ -143,7 +169,7 @@ def _of_output(one: LocalPartAttribution) -> str:
     rest = order[_SAID:]
     if rest:
         said.append(f"the other {len(rest)} together {number(float(one.values[0, rest].sum()), sign=True)}")
-    story = f": {listed(said, len(said))}" if said else f"; no {one.part} contributed"
+    story = f": {listed(said, len(said))}" if said else f"; no {one.vocabulary.part} contributed"
     return (
         f"The prediction{one.scale_of(one.output_names[0])} is {number(float(one.prediction[0]))}; the local model"
         f" gives {number(float(one.local_prediction[0]))}. Compared with {one.starting_point},"
@@ -160,10 +186,12 @@ def _quality(found: LocalPartAttribution) -> list[str]:
     fidelity, chosen = float(np.min(found.fidelity)), float(np.min(found.stability))
     lines = [
         f"It explains {least}{percent(max(fidelity, 0.0))} of the variation of the predictions of variants near the"
-        f" {found.whole} (weighted R2)."
+        f" {found.vocabulary.whole} (weighted R2)."
     ]
     if not exhaustive(found):
-        lines.append(f"Asked again, {least}{percent(chosen)} of the weight would be on the same {found.part}s.")
+        lines.append(
+            f"Asked again, {least}{percent(chosen)} of the weight would be on the same {found.vocabulary.part}s."
+        )
     return lines
 
 
@@ -176,16 +204,18 @@ def _how(found: LocalPartAttribution) -> str:
     n = f"{len(found.there):,}"
     if found.settings.get("all_variants"):
         made = (
-            f"From all {n} variants of the {found.whole}" if len(found.there) > 1 else f"From the {found.whole} itself"
+            f"From all {n} variants of the {found.vocabulary.whole}"
+            if len(found.there) > 1
+            else f"From the {found.vocabulary.whole} itself"
         )
     elif exhaustive(found):
         made = f"From {n} variants that were given"
     else:
         kinds = {
-            "count": f"as many with few {found.part}s as with many",
-            "coin": f"each {found.part} absent in half of them",
+            "count": f"as many with few {found.vocabulary.part}s as with many",
+            "coin": f"each {found.vocabulary.part} absent in half of them",
         }
-        made = f"From {n} variants of the {found.whole} ({kinds[str(found.settings['sampler'])]})"
+        made = f"From {n} variants of the {found.vocabulary.whole} ({kinds[str(found.settings['sampler'])]})"
     return f"{made}; {counted(found)}."
 
 
@@ -194,11 +224,8 @@ def counted(found: LocalPartAttribution) -> str:
     width = float(found.width[0])
     kernel = found.settings.get("kernel")
     if kernel == "share":
-        return (
-            f"a variant counts by the share of {found.part}s that are there"
-            if width == 1
-            else f"a variant counts by the share of {found.part}s that are there, to the power {number(1 / width)}"
-        )
+        power = "" if width == 1 else f", to the power {number(1 / width)}"
+        return f"a variant counts by the share of {found.vocabulary.part}s that are there{power}"
     if kernel == "exponential":
         return (
             f"a variant counts by how near it is ({found.settings['distance']} distance, kernel width {number(width)})"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,41 +9,34 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import AnyArray, BoolArray, IntArray
+from pellucid.arrays import BoolArray, IntArray
 from pellucid.errors import InputError
 from pellucid.explanations.explanation import Explanation
 from pellucid.explanations.rule import Anchor
 from pellucid.explanations.rule_words import REASONS, anchor_sentence, sureness
 from pellucid.explanations.store import stored
+from pellucid.parts.attribution import OfImage, OfText
+from pellucid.parts.source import ImageParts, Parts, TextParts
 from pellucid.parts.tokens import words
-from pellucid.words import listed, number, percent
+from pellucid.words import Vocabulary, listed, number, percent
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class PartRule(Anchor):
-    """An `Anchor` whose conditions are that some parts of a text or an image are there; ``kept`` are their numbers.
+    """An `Anchor` whose conditions are that some ``parts`` of a text or an image are there; ``kept`` are their numbers.
 
     ``covers`` says what the coverage is a share of: "corpus", the ``rows`` texts that were given, or "perturbations".
     """
 
+    parts: Parts
     kept: tuple[int, ...]
     covers: str = "perturbations"
 
     __repr__ = Explanation.__repr__
 
     @property
-    @abstractmethod
-    def part(self) -> str:
-        """What one part is called."""
-
-    @property
-    @abstractmethod
-    def whole(self) -> str:
-        """What is explained: text or image."""
-
-    @abstractmethod
-    def perturbed(self) -> str:
-        """What happens to the other parts, in one sentence."""
+    def vocabulary(self) -> Vocabulary:
+        return self.parts.vocabulary
 
     def findings(self) -> list[str]:
         return rule_findings(self)
@@ -52,32 +44,17 @@ class PartRule(Anchor):
 
 @stored
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class TextRule(PartRule):
-    """The words of ``source`` that fix its prediction; word number i of ``feature_names`` stands at ``spans[i]``
-    (start, end).
-
-    ``unit`` and ``mask`` are those of `TextAttribution`.
+class TextRule(OfText, PartRule):
+    """The words of a text that fix its prediction; word number i of ``feature_names`` stands at ``spans[i]`` (start,
+    end) of ``source``.
     """
 
-    source: str
-    spans: IntArray
-    unit: str = "word"
-    mask: str = "remove"
-
-    __repr__ = Explanation.__repr__
-
-    @property
-    def part(self) -> str:
-        return self.unit
-
-    @property
-    def whole(self) -> str:
-        return "text"
+    parts: TextParts
 
     @property
     def words(self) -> tuple[str, ...]:
         """The words of the rule as they stand in the text, in its order."""
-        return tuple(self.source[start:end] for start, end in self.spans[sorted(self.kept)].tolist())
+        return tuple(self.tokens[part] for part in sorted(self.kept))
 
     def applies(self, X: Any) -> BoolArray:
         """Which texts have all words of the rule, a word of it that stands there twice at least twice.
@@ -92,37 +69,15 @@ class TextRule(PartRule):
         often = occurrences(list(wanted), texts, self.unit)
         return np.asarray((often >= np.array(list(wanted.values()), dtype=np.intp)).all(axis=1))
 
-    def perturbed(self) -> str:
-        units = f"{self.unit}s"
-        if self.settings.get("perturb") == "corpus":
-            return (
-                f"Each of the other {units} is replaced by one of the corpus in half of the perturbed texts, which"
-                " makes texts that nobody wrote."
-            )
-        how = "is taken out" if self.mask == "remove" else f"is replaced by {self.mask!r}"
-        return f"Each of the other {units} {how} in half of the perturbed texts, which makes texts that nobody wrote."
-
 
 @stored
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class ImageRule(PartRule):
-    """The segments of ``image`` that fix its prediction; ``segments`` (height, width) holds the number of each pixel's
+class ImageRule(OfImage, PartRule):
+    """The segments of an image that fix its prediction; ``segments`` (height, width) holds the number of each pixel's
     segment.
     """
 
-    image: AnyArray
-    segments: IntArray
-    absent: str = "grey"
-
-    __repr__ = Explanation.__repr__
-
-    @property
-    def part(self) -> str:
-        return "segment"
-
-    @property
-    def whole(self) -> str:
-        return "image"
+    parts: ImageParts
 
     @property
     def mask(self) -> BoolArray:
@@ -133,17 +88,6 @@ class ImageRule(PartRule):
         raise InputError(
             "the rule is about segments of one image, which others do not have; explain each of the"
             f" {np.shape(X)[0] if np.ndim(X) > 3 else 'other'} images."
-        )
-
-    def perturbed(self) -> str:
-        if self.settings.get("perturb") == "corpus":
-            return (
-                "Each of the other segments shows another image of the corpus in half of the perturbed images, which"
-                " makes images that no camera took."
-            )
-        return (
-            "Each of the other segments is painted over in half of the perturbed images, which makes images that no"
-            " camera took."
         )
 
 
@@ -157,43 +101,29 @@ def occurrences(tokens: Sequence[str], texts: Sequence[str], unit: str) -> IntAr
     return np.array(counts, dtype=np.intp).reshape(len(texts), len(tokens))
 
 
-def segment_places(segments: IntArray) -> list[str]:
-    """Where on the image the middle of each segment is, in words."""
-    sizes = np.bincount(segments.ravel())
-    down, across = (
-        np.bincount(segments.ravel(), axis.ravel() + 0.5) / sizes / length
-        for axis, length in zip(np.indices(segments.shape), segments.shape, strict=True)
-    )
-    rows = [("top", "middle", "bottom")[int(min(3 * y, 2))] for y in down]
-    columns = [("left", "centre", "right")[int(min(3 * x, 2))] for x in across]
-    return [
-        "centre" if (row, column) == ("middle", "centre") else f"{row} {column}"
-        for row, column in zip(rows, columns, strict=True)
-    ]
-
-
 def rule_findings(rule: PartRule) -> list[str]:
     """The rule, how sure its precision is, what it covers, and what each part adds."""
-    lines = [f"{anchor_sentence(rule)}.", f"{sureness(rule, rule.whole)}."]
+    words = rule.vocabulary
+    lines = [f"{anchor_sentence(rule)}.", f"{sureness(rule, words.whole)}."]
     if rule.kept:
         lines.append(coverage_words(rule))
     if not rule.kept and rule.reached:
         lines.append(
-            f"No {rule.part} is needed: {percent(rule.base)} of the perturbed {rule.whole}s get this prediction"
-            f" whatever is left of the {rule.whole}."
+            f"No {words.part} is needed: {percent(rule.base)} of the perturbed {words.whole}s get this prediction"
+            f" whatever is left of the {words.whole}."
         )
     elif rule.kept:
-        lines.append(f"Without any {rule.part} fixed the precision is {percent(rule.base)}; {_steps(rule)}.")
+        lines.append(f"Without any {words.part} fixed the precision is {percent(rule.base)}; {_steps(rule)}.")
     if not rule.reached:
         wanted = percent(float(rule.settings["precision"]))
         lines.append(f"The precision of {wanted} was not reached: {reason(rule)}.")
-    return [*lines, rule.perturbed()]
+    return [*lines, rule.parts.perturbed(str(rule.settings.get("perturb")))]
 
 
 def reason(rule: PartRule) -> str:
     """Why there is no better rule."""
     if rule.reason == "unreachable":
-        return f"even the {rule.whole} itself does not always get its prediction"
+        return f"even the {rule.vocabulary.whole} itself does not always get its prediction"
     return REASONS.get(rule.reason, rule.reason)
 
 
@@ -204,14 +134,14 @@ def coverage_words(rule: PartRule) -> str:
             f"The rule applies to {number(rule.coverage * rule.rows)} of the {number(rule.rows)} texts of the corpus."
         )
     return (
-        f"The coverage is the share of perturbed {rule.whole}s that keep these {rule.part}s; "
-        f"of other {rule.whole}s it says nothing."
+        f"The coverage is the share of perturbed {rule.vocabulary.whole}s that keep these {rule.vocabulary.part}s; "
+        f"of other {rule.vocabulary.whole}s it says nothing."
     )
 
 
 def coverage_note(rule: PartRule) -> str:
     """The coverage in short."""
-    of = "texts of the corpus" if rule.covers == "corpus" else f"perturbed {rule.whole}s"
+    of = "texts of the corpus" if rule.covers == "corpus" else f"perturbed {rule.vocabulary.whole}s"
     return f"coverage {percent(rule.coverage)} (of {of})"
 
 

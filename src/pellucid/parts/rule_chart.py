@@ -53,8 +53,12 @@ def _title(rule: PartRule, options: PartRuleOptions) -> str:
     if options.title:
         return options.title
     if not rule.kept:
-        return f"The prediction stays {predicted(rule)}, whatever is left of the {rule.whole}"
-    who = f"This {rule.part} fixes" if len(rule.kept) == 1 else f"These {len(rule.kept)} {rule.part}s fix"
+        return f"The prediction stays {predicted(rule)}, whatever is left of the {rule.vocabulary.whole}"
+    who = (
+        f"This {rule.vocabulary.part} fixes"
+        if len(rule.kept) == 1
+        else f"These {len(rule.kept)} {rule.vocabulary.part}s fix"
+    )
     return f"{who} the prediction {predicted(rule)}"
 
 

@@ -249,10 +249,8 @@ def absent_name(absent: Absent, image: AnyArray) -> str:
     return "image" if given.ndim > 1 and given.shape == image.shape else "colour"
 
 
-def plain_colours(image: AnyArray, absent: Absent) -> dict[str, Absent]:
-    """Colours in which nothing is to be seen, for comparison: grey, the darkest and the lightest."""
+def plain_colours(image: AnyArray, absent: str) -> dict[str, Absent]:
+    """Colours in which nothing is to be seen, other than ``absent``: grey, the darkest and the lightest."""
     low, high = value_range(image)
     plain: dict[str, Absent] = {"'grey'": "grey", f"{low:g}": low, f"{high:g}": high}
-    if not isinstance(absent, str):
-        return plain
     return {name: colour for name, colour in plain.items() if colour != absent}

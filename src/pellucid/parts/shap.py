@@ -2,9 +2,10 @@
 
 Lundberg and Lee 2017; interpretable parts of texts and images: Ribeiro, Singh and Guestrin 2016.
 
-Definition. The players are the parts. v(S) is what the model says to the text or image with only the parts of S: the absent
-words are taken out (or masked), the absent segments painted over. The contributions are the Shapley values of v; they
-start from v(nobody), the prediction with everything absent, not from an average prediction, and lead to the prediction.
+Definition. The players are the parts. v(S) is what the model says to the text or image with only the parts of S: the
+absent words are taken out (or masked), the absent segments painted over. The contributions are the Shapley values of v;
+they start from v(nobody), the prediction with everything absent, not from an average prediction, and lead to the
+prediction.
 
 Estimator. Those of any game: all coalitions where there are at most 14 parts, else pairs of coalitions with standard
 errors.
@@ -22,107 +23,54 @@ whether the model is steady, and at most 17 for the caveats.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 import numpy as np
 
-from pellucid.arrays import AnyArray, FloatArray, IntArray
+from pellucid.arrays import FloatArray, IntArray
 from pellucid.errors import InputError
 from pellucid.explanations.explanation import changed, headed, squeeze_outputs
 from pellucid.games import all_coalitions
-from pellucid.methods.attribution.estimators import MOST_PLAYERS, Effort, solve
+from pellucid.methods.attribution.estimators import MOST_PLAYERS, Effort, Estimator, solve
+from pellucid.methods.attribution.interaction_indices import Index
 from pellucid.methods.attribution.shapley_exact import shapley_values
-from pellucid.parts.attribution import ImageAttribution, PartAttribution, TextAttribution, unique_names
+from pellucid.parts.attribution import PartAttribution
 from pellucid.parts.checks import shap_caveats
-from pellucid.parts.game import ActiveGame, ImageGame, PartGame, TextGame
+from pellucid.parts.game import ActiveGame, Games, PartGame, empty_predictions
 from pellucid.parts.model import WholeModel
-from pellucid.parts.segments import Absent, Segmenter, absent_image, absent_name, plain_colours, segment
-from pellucid.parts.tokens import Span
 from pellucid.runner import Run
 
-_BLOCKS = 4  # of parts, that are also taken as one player each
 _LISTED = 20
 _FEWEST = 16
 _MANY = 100  # parts; for more of them the usual number of coalitions is too small
 _EACH = 20  # coalitions for each part, where there are many
 MOST_PARTS = 2000
 
-M = TypeVar("M", bound=PartAttribution)
+A = TypeVar("A", bound=PartAttribution)
 
 
-def text_shap(
-    model: WholeModel,
-    text: str,
-    spans: list[Span],
-    *,
-    unit: str,
-    mask: str,
-    words: int,
-    effort: Effort,
-    batch: int,
-    run: Run,
-) -> TextAttribution:
-    """Contributions of the parts of a text, given by their spans."""
-    game = TextGame(model, text, spans, mask, run, batch)
-    tokens = tuple(text[start:end] for start, end in spans)
-    names = unique_names(tokens)
-    fields = _solved(game, effort, "by='auto' or by='sentence'", run)
-    settings = {"method": "shap", "unit": unit, "words": words, "mask": mask, **fields.pop("settings")}
-    found = TextAttribution(
-        game="text",
-        source=text,
-        spans=np.array(spans, dtype=np.intp).reshape(-1, 2),
-        unit=unit,
-        mask=mask,
-        players=names,
-        data=tuple(np.array([token], dtype=object) for token in tokens),
-        **headed({**fields, "feature_names": names, "settings": settings}),
+class ShapOptions(TypedDict, total=False):
+    """Options of `shap`, for texts and images alike."""
+
+    method: Estimator
+    budget: int | None
+    tolerance: float | None
+    interactions: bool | Index
+
+
+def part_shap(kind: type[A], games: Games, model: WholeModel, *, effort: Effort, run: Run) -> A:
+    """Contributions of the parts of a text or image, as a result of this kind."""
+    game, parts = games.game(model, run), games.parts
+    fields = _solved(game, effort, games.larger, run)
+    settings = {"method": "shap", **games.settings(), **fields.pop("settings")}
+    found = kind(
+        game=parts.vocabulary.whole,
+        parts=parts,
+        data=parts.data,
+        **headed({**fields, "feature_names": parts.names, "settings": settings}),
     )
-    return _checked(found, game, _quarters(len(spans)), {}, run)
-
-
-def image_shap(
-    model: WholeModel,
-    image: AnyArray,
-    *,
-    segmenter: Segmenter,
-    segments: int | tuple[int, int],
-    absent: Absent,
-    effort: Effort,
-    batch: int | None,
-    run: Run,
-) -> ImageAttribution:
-    """Contributions of the segments of an image."""
-    labels = segment(image, segmenter, segments)
-    game = ImageGame(model, image, labels, absent_image(image, labels, absent), run, batch)
-    names = tuple(f"segment {k + 1}" for k in range(game.players))
-    fields = _solved(game, effort, "segments=", run)
-    chosen = absent_name(absent, image)
-    settings = {
-        "method": "shap",
-        "segmenter": segmenter if isinstance(segmenter, str) else "given",
-        "segments": game.players,
-        "absent": absent if isinstance(absent, str) else chosen,
-        **fields.pop("settings"),
-    }
-    shares = np.bincount(labels.ravel()) / labels.size
-    found = ImageAttribution(
-        game="image",
-        image=image,
-        segments=labels,
-        absent=chosen,
-        players=names,
-        data=tuple(np.array([share]) for share in shares),
-        **headed({**fields, "feature_names": names, "settings": settings}),
-    )
-    bases = {}
-    with run.checking():
-        for name, colour in plain_colours(image, absent).items() if run.checks else ():
-            with run.counting(1):
-                bases[name] = game.predictor(absent_image(image, labels, colour)[None], 1)[0]
-    return _checked(found, game, _quadrants(found.centres), bases, run)
+    return _checked(found, games, game, run)
 
 
 # -- solving -----------------------------------------------------------------------------------------
@@ -202,10 +150,11 @@ def _refuse(players: int, effort: Effort, larger: str) -> None:
 # -- checking ----------------------------------------------------------------------------------------
 
 
-def _checked(found: M, game: PartGame, blocks: IntArray, bases: Mapping[str, FloatArray], run: Run) -> M:
+def _checked(found: A, games: Games, game: PartGame, run: Run) -> A:
     """The result with its caveats and what it cost in all."""
     if not run.checks:
         return changed(found, cost=run.cost())
+    bases, blocks = empty_predictions(games, game, run), games.blocks()
     caveats = shap_caveats(
         found, run, instability=game.predictor.instability, blocks=blocks, joint=_joint(game, blocks, run), bases=bases
     )
@@ -222,14 +171,3 @@ def _joint(game: PartGame, blocks: IntArray, run: Run) -> FloatArray | None:
     nobody, everybody = game.ends()
     v = np.concatenate([nobody[:, None], inner, everybody[:, None]], axis=1)
     return shapley_values(v)[0]
-
-
-def _quarters(n: int) -> IntArray:
-    """Neighbouring parts in at most four blocks."""
-    return np.arange(n, dtype=np.intp) * min(_BLOCKS, n) // max(n, 1)
-
-
-def _quadrants(centres: FloatArray) -> IntArray:
-    """The quarters of the image in which the segments have their middle, numbered without gaps."""
-    quarter = 2 * (centres[:, 0] > 0.5) + (centres[:, 1] > 0.5)
-    return np.unique(quarter, return_inverse=True)[1].reshape(-1).astype(np.intp)

@@ -19,6 +19,7 @@ from pellucid.charts.signed_colours import colour_scales, signed_colour
 from pellucid.charts.text import caveat_note, wrapped
 from pellucid.parts.attribution import TextAttribution
 from pellucid.parts.chart_words import ends_note, panel_name
+from pellucid.parts.local import LocalTextAttribution
 from pellucid.parts.options import TextOptions
 from pellucid.parts.text_layout import OUTSIDE, Fragment, set_lines
 from pellucid.words import percent
@@ -28,8 +29,10 @@ LINE = 1.7  # font sizes from line to line
 PAD = 0.12  # font sizes of colour beside a word
 _WIDTH = 640.0
 
+TextResult = TextAttribution | LocalTextAttribution
 
-def body(attribution: TextAttribution, options: TextOptions) -> ChartType:
+
+def body(attribution: TextResult, options: TextOptions) -> ChartType:
     """The text, once for every output; or another chart of contributions."""
     if options.kind != "auto":
         return contributions.body(attribution, options)
@@ -50,7 +53,7 @@ def body(attribution: TextAttribution, options: TextOptions) -> ChartType:
     return titled(chart, options.title or f"What each {attribution.unit} contributes", notes, width)
 
 
-def _notes(attribution: TextAttribution, outputs: tuple[str, ...]) -> list[str]:
+def _notes(attribution: TextResult, outputs: tuple[str, ...]) -> list[str]:
     hidden = len(attribution.output_names) - len(outputs)
     units = f"{len(attribution.players)} {attribution.unit}s"
     words = attribution.settings.get("words")
@@ -59,7 +62,7 @@ def _notes(attribution: TextAttribution, outputs: tuple[str, ...]) -> list[str]:
     return [ends_note(attribution), joined, lower]
 
 
-def _left_out(attribution: TextAttribution, fragments: list[Fragment], drawn: list[Fragment]) -> str:
+def _left_out(attribution: TextResult, fragments: list[Fragment], drawn: list[Fragment]) -> str:
     """What the lines that are not drawn hold."""
     if len(drawn) == len(fragments):
         return ""
@@ -72,7 +75,7 @@ def _left_out(attribution: TextAttribution, fragments: list[Fragment], drawn: li
     return f"{lines:,} more lines, with {percent(share)} of the absolute contributions, not shown (max_lines=)"
 
 
-def box_data(attribution: TextAttribution, output: str, fragments: list[Fragment]) -> list[Row]:
+def box_data(attribution: TextResult, output: str, fragments: list[Fragment]) -> list[Row]:
     """One row per word and line: the box in pixels, and what the word contributes; no value inside a sum of others."""
     one = attribution.for_output(output)
     entry, halves = one.entry_of, half_widths(one)[0]
@@ -132,9 +135,7 @@ def page(fragments: list[Fragment], width: float) -> tuple[float, dict[str, Any]
     return height, x, y
 
 
-def _view(
-    attribution: TextAttribution, output: str, fragments: list[Fragment], width: float, *, named: bool
-) -> ChartType:
+def _view(attribution: TextResult, output: str, fragments: list[Fragment], width: float, *, named: bool) -> ChartType:
     boxes, letters = box_data(attribution, output, fragments), letter_data(fragments)
     height, x, y = page(fragments, width)
     tips = tooltips((attribution.unit, "word"), ("contribution", "label"))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
+
+import numpy as np
 
 from pellucid.checks import flag, one_of, reporting, seed, whole, workers
 from pellucid.errors import InputError
@@ -12,21 +14,41 @@ from pellucid.methods.attribution.interaction_indices import Index
 from pellucid.methods.local.surrogate.fitting import Model
 from pellucid.methods.local.surrogate.selection import Select
 from pellucid.models.predictor import Link
-from pellucid.parts.anchor import AnchorEffort, Models, Perturb, text_anchor
+from pellucid.parts.anchor import AnchorEffort, AnchorOptions, Corpus, Models, Perturb, part_anchor
 from pellucid.parts.attribution import TextAttribution
-from pellucid.parts.game import REMOVE
-from pellucid.parts.lime import Draw, LimeEffort, PartDistance, text_lime
+from pellucid.parts.game import TextGames
+from pellucid.parts.lime import Draw, LimeEffort, LimeOptions, PartDistance, part_lime
 from pellucid.parts.local import LocalTextAttribution
 from pellucid.parts.model import WholeModel
 from pellucid.parts.rule import TextRule
-from pellucid.parts.shap import text_shap
-from pellucid.parts.tokens import Span, Tokenizer, characters, own_tokens, phrases, sentences, words
+from pellucid.parts.shap import ShapOptions, part_shap
+from pellucid.parts.source import REMOVE, TextParts
+from pellucid.parts.tokens import Tokenizer, characters, own_tokens, phrases, sentences, words
 from pellucid.runner import Run
 from pellucid.runner.progress import Progress
 
 By = Literal["auto", "word", "sentence", "character"]
 _BY = ("auto", "word", "sentence", "character")
 T = TypeVar("T")
+
+
+class _Cut(TypedDict, total=False):
+    by: By
+    most: int
+
+
+class _Shap(_Cut, ShapOptions, total=False):
+    """The options of `TextExplainer.shap`."""
+
+
+class _Lime(_Cut, LimeOptions, total=False):
+    """The options of `TextExplainer.lime`."""
+
+
+class _Anchor(_Cut, AnchorOptions, total=False):
+    """The options of `TextExplainer.anchor`."""
+
+    corpus: Iterable[str] | None
 
 
 class TextExplainer:
@@ -97,29 +119,9 @@ class TextExplainer:
 
     # A text is also an iterable of texts; the first signature that fits counts.
     @overload
-    def shap(  # type: ignore[overload-overlap]
-        self,
-        text: str,
-        *,
-        by: By = ...,
-        most: int = ...,
-        method: Estimator = ...,
-        budget: int | None = ...,
-        tolerance: float | None = ...,
-        interactions: bool | Index = ...,
-    ) -> TextAttribution: ...
+    def shap(self, text: str, **options: Unpack[_Shap]) -> TextAttribution: ...  # type: ignore[overload-overlap]
     @overload
-    def shap(
-        self,
-        text: Iterable[str],
-        *,
-        by: By = ...,
-        most: int = ...,
-        method: Estimator = ...,
-        budget: int | None = ...,
-        tolerance: float | None = ...,
-        interactions: bool | Index = ...,
-    ) -> list[TextAttribution]: ...
+    def shap(self, text: Iterable[str], **options: Unpack[_Shap]) -> list[TextAttribution]: ...
     def shap(
         self,
         text: str | Iterable[str],
@@ -142,56 +144,15 @@ class TextExplainer:
         """
         effort = Effort(method, budget, tolerance, interactions)
 
-        def one(text: str) -> TextAttribution:
-            spans, unit, n = self.spans(text, by=by, most=most)
-            return text_shap(
-                self._model,
-                text,
-                spans,
-                unit=unit,
-                mask=self._mask,
-                words=n,
-                effort=effort,
-                batch=self._batch,
-                run=self._run(),
-            )
+        def one(games: TextGames) -> TextAttribution:
+            return part_shap(TextAttribution, games, self._model, effort=effort, run=self._run())
 
-        return self._each(text, one)
+        return self._each(text, by, most, one)
 
     @overload
-    def lime(  # type: ignore[overload-overlap]
-        self,
-        text: str,
-        *,
-        features: int = ...,
-        samples: Any = ...,
-        sampler: Draw = ...,
-        kernel: Any = ...,
-        distance: PartDistance = ...,
-        width: Any = ...,
-        model: Model = ...,
-        select: Select = ...,
-        tolerance: float | None = ...,
-        by: By = ...,
-        most: int = ...,
-    ) -> LocalTextAttribution: ...
+    def lime(self, text: str, **options: Unpack[_Lime]) -> LocalTextAttribution: ...  # type: ignore[overload-overlap]
     @overload
-    def lime(
-        self,
-        text: Iterable[str],
-        *,
-        features: int = ...,
-        samples: Any = ...,
-        sampler: Draw = ...,
-        kernel: Any = ...,
-        distance: PartDistance = ...,
-        width: Any = ...,
-        model: Model = ...,
-        select: Select = ...,
-        tolerance: float | None = ...,
-        by: By = ...,
-        most: int = ...,
-    ) -> list[LocalTextAttribution]: ...
+    def lime(self, text: Iterable[str], **options: Unpack[_Lime]) -> list[LocalTextAttribution]: ...
     def lime(
         self,
         text: str | Iterable[str],
@@ -230,62 +191,15 @@ class TextExplainer:
         """
         effort = LimeEffort(features, samples, sampler, kernel, distance, width, model, select, tolerance)
 
-        def one(text: str) -> LocalTextAttribution:
-            spans, unit, n = self.spans(text, by=by, most=most)
-            return text_lime(
-                self._model,
-                text,
-                spans,
-                unit=unit,
-                mask=self._mask,
-                words=n,
-                effort=effort,
-                batch=self._batch,
-                run=self._run(),
-            )
+        def one(games: TextGames) -> LocalTextAttribution:
+            return part_lime(LocalTextAttribution, games, self._model, effort=effort, run=self._run())
 
-        return self._each(text, one)
+        return self._each(text, by, most, one)
 
     @overload
-    def anchor(  # type: ignore[overload-overlap]
-        self,
-        text: str,
-        *,
-        precision: float = ...,
-        delta: float = ...,
-        epsilon: float = ...,
-        corpus: Iterable[str] | None = ...,
-        perturb: Perturb = ...,
-        beams: int = ...,
-        batch: int = ...,
-        max_conditions: int | None = ...,
-        budget: int | None = ...,
-        empty_evaluations: int = ...,
-        suboptimal: bool = ...,
-        within: Any = ...,
-        by: By = ...,
-        most: int = ...,
-    ) -> TextRule: ...
+    def anchor(self, text: str, **options: Unpack[_Anchor]) -> TextRule: ...  # type: ignore[overload-overlap]
     @overload
-    def anchor(
-        self,
-        text: Iterable[str],
-        *,
-        precision: float = ...,
-        delta: float = ...,
-        epsilon: float = ...,
-        corpus: Iterable[str] | None = ...,
-        perturb: Perturb = ...,
-        beams: int = ...,
-        batch: int = ...,
-        max_conditions: int | None = ...,
-        budget: int | None = ...,
-        empty_evaluations: int = ...,
-        suboptimal: bool = ...,
-        within: Any = ...,
-        by: By = ...,
-        most: int = ...,
-    ) -> list[TextRule]: ...
+    def anchor(self, text: Iterable[str], **options: Unpack[_Anchor]) -> list[TextRule]: ...
     def anchor(
         self,
         text: str | Iterable[str],
@@ -341,31 +255,24 @@ class TextExplainer:
         )
         others = None if corpus is None else _corpus(corpus)
 
-        def one(text: str) -> TextRule:
-            spans, unit, n = self.spans(text, by=by, most=most)
-            drawn = others if others is not None and perturb == "corpus" else []
-            known = [each[a:b] for each in drawn for a, b in self.spans(each, by=by, most=most)[0]]
-            return text_anchor(
-                Models(self._whole, self._model),
-                text,
-                spans,
-                unit=unit,
-                mask=self._mask,
-                words=n,
-                corpus=others,
-                vocabulary=known,
-                effort=effort,
-                batch=self._batch,
-                run=self._run(),
-            )
+        models = Models(self._whole, self._model)
 
-        return self._each(text, one)
+        def one(games: TextGames) -> TextRule:
+            drawn = [self.parts(each, by=by, most=most).tokens for each in others or ()] if perturb == "corpus" else []
+            known = Corpus(others, [token for tokens in drawn for token in tokens])
+            return part_anchor(TextRule, games, models, corpus=known, effort=effort, run=self._run())
 
-    def _each(self, text: Any, one: Callable[[str], T]) -> T | list[T]:
+        return self._each(text, by, most, one)
+
+    def _each(self, text: Any, by: By, most: int, one: Callable[[TextGames], T]) -> T | list[T]:
         """One result for one text, a list of them for several."""
+
+        def explained(text: str) -> T:
+            return one(TextGames(self.parts(text, by=by, most=most), self._batch))
+
         if isinstance(text, str):
-            return one(text)
-        return [one(_checked(each, i)) for i, each in enumerate(_listed(text))]
+            return explained(text)
+        return [explained(_checked(each, i)) for i, each in enumerate(_listed(text))]
 
     def _run(self) -> Run:
         return Run(
@@ -376,17 +283,18 @@ class TextExplainer:
             checks=self._checks,
         )
 
-    def spans(self, text: str, *, by: By = "auto", most: int = 60) -> tuple[list[Span], str, int]:
-        """The spans that act as players, what one is called, and how many words the text has."""
+    def parts(self, text: str, *, by: By = "auto", most: int = 60) -> TextParts:
+        """What a text is made of: the words, sentences, characters or phrases that act as players."""
         by, most = one_of("by", by, _BY), whole("most", most)
         found = words(text) if self._tokenizer is None else own_tokens(text, self._tokenizer)
+        spans, unit = found, "word" if self._tokenizer is None else "token"
         if by == "sentence":
-            return sentences(text), by, len(found)
-        if by == "character":
-            return characters(text), by, len(found)
-        if by == "auto" and len(found) > most:
-            return phrases(text, found, most), "phrase", len(found)
-        return found, "word" if self._tokenizer is None else "token", len(found)
+            spans, unit = sentences(text), by
+        elif by == "character":
+            spans, unit = characters(text), by
+        elif by == "auto" and len(found) > most:
+            spans, unit = phrases(text, found, most), "phrase"
+        return TextParts(text, np.array(spans, dtype=np.intp), unit, self._mask, len(found))
 
 
 def _listed(texts: Any) -> list[Any]:

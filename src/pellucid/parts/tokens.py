@@ -1,6 +1,6 @@
 """Where the words of a text begin and end, in any script.
 
-Every piece is a span ``(start, end)`` into the text as it was given, so nothing is normalised, folded or lost: the
+Every word is a span ``(start, end)`` into the text as it was given, so nothing is normalised, folded or lost: the
 spans are in order, do not overlap, and hold every character that is no white space.
 
 A *word* is, script by script:
@@ -11,10 +11,10 @@ A *word* is, script by script:
 - one cluster (a consonant with its vowels and marks) of Thai, Lao, Khmer and Burmese, which write no spaces: pass a
   tokenizer with a dictionary for words;
 - one emoji with its modifiers, or the same one several times in a row;
-- an address (``https://...``, ``www...``, ``name@host``) in one piece.
+- an address (``https://...``, ``www...``, ``name@host``) as one word.
 
 Punctuation belongs to the word it touches: closing marks to the word before, opening marks to the word after. Marks
-that touch no word, such as ``:)`` or ``--``, are a piece of their own.
+that touch no word, such as ``:)`` or ``--``, are a word of their own.
 """
 
 from __future__ import annotations

@@ -12,8 +12,9 @@ import numpy as np
 from altair.typing import ChartType
 
 from pellucid.charts import attribution as contributions
-from pellucid.charts import local, theme
+from pellucid.charts import theme
 from pellucid.charts.layout import titled
+from pellucid.charts.local import effects, widths
 from pellucid.charts.local_options import LocalOptions
 from pellucid.charts.options import AttributionOptions
 from pellucid.charts.scales import Row, data, tooltips
@@ -24,6 +25,7 @@ from pellucid.parts.local import LocalImageAttribution, LocalPartAttribution, Lo
 from pellucid.parts.options import LocalImageOptions, LocalTextOptions
 from pellucid.words import number
 
+_PICTURES = {"effects": effects.body, "widths": widths.body}
 _CELL = 26.0
 _MOST_WORDS = 12
 _REST = "not in the local model"
@@ -34,12 +36,12 @@ def body(result: LocalPartAttribution, options: LocalTextOptions | LocalImageOpt
     if options.kind == "variants":
         return variants(result, options)
     fields = {field.name: getattr(options, field.name) for field in dataclasses.fields(AttributionOptions)}
-    if options.kind in ("effects", "widths"):
-        return local.body(result, LocalOptions(**fields))
+    if options.kind in _PICTURES:
+        return _PICTURES[options.kind](result, LocalOptions(**fields))
     if options.kind != "auto":
         return contributions.body(adding_up(result), AttributionOptions(**fields))
     named = dataclasses.replace(
-        options, title=options.title or f"What each {result.part} contributes, in a local model"
+        options, title=options.title or f"What each {result.vocabulary.part} contributes, in a local model"
     )
     if isinstance(result, LocalTextAttribution) and isinstance(named, LocalTextOptions):
         return text_chart.body(result, named)
@@ -126,7 +128,7 @@ def variants(result: LocalPartAttribution, options: LocalTextOptions | LocalImag
                 scale=alt.Scale(domain=["there", "absent"], range=[theme.MAIN, "#EEEEEE"]),
                 legend=alt.Legend(title=None, orient="bottom"),
             ),
-            tooltip=tooltips((result.part, "part"), ("", "there")),
+            tooltip=tooltips((result.vocabulary.part, "part"), ("", "there")),
         )
         .properties(width=width, height=height)
     )
@@ -145,8 +147,8 @@ def variants(result: LocalPartAttribution, options: LocalTextOptions | LocalImag
     notes = [
         f"{len(lines)} of {len(result.counts):,} variants, from those that count most to those that count least",
         counted(result),
-        f"{left_out} {result.part}s with smaller weights not shown" if left_out else "",
+        f"{left_out} {result.vocabulary.part}s with smaller weights not shown" if left_out else "",
         caveat_note(result),
     ]
-    title = options.title or f"Variants of the {result.whole} behind the local model"
+    title = options.title or f"Variants of the {result.vocabulary.whole} behind the local model"
     return titled(alt.hconcat(table, *sides, spacing=4), title, notes, max(width + 70 * len(sides), 420))

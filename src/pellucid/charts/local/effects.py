@@ -13,13 +13,13 @@ from pellucid.charts.local.bars import signed_bars
 from pellucid.charts.local_options import LocalOptions
 from pellucid.charts.scales import Limits, Row, level_axis, limits_of, tooltips, value_axis
 from pellucid.charts.text import caveat_note, shown, wrapped
-from pellucid.explanations.local_attribution import LocalAttribution
+from pellucid.explanations.local_attribution import LocalModel
 from pellucid.words import number
 
 _STEP = 24.0
 
 
-def effect_data(one: LocalAttribution, i: int, max_display: int = 12) -> list[Row]:
+def effect_data(one: LocalModel, i: int, max_display: int = 12) -> list[Row]:
     """One bar per feature with an effect in a row, largest first."""
     order = [int(j) for j in one.sequence(i) if one.values[i, j] != 0][:max_display]
     labels, halves = one.labels(i), half_widths(one)[i]
@@ -41,7 +41,7 @@ def effect_data(one: LocalAttribution, i: int, max_display: int = 12) -> list[Ro
     return rows
 
 
-def body(result: LocalAttribution, options: LocalOptions) -> ChartType:
+def body(result: LocalModel, options: LocalOptions) -> ChartType:
     """A panel for each of the first rows and outputs."""
     outputs, n = result.output_names, min(len(result), options.max_rows)
     tables = {
@@ -61,7 +61,7 @@ def body(result: LocalAttribution, options: LocalOptions) -> ChartType:
     return titled(chart, title, notes, len(outputs) * (width + 150))
 
 
-def numbers(one: LocalAttribution, i: int) -> str:
+def numbers(one: LocalModel, i: int) -> str:
     """The prediction of a row, that of its local model, and how well this fits."""
     told, local = float(one.prediction[i]), float(one.local_prediction[i])
     return (
@@ -71,7 +71,7 @@ def numbers(one: LocalAttribution, i: int) -> str:
 
 
 def _panel(
-    result: LocalAttribution, i: int, output: str, rows: list[Row], limits: Limits, width: float, options: LocalOptions
+    result: LocalModel, i: int, output: str, rows: list[Row], limits: Limits, width: float, options: LocalOptions
 ) -> ChartType:
     one = result.for_output(output)
     height = options.height or max(40.0, _STEP * len(rows))

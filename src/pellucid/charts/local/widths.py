@@ -15,7 +15,7 @@ from pellucid.charts.marks import zero_line
 from pellucid.charts.scales import Row, data, limits_of, tooltips, value_axis
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.errors import InputError
-from pellucid.explanations.local_attribution import LocalAttribution
+from pellucid.explanations.local_attribution import LocalModel
 from pellucid.stats import Z95
 from pellucid.words import number
 
@@ -23,10 +23,10 @@ _MOST = 8  # as many colours as can be told apart
 _MEASURES = {"near": "R2 near the row", "fidelity": "R2 in its neighbourhood", "agreement": "stability of the weights"}
 
 
-def weight_data(one: LocalAttribution, i: int, max_display: int = _MOST) -> list[Row]:
+def weight_data(one: LocalModel, i: int, max_display: int = _MOST) -> list[Row]:
     """Weights per standard deviation over the widths, for the features that have the largest at any width."""
     tried = one.width_search
-    weights, spread = tried.weights[i] * one.scales[i], tried.spread[i] * one.scales[i]
+    weights, spread = tried.weights[i] * one.term_scales[i], tried.spread[i] * one.term_scales[i]
     sizes = np.nanmax(np.abs(weights), axis=0)
     order = [int(j) for j in np.argsort(-sizes, kind="stable") if sizes[j] > 0][:max_display]
     names = level_names(one.terms[j] for j in order)
@@ -46,7 +46,7 @@ def weight_data(one: LocalAttribution, i: int, max_display: int = _MOST) -> list
     ]
 
 
-def measure_data(one: LocalAttribution, i: int) -> list[Row]:
+def measure_data(one: LocalModel, i: int) -> list[Row]:
     """Fidelity and stability over the widths; R2 below zero is drawn at zero."""
     return [
         {
@@ -61,7 +61,7 @@ def measure_data(one: LocalAttribution, i: int) -> list[Row]:
     ]
 
 
-def body(result: LocalAttribution, options: LocalOptions) -> ChartType:
+def body(result: LocalModel, options: LocalOptions) -> ChartType:
     """Weights above, fidelity and stability below, for the first row and every output."""
     if not result.width_search.any:
         raise InputError("kind='widths' needs a kernel with a width; kernel='shap' has none.")
@@ -78,7 +78,7 @@ def body(result: LocalAttribution, options: LocalOptions) -> ChartType:
     return titled(chart, options.title or "Weights over the width of the neighbourhood", notes, width + 150)
 
 
-def _view(one: LocalAttribution, output: str, width: float, options: LocalOptions) -> ChartType:
+def _view(one: LocalModel, output: str, width: float, options: LocalOptions) -> ChartType:
     rows, measures = weight_data(one, 0, min(options.max_display, _MOST)), measure_data(one, 0)
     names = list(dict.fromkeys(row["feature"] for row in rows))
     limits = limits_of([row["low"] for row in rows], [row["high"] for row in rows], zero=True)
