@@ -85,12 +85,17 @@ def _about_model(predictor: Predictor, data: Data, run: Run) -> Iterator[Caveat]
     if predictor.link != "logit" and (data.y is None or predictor.task == "scores"):
         return
     some = data.take(data.spread(SAMPLE_ROWS))
-    with run.checking():
-        raw = run.remember("sample", lambda: run.predict(predictor, some, full=True))
+    raw = sample_predictions(predictor, some, run)
     if predictor.link == "logit":
         yield from _clipping(predictor, raw)
     if data.y is not None and predictor.task != "scores":
         yield from _poor(predictor, some, raw)
+
+
+def sample_predictions(predictor: Predictor, some: Data, run: Run) -> FloatArray:
+    """All outputs for the sample of rows that checks look at (`SAMPLE_ROWS` of them), asked for once per Explainer."""
+    with run.checking():
+        return run.remember("sample", lambda: run.predict(predictor, some, full=True))
 
 
 def _clipping(predictor: Predictor, raw: FloatArray) -> Iterator[Caveat]:

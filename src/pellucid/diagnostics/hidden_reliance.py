@@ -66,7 +66,7 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data import Data
-from pellucid.diagnostics.general import Players
+from pellucid.diagnostics.general import SAMPLE_ROWS, Players, sample_predictions
 from pellucid.explanations.caveat import Caveat
 from pellucid.models import Predictor
 from pellucid.runner import Intervention, Run
@@ -78,7 +78,7 @@ UNTOLD = 0.5
 _LOOKED_INTO = 0.5  # of these three: from there on the forest is asked
 
 _KEY = 23  # of the random generator
-_REAL = 500
+_POINTS = 500
 _PAIRS = 180
 _FEWEST_ROWS, _FEWEST_PLAYERS, _WIDEST = 100, 3, 100
 _OUTPUTS = 5  # those that vary most
@@ -159,16 +159,24 @@ def can_tell(data: Data, players: Players) -> bool:
 @dataclass(frozen=True, eq=False)
 class Real:
     """Some real rows: codes ``(rows, features)``, the features' players by number, each feature's distinct values, and
-    the places of the codes among these (missing last).
+    the places of the codes among these (missing last); and whether other checks know the predictions for them.
     """
 
     data: Data
+    shared: bool
     names: tuple[str, ...]
     features: tuple[int, ...]
     owner: IntArray
     codes: FloatArray
     levels: tuple[FloatArray, ...]
     ranks: FloatArray
+
+    def predicted(self, predictor: Predictor, run: Run) -> FloatArray:
+        """The predictions for them."""
+        if self.shared:
+            return predictor.restrict(sample_predictions(predictor, self.data, run))
+        with run.checking():
+            return run.predict(predictor, self.data)
 
     def ranked(self, codes: FloatArray) -> FloatArray:
         """The place of each code among the distinct values."""
@@ -194,28 +202,30 @@ def _ranked(levels: tuple[FloatArray, ...], codes: FloatArray) -> FloatArray:
 
 
 def real_rows(data: Data, players: Players, run: Run) -> Real:
-    """Rows drawn by their weights, once for an Explainer."""
+    """The sample that other checks look at, or where weights differ, rows drawn by these; once for an Explainer."""
     return run.remember("fooled rows", lambda: _drawn(data, players, run))
 
 
 def _drawn(data: Data, players: Players, run: Run) -> Real:
     share = data.weights / data.weights.sum()
-    size = min(_REAL, int((share > 0).sum()))
-    some = data.take(run.generator(_KEY).choice(len(data), size, replace=False, p=share))
+    alike = bool((share == share[0]).all())
+    size = min(SAMPLE_ROWS, int((share > 0).sum()))
+    drawn = data.spread(size) if alike else run.generator(_KEY).choice(len(data), size, replace=False, p=share)
+    some = data.take(drawn)
     features = tuple(j for members in players.values() for j in members)
     owner = np.repeat(np.arange(len(players)), [len(members) for members in players.values()])
     codes = np.stack([some.codes(j) for j in features], axis=1)
     levels = tuple(np.unique(column) for column in codes.T)
-    return Real(some, tuple(players), features, owner, codes, levels, _ranked(levels, codes))
+    return Real(some, alike, tuple(players), features, owner, codes, levels, _ranked(levels, codes))
 
 
 def told_apart(real: Real, rows: Data, run: Run) -> float:
     """Area under the curve: the chance that a mixture of an explained row is farther from the data than a real row."""
     generator = run.generator(_KEY, 2)
     explained = real.ranked(np.stack([rows.codes(j) for j in real.features], axis=1))
-    x, z = generator.integers(0, [[len(explained)], [len(real.ranks)]], (2, _REAL))
+    x, z = generator.integers(0, [[len(explained)], [len(real.ranks)]], (2, _POINTS))
     own = np.array([_first_equal(real.ranks, row) for row in explained])[x]
-    mixed = np.where(real.coins(_REAL, generator), explained[x], real.ranks[z])
+    mixed = np.where(real.coins(_POINTS, generator), explained[x], real.ranks[z])
     mixtures = real.distance(mixed, (z, np.where(own < 0, z, own)))[:, None]
     truly = real.distance(real.ranks, (np.arange(len(real.ranks)),))
     return float(np.mean((mixtures > truly) + 0.5 * (mixtures == truly)))
@@ -236,8 +246,7 @@ def reliances(predictor: Predictor, real: Real, run: Run, *, thorough: bool = Fa
     By the quick imitation, and where that is suspicious (or to be ``thorough``) by the forest. G is worked out where it
     can decide, and zero elsewhere.
     """
-    with run.checking():
-        predictions = run.predict(predictor, real.data)
+    predictions = real.predicted(predictor, run)
     unit = _Unit.of(predictions)
     if not unit.outputs.size:
         return ()
@@ -247,8 +256,10 @@ def reliances(predictor: Predictor, real: Real, run: Run, *, thorough: bool = Fa
     suspects = _suspects(real, first.errors(real.ranks, y)[1])
     inside = [np.isin(real.owner, J) for J in suspects]
     on_data = _between_rows(first, real.ranks, y, inside)
-    if max(on_data) < (1.0 if thorough else _LOOKED_INTO) * WORTH:
+    worth = [k for k, reliance in enumerate(on_data) if reliance >= (1.0 if thorough else _LOOKED_INTO) * WORTH]
+    if not worth:
         return ()
+    suspects, inside, on_data = [suspects[k] for k in worth], [inside[k] for k in worth], [on_data[k] for k in worth]
     mixed = _Mixtures.asked(predictor, real, inside, unit, run)
 
     def judged(imitation: _Imitation, on_data: list[float], times: float) -> tuple[Reliance, ...]:

@@ -175,7 +175,7 @@ def test_a_feature_that_others_stand_in_for_is_found_with_them():
     model = attack(X, above(0, 0.5), above(5, 0.0))
     (found,), _ = audit(model, X)
     assert {"coin", "twice"} <= set(found.message.split(" together accounts")[0].replace(",", "").split())
-    assert measured(model, X)[("coin",)].on_data < WORTH
+    assert ("coin",) not in measured(model, X) or measured(model, X)[("coin",)].on_data < WORTH
 
 
 def test_groups_are_looked_at_as_one():
@@ -240,6 +240,7 @@ def test_categories_and_missing_values_are_no_obstacle():
 def test_additive_models_of_independent_features_rely_on_them_alike():
     """f = 2a + b: a has 4/5 of the variance between real rows and in mixtures, b 1/5."""
     found = measured(lambda Z: 2 * Z["a"].to_numpy() + Z["b"].to_numpy(), apart(500))
+    assert ("c",) not in found
     for name, share in (("a", 0.8), ("b", 0.2)):
         one = found[(name,)]
         assert 0.6 * share < one.on_data < 1.1 * share
@@ -315,7 +316,7 @@ def test_all_three_conditions_are_needed(on_data, in_mixtures, untold, fires):
 def test_mixtures_take_every_feature_from_one_of_two_rows_and_come_in_pairs():
     X = apart(150)
     asked = []
-    measured(lambda Z: asked.append(Z.to_numpy(copy=True)) or Z["a"].to_numpy(), X)
+    measured(lambda Z: asked.append(Z.to_numpy(copy=True)) or (1.2 * Z["a"] + Z["b"] + Z["c"]).to_numpy(), X)
     real, mixed = asked[-2], asked[-1]
     rows = X.to_numpy()
     assert {row.tobytes() for row in real} == {row.tobytes() for row in rows}
@@ -333,7 +334,7 @@ def test_the_members_of_a_group_come_from_the_same_row():
     asked = []
     measured(lambda Z: asked.append(Z.to_numpy(copy=True)) or Z["c"].to_numpy(), X, groups={"ef": ["e", "f"]})
     partner = dict(zip(X["e"], X["f"], strict=True))
-    assert len(asked[-1]) > 1000
+    assert len(asked[-1]) > 500
     assert [partner[e] for e in asked[-1][:, 4]] == asked[-1][:, 5].tolist()
 
 

@@ -32,7 +32,7 @@ rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -61,9 +61,7 @@ MOST_PLAYERS = 8  # whose orders are all gone through
 ORDER_SHARE = 0.25  # of the row's largest contribution: a contribution that varies by more depends on the order
 _NOISE = 8 * np.finfo(np.float64).eps  # of the row's worths: rounding, no effect
 _CHECKED = 5  # rows whose order is checked
-_LISTED = 6  # steps whose orders are all gone through by the check
-_ORDERS = 16  # orders tried where these are too many, each forwards and backwards
-_KEY = 51  # of the random generator
+_LISTED = 5  # steps whose orders are all gone through by the check
 
 
 def breakdown(
@@ -107,7 +105,7 @@ def breakdown(
     )
     if run.checks and not every:
         with run.checking():
-            caveats += _order_caveat(result, worths, paths, steps, run)
+            caveats += _order_caveat(result, worths, paths, steps)
     return changed(result, caveats=caveats, cost=run.cost())
 
 
@@ -283,6 +281,10 @@ class _Worths:
             found.update(zip((known.tobytes() for known in new), worth, strict=True))
         return np.array([found[known.tobytes()] for known in acting])
 
+    def knows(self, row: int, coalitions: BoolArray) -> BoolArray:
+        """Which of them have been asked for."""
+        return np.array([known.tobytes() in self._found[row] for known in coalitions & self._active[row]])
+
     def noise(self, row: int) -> float:
         """What counts as rounding in a row."""
         return _NOISE * max(float(np.abs(worth).max()) for worth in self._found[row].values())
@@ -300,12 +302,12 @@ class _Worths:
 
 
 def _order_caveat(
-    result: Attribution, worths: _Worths, paths: Sequence[Sequence[Step]], steps: Sequence[Step], run: Run
+    result: Attribution, worths: _Worths, paths: Sequence[Sequence[Step]], steps: Sequence[Step]
 ) -> tuple[Caveat, ...]:
     """Fires where a contribution varies over the orders by a good part of the row's largest contribution."""
     worst, message, feature = 0.0, "", ""
     for i, path in enumerate(paths[:_CHECKED]):
-        gains = _gains_in_orders(worths, i, path, run)
+        gains = _gains_in_orders(worths, i, path)
         low, high = gains.min(axis=0), gains.max(axis=0)
         largest = np.abs(worths.gains(i, path)).max(axis=0)
         share = (high - low) / np.where(largest > worths.noise(i), largest, np.inf)
@@ -313,7 +315,7 @@ def _order_caveat(
         if share[s, k] > worst:
             worst, feature = float(share[s, k]), result.feature_names[steps.index(path[s])]
             of = f" to {result.output_names[k]}" if len(result.output_names) > 1 else ""
-            tried = "over all orders" if len(path) <= _LISTED else f"over {2 * _ORDERS} orders that were tried"
+            tried = "over all orders" if len(path) <= _LISTED else "over the orders that were tried"
             message = (
                 f"The contribution of {feature}{of} in row {i} runs from {number(float(low[s, k]))} to"
                 f" {number(float(high[s, k]))} {tried} in which the features can enter; that is {percent(worst)} of the"
@@ -325,19 +327,36 @@ def _order_caveat(
     return (Caveat("order", message, worst, ORDER_SHARE, advice, feature),)
 
 
-def _gains_in_orders(worths: _Worths, row: int, path: Sequence[Step], run: Run) -> FloatArray:
-    """``(ways to enter, steps of the path, outputs)``: what each step gains in all orders, or in some of them."""
+def _gains_in_orders(worths: _Worths, row: int, path: Sequence[Step]) -> FloatArray:
+    """``(ways to enter, steps of the path, outputs)``: what each step gains in all orders of a few steps.
+
+    Of more, what each gains as the first, after each of the earlier parts of the path whose gains the search for the path
+    has found already, in its own place, and as the last.
+    """
     n = len(path)
     if n > _LISTED:
-        generator = run.generator(_KEY, row)
-        orders = [generator.permutation(n) for _ in range(_ORDERS)]
-        walks = [walk for order in orders for walk in (order, order[::-1])]
-        gains = [worths.gains(row, [path[s] for s in walk])[np.argsort(walk)] for walk in walks]
-        return np.stack([*gains, worths.gains(row, path)])
+        without, entered = (np.stack(part) for part in zip(*_places(worths, row, path), strict=True))
+        worth = worths.of(row, np.stack([without, without | entered]).reshape(-1, worths.players))
+        return np.diff(worth.reshape(2, n, n + 1, -1), axis=0)[0].swapaxes(0, 1)
     masks, some = np.arange(2**n), all_coalitions(n)
     known = np.zeros((len(some), worths.players), dtype=np.bool_)
     for s, step in enumerate(path):
         known[:, list(step)] = some[:, [s]]
     v = worths.of(row, known)
-    without = [masks[masks >> s & 1 == 0] for s in range(n)]
-    return np.stack([v[S | 1 << s] - v[S] for s, S in enumerate(without)], axis=1)
+    others = [masks[masks >> s & 1 == 0] for s in range(n)]
+    return np.stack([v[S | 1 << s] - v[S] for s, S in enumerate(others)], axis=1)
+
+
+def _places(worths: _Worths, row: int, path: Sequence[Step]) -> Iterator[tuple[BoolArray, BoolArray]]:
+    """For each step, n + 1 coalitions that it enters after, and itself."""
+    n = len(path)
+    before = np.zeros((n + 1, worths.players), dtype=np.bool_)
+    for s, step in enumerate(path):
+        before[s + 1 :, list(step)] = True
+    for s, step in enumerate(path):
+        entered = np.zeros((n + 1, worths.players), dtype=np.bool_)
+        entered[:, list(step)] = True
+        early = worths.knows(row, before | entered) & (np.arange(n + 1) < s)
+        places = np.where(early, np.arange(n + 1), s)
+        places[0] = 0
+        yield np.where(np.arange(n + 1)[:, None] == n, before[-1] & ~entered, before[places]), entered
