@@ -52,8 +52,8 @@ When it misleads.
 
 5. What a model decides by interactions alone is not seen by the sum of curves; `audit` sees it.
 
-Cost. At most 2,000 model rows, once for an Explainer and scale, and some milliseconds; five small forests (0.4 s) where
-the first imitation is suspicious.
+Cost. At most 1,000 model rows, once for an Explainer and scale, and some milliseconds; where the first imitation is
+suspicious 1,440 more and six small forests (0.4 s).
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ _LOOKED_INTO = 0.5  # of these three: from there on the forest is asked
 
 _KEY = 23  # of the random generator
 _POINTS = 500
-_PAIRS = 180
+_PAIRS = (60, 180)  # of rows that are mixed: at a first look, and in all
 _FEWEST_ROWS, _FEWEST_PLAYERS, _WIDEST = 100, 3, 100
 _OUTPUTS = 5  # those that vary most
 _TREES = 40
@@ -260,9 +260,9 @@ def reliances(predictor: Predictor, real: Real, run: Run, *, thorough: bool = Fa
     if not worth:
         return ()
     suspects, inside, on_data = [suspects[k] for k in worth], [inside[k] for k in worth], [on_data[k] for k in worth]
-    mixed = _Mixtures.asked(predictor, real, inside, unit, run)
 
-    def judged(imitation: _Imitation, on_data: list[float], times: float) -> tuple[Reliance, ...]:
+    def judged(imitation: _Imitation, on_data: list[float], pairs: int, times: float) -> tuple[Reliance, ...]:
+        mixed = _Mixtures.asked(predictor, real, inside, unit, run, pairs)
         found = [
             Reliance(tuple(real.names[i] for i in J), reliance, mixture)
             for J, reliance, mixture in zip(suspects, on_data, mixed.changes(), strict=True)
@@ -272,12 +272,13 @@ def reliances(predictor: Predictor, real: Real, run: Run, *, thorough: bool = Fa
         untold = mixed.untold(imitation, y)
         return tuple(replace(one, untold=untold) for one in found)
 
+    few, all_of_them = _PAIRS
     if thorough:
-        return judged(forest, on_data, 1.0)
-    found = judged(quick, on_data, _LOOKED_INTO)
+        return judged(forest, on_data, all_of_them, 1.0)
+    found = judged(quick, on_data, few, _LOOKED_INTO)
     if not any(one.fooled(_LOOKED_INTO) for one in found):
         return found
-    return judged(forest, _between_rows(forest, real.ranks, y, inside), 1.0)
+    return judged(forest, _between_rows(forest, real.ranks, y, inside), all_of_them, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,8 +311,10 @@ class _Mixtures:
     answers: FloatArray
 
     @classmethod
-    def asked(cls, predictor: Predictor, real: Real, inside: list[BoolArray], unit: _Unit, run: Run) -> _Mixtures:
-        x, z, known = _most_synthetic(real, run)
+    def asked(
+        cls, predictor: Predictor, real: Real, inside: list[BoolArray], unit: _Unit, run: Run, pairs: int
+    ) -> _Mixtures:
+        x, z, known = _most_synthetic(real, run, pairs)
         taken = np.stack([variant for J in inside for variant in (known | J, known & ~J)])
         pools = tuple(real.data.pool(j, codes) for j, codes in zip(real.features, real.codes.T, strict=True))
         intervention = Intervention(real.features, pools, np.where(taken, x[:, None], z[:, None]).astype(np.intp))
@@ -333,14 +336,14 @@ class _Mixtures:
         return float(np.square(told - y).mean() - imitation.errors(self.real.ranks, y)[0].mean())
 
 
-def _most_synthetic(real: Real, run: Run) -> tuple[IntArray, IntArray, BoolArray]:
+def _most_synthetic(real: Real, run: Run, pairs: int) -> tuple[IntArray, IntArray, BoolArray]:
     """Pairs of real rows, and for each the most synthetic of a few mixtures: which features come from the first."""
-    generator = run.generator(_KEY, 3)
-    x, z = generator.integers(0, len(real.ranks), (2, _PAIRS))
-    choices = np.stack([real.coins(_PAIRS, generator) for _ in range(_CHOICES)])
+    generator = run.generator(_KEY, 3, pairs)
+    x, z = generator.integers(0, len(real.ranks), (2, pairs))
+    choices = np.stack([real.coins(pairs, generator) for _ in range(_CHOICES)])
     mixed = np.where(choices, real.ranks[x], real.ranks[z]).reshape(-1, real.ranks.shape[1])
-    far = real.distance(mixed, (np.tile(x, _CHOICES), np.tile(z, _CHOICES))).reshape(_CHOICES, _PAIRS)
-    return x, z, choices[far.argmax(axis=0), np.arange(_PAIRS)]
+    far = real.distance(mixed, (np.tile(x, _CHOICES), np.tile(z, _CHOICES))).reshape(_CHOICES, pairs)
+    return x, z, choices[far.argmax(axis=0), np.arange(pairs)]
 
 
 def _suspects(real: Real, importance: FloatArray) -> list[tuple[int, ...]]:

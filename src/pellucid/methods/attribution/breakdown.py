@@ -331,7 +331,7 @@ def _gains_in_orders(worths: _Worths, row: int, path: Sequence[Step]) -> FloatAr
     """``(ways to enter, steps of the path, outputs)``: what each step gains in all orders of a few steps.
 
     Of more, what each gains as the first, after each of the earlier parts of the path whose gains the search for the path
-    has found already, in its own place, and as the last.
+    has found already, in its own place, and, in the first half of the path, as the last.
     """
     n = len(path)
     if n > _LISTED:
@@ -359,4 +359,7 @@ def _places(worths: _Worths, row: int, path: Sequence[Step]) -> Iterator[tuple[B
         early = worths.knows(row, before | entered) & (np.arange(n + 1) < s)
         places = np.where(early, np.arange(n + 1), s)
         places[0] = 0
-        yield np.where(np.arange(n + 1)[:, None] == n, before[-1] & ~entered, before[places]), entered
+        without = before[places]
+        if 2 * s < n:
+            without[-1] = before[-1] & ~entered[0]
+        yield without, entered
