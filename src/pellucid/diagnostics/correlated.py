@@ -10,25 +10,27 @@ from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.data.association import mid_ranks
 from pellucid.data.sampling.margin import nominal_features
-from pellucid.diagnostics.general import Players
+from pellucid.diagnostics.general import SAMPLE_ROWS, Players, exchanged_predictions, sample_predictions
 from pellucid.diagnostics.off_data import associations
 from pellucid.explanations import Clusters
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.clusters import group_name
 from pellucid.explanations.decomposition import Decomposition
 from pellucid.models import Predictor
-from pellucid.runner import Intervention, Run
+from pellucid.runner import Run
 from pellucid.words import listed, number, percent
 
 _ASSOCIATED = 0.3
 _CLUSTERS = 5
+_ONE_IN = 4  # features: a cluster costs as much as one
 _SHARED = 0.2
 _SPELLED = 4  # features of a group that is written out
 _TOGETHER = 0.7
 _NOTICED = 0.05  # of all importance; nobody reads less
 _KEY = 71
-_ROWS = 500
+_ROUNDING = 1e-9  # of the range of the predictions
 _DETERMINED = 0.9
+_DRAWS = 2  # for each row, that are looked at
 _LOOKED_AT = 12  # components, the largest
 _MIXED = 0.9
 _WORTH = 0.01  # of the variance: smaller parts may mix
@@ -79,7 +81,9 @@ def shared_importance(
     strengths = associations(data, run)
     place = {player[0]: p for p, player in enumerate(players.values()) if len(player) == 1}
     neutral = 1.0 if compare == "ratio" else 0.0
-    for cluster in [] if strengths is None else strong_clusters(strengths, place)[:_CLUSTERS]:
+    clusters = [] if strengths is None else strong_clusters(strengths, place)
+    clusters.sort(key=lambda cluster: -max(float(values[place[j]]) for j in cluster))
+    for cluster in clusters[: min(_CLUSTERS, max(1, len(players) // _ONE_IN))]:
         own = [place[j] for j in cluster]
         largest, noise = float(values[own].max()), float(np.nan_to_num(errors[own]).max())
         try:
@@ -175,16 +179,17 @@ def borrowed_share(
     predictor: Predictor, data: Data, run: Run, players: Players, values: FloatArray
 ) -> Iterator[Caveat]:
     """A feature that changes no prediction has a share, for the company it keeps."""
-    some = data.take(data.spread(_ROWS))
-    before = run.predict(predictor, some)
-    donors = run.generator(_KEY).permutation(len(some))[None, :, None]
-    for (name, player), value in zip(players.items(), values.mean(axis=-1), strict=True):
-        if value < _NOTICED:
-            continue
-        pools = tuple(some.frame.native_column(j) for j in player)
-        index = np.broadcast_to(donors, (1, len(some), len(player)))
-        after = run.collect(predictor, some, Intervention(player, pools, index))[0]
-        if np.array_equal(after, before):
+    some = data.take(data.spread(SAMPLE_ROWS))
+    before = predictor.restrict(sample_predictions(predictor, some, run))
+    shares = {
+        name: float(value) for name, value in zip(players, values.mean(axis=-1), strict=True) if value >= _NOTICED
+    }
+    if not shares:
+        return
+    donors = run.generator(_KEY).permutation(len(some))[None]
+    after = exchanged_predictions(predictor, some, [players[name] for name in shares], donors, run)
+    for (name, value), found in zip(shares.items(), after, strict=True):
+        if np.abs(found - before).max() <= _ROUNDING * np.ptp(before):
             yield Caveat(
                 code="borrowed-share",
                 message=(
@@ -204,7 +209,7 @@ def determined(data: Data, players: Players, drawn: Mapping[str, FloatArray]) ->
     nominal = nominal_features(data)
     fixed = {
         name: min(
-            fixed_share(data.codes(j), drawn[name][..., f], data.weights, bool(nominal[j]))
+            fixed_share(data.codes(j), drawn[name][:_DRAWS, :, f], data.weights, bool(nominal[j]))
             for f, j in enumerate(columns)
         )
         for name, columns in players.items()

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from pellucid.arrays import FloatArray
+from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.explanations.caveat import Caveat
 from pellucid.losses import find_loss
 from pellucid.models import Predictor
 from pellucid.models.outcome import constant_prediction, outcome_for
 from pellucid.models.predictor import LOGIT_FLOOR
-from pellucid.runner import Run
+from pellucid.runner import Intervention, Run
 from pellucid.words import number, percent
 
 Players = Mapping[str, tuple[int, ...]]
@@ -96,6 +96,28 @@ def sample_predictions(predictor: Predictor, some: Data, run: Run) -> FloatArray
     """All outputs for the sample of rows that checks look at (`SAMPLE_ROWS` of them), asked for once per Explainer."""
     with run.checking():
         return run.remember("sample", lambda: run.predict(predictor, some, full=True))
+
+
+def exchanged_predictions(
+    predictor: Predictor,
+    some: Data,
+    players: Sequence[tuple[int, ...]],
+    donors: IntArray,
+    run: Run,
+    *,
+    full: bool = False,
+) -> FloatArray:
+    """Predictions ``(players, repeats, rows, outputs)`` with the features of each player from ``donors``
+    ``(repeats, rows)``: all in one intervention, since calls of a model are dear.
+    """
+    features = tuple(sorted({j for player in players for j in player}))
+    moved = np.array([[j in player for j in features] for player in players])
+    index = np.where(moved[:, None, None, :], donors[None, :, :, None], np.arange(len(some))[None, None, :, None])
+    pools = tuple(some.frame.native_column(j) for j in features)
+    intervention = Intervention(features, pools, index.reshape(-1, len(some), len(features)).astype(np.intp))
+    with run.checking():
+        found = run.collect(predictor, some, intervention, full=full)
+    return found.reshape(len(players), len(donors), *found.shape[1:])
 
 
 def _clipping(predictor: Predictor, raw: FloatArray) -> Iterator[Caveat]:

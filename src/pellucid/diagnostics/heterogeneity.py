@@ -9,10 +9,11 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
+from pellucid.diagnostics.general import SAMPLE_ROWS, exchanged_predictions, sample_predictions
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.effect import Colouring
 from pellucid.models import Predictor
-from pellucid.runner import Intervention, Run
+from pellucid.runner import Run
 from pellucid.words import percent
 
 _SIZE = 0.01  # effects smaller than this share of the predictions' spread are not worth a warning
@@ -20,7 +21,6 @@ _OPPOSED = 0.2  # share of rows that go against the average
 _SHARE = 0.3  # share of the effect that is interaction
 _EXPLAINED = 0.05
 _BINS = 5
-_BLIND_ROWS = 500
 _BLIND_SHARE = 0.1
 
 
@@ -127,13 +127,11 @@ def _explained(rest: FloatArray, total: float, codes: FloatArray) -> float:
 
 def hidden_interaction(predictor: Predictor, data: Data, run: Run, values: FloatArray) -> Iterator[Caveat]:
     """Compare with the root mean squared change of the prediction when the feature is shuffled."""
-    some = data.take(data.spread(_BLIND_ROWS))
-    before = run.predict(predictor, some)
-    donors = run.generator(2).permutation(len(some))[None, :, None]
-    interventions = [Intervention((j,), (some.frame.native_column(j),), donors) for j in range(len(values))]
-    change = np.zeros(len(values))
-    for batch in run.stream(predictor, some, interventions):
-        change[batch.intervention] += np.square(batch.predictions[0] - before[batch.rows]).sum()
+    some = data.take(data.spread(SAMPLE_ROWS))
+    before = predictor.restrict(sample_predictions(predictor, some, run))
+    donors = run.generator(2).permutation(len(some))[None]
+    after = exchanged_predictions(predictor, some, [(j,) for j in range(len(values))], donors, run)
+    change = np.square(after - before).sum(axis=(1, 2, 3))
     moved, shown = np.sqrt(change), values
     if moved.sum() <= 0:
         return

@@ -36,7 +36,7 @@ _TOP = 5
 _METHODS = {"marginal": "partial dependence", "anova": "functional ANOVA"}
 _OFF = 0.12
 _NEAR = 0.05  # ranks, as shares of the rows
-_ROWS = 1000
+_ROWS = 600
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ import numpy as np
 
 from pellucid.arrays import FloatArray
 from pellucid.data import Data
-from pellucid.diagnostics.general import Players
+from pellucid.diagnostics.general import SAMPLE_ROWS, Players, exchanged_predictions, sample_predictions
 from pellucid.explanations.caveat import Caveat
 from pellucid.losses import Loss, find_loss
 from pellucid.models import Predictor
 from pellucid.models.outcome import constant_prediction, outcome_for
-from pellucid.runner import Intervention, Run
+from pellucid.runner import Run
 from pellucid.stats import standard_error
 from pellucid.words import number, percent
 
@@ -22,7 +22,6 @@ _OVERFIT = 1.5
 _CHECKED = 0.1  # an index large enough to ask whether the outcome bears it out
 _FEWEST = 50
 _REAL = 0.25
-_ROWS = 500
 _TOP = 5
 _KEY = 71
 _SHUFFLES = 2
@@ -78,7 +77,7 @@ def not_borne_out(predictor: Predictor, data: Data, run: Run, players: Players, 
     order = [int(p) for p in np.argsort(-overall, kind="stable")[:_TOP] if overall[p] >= _CHECKED]
     if not order:
         return
-    some = data.take(data.spread(_ROWS))
+    some = data.take(data.spread(SAMPLE_ROWS))
     with run.checking():
         borne_out = _borne_out(predictor, some, run, [list(players.values())[p] for p in order])
     for p, (share, error) in zip(order, borne_out, strict=True):
@@ -102,15 +101,12 @@ def _borne_out(predictor: Predictor, some: Data, run: Run, columns: list[tuple[i
     """For each player the increase of the squared error as a share of what a right model has, with its standard
     error.
     """
-    before = run.predict(predictor, some, full=True)
+    before = sample_predictions(predictor, some, run)
     outcome = outcome_for(predictor, some)
     y = outcome if predictor.classes is None else np.eye(before.shape[1])[outcome.astype(np.intp)]
     donors = np.stack([run.generator(_KEY, s).permutation(len(some)) for s in range(_SHUFFLES)])
     found = []
-    for player in columns:
-        pools = tuple(some.frame.native_column(j) for j in player)
-        index = np.broadcast_to(donors[:, :, None], (*donors.shape, len(player)))
-        after = run.collect(predictor, some, Intervention(player, pools, index), full=True)
+    for after in exchanged_predictions(predictor, some, columns, donors, run, full=True):
         increase = (np.square(y - after) - np.square(y - before)).sum(axis=2).mean(axis=0)
         change = np.square(after - before).sum(axis=2).mean(axis=0)
         expected = float(np.average(change, weights=some.weights))

@@ -195,7 +195,7 @@ def test_too_many_cells_are_merged_and_the_loss_is_told(monkeypatch):
     rows = X.iloc[np.linspace(0, 149, 100).astype(int)]
     lost = np.mean((exact.predict(rows) - found.predict(rows)) ** 2) / found.variance
     caveat = next(caveat for caveat in found.caveats if caveat.code == "merged-cells")
-    assert caveat.value == pytest.approx(lost, rel=1e-6)
+    assert caveat.value == pytest.approx(lost, rel=0.1)  # told by the parts that vary most
     assert found.r2 < exact.r2
 
 

@@ -62,7 +62,8 @@ def folds(request: Request) -> Importance:
     refit = refitter(q.predictor, data, q.refit, seed=q.run.seed)
     given = given_loss(q)
     fold = fold_numbers(q)
-    parts = of_each_fold(q, refit, fold)
+    models: list[Predictor] = []
+    parts = of_each_fold(q, refit, fold, models=models)
     mass = fold_mass(data, fold)
     lacking = float(mass.max() / mass.sum())
     mass = mass[: len(parts)]
@@ -102,7 +103,7 @@ def folds(request: Request) -> Importance:
                 given=given,
                 refitted=baseline,
                 lacking=lacking,
-                joint=lambda columns: _joint(q, refit, fold, columns),
+                joint=lambda columns: _joint(q, models, fold, columns),
             ),
             cost=q.run.cost(),
             settings={
@@ -118,18 +119,24 @@ def folds(request: Request) -> Importance:
     )
 
 
-def _joint(request: Request, refit: Refit, fold: IntArray, columns: tuple[int, ...]) -> float:
-    """Importance of some columns together, by the same folds and one permutation each."""
+def _joint(request: Request, models: Sequence[Predictor], fold: IntArray, columns: tuple[int, ...]) -> float:
+    """Importance of some columns together, by the same models on the same folds and one permutation each."""
     data = request.data
     rest = tuple(j for j in range(len(data.schema.features)) if j not in columns)
     together = data.regrouped({"together": columns, **({"rest": rest} if rest else {})})
-    parts = of_each_fold(replace(request, data=together, repeats=1), refit, fold)
+    once = replace(request, data=together, repeats=1)
+    parts = [permuted(once, model, together.take(np.flatnonzero(fold == k))) for k, model in enumerate(models)]
     place, mass = parts[0].feature_names.index("together"), fold_mass(data, fold)[: len(parts)]
     return float(np.average([part.values[place] for part in parts], weights=mass))
 
 
-def of_each_fold(request: Request, refit: Refit, fold: IntArray, order: IntArray | None = None) -> list[Importance]:
-    """Importance on each fold of the model fitted to the others; ``order`` says whose outcome each row has."""
+def of_each_fold(
+    request: Request, refit: Refit, fold: IntArray, order: IntArray | None = None, models: list[Predictor] | None = None
+) -> list[Importance]:
+    """Importance on each fold of the model fitted to the others; ``order`` says whose outcome each row has.
+
+    The models are added to ``models``.
+    """
     data = request.data
     parts = [np.flatnonzero(fold == k) for k in range(int(fold.max()) + 1)]
     if min(map(len, parts)) < 2:
@@ -138,6 +145,8 @@ def of_each_fold(request: Request, refit: Refit, fold: IntArray, order: IntArray
     held_out = iter(parts)
 
     def measure(refitted: Refitted) -> Importance:
+        if models is not None:
+            models.append(refitted.predictor)
         return permuted(request, refitted.predictor, data.take(next(held_out)))
 
     return with_refits(request.run, fits, len(data), measure)

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from math import comb
 from typing import Any
 
 import numpy as np
@@ -290,24 +289,3 @@ def over_grids(average: Averager) -> Average:
         return average(subset, tuple(grid.codes for grid in grids), index).reshape(*shape, -1)
 
     return tabulated
-
-
-def at_own_values(average: Averager, rows: Data, wanted: list[Subset], constant: FloatArray) -> FloatArray:
-    """The sum of the constant and all wanted components, exactly, at some rows: ``(rows, outputs)``.
-
-    Collecting the averages E_T in the sums of components, E_T is counted sum over k of (-1)^k C(p - |T|, k) times, with
-    p features and k from 0 to order - |T|.
-    """
-    p = len({j for subset in wanted for j in subset})
-    order = max(map(len, wanted))
-
-    def times(size: int) -> int:
-        return sum((-1) ** k * comb(p - size, k) for k in range(order - size + 1))
-
-    total = np.tile(times(0) * constant, (len(rows), 1))
-    for subset in wanted:
-        if times(len(subset)):
-            codes = tuple(rows.codes(j) for j in subset)
-            index = np.repeat(np.arange(len(rows))[:, None], len(subset), axis=1)
-            total += times(len(subset)) * average(subset, codes, index)
-    return total
