@@ -45,7 +45,7 @@ def test_stays_silent(code, scene):
 
 def test_every_caveat_in_the_source_has_both_tests():
     source = Path(pellucid.__file__).parent
-    files = [*(source / "diagnostics").rglob("*.py"), *(source / "methods").rglob("*.py")]
+    files = [path for part in ("diagnostics", "methods", "parts") for path in (source / part).rglob("*.py")]
     codes = {code for path in files for code in re.findall(r'code="([^"]+)"', path.read_text(encoding="utf-8"))}
     assert len(codes) >= 17
     assert codes == set(FIRES)
