@@ -83,10 +83,10 @@ def test_a_row_has_the_same_bits_whatever_it_is_explained_with(scene, game):
     X = np.tile(X, (2, 1))
     background = random_rows(np.random.default_rng(1), ensemble, 7)
     kept = engine.TreeGame(ensemble, game, background)
-    whole = kept.attribute(X, interactions=True)
+    whole = kept.attribute(X, interactions="shapley")
     for some in (slice(0, 1), slice(3, 9), slice(0, 33)):
         for asked in (kept, engine.TreeGame(ensemble, game, background)):
-            part = asked.attribute(X[some], interactions=True)
+            part = asked.attribute(X[some], interactions="shapley")
             assert part.values.tobytes() == whole.values[some].tobytes()
             assert part.interactions.tobytes() == whole.interactions[some].tobytes()
 

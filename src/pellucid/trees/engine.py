@@ -39,8 +39,8 @@ class Attributed:
     base
         ``(outputs,)``: the value of the game without players.
     interactions
-        ``(rows, players, players, outputs)`` or None: off the diagonal half the Shapley interaction index; rows
-        add up to the Shapley values.
+        ``(rows, players, players, outputs)`` or None: off the diagonal half the index of a pair; rows add up to the
+        Shapley values, of the Banzhaf index to the Banzhaf values.
     """
 
     values: FloatArray
@@ -93,13 +93,15 @@ class TreeGame:
         """The value of the game without players."""
         return self._once("base", self._base)
 
-    def attribute(self, X: AnyArray, *, interactions: bool = False, run: Watch | None = None) -> Attributed:
-        """Exact Shapley values of the rows of X."""
-        if interactions:
+    def attribute(self, X: AnyArray, *, interactions: Index | None = None, run: Watch | None = None) -> Attributed:
+        """Exact Shapley values of the rows of X, and the interactions of an index."""
+        if interactions is not None:
             _check_room(X.shape[0], self.count, self.ensemble.n_outputs)
         values = self.indices(X, "shapley", 1, run)
-        pairs = _square(self.indices(X, "shapley", 2, run), values) if interactions else None
-        return Attributed(values, self.base, pairs)
+        if interactions is None:
+            return Attributed(values, self.base, None)
+        sums = self.indices(X, "banzhaf", 1, run) if interactions == "banzhaf" else values
+        return Attributed(values, self.base, square(self.indices(X, interactions, 2, run), sums))
 
     def indices(self, X: AnyArray, index: Index, order: int, run: Watch | None = None) -> FloatArray:
         """An index of all coalitions of one, two or three players: ``(rows, coalitions, outputs)``."""
@@ -207,7 +209,7 @@ def attribute(
 ) -> Attributed:
     """Exact Shapley values of the rows of X, of a game that is asked once (see `TreeGame`)."""
     asked = TreeGame(ensemble, game, background, weights, players, fill=fill)
-    return asked.attribute(X, interactions=interactions, run=run)
+    return asked.attribute(X, interactions="shapley" if interactions else None, run=run)
 
 
 def coalition_values(
@@ -226,7 +228,8 @@ def coalition_values(
     """An index of all coalitions of one, two or three players: ``(rows, coalitions, outputs)``, and their members.
 
     "shapley" is the Shapley value or the Shapley interaction index, "banzhaf" the Banzhaf value or interaction
-    index; "shapley-taylor" and "faithful-shapley" are the indices of order 2, of players (order 1) and pairs.
+    index; "taylor" and "faithful" are the Shapley-Taylor and faithful Shapley indices of order 2, of players (order 1)
+    and pairs.
     """
     asked = TreeGame(ensemble, game, background, weights, players, fill=fill)
     return asked.indices(X, index, order, run), plain.coalitions(asked.count, order)
@@ -246,17 +249,12 @@ def _some(ensemble: TreeEnsemble, trees: AnyArray) -> TreeEnsemble:
     return replace(ensemble, roots=ensemble.roots[trees], output=ensemble.output[trees])
 
 
-def _symmetric(pairs: FloatArray, count: int) -> FloatArray:
-    """One column per pair as a matrix of players with an empty diagonal."""
+def square(pairs: FloatArray, sums: FloatArray) -> FloatArray:
+    """One column per pair of players as a matrix, half at each of its places, whose rows have these sums."""
+    count = sums.shape[1]
     low, high = plain.coalitions(count, 2).T
-    square = np.zeros((len(pairs), count, count, pairs.shape[2]))
-    square[:, low, high] = square[:, high, low] = pairs
-    return square
-
-
-def _square(pairs: FloatArray, values: FloatArray) -> FloatArray:
-    """Half the index off the diagonal; on it what is left of the player's own value."""
-    square = _symmetric(pairs / 2, values.shape[1])
-    own = np.arange(values.shape[1])
-    square[:, own, own] = values - square.sum(axis=2)
-    return square
+    matrix = np.zeros((len(sums), count, *sums.shape[1:]))
+    matrix[:, low, high] = matrix[:, high, low] = pairs / 2
+    own = np.arange(count)
+    matrix[:, own, own] = sums - matrix.sum(axis=2)
+    return matrix

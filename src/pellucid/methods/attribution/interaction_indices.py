@@ -47,6 +47,7 @@ from pellucid.arrays import FloatArray
 from pellucid.checks import is_flag, one_of
 from pellucid.games import all_coalitions
 from pellucid.games.game import sizes
+from pellucid.trees.engine import square
 from pellucid.trees.plain import coalitions
 from pellucid.trees.quadrature import Index as Index
 
@@ -115,17 +116,6 @@ def interaction_matrix(v: FloatArray, index: Index = "shapley", order: int = 2) 
     if order == 3 and index in ("taylor", "faithful"):
         sums -= triple_values(v, index).sum(axis=(2, 3)) / 6  # every triple of a player stands at two of these places
     return square(index_values(v, index, 2, max(order, 2)), sums)
-
-
-def square(pairs: FloatArray, sums: FloatArray) -> FloatArray:
-    """One column per pair as a matrix, half at each of its places, whose rows have these sums."""
-    p = sums.shape[1]
-    low, high = coalitions(p, 2).T
-    matrix = np.zeros((len(sums), p, *sums.shape[1:]))
-    matrix[:, low, high] = matrix[:, high, low] = pairs / 2
-    own = np.arange(p)
-    matrix[:, own, own] = sums - matrix.sum(axis=2)
-    return matrix
 
 
 def triple_values(v: FloatArray, index: Index) -> FloatArray:

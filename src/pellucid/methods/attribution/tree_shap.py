@@ -28,7 +28,7 @@ from pellucid.data import Data
 from pellucid.errors import InputError
 from pellucid.games.marginal import Players
 from pellucid.methods.attribution.estimation.estimate import Solved
-from pellucid.methods.attribution.interaction_indices import Index, square
+from pellucid.methods.attribution.interaction_indices import Index
 from pellucid.models import Predictor
 from pellucid.reading.trees import OutputTrees, TreeRows
 from pellucid.runner import Run
@@ -51,12 +51,8 @@ def tree_shap(
 ) -> Solved:
     """Contributions of the players in each row, by the tree engine; without a background in the path game."""
     game, present = _game(predictor, explained.outputs, background, players, run)
-    found = game.attribute(explained.matrix, interactions=interactions == "shapley", run=run)
+    found = game.attribute(explained.matrix, interactions=interactions, run=run)
     values, pairs = _spread_out(found.values, present, len(players), axes=1), found.interactions
-    if interactions is not None and pairs is None:
-        banzhaf = interactions == "banzhaf"
-        singles = game.indices(explained.matrix, "banzhaf", 1, run) if banzhaf else found.values
-        pairs = square(game.indices(explained.matrix, interactions, 2, run), singles)
     return Solved(
         method="tree",
         values=values,
