@@ -160,6 +160,10 @@ class Schema:
                 players[name] = (j,)
         return players
 
+    def members(self) -> tuple[tuple[str, ...], ...]:
+        """The names of the columns of every player."""
+        return tuple(tuple(self.names[j] for j in columns) for columns in self.players().values())
+
 
 def _index(names: tuple[str, ...], feature: str | int) -> int:
     if is_whole(feature):

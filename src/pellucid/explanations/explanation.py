@@ -21,6 +21,9 @@ from pellucid.words import TABLE, Vocabulary
 
 if TYPE_CHECKING:
     from pellucid.charts import Chart
+    from pellucid.data import Data
+    from pellucid.models import Predictor
+    from pellucid.runner import Run
 
 stored(Caveat)
 stored(Cost)
@@ -39,6 +42,29 @@ class Header:
     cost: Cost
     settings: Mapping[str, Any]
     library: str = "pandas"
+
+    @classmethod
+    def of(
+        cls,
+        predictor: Predictor,
+        data: Data,
+        run: Run,
+        settings: Mapping[str, Any],
+        *,
+        feature_names: tuple[str, ...] | None = None,
+        scale: str | None = None,
+        caveats: tuple[Caveat, ...] = (),
+    ) -> Header:
+        """The header of a result about a model and its data, all features or groups of them unless named, so far."""
+        return cls(
+            feature_names=tuple(data.schema.players()) if feature_names is None else feature_names,
+            output_names=predictor.output_names,
+            scale=predictor.scale if scale is None else scale,
+            caveats=caveats,
+            cost=run.cost(),
+            settings=settings,
+            library=data.caller,
+        )
 
 
 _HEADER = frozenset(field.name for field in dataclasses.fields(Header))

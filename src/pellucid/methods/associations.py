@@ -38,14 +38,8 @@ def associations(predictor: Predictor, data: Data, *, run: Run) -> Associations:
     result = Associations(
         values=matrix,
         se=np.full(matrix.shape, np.nan),
-        header=Header(
-            feature_names=data.schema.names,
-            output_names=predictor.output_names,
-            scale="association",
-            cost=run.cost(),
-            settings={"method": "associations"},
-            library=data.caller,
-            caveats=(),
+        header=Header.of(
+            predictor, data, run, {"method": "associations"}, feature_names=data.schema.names, scale="association"
         ),
     )
     risky = [pair for pair in result.strongest(len(matrix) ** 2) if pair[2] >= _RISKY] if run.checks else []

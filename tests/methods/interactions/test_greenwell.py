@@ -70,9 +70,9 @@ def test_trees_and_asking_give_the_same(monkeypatch):
     X = np.random.default_rng(0).normal(size=(60, 3))
     model = GradientBoostingRegressor(n_estimators=30, random_state=0).fit(X, X[:, 0] * X[:, 1])
     asked = Explainer(model, X, progress=False).interactions(method="greenwell")
-    from pellucid.reading import trees
+    from pellucid.reading import by_trees
 
-    monkeypatch.setattr(trees, "_WORTH", 0)
+    monkeypatch.setattr(by_trees, "_WORTH", 0)
     read = Explainer(model, X, progress=False).interactions(method="greenwell")
     np.testing.assert_allclose(read.values, asked.values, rtol=1e-9)
     assert read.cost.model_rows < asked.cost.model_rows

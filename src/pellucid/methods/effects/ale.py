@@ -41,7 +41,7 @@ from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.methods.effects.estimation.accumulation import accumulate, highest_order
 from pellucid.methods.effects.estimation.ale_axis import Axis, level_orders, make_axes
 from pellucid.methods.effects.estimation.ale_local import gradient_effects, local_effects
-from pellucid.methods.effects.estimation.effect import build_effect
+from pellucid.methods.effects.estimation.effect import Estimate, build_effect
 from pellucid.models import Predictor
 from pellucid.reading import answer
 from pellucid.runner import Intervention, Run, constant_intervention
@@ -66,6 +66,7 @@ def ale(
     total, gradient = flag("total", total), flag("gradient", gradient)
     bins = _usual_bins(data, chosen) if bins is None else bins
     axes = make_axes(data, chosen, bins, order)
+    points = tuple(axis.points for axis in axes)
     local = (
         gradient_effects(run, predictor, data, chosen, axes)
         if gradient
@@ -88,7 +89,7 @@ def ale(
         data,
         run,
         chosen=chosen,
-        points=tuple(axis.points for axis in axes),
+        points=points,
         counts=local.counts,
         values=centred,
         se=np.sqrt(variance),
@@ -103,24 +104,12 @@ def ale(
         predictor,
         data,
         run,
-        features=chosen,
-        codes=tuple(axis.points for axis in axes),
-        values=values,
-        se=se,
-        average=values,
-        counts=local.counts,
-        spread=local.sd,
+        Estimate(chosen, points, values, se, values, local.counts, local.sd),
         level=level,
         total=total,
         missing=_at_missing(run, predictor, data, chosen, axes),
         caveats=caveats,
-        settings={
-            "features": [data.schema.names[j] for j in chosen],
-            "bins": bins,
-            "total": total,
-            "gradient": gradient,
-            "order": None if order is None else list(order),
-        },
+        settings={"bins": bins, "total": total, "gradient": gradient, "order": None if order is None else list(order)},
     )
 
 

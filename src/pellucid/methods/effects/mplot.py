@@ -23,7 +23,7 @@ from pellucid.diagnostics import general_caveats
 from pellucid.diagnostics.correlated import mixing_caveat
 from pellucid.errors import InputError
 from pellucid.explanations import Effect
-from pellucid.methods.effects.estimation.effect import build_effect
+from pellucid.methods.effects.estimation.effect import Estimate, build_effect
 from pellucid.models import Predictor
 from pellucid.runner import Run
 
@@ -60,13 +60,7 @@ def mplot(predictor: Predictor, data: Data, feature: Any, *, bins: int = 20, run
         predictor,
         data,
         run,
-        features=(j,),
-        codes=(points,),
-        values=mean,
-        se=sd / np.sqrt(size)[:, None],
-        average=mean,
-        counts=mass,
-        spread=sd,
+        Estimate((j,), (points,), mean, sd / np.sqrt(size)[:, None], mean, mass, sd),
         caveats=(*general_caveats(predictor, data, run), *mixing_caveat(data, j, run)),
-        settings={"features": [described.name], "bins": bins},
+        settings={"bins": bins},
     )

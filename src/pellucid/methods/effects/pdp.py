@@ -32,7 +32,7 @@ from pellucid.diagnostics.heterogeneity import best_splitter, measure
 from pellucid.errors import InputError
 from pellucid.explanations import AtMissing, Effect
 from pellucid.explanations.explanation import squeeze_outputs
-from pellucid.methods.effects.estimation.effect import build_effect, grid_counts, row_labels
+from pellucid.methods.effects.estimation.effect import Estimate, build_effect, grid_counts, row_labels
 from pellucid.models import Predictor
 from pellucid.reading import Answer, answer
 from pellucid.runner import Run, constant_intervention
@@ -76,18 +76,13 @@ def pdp(
         curves = varied.centred(curves, center, counts)
         curves = _slopes(curves, points[0], data.schema.features[chosen[0]].kind) if derivative else curves
     individual = kind != "average"
+    values, se = (curves.rows, np.full(curves.rows.shape, np.nan)) if individual else (curves.mean, curves.se)
     return build_effect(
         "ice" if kind == "individual" else "pdp",
         predictor,
         data,
         run,
-        features=chosen,
-        codes=points,
-        counts=counts,
-        average=curves.mean,
-        spread=curves.sd,
-        values=curves.rows if individual else curves.mean,
-        se=np.full(curves.rows.shape, np.nan) if individual else curves.se,
+        Estimate(chosen, points, values, se, curves.mean, counts, curves.sd),
         caveats=effect_caveats(
             predictor,
             data,
@@ -101,7 +96,6 @@ def pdp(
             average=not individual,
         ),
         settings={
-            "features": [data.schema.names[j] for j in chosen],
             "grid": grid,
             "at": at,
             "kind": kind,

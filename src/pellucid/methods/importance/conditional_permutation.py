@@ -35,7 +35,7 @@ from pellucid.diagnostics.by_measure import conditional_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
 from pellucid.explanations.explanation import Header
-from pellucid.methods.importance.estimation.loss_change import Setting, losses
+from pellucid.methods.importance.estimation.loss_change import Setting, compared, losses
 from pellucid.methods.importance.request import Request
 from pellucid.reading import answer
 from pellucid.runner import Intervention, Run
@@ -59,9 +59,7 @@ def conditional_permutation(request: Request) -> Importance:
     asked = answer(run, predictor, data, *interventions, full=True)
     setting = Setting.of(predictor, data, q.loss, asked.itself())
     results = [losses(setting, table) for table in asked.tables(partial=True)]
-    values, repeated, errors = (
-        np.stack(part) for part in zip(*(r.compared(setting, q.compare) for r in results), strict=True)
-    )
+    values, repeated, errors = compared(results, setting, q.compare)
     spread = setting.spread(q.repeats)
     return Importance(
         method="conditional",
@@ -73,13 +71,11 @@ def conditional_permutation(request: Request) -> Importance:
         high=values + spread * errors,
         repeats=repeated,
         baseline=setting.baseline,
-        header=Header(
-            feature_names=tuple(players),
-            output_names=predictor.output_names,
-            scale="loss",
-            caveats=conditional_caveats(predictor, data, run, players=players, draws=draws, values=values),
-            cost=run.cost(),
-            settings={
+        header=Header.of(
+            predictor,
+            data,
+            run,
+            {
                 "method": "conditional",
                 "random_state": run.seed,
                 "loss": setting.loss.name,
@@ -88,9 +84,10 @@ def conditional_permutation(request: Request) -> Importance:
                 "conditional": draws.estimator,
                 "rows": len(data),
             },
-            library=data.caller,
+            scale="loss",
+            caveats=conditional_caveats(predictor, data, run, players=players, draws=draws, values=values),
         ),
-        members=tuple(tuple(data.schema.names[j] for j in player) for player in players.values()),
+        members=data.schema.members(),
     )
 
 

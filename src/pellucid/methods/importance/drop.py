@@ -74,9 +74,21 @@ def drop(request: Request) -> Importance:
         high=values + half,
         repeats=np.stack([_relative(one.folds, full.folds, q.compare) for one in without]),
         baseline=baseline,
-        header=Header(
-            feature_names=tuple(players),
-            output_names=q.predictor.output_names,
+        header=Header.of(
+            q.predictor,
+            data,
+            run,
+            {
+                "method": "drop",
+                "random_state": run.seed,
+                "loss": held_out.loss.name,
+                "compare": q.compare,
+                "folds": len(full.folds),
+                "refits": len(full.folds) * (1 + len(players)),
+                "weighted_fit": held_out.refit.weighs,
+                "kept_constant": [name for name, one in zip(players, without, strict=True) if one.constant],
+                "given_loss": given,
+            },
             scale="loss",
             caveats=refit_caveats(
                 q.predictor,
@@ -94,21 +106,8 @@ def drop(request: Request) -> Importance:
                 lacking=held_out.lacking,
                 joint=lambda columns: held_out.compared(full, held_out.losses([columns])[0])[0],
             ),
-            cost=run.cost(),
-            settings={
-                "method": "drop",
-                "random_state": run.seed,
-                "loss": held_out.loss.name,
-                "compare": q.compare,
-                "folds": len(full.folds),
-                "refits": len(full.folds) * (1 + len(players)),
-                "weighted_fit": held_out.refit.weighs,
-                "kept_constant": [name for name, one in zip(players, without, strict=True) if one.constant],
-                "given_loss": given,
-            },
-            library=data.caller,
         ),
-        members=tuple(tuple(data.schema.names[j] for j in player) for player in players.values()),
+        members=data.schema.members(),
     )
 
 

@@ -53,14 +53,13 @@ def pdp_importance(predictor: Predictor, data: Data, *, grid: int = 50, run: Run
         low=squeeze_outputs(unknown),
         high=squeeze_outputs(unknown),
         repeats=np.empty((len(features), 0)),
-        header=Header(
+        header=Header.of(
+            predictor,
+            data,
+            run,
+            {"method": "pdp", "random_state": run.seed, "grid": grid},
             feature_names=data.schema.names,
-            output_names=predictor.output_names,
-            scale=predictor.scale,
             caveats=pdp_importance_caveats(predictor, data, run, values),
-            cost=run.cost(),
-            settings={"method": "pdp", "random_state": run.seed, "grid": grid},
-            library=data.caller,
         ),
         members=tuple((name,) for name in data.schema.names),
     )

@@ -37,7 +37,7 @@ from pellucid.errors import InputError
 from pellucid.explanations import Importance
 from pellucid.explanations.explanation import Header
 from pellucid.methods.importance.estimation.donors import Plan, direct_plan, donor_rows, joint_codes, plan_of
-from pellucid.methods.importance.estimation.loss_change import Changed, Compare, Setting, losses, relative
+from pellucid.methods.importance.estimation.loss_change import Changed, Compare, Setting, compared, losses, relative
 from pellucid.models import Predictor
 from pellucid.reading import Answer, Asked, answer
 from pellucid.runner import Intervention, Run, exchange_intervention
@@ -74,23 +74,17 @@ def permutation_importance(
         shuffled = _Shuffled.of(run, predictor, data, list(players.values()), donors)
         setting = Setting.of(predictor, data, loss, shuffled.asked.itself())
         results = shuffled.losses(setting)
-    values, repeated, errors = (
-        np.stack(part) for part in zip(*(r.compared(setting, compare) for r in results), strict=True)
-    )
+    values, repeated, errors = compared(results, setting, compare)
     spread = Z95 if scheme == "pairs" else setting.spread(repeats)
 
-    def joint_loss(columns: Player) -> float:
+    def joint(columns: Player) -> float:
         if scheme == "pairs":
-            intervention = _with_every_value(data, columns)
-            return float(_pairs(answer(run, predictor, data, intervention, full=True), setting, columns).mean)
-        return float(_Shuffled.of(run, predictor, data, [columns], donors).losses(setting)[0].mean)
+            asked = answer(run, predictor, data, _with_every_value(data, columns), full=True)
+            after = float(_pairs(asked, setting, columns).mean)
+        else:
+            after = float(_Shuffled.of(run, predictor, data, [columns], donors).losses(setting)[0].mean)
+        return relative(after, setting.baseline, compare)
 
-    # All features of another row: that row's own prediction, which is known.
-    joint = (
-        float(np.mean([setting.loss(setting.y, setting.prediction[d], setting.weights) for d in donors]))
-        if len(donors)
-        else np.nan
-    )
     return Importance(
         method="permutation",
         measure=setting.loss.name,
@@ -101,10 +95,19 @@ def permutation_importance(
         high=values + spread * errors,
         repeats=repeated,
         baseline=setting.baseline,
-        joint=relative(joint, setting.baseline, compare),
-        header=Header(
-            feature_names=tuple(players),
-            output_names=predictor.output_names,
+        joint=relative(_all_exchanged(setting, donors), setting.baseline, compare),
+        header=Header.of(
+            predictor,
+            data,
+            run,
+            {
+                "method": "permutation",
+                "random_state": run.seed,
+                "loss": setting.loss.name,
+                "compare": compare,
+                "repeats": repeats,
+                "scheme": scheme,
+            },
             scale="loss",
             caveats=permutation_caveats(
                 predictor,
@@ -117,22 +120,19 @@ def permutation_importance(
                 loss=setting.loss,
                 baseline=setting.baseline,
                 y=setting.y,
-                joint=lambda columns: relative(joint_loss(columns), setting.baseline, compare),
+                joint=joint,
                 holdout=holdout,
             ),
-            cost=run.cost(),
-            settings={
-                "method": "permutation",
-                "random_state": run.seed,
-                "loss": setting.loss.name,
-                "compare": compare,
-                "repeats": repeats,
-                "scheme": scheme,
-            },
-            library=data.caller,
         ),
-        members=tuple(tuple(data.schema.names[j] for j in player) for player in players.values()),
+        members=data.schema.members(),
     )
+
+
+def _all_exchanged(setting: Setting, donors: IntArray) -> float:
+    """The loss with all features of another row: that row's own prediction, which is known."""
+    if not len(donors):
+        return np.nan
+    return float(np.mean([setting.loss(setting.y, setting.prediction[d], setting.weights) for d in donors]))
 
 
 # -- shuffle and halves ------------------------------------------------------------------------------

@@ -80,9 +80,19 @@ def sage(request: Request) -> Importance:
         repeats=np.empty((len(players), 0)),
         baseline=everybody,
         joint=nobody - everybody,
-        header=Header(
-            feature_names=tuple(players),
-            output_names=request.predictor.output_names,
+        header=Header.of(
+            request.predictor,
+            data,
+            run,
+            {
+                "method": "sage",
+                "random_state": run.seed,
+                "loss": loss.name,
+                "background": game.size[1],
+                "budget": request.budget,
+                "tolerance": request.tolerance,
+                **solved.settings,
+            },
             scale="loss",
             caveats=sage_caveats(
                 request.predictor,
@@ -96,19 +106,8 @@ def sage(request: Request) -> Importance:
                 baseline=everybody,
                 tolerance=request.tolerance,
             ),
-            cost=run.cost(),
-            settings={
-                "method": "sage",
-                "random_state": run.seed,
-                "loss": loss.name,
-                "background": game.size[1],
-                "budget": request.budget,
-                "tolerance": request.tolerance,
-                **solved.settings,
-            },
-            library=data.caller,
         ),
-        members=tuple(tuple(data.schema.names[j] for j in player) for player in players.values()),
+        members=data.schema.members(),
     )
 
 

@@ -81,10 +81,11 @@ def as_importance(
         repeats=squeeze_outputs(found.repeats[order]),
         first=squeeze_outputs(found.first[order]),
         first_se=squeeze_outputs(found.first_se[order]),
-        header=Header(
-            feature_names=tuple(players),
-            output_names=request.predictor.output_names,
-            scale=request.predictor.scale,
+        header=Header.of(
+            request.predictor,
+            request.data,
+            request.run,
+            {"method": method, "random_state": request.run.seed, "variance": found.variance.tolist(), **found.settings},
             caveats=variance_caveats(
                 request.predictor,
                 request.data,
@@ -95,16 +96,8 @@ def as_importance(
                 method=_NAMES[method],
                 tolerance=request.tolerance,
             ),
-            cost=request.run.cost(),
-            settings={
-                "method": method,
-                "random_state": request.run.seed,
-                "variance": found.variance.tolist(),
-                **found.settings,
-            },
-            library=request.data.caller,
         ),
-        members=tuple(tuple(request.data.schema.names[j] for j in player) for player in players.values()),
+        members=request.data.schema.members(),
     )
 
 

@@ -78,14 +78,13 @@ def greenwell(request: Request) -> Interactions:
         high=squeeze_outputs(high),
         strength=squeeze_outputs(strength),
         joint=squeeze_outputs(unknown),
-        header=Header(
+        header=Header.of(
+            predictor,
+            request.data,
+            run,
+            {"method": "greenwell", "rows": len(data), "grid": GRID},
             feature_names=request.feature_names,
-            output_names=predictor.output_names,
-            scale=predictor.scale,
             caveats=general_caveats(predictor, request.data, run),
-            cost=run.cost(),
-            settings={"method": "greenwell", "rows": len(data), "grid": GRID},
-            library=request.data.caller,
         ),
     )
 

@@ -136,19 +136,18 @@ def build(
         residual=share(variances.residual),
         r2=squeeze_outputs(fidelity(found.constant, found.components, data, found.predictions)),
         checks=found.checks,
-        header=Header(
-            feature_names=tuple(component.name for component in found.components),
-            output_names=predictor.output_names,
-            scale=predictor.scale,
-            cost=run.cost(),
-            library=data.caller,
-            settings={
+        header=Header.of(
+            predictor,
+            data,
+            run,
+            {
                 "method": method,
                 "order": order,
                 "density": density,
                 "random_state": run.seed,
                 **{key: plain_setting(value) for key, value in found.settings.items()},
             },
+            feature_names=tuple(component.name for component in found.components),
         ),
         inputs=data.schema.names,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -87,50 +88,58 @@ def shapes(
     return tuple(curve_shape(codes[0], average[:, k], weights, features[0].nominal) for k in range(outputs))
 
 
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """An effect at the ``points`` (codes) of some ``features``, as a method estimates it; outputs last.
+
+    ``average`` is the curve whose shape is named, ``counts`` the weight of the rows at each point, ``spread`` the
+    standard deviation between rows.
+    """
+
+    features: tuple[int, ...]
+    points: tuple[FloatArray, ...]
+    values: FloatArray
+    se: FloatArray
+    average: FloatArray
+    counts: FloatArray
+    spread: FloatArray
+
+
 def build_effect(
     method: str,
     predictor: Predictor,
     data: Data,
     run: Run,
+    found: Estimate,
     *,
-    features: tuple[int, ...],
-    codes: tuple[FloatArray, ...],
-    values: FloatArray,
-    se: FloatArray,
-    average: FloatArray,
-    counts: FloatArray,
-    spread: FloatArray,
     caveats: tuple[Caveat, ...],
     settings: Mapping[str, Any],
     **fields: Any,
 ) -> Effect:
-    """An `Effect` from arrays that carry the output axis last."""
-    described = [data.schema.features[j] for j in features]
+    """An `Effect` from an estimate; the names of the features come first in its settings."""
+    described = [data.schema.features[j] for j in found.features]
+    names = tuple(feature.name for feature in described)
+    plain = {key: plain_setting(value) for key, value in {"features": names, **settings}.items()}
     return Effect(
         method=method,
-        values=squeeze_outputs(values),
-        se=squeeze_outputs(se),
-        average=squeeze_outputs(average),
-        counts=counts,
-        spread=squeeze_outputs(spread),
-        header=Header(
-            feature_names=tuple(feature.name for feature in described),
-            output_names=predictor.output_names,
-            scale=predictor.scale,
+        values=squeeze_outputs(found.values),
+        se=squeeze_outputs(found.se),
+        average=squeeze_outputs(found.average),
+        counts=found.counts,
+        spread=squeeze_outputs(found.spread),
+        header=Header.of(
+            predictor,
+            data,
+            run,
+            {"method": method, "random_state": run.seed, **plain},
+            feature_names=names,
             caveats=caveats,
-            cost=run.cost(),
-            settings={
-                "method": method,
-                "random_state": run.seed,
-                **{key: plain_setting(value) for key, value in settings.items()},
-            },
-            library=data.caller,
         ),
         kinds=tuple(feature.kind for feature in described),
-        grids=tuple(feature.decode(points) for feature, points in zip(described, codes, strict=True)),
-        rug=rug(data, features),
-        shape=shapes(described, codes, average, counts),
-        level=fields.pop("level", np.full(average.shape[-1], np.nan)),
+        grids=tuple(feature.decode(points) for feature, points in zip(described, found.points, strict=True)),
+        rug=rug(data, found.features),
+        shape=shapes(described, found.points, found.average, found.counts),
+        level=fields.pop("level", np.full(found.average.shape[-1], np.nan)),
         **fields,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -71,6 +71,14 @@ class Changed:
             return value, repeats, float(np.sqrt(spread / (size - 1)) / scale) if size > 1 else np.nan
         known = repeats[np.isfinite(repeats)]
         return value, repeats, float(known.std(ddof=1) / np.sqrt(known.size)) if known.size > 1 else np.nan
+
+
+def compared(
+    results: Sequence[Changed], setting: Setting, compare: Compare
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Importances, those of every repeat and standard errors of several players."""
+    values, repeats, errors = zip(*(result.compared(setting, compare) for result in results), strict=True)
+    return np.stack(values), np.stack(repeats), np.stack(errors)
 
 
 def losses(setting: Setting, predictions: Iterable[FloatArray]) -> Changed:
