@@ -22,6 +22,8 @@ def group_sums(groups: IntArray, n_groups: int, values: FloatArray) -> FloatArra
 
 def frozen(array: AnyArray) -> AnyArray:
     """The array, read-only."""
+    if not array.flags.writeable:
+        return array
     view = array.view()
     view.flags.writeable = False
     return view

@@ -122,12 +122,11 @@ class Data:
         if isinstance(incoming, SparseFrame) and isinstance(self.frame, SparseFrame):
             sparse = self.frame.adopt(incoming)
             return self._of_rows(sparse, LazyCodes(sparse, self.schema.features))
-        missing = [name for name in self.schema.names if name not in incoming.names]
+        place = {name: j for j, name in enumerate(incoming.names)}
+        missing = [name for name in self.schema.names if name not in place]
         if missing:
             raise InputError(f"the rows to explain lack the feature {missing[0]!r}; give every feature of X.")
-        codes = tuple(
-            feature.encode(incoming.values(incoming.names.index(feature.name))) for feature in self.schema.features
-        )
+        codes = tuple(feature.encode(incoming.values(place[feature.name])) for feature in self.schema.features)
         frame = self.frame.from_columns([self.pool(j, column) for j, column in enumerate(codes)])
         return self._of_rows(frame, codes)
 

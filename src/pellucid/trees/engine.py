@@ -17,7 +17,7 @@ from pellucid.trees.quadrature import Index
 from pellucid.trees.rows import Alone, Watch, dense
 
 Game = Literal["path", "marginal"]
-KEPT_BYTES = 64 * 2**20  # of programs and tables that a game keeps for its next rows
+KEPT_BYTES = 160 * 2**20  # of programs and tables that a game keeps for its next rows
 _MOST_BYTES = 2 * 2**30  # of a matrix of interactions; working on it takes about twice that
 
 
@@ -82,6 +82,11 @@ class TreeGame:
         self._compiled = plain.can_compile()
         self._made: dict[Any, Any] = {}
         self._room = KEPT_BYTES
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held for the next rows."""
+        return KEPT_BYTES - self._room
 
     @property
     def count(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -112,19 +113,25 @@ class NumpyFrame(Frame):
         return column[index]
 
     def take(self, rows: IntArray) -> Self:
-        return type(self)(self.array[rows], self.names)
+        return self._holding(self.array[rows])
 
     def head(self, n: int) -> Self:
-        return type(self)(self.array[:n], self.names)
+        return self._holding(self.array[:n])
 
     def replace(self, columns: Mapping[int, AnyArray]) -> Self:
         array = self.array.copy()
         for j, column in columns.items():
             array[:, j] = column
-        return type(self)(array, self.names)
+        return self._holding(array)
 
     def from_columns(self, columns: Sequence[AnyArray]) -> Self:
-        return type(self)(np.stack(columns, axis=1).astype(self.array.dtype, copy=False), self.names)
+        return self._holding(np.stack(columns, axis=1).astype(self.array.dtype, copy=False))
+
+    def _holding(self, array: AnyArray) -> Self:
+        """The same columns with other rows; their names have been checked."""
+        other = copy(self)
+        other.array = array
+        return other
 
     def select(self, positions: Sequence[int]) -> Self:
         return type(self)(self.array[:, list(positions)], [self.names[j] for j in positions])

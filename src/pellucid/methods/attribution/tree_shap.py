@@ -37,7 +37,7 @@ from pellucid.trees.convert import TreeModel
 if TYPE_CHECKING:
     from pellucid.trees.engine import TreeGame
 
-_GAMES = 4  # of an Explainer that are kept: a game or another, by values or by pairs, against one background or another
+_KEPT_BYTES = 256 * 2**20  # of all games of an Explainer
 
 
 def tree_shap(
@@ -83,12 +83,14 @@ def _game(
     predictor: Predictor, outputs: OutputTrees, background: Data | None, players: Players, run: Run
 ) -> tuple[TreeGame, IntArray]:
     """The game of the trees, made once for all rows of an Explainer, and the players that the trees know."""
+    from pellucid.trees.engine import KEPT_BYTES  # on use: it loads a compiler
+
     kept: dict[Any, tuple[Any, TreeGame, IntArray]] = run.remember("tree games", dict)
     key = (id(outputs), id(background), tuple(players.items()))
     if key not in kept:
         made = _made(predictor, outputs.trees, background, players)
-        while len(kept) >= _GAMES:
-            kept.pop(next(iter(kept)), None)
+        while kept and sum(game.nbytes for _, game, _ in kept.values()) > _KEPT_BYTES - KEPT_BYTES:
+            kept.pop(next(iter(kept)))
         kept[key] = ((outputs, background), *made)  # what it is about is held too: its number may not be given again
     _, game, present = kept[key]
     return game, present
