@@ -692,7 +692,8 @@ class Explainer:
         their samples.
 
         ``width="auto"`` tries several widths and takes the one that is best in fidelity near the row times stability
-        over repeats (`LocalAttribution.width_search`, ``plot(kind="widths")``); ``"default"`` is 0.75 sqrt(features), by habit.
+        over repeats (`LocalAttribution.width_search`, ``plot(kind="widths")``); ``"default"`` is 0.75 sqrt(features),
+        by habit.
         There are 5,000 samples, doubled (up to 20,000) until in repeats at most 5% of the weight is on other features;
         ``tolerance`` sets another share (up to 80,000), ``samples`` alone their number. ``kernel="shap"`` gives Shapley
         values from the same regression. ``boundary=("a", "b")`` keeps what ``plot(kind="boundary")`` needs.

@@ -11,7 +11,7 @@ from sklearn.preprocessing import OneHotEncoder
 from pellucid import Explainer
 from pellucid.data.distance import exponential
 from pellucid.methods.local.lime import lime
-from pellucid.methods.local.surrogate.fitting import block_moments, combined, fit
+from pellucid.methods.local.surrogate.fitting import Linear, block_moments, combined, fit
 from pellucid.stats import effective_sizes
 from reference.r_random import RRandom
 
@@ -32,7 +32,7 @@ def test_ex_14_the_width_decides_the_sign(width, slope, size):
     x = np.maximum(RRandom(42).rnorm(200, 0, 3), -5)
     weights = exponential(np.abs(x - 1.6), width)
     moments = block_moments((x - 1.6)[:, None], bent(x)[:, None], weights[None], 1)
-    found = fit(combined(moments[0], np.ones((1, 1)), 1), 1, "all")
+    found = fit(combined(moments[0], np.ones((1, 1)), 1), Linear(1, "all"))
     assert found.weights[0, 0, 0] == pytest.approx(slope, abs=5e-5)
     assert effective_sizes(weights[None])[0] == pytest.approx(size, rel=0.01)
     assert bent(np.array([1.6]))[0] == pytest.approx(8.272)

@@ -256,10 +256,8 @@ class _Reader:
         if negated:
             self._take()
         if not self.now.says("in"):
-            raise self.refused(
-                self.now,
-                f"after {name!r} write <, <=, >, >=, =, !=, in, between or is missing; put a name of several words in quotes",
-            )
+            known = "<, <=, >, >=, =, !=, in, between or is missing"
+            raise self.refused(self.now, f"after {name!r} write {known}; put a name of several words in quotes")
         self._take()
         return Condition(name, "level", levels=tuple(self._list()), negated=negated)
 

@@ -21,7 +21,7 @@ class WidthSearch:
 
     ``widths`` and ``effective`` (rows, widths) are the widths, NaN where a row has fewer, and how many samples count.
     ``near`` and ``fidelity`` are R2 on samples that were not fitted, those nearest to the row and those of the width's
-    own neighbourhood; ``selection``, ``stability`` and ``agreement`` are the indices over repeats of `LocalAttribution`.
+    own neighbourhood; ``selection``, ``stability`` and ``agreement`` are indices over repeats (`LocalAttribution`).
     ``weights`` (rows, widths, terms) are those of the local models, ``spread`` their standard deviation over repeats.
     These have outputs last if there are several. ``chosen`` (rows,) is the width that was taken.
     """

@@ -13,7 +13,7 @@ from methods.local.asking import explain
 from pellucid.data import Data
 from pellucid.data.distance import exponential, kernels
 from pellucid.methods.local.surrogate.coalitions import constrained, every_coalition, kernel
-from pellucid.methods.local.surrogate.fitting import Moments, block_moments, combined, fit, fold_counts
+from pellucid.methods.local.surrogate.fitting import Linear, Moments, block_moments, combined, fit, fold_counts
 from pellucid.methods.local.surrogate.local_fit import radius_of
 from pellucid.methods.local.surrogate.neighbourhood import BLOCKS, SAMPLERS, Distributions, draw
 from pellucid.methods.local.surrogate.representation import representation
@@ -53,7 +53,7 @@ def moments(X, y, weights):
 def test_a_fit_by_moments_is_least_squares(seed, kind, penalty):
     X, y, weights = problem(seed, kind)
     found = fit(
-        combined(block_moments(X, y[:, None], weights[None], 4)[0], np.ones((1, 4)), 5), 5, "all", penalty=penalty
+        combined(block_moments(X, y[:, None], weights[None], 4)[0], np.ones((1, 4)), 5), Linear(5, "all", penalty)
     )
     expected = slow.weighted_line(X, y, weights, penalty)
     np.testing.assert_allclose(found.weights[0, :, 0], expected[1:], rtol=1e-6, atol=1e-8)
@@ -76,7 +76,7 @@ def test_r2_is_that_of_samples_that_were_not_fitted(seed, kind):
     X, y, weights = problem(seed, kind)
     blocks = block_moments(X, y[:, None], weights[None], 8)
     folds = fold_counts(8)
-    fits = fit(combined(blocks[0], folds, 5), 5, "all")
+    fits = fit(combined(blocks[0], folds, 5), Linear(5, "all"))
     held = combined(blocks[0], 1 - folds, 5)
     found = r_squared(fits.missed(held), held, 1)[0, 0]
     assert found == pytest.approx(slow.held_out_r2(X, y, weights, np.repeat(np.arange(8) % 4, 10)), rel=1e-6, abs=1e-9)

@@ -16,7 +16,8 @@ fitted. Standard errors are those of a jackknife over blocks of samples, with th
 kernel instead of the exponential one the same regression, on coalitions, gives Shapley values (`coalitions`).
 
 When it misleads.
-1. The neighbourhood is a choice: another width can give weights of another sign (`width_search`, caveat "width-decides").
+1. The neighbourhood is a choice: another width can give weights of another sign (`width_search`, caveat
+   "width-decides").
 2. Distances treat all features alike, and with many features no sample is near (caveat "nothing-near").
 3. Samples of features drawn one by one are rows that do not occur (caveat "off-data"; sampler="correlated").
 4. A straight line may fit badly even nearby (`fidelity`, caveats "low-fidelity" and "local-miss").
@@ -119,6 +120,9 @@ def lime(
     return _wrapped(explained, options, fits, drawn.predictions, drawn.space, settings, run)
 
 
+_QUALITY = ("fidelity", "selection", "stability", "agreement", "radius")
+
+
 # -- wrapping ----------------------------------------------------------------------------------------
 
 
@@ -131,23 +135,14 @@ def _wrapped(
     settings: Mapping[str, Any],
     run: Run,
 ) -> LocalAttribution:
-    predictor, data, rows = explained.predictor, explained.data, explained.rows
-    players = data.schema.players()
-    own = space is not None and space.own is not None
+    predictor, rows, players = explained.predictor, explained.rows, explained.data.schema.players()
+    own = space if space is not None and space.own is not None else None
     names = space.names if space is not None else tuple(players)
-    entries = {name: (j,) for j, name in enumerate(names)} if own or space is None else players
     x = space.values(rows) if space is not None else np.ones((len(rows), len(names)))
-    per_unit = np.stack([np.ones(len(names)) if space is None else space.per_unit(row) for row in x])
+    entries = players if space is not None and own is None else {name: (j,) for j, name in enumerate(names)}
     summed = [list(members) for members in entries.values()]
-    stack = {
-        name: np.stack([getattr(one, name) for one in fits])
-        for name in ("coefficients", "coefficients_se", "effects", "base")
-    }
-    values = np.stack([stack["effects"][:, part].sum(axis=1) for part in summed], axis=1)
-    se = np.stack([one.entry_se(summed) for one in fits])
-    bases = squeeze_outputs(stack["base"])
-    shown = logit(answers, LOGIT_FLOOR) if options.model == "logistic" else answers
-    two = predictor.classes if predictor.classes is not None and len(predictor.classes) == 2 else None
+    effects = np.stack([one.effects for one in fits])
+    bases = squeeze_outputs(np.stack([one.base for one in fits]))
     ranges, within = ranges_of(explained, space, fits, run)
     result = LocalAttribution(
         method="lime",
@@ -155,49 +150,20 @@ def _wrapped(
         background=int(settings.get("background", 0)),
         header=Header(
             scale="log-odds" if options.model == "logistic" else predictor.scale,
-            feature_names=tuple(names) if own else tuple(players),
+            feature_names=tuple(players) if own is None else names,
             output_names=predictor.output_names,
             cost=run.cost(),
             library=explained.table.caller,
-            settings={
-                "method": "lime",
-                **options.settings(),
-                "random_state": run.seed,
-                "why": _why(fits, options),
-                **settings,
-                **({} if two is None else {"classes": [str(label) for label in two]}),
-            },
+            settings={**_settings(predictor, options, fits, run), **settings},
         ),
-        values=squeeze_outputs(values),
-        se=squeeze_outputs(se),
+        values=squeeze_outputs(np.stack([effects[:, part].sum(axis=1) for part in summed], axis=1)),
+        se=squeeze_outputs(np.stack([one.entry_se(summed) for one in fits])),
         base=np.asarray(bases.mean(axis=0)),
         bases=bases,
-        prediction=squeeze_outputs(shown),
-        data=(
-            space.cells(x)
-            if own and space is not None
-            else tuple(cells_of(rows, members) for members in players.values())
-        ),
-        unusual=None if own else Later(partial(rarity, data, rows, players)),
-        members=(
-            tuple((name,) for name in names)
-            if own
-            else tuple(tuple(data.schema.names[j] for j in members) for members in players.values())
-        ),
+        prediction=squeeze_outputs(logit(answers, LOGIT_FLOOR) if options.model == "logistic" else answers),
+        **(_of_features(explained) if own is None else _of_columns(own, x)),
         terms=names,
-        conditions=tuple(("",) * len(names) if space is None else space.conditions(row) for row in x),
-        weights=squeeze_outputs(stack["coefficients"] * per_unit[:, :, None]),
-        weights_se=squeeze_outputs(stack["coefficients_se"] * per_unit[:, :, None]),
-        scales=1.0 / per_unit,
-        encoded=np.stack([np.ones(len(names)) if space is None else space.encoded(row) for row in x]),
-        **_quality(fits),
-        width_search=width_search(
-            [one.widths for one in fits],
-            [one.width for one in fits],
-            per_unit,
-            predictor.output_names,
-            explained.table.caller,
-        ),
+        **_local_models(explained, fits, space, x),
         ranges=squeeze_outputs(ranges),
         within=squeeze_outputs(within),
         boundary=(
@@ -225,13 +191,58 @@ def _returned(explained: Explained, run: Run) -> FloatArray | None:
         return run.predict(explained.predictor, explained.rows)
 
 
-def _quality(fits: list[LocalFit]) -> dict[str, Any]:
-    """How well each local model holds."""
-    by_output = ("fidelity", "selection", "stability", "agreement", "radius")
+def _of_features(explained: Explained) -> dict[str, Any]:
+    """What an explanation in features (or groups) shows of the rows."""
+    data, rows, players = explained.data, explained.rows, explained.data.schema.players()
     return {
-        **{name: squeeze_outputs(np.stack([getattr(one, name) for one in fits])) for name in by_output},
-        "width": np.array([one.width for one in fits]),
-        "effective": np.array([one.effective for one in fits]),
+        "data": tuple(cells_of(rows, members) for members in players.values()),
+        "unusual": Later(partial(rarity, data, rows, players)),
+        "members": tuple(tuple(data.schema.names[j] for j in members) for members in players.values()),
+    }
+
+
+def _of_columns(space: Representation, x: FloatArray) -> dict[str, Any]:
+    """What an explanation in columns of the caller's own shows of the rows."""
+    return {"data": space.cells(x), "unusual": None, "members": tuple((name,) for name in space.names)}
+
+
+def _local_models(
+    explained: Explained, fits: list[LocalFit], space: Representation | None, x: FloatArray
+) -> dict[str, Any]:
+    """The terms of the local models ``x`` (rows, terms), their weights, and how well each local model holds."""
+    plain = np.ones(x.shape[1])
+    per_unit = np.stack([plain if space is None else space.per_unit(row) for row in x])
+
+    def stacked(name: str) -> FloatArray:
+        return np.stack([getattr(one, name) for one in fits])
+
+    return {
+        "conditions": tuple(("",) * x.shape[1] if space is None else space.conditions(row) for row in x),
+        "weights": squeeze_outputs(stacked("coefficients") * per_unit[:, :, None]),
+        "weights_se": squeeze_outputs(stacked("coefficients_se") * per_unit[:, :, None]),
+        "scales": 1.0 / per_unit,
+        "encoded": np.stack([plain if space is None else space.encoded(row) for row in x]),
+        **{name: squeeze_outputs(stacked(name)) for name in _QUALITY},
+        "width": stacked("width"),
+        "effective": stacked("effective"),
+        "width_search": width_search(
+            [one.widths for one in fits],
+            [one.width for one in fits],
+            per_unit,
+            explained.predictor.output_names,
+            explained.table.caller,
+        ),
+    }
+
+
+def _settings(predictor: Predictor, options: Options, fits: list[LocalFit], run: Run) -> dict[str, Any]:
+    classes = predictor.classes or ()
+    return {
+        "method": "lime",
+        **options.settings(),
+        "random_state": run.seed,
+        "why": _why(fits, options),
+        **({"classes": [str(label) for label in classes]} if len(classes) == 2 else {}),
     }
 
 

@@ -9,8 +9,8 @@ Definition. A rule A is a set of conditions that the row x meets. Rows z are per
 An anchor has a precision of at least tau, with probability 1 - delta; the one sought covers most. For numbers f(z) =
 f(x) means that f(z) lies in an interval around f(x) (``within``).
 
-Estimator. `search.beam`: a beam search in which all candidates of a round are judged (`certify`) and the most precise ones
-extended (`bandit`); rows come from `perturbation`, conditions from `bins`. Of rows whose draws are shared by several
+Estimator. `search.beam`: a beam search in which all candidates of a round are judged (`certify`) and the most precise
+ones extended (`bandit`); rows come from `perturbation`, conditions from `bins`. Of rows whose draws are shared by several
 rules, or by several explained rows, the model is asked once. The coverage is counted, not estimated.
 
 When it misleads:

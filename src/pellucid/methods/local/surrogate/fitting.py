@@ -116,10 +116,20 @@ class Fits:
         return np.maximum(out, 0.0)
 
 
-def fit(
-    moments: Moments, k: int, how: Select, *, penalty: float = 0.0, lasso: bool = False, chosen: BoolArray | None = None
-) -> Fits:
-    """Choose at most ``k`` columns for each answer (unless ``chosen`` (p, m) says which) and fit them."""
+@dataclass(frozen=True)
+class Linear:
+    """How linear local models are fitted: at most ``k`` columns, chosen by ``how``, with a ``penalty`` on squared
+    coefficients; ``lasso``: with the coefficients of the lasso that chose them.
+    """
+
+    k: int
+    how: Select
+    penalty: float = 0.0
+    lasso: bool = False
+
+
+def fit(moments: Moments, by: Linear, chosen: BoolArray | None = None) -> Fits:
+    """Choose columns for each answer (unless ``chosen`` (p, m) says which) and fit them."""
     p, covariance = moments.columns, moments.centred()
     mean_x, mean_y = moments.means
     n, m = mean_y.shape
@@ -129,12 +139,12 @@ def fit(
         xy, yy = covariance[:, :p, p + a], covariance[:, p + a, p + a]
         found = None
         if chosen is None:
-            which[:, :, a], found = choose(xx, xy, yy, k, how)
+            which[:, :, a], found = choose(xx, xy, yy, by.k, by.how)
         else:
             which[:, :, a] = chosen[:, a]
-        slopes = found if lasso else None
+        slopes = found if by.lasso else None
         if slopes is None:
-            slopes = _solved(xx, xy, which[:, :, a], penalty / _positive(moments.mass))
+            slopes = _solved(xx, xy, which[:, :, a], by.penalty / _positive(moments.mass))
         moved = np.abs(slopes) * np.sqrt(np.maximum(np.einsum("nii->ni", xx), 0.0))
         weights[:, :, a] = np.where(moved > _ROUNDING * np.sqrt(np.maximum(yy, 0.0))[:, None], slopes, 0.0)
     return Fits(which, weights, mean_y - np.einsum("np,npm->nm", mean_x, weights))

@@ -16,6 +16,7 @@ from pellucid.arrays import BoolArray, FloatArray
 from pellucid.data.distance import kernels
 from pellucid.methods.local.surrogate.fitting import (
     Curve,
+    Linear,
     block_moments,
     combined,
     fit,
@@ -106,23 +107,16 @@ def fit_row(
     sizes, shifted = effective_sizes(counts), task.answers - task.prediction
     weights = np.concatenate([counts, near_weights(counts, sizes, task.distance)[None]])
     blocks = block_moments(task.columns, shifted, weights, BLOCKS)
-    lasso = options.model == "lasso"
-    swept = fit_widths(blocks, widths, sizes, repeats, p, k, options.how, penalty=options.penalty, lasso=lasso)
+    by = Linear(k, options.how, options.penalty, lasso=options.model == "lasso")
+    swept = fit_widths(blocks, widths, sizes, repeats, p, by)
     at = _best(swept) if auto and fixed is None else int(np.argmin(np.abs(widths - wanted)))
     if auto and least > 0 and options.model != "tree":  # a tree has an index of its own
         at = _stable(swept, at, least)
     whole = combined(blocks[at], np.ones((1, BLOCKS)), p)
-    main = fit(whole, k, options.how, penalty=options.penalty, lasso=lasso)
+    main = fit(whole, by)
     if options.model in ("logistic", "tree"):
         return _other(task, options, repeats, counts[at], main.chosen[0], swept, at)
-    without = fit(
-        combined(blocks[at], leave_one_out(BLOCKS), p),
-        k,
-        options.how,
-        penalty=options.penalty,
-        lasso=lasso,
-        chosen=None if lasso else main.chosen[0],
-    )
+    without = fit(combined(blocks[at], leave_one_out(BLOCKS), p), by, None if by.lasso else main.chosen[0])
     level, beta, centre = (main.at_row[0] + task.prediction, main.weights[0], task.columns.mean(axis=0)[:, None])
     return LocalFit(
         coefficients=beta,

@@ -36,8 +36,7 @@ from pellucid.arrays import BoolArray, FloatArray
 from pellucid.data.distance import Kernel, cosine, kernels, length
 from pellucid.explanations.explanation import squeeze_outputs
 from pellucid.explanations.width_search import WidthSearch
-from pellucid.methods.local.surrogate.fitting import Moments, combined, fit, fold_counts
-from pellucid.methods.local.surrogate.selection import Select
+from pellucid.methods.local.surrogate.fitting import Linear, Moments, combined, fit, fold_counts
 from pellucid.methods.local.surrogate.stability import agreement, common, selection
 from pellucid.stats import effective_sizes
 
@@ -132,30 +131,18 @@ def _sees(weights: FloatArray, distance: FloatArray) -> BoolArray:
 
 
 def fit_widths(
-    blocks: FloatArray,
-    widths: FloatArray,
-    sizes: FloatArray,
-    repeats: FloatArray,
-    columns: int,
-    k: int,
-    how: Select,
-    *,
-    penalty: float,
-    lasso: bool,
+    blocks: FloatArray, widths: FloatArray, sizes: FloatArray, repeats: FloatArray, columns: int, by: Linear
 ) -> WidthFits:
     """Fit every width, its repeats and its folds; ``blocks`` (widths + 1, blocks, q, q), the near ones last."""
     w, b, q, _ = (len(widths), *blocks.shape[1:])
     folds = fold_counts(b)
     counts = np.concatenate([np.ones((1, b)), repeats, folds])
     if w > 1 and w * len(counts) * q * q > _AT_ONCE:  # one width at a time
-        single = [
-            fit_widths(blocks[[i, w]], widths[[i]], sizes[[i]], repeats, columns, k, how, penalty=penalty, lasso=lasso)
-            for i in range(w)
-        ]
+        single = [fit_widths(blocks[[i, w]], widths[[i]], sizes[[i]], repeats, columns, by) for i in range(w)]
         return WidthFits(
             **{f.name: np.concatenate([getattr(one, f.name) for one in single]) for f in fields(WidthFits)}
         )
-    fits = fit(combined(blocks[:w], counts, columns), k, how, penalty=penalty, lasso=lasso)
+    fits = fit(combined(blocks[:w], counts, columns), by)
     lines = np.arange(w * len(counts)).reshape(w, len(counts))
     again, judged = lines[:, 1 : 1 + len(repeats)], lines[:, 1 + len(repeats) :]
     parts = fits.take(judged.ravel())
