@@ -121,7 +121,7 @@ def one_of(name: str, value: Any, allowed: Iterable[str | None]) -> Any:
     known = tuple(allowed)
     if (value is None or isinstance(value, str)) and value in known:
         return known[known.index(value)]
-    words = nearest(str(value), [word for word in known if word is not None])
+    words = nearest(str(value), [word for word in known if word is not None], most=len(known))
     none = " None switches it off." if None in known else ""
     raise InputError(f"{name}={value!r} is not known{words}{none}")
 

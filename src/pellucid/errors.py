@@ -24,7 +24,7 @@ class MissingExtra(PellucidError, ImportError):
     """A library that this call needs is not installed."""
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: str, known: Iterable[str], most: int = 8) -> str:
     """The clause ``; did you mean 'temp'?``, or the known names when nothing is close."""
     names = list(known)
     folded = {candidate.casefold(): candidate for candidate in names}
@@ -35,8 +35,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     ]
     if close:
         return f"; did you mean {folded[close[0]]!r}?"
-    shown = ", ".join(repr(candidate) for candidate in names[:8])
-    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    shown = ", ".join(repr(candidate) for candidate in names[:most])
+    more = f" and {len(names) - most} more" if len(names) > most else ""
     return f"; known are {shown}{more}."
 
 

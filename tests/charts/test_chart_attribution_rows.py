@@ -9,7 +9,7 @@ from charts.chart_examples import CLASSES, attribution, with_pairs
 from pellucid.charts import draw
 from pellucid.charts.attribution.dependence import colour_of, dependence_data
 from pellucid.charts.attribution.stacked import arranged, column_data, shades, stacked_data
-from pellucid.charts.options import AttributionOptions
+from pellucid.explanations.plot_options import AttributionOptions
 
 ONE = "prediction"
 

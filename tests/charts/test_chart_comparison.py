@@ -65,7 +65,7 @@ def test_many_methods_and_strange_names_are_drawn():
 
 
 @pytest.mark.parametrize(
-    ("options", "said"), [({"max_display": 0}, "max_display=0"), ({"agreement": 1}, "agreement=1")]
+    ("options", "said"), [({"max_display": 0}, "max_display must"), ({"agreement": 1}, "agreement must")]
 )
 def test_options_are_checked(options, said):
     with pytest.raises(pellucid.InputError, match=said):

@@ -30,7 +30,6 @@ from pellucid.charts.importance import importance_data, repeat_data
 from pellucid.charts.individual import individual_data, lines_shown
 from pellucid.charts.isometric import edge_data, tile_data
 from pellucid.charts.levels import level_data, level_labels, level_shares
-from pellucid.charts.options import EffectOptions, PanelOptions
 from pellucid.charts.overlay import centred, overlay_data
 from pellucid.charts.scales import limits_of
 from pellucid.charts.side_by_side import common_limits
@@ -39,6 +38,7 @@ from pellucid.charts.spread import spread_data
 from pellucid.charts.surface import value_range
 from pellucid.explanations import Colouring
 from pellucid.explanations.explanation import changed
+from pellucid.explanations.plot_options import EffectOptions, PanelOptions
 from pellucid.stats import Z95
 
 OPTIONS = EffectOptions()

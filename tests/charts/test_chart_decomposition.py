@@ -284,11 +284,11 @@ def test_the_chart_becomes_a_picture(found, tmp_path):
     ("options", "words"),
     [
         ({"kind": "pie"}, "kind='pie' is not known"),
-        ({"max_display": 0}, "max_display=0: give a whole number"),
+        ({"max_display": 0}, "max_display must be a whole number"),
         ({"component": "temp", "kind": "shares"}, "leave kind='shares' out"),
         ({"component": "tmp"}, "there is no feature 'tmp'"),
         ({"colour": "red"}, "'colour' is not an option"),
-        ({"width": -1}, "width=-1 is no size"),
+        ({"width": -1}, "width must be a positive number"),
     ],
 )
 def test_wrong_options_name_the_remedy(found, options, words):

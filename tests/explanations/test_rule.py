@@ -14,8 +14,8 @@ from methods.rules.asking import Labels, ask
 from pellucid import Explainer
 from pellucid.charts.chart import Chart
 from pellucid.charts.rule import body, rule_data
-from pellucid.charts.rule_options import RuleOptions
 from pellucid.explanations.condition import Condition
+from pellucid.explanations.plot_options import RuleOptions
 from pellucid.explanations.rule import Anchor, Rules
 from pellucid.explanations.rule_words import marks
 
@@ -241,5 +241,5 @@ def test_charts_are_drawn(rule, rules):
         bars = next(rows for rows in spec["datasets"].values() if rows and "thick" in rows[0])
         assert len({row["rule"] for row in bars}) == n
     assert "2 more rules not shown" in " ".join(spec["title"]["subtitle"])
-    with pytest.raises(pellucid.InputError, match="max_display=0"):
+    with pytest.raises(pellucid.InputError, match="max_display must"):
         RuleOptions(max_display=0)

@@ -7,7 +7,6 @@ from altair.typing import ChartType
 
 from pellucid.arrays import FloatArray
 from pellucid.charts import theme
-from pellucid.charts.agreement_options import AgreementOptions
 from pellucid.charts.attribution.folding import DOWN, UP, half_widths
 from pellucid.charts.attribution.words import change, short_names
 from pellucid.charts.layout import grid, titled
@@ -17,6 +16,7 @@ from pellucid.charts.scales import Row, data, level_axis, limits_of, tooltips, v
 from pellucid.charts.text import caveat_note, wrapped
 from pellucid.explanations.agreement import Agreement, verdict
 from pellucid.explanations.attribution import Attribution
+from pellucid.explanations.plot_options import AgreementOptions
 from pellucid.words import counted, number, percent
 
 _STEP = 24.0

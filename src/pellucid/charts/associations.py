@@ -10,10 +10,10 @@ from pellucid.arrays import FloatArray, IntArray
 from pellucid.charts import theme
 from pellucid.charts.layout import titled
 from pellucid.charts.marks import text_layers
-from pellucid.charts.options import AssociationsOptions
 from pellucid.charts.scales import Row, data, level_axis, tooltips
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.explanations import Associations
+from pellucid.explanations.plot_options import AssociationsOptions
 from pellucid.words import number
 
 _PRINTED = 15  # up to so many features the values are printed in the cells

@@ -10,11 +10,11 @@ import numpy as np
 from altair.typing import ChartType
 
 from pellucid.charts import theme
-from pellucid.charts.comparison_options import ClusterOptions
 from pellucid.charts.layout import titled
 from pellucid.charts.scales import Row, data, level_axis, limits_of, plain, tooltips, value_axis
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.explanations import Clusters, Importance
+from pellucid.explanations.plot_options import ClusterOptions
 from pellucid.words import counted, number, percent
 
 _STEP = 20.0

@@ -9,11 +9,11 @@ import altair as alt
 import numpy as np
 
 from pellucid.charts import theme
-from pellucid.charts.options import EffectOptions
 from pellucid.charts.scales import Row, limits_of, number_format, positions
 from pellucid.charts.text import wrapped
 from pellucid.data.frames.frame import is_missing
 from pellucid.explanations import Colouring, Effect
+from pellucid.explanations.plot_options import EffectOptions
 from pellucid.words import value_name
 
 _MOST = 7  # categories with a colour of their own; the rest are "other"

@@ -18,10 +18,10 @@ from pellucid.charts import theme
 from pellucid.charts.layout import assemble
 from pellucid.charts.lower import lower_views
 from pellucid.charts.marks import dash, output_colour, output_tip, zero_line
-from pellucid.charts.options import EffectOptions
 from pellucid.charts.scales import Limits, Row, data, feature_axis, limits_of, positions, span, tooltips, value_axis
 from pellucid.charts.text import is_change, rows_text, shown, value_title
 from pellucid.explanations import Effect
+from pellucid.explanations.plot_options import EffectOptions
 from pellucid.stats import Z95
 from pellucid.words import percent, value_name
 

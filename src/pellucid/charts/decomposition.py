@@ -13,7 +13,6 @@ from altair.typing import ChartType
 
 from pellucid.charts import theme
 from pellucid.charts.component_view import colour_limit, curve_limits, main_view, pair_view
-from pellucid.charts.decomposition_options import DecompositionOptions
 from pellucid.charts.layout import grid, titled
 from pellucid.charts.scales import Row, data, level_axis, limits_of, tooltips, value_axis
 from pellucid.charts.text import caveat_note, level_names, scale_words, wrapped
@@ -21,6 +20,7 @@ from pellucid.errors import InputError, nearest
 from pellucid.explanations.component import Axis, Component
 from pellucid.explanations.decomposition import RESIDUAL, Decomposition
 from pellucid.explanations.decomposition_words import TITLES
+from pellucid.explanations.plot_options import DecompositionOptions
 from pellucid.stats import Z95
 from pellucid.words import counted, number, percent, value_name
 

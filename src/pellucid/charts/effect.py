@@ -10,13 +10,13 @@ from pellucid.charts.individual import draw_individual, individual_notes
 from pellucid.charts.isometric import draw_isometric, isometric_notes
 from pellucid.charts.layout import titled
 from pellucid.charts.levels import draw_levels
-from pellucid.charts.options import EffectOptions
 from pellucid.charts.scales import Limits
 from pellucid.charts.slices import draw_slices, slice_notes
 from pellucid.charts.surface import draw_surface, surface_notes
 from pellucid.charts.text import caveat_note
 from pellucid.explanations import Effect
 from pellucid.explanations.effect import TITLES
+from pellucid.explanations.plot_options import EffectOptions
 from pellucid.words import listed
 
 

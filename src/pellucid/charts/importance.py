@@ -11,11 +11,11 @@ from altair.typing import ChartType
 from pellucid.arrays import AnyArray, FloatArray
 from pellucid.charts import theme
 from pellucid.charts.layout import by_output, titled
-from pellucid.charts.options import ImportanceOptions
 from pellucid.charts.scales import Limits, Row, data, level_axis, limits_of, plain, tooltips, value_axis
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.errors import InputError
 from pellucid.explanations import Importance
+from pellucid.explanations.plot_options import ImportanceOptions
 from pellucid.words import counted, number
 
 _COLUMNS = 4  # outputs side by side
@@ -111,6 +111,8 @@ def _sets(importance: Importance, options: ImportanceOptions) -> Sets:
     other = options.against
     if other is None:
         return [("", importance)]
+    if not isinstance(other, Importance):
+        raise InputError("against= takes the result of another importance().")
     for field in ("measure", "compare", "output_names"):
         if getattr(other, field) != getattr(importance, field):
             raise InputError(

@@ -10,12 +10,12 @@ from altair.typing import ChartType
 
 from pellucid.arrays import FloatArray
 from pellucid.charts import theme
-from pellucid.charts.comparison_options import ComparisonOptions
 from pellucid.charts.layout import grid, titled
 from pellucid.charts.marks import text_layers
 from pellucid.charts.scales import Row, data, level_axis, limits_of, plain, tooltips, value_axis
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.explanations import ImportanceComparison
+from pellucid.explanations.plot_options import ComparisonOptions
 from pellucid.stats import Z95
 from pellucid.words import counted, number, percent
 

@@ -16,7 +16,6 @@ from pellucid.charts.layout import assemble, by_output
 from pellucid.charts.levels import extents, level_data, level_labels
 from pellucid.charts.lower import lower_views
 from pellucid.charts.marks import dash, zero_line
-from pellucid.charts.options import EffectOptions
 from pellucid.charts.scales import (
     Limits,
     Row,
@@ -32,6 +31,7 @@ from pellucid.charts.scales import (
 )
 from pellucid.charts.text import is_change, value_title
 from pellucid.explanations import Effect
+from pellucid.explanations.plot_options import EffectOptions
 from pellucid.words import counted, percent
 
 

@@ -10,13 +10,13 @@ from altair.typing import ChartType
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.charts import theme
-from pellucid.charts.interaction_options import InteractionOptions
 from pellucid.charts.layout import by_output, grid, titled
 from pellucid.charts.marks import text_layers
 from pellucid.charts.scales import Row, data, level_axis, limits_of, number_format, plain, tooltips, value_axis
 from pellucid.charts.text import caveat_note, level_names, scale_words, wrapped
 from pellucid.errors import InputError
 from pellucid.explanations import Interactions
+from pellucid.explanations.plot_options import InteractionOptions
 from pellucid.words import number, percent
 
 _COLUMNS = 3  # outputs side by side

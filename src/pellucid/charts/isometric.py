@@ -15,12 +15,12 @@ from pellucid.arrays import FloatArray
 from pellucid.charts import theme
 from pellucid.charts.contour import nice_levels
 from pellucid.charts.layout import by_output
-from pellucid.charts.options import EffectOptions
 from pellucid.charts.scales import Limits, Row, data, limits_of, number_format, positions, tooltips
 from pellucid.charts.surface import colour_scale, value_range
 from pellucid.charts.text import is_change, shown, value_title, wrapped
 from pellucid.errors import InputError
 from pellucid.explanations import Effect
+from pellucid.explanations.plot_options import EffectOptions
 from pellucid.words import number, value_name
 
 _ACROSS, _DOWN, _UP = 0.87, 0.42, 0.75  # how far a unit of each direction moves a point on the page

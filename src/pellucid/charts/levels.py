@@ -17,10 +17,10 @@ from pellucid.charts import theme
 from pellucid.charts.curve import average_error, curve_limits, interval_row, missing_data
 from pellucid.charts.layout import grid
 from pellucid.charts.marks import channel, output_colour, output_tip, zero_line
-from pellucid.charts.options import EffectOptions
 from pellucid.charts.scales import Limits, Row, data, level_axis, tooltips, value_axis
 from pellucid.charts.text import is_change, level_names, rows_text, value_title
 from pellucid.explanations import Effect
+from pellucid.explanations.plot_options import EffectOptions
 from pellucid.words import percent
 
 Channels = tuple[str, str]  # the channel of the levels and that of the values

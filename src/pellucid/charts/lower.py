@@ -9,10 +9,10 @@ from altair.typing import ChartType
 
 from pellucid.charts import theme
 from pellucid.charts.distribution import histogram_data, histogram_view, rug_layer
-from pellucid.charts.options import EffectOptions
 from pellucid.charts.scales import Limits
 from pellucid.charts.spread import spread_view
 from pellucid.explanations import Effect
+from pellucid.explanations.plot_options import EffectOptions
 
 
 def lower_views(

@@ -7,9 +7,9 @@ from typing import Any
 import altair as alt
 
 from pellucid.charts import theme
-from pellucid.charts.options import EffectOptions
 from pellucid.charts.scales import Limits, Row, data
 from pellucid.explanations import Effect
+from pellucid.explanations.plot_options import EffectOptions
 
 
 def dash() -> alt.StrokeDash:

@@ -10,11 +10,11 @@ from altair.typing import ChartType
 
 from pellucid.charts import theme
 from pellucid.charts.associations import feature_order
-from pellucid.charts.interaction_options import NetworkOptions
 from pellucid.charts.layout import titled
 from pellucid.charts.scales import Row, data, tooltips
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.explanations import Network
+from pellucid.explanations.plot_options import NetworkOptions
 from pellucid.words import listed, percent
 
 _SIDE = 360.0

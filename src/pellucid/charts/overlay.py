@@ -15,7 +15,6 @@ from pellucid.charts.distribution import histogram_data, histogram_view
 from pellucid.charts.layout import assemble, by_output, titled
 from pellucid.charts.levels import extents
 from pellucid.charts.marks import zero_line
-from pellucid.charts.options import PanelOptions
 from pellucid.charts.scales import (
     Limits,
     Row,
@@ -32,6 +31,7 @@ from pellucid.charts.text import level_names, scale_words, shown
 from pellucid.errors import InputError
 from pellucid.explanations import Effect
 from pellucid.explanations.effect import TITLES
+from pellucid.explanations.plot_options import PanelOptions
 from pellucid.words import value_name
 
 

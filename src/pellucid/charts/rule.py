@@ -10,9 +10,9 @@ from altair.typing import ChartType
 
 from pellucid.charts import theme
 from pellucid.charts.layout import titled
-from pellucid.charts.rule_options import RuleOptions
 from pellucid.charts.scales import Row, data, tooltips
 from pellucid.charts.text import caveat_note
+from pellucid.explanations.plot_options import RuleOptions
 from pellucid.explanations.rule import Anchor, Rules
 from pellucid.explanations.rule_words import marks, predicted
 from pellucid.words import counted, percent

@@ -11,12 +11,12 @@ from pellucid.charts.effect import draw_effect
 from pellucid.charts.individual import individual_limits
 from pellucid.charts.layout import grid, titled
 from pellucid.charts.levels import draw_levels
-from pellucid.charts.options import PanelOptions
 from pellucid.charts.scales import Limits
 from pellucid.charts.text import is_change
 from pellucid.errors import InputError
 from pellucid.explanations import Effect
 from pellucid.explanations.effect import TITLES
+from pellucid.explanations.plot_options import PanelOptions
 
 _WIDTH, _HEIGHT = 240.0, 190.0
 _UPRIGHT = 12  # up to so many levels stand on the x axis, so that values share the y axis

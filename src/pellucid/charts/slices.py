@@ -16,12 +16,12 @@ from altair.typing import ChartType
 from pellucid.arrays import BoolArray
 from pellucid.charts.cells import cell_places, cells_along
 from pellucid.charts.layout import grid
-from pellucid.charts.options import EffectOptions
 from pellucid.charts.scales import positions
 from pellucid.charts.surface import heat_map, surface_notes, value_range
 from pellucid.charts.text import rows_text, wrapped
 from pellucid.explanations import Effect
 from pellucid.explanations.explanation import changed
+from pellucid.explanations.plot_options import EffectOptions
 
 _MOST = 6
 _WIDTH, _HEIGHT = 200.0, 160.0

@@ -10,9 +10,9 @@ from altair.typing import ChartType
 
 from pellucid.charts import theme
 from pellucid.charts.marks import output_colour, output_tip
-from pellucid.charts.options import EffectOptions
 from pellucid.charts.scales import Limits, Row, data, feature_axis, number_format, positions, tooltips
 from pellucid.explanations import Effect
+from pellucid.explanations.plot_options import EffectOptions
 from pellucid.words import number, value_name
 
 

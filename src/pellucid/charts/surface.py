@@ -17,10 +17,10 @@ from pellucid.charts import theme
 from pellucid.charts.cells import cell_counts, cell_data, cell_places, cell_values, contour_data, extent, point_data
 from pellucid.charts.layout import by_output
 from pellucid.charts.marks import channel, text_layers
-from pellucid.charts.options import EffectOptions
 from pellucid.charts.scales import Limits, Row, data, feature_axis, level_axis, limits_of, number_format, tooltips
 from pellucid.charts.text import is_change, value_title, wrapped
 from pellucid.explanations import Effect
+from pellucid.explanations.plot_options import EffectOptions
 from pellucid.words import number
 
 # Cells reach a little under their neighbours: without it, seams of the background show between them.

@@ -10,6 +10,7 @@ from pellucid.arrays import AnyArray, FloatArray
 from pellucid.explanations.attribution import Attribution
 from pellucid.explanations.explanation import Explanation
 from pellucid.explanations.local_attribution import LocalAttribution
+from pellucid.explanations.plot_options import AgreementOptions
 from pellucid.explanations.rule import Anchor
 from pellucid.explanations.store import stored
 from pellucid.words import listed, number, percent
@@ -21,7 +22,7 @@ _ROUNDING = 1e-9  # of the largest value: what is smaller is nothing
 
 @stored
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Agreement(Explanation):
+class Agreement(Explanation, options=AgreementOptions):
     """``values`` (features, 2): the contributions of one row (Shapley values) and the effects in its local model.
 
     ``contributions``, ``local`` and ``rule`` (None where there is none) are the explanations themselves. `likeness` is

@@ -8,13 +8,14 @@ import numpy as np
 
 from pellucid.arrays import AnyArray
 from pellucid.explanations.explanation import Explanation
+from pellucid.explanations.plot_options import AssociationsOptions
 from pellucid.explanations.store import stored
 from pellucid.words import number
 
 
 @stored
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Associations(Explanation):
+class Associations(Explanation, options=AssociationsOptions):
     """Association of every pair of features, 0 to 1 (`values`, features x features)."""
 
     def strongest(self, n: int = 5) -> list[tuple[str, str, float]]:

@@ -17,6 +17,7 @@ from pellucid.explanations import attribution_causes, attribution_partner, attri
 from pellucid.explanations.attribution_words import GAMES as GAMES
 from pellucid.explanations.attribution_words import shown_value as shown_value
 from pellucid.explanations.explanation import Explanation, changed
+from pellucid.explanations.plot_options import AttributionOptions
 from pellucid.explanations.store import stored
 from pellucid.later import Later
 from pellucid.words import counted, value_name
@@ -37,7 +38,7 @@ class Additivity:
 
 @stored
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Attribution(Explanation):
+class Attribution(Explanation, options=AttributionOptions):
     """Contributions ``values`` (rows, features), with outputs last if there are several.
 
     ``base`` is what the contributions start from, the average prediction: one number, or one per output.

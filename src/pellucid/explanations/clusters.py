@@ -11,13 +11,14 @@ from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.errors import InputError
 from pellucid.explanations.explanation import Explanation
 from pellucid.explanations.importance import Importance
+from pellucid.explanations.plot_options import ClusterOptions
 from pellucid.explanations.store import stored
 from pellucid.words import counted, listed, number, percent
 
 
 @stored
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Clusters(Explanation):
+class Clusters(Explanation, options=ClusterOptions):
     """Association of every pair of features (`values`, features x features), and the clusters it makes.
 
     ``labels`` is the cluster of each feature, ``representatives`` the position of the feature that stands for each

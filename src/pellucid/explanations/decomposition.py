@@ -16,6 +16,7 @@ from pellucid.explanations import decomposition_words
 from pellucid.explanations.attribution import Attribution, shown_value
 from pellucid.explanations.component import JOIN, Axis, Check, Component
 from pellucid.explanations.explanation import Explanation, Header, native_table, squeeze_outputs
+from pellucid.explanations.plot_options import DecompositionOptions
 from pellucid.explanations.store import stored
 from pellucid.runner import Cost
 
@@ -24,7 +25,7 @@ RESIDUAL = "residual"
 
 @stored
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Decomposition(Explanation):
+class Decomposition(Explanation, options=DecompositionOptions):
     """A constant, components of one, two or three features, and what they leave over.
 
     ``components`` come in the order of the number of their features, then of the columns; ``feature_names`` are their

@@ -10,6 +10,7 @@ import numpy as np
 from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from pellucid.errors import InputError, nearest
 from pellucid.explanations.explanation import Explanation
+from pellucid.explanations.plot_options import EffectOptions
 from pellucid.explanations.store import stored
 from pellucid.words import listed, number, percent, value_name
 
@@ -43,7 +44,7 @@ class Colouring:
 
 @stored
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Effect(Explanation):
+class Effect(Explanation, options=EffectOptions):
     """Result of `pdp`, `ice`, `ale` and `mplot`.
 
     ``grids`` has one array of feature values per feature. ``values`` has the shape of the grid, with rows first for

@@ -5,16 +5,17 @@ from __future__ import annotations
 import dataclasses
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, frozen
 from pellucid.drawing import drawn
 from pellucid.explanations.caveat import Caveat
+from pellucid.explanations.plot_options import PlotOptions, documented
 from pellucid.explanations.store import encode, save, stored
 from pellucid.runner import Cost
 from pellucid.words import TABLE, Vocabulary
@@ -78,9 +79,17 @@ class Explanation(ABC):
     through to the header.
     """
 
+    _options: ClassVar[type[PlotOptions]] = PlotOptions
     header: Header
     values: FloatArray
     se: FloatArray
+
+    def __init_subclass__(cls, options: type[PlotOptions] | None = None, **more: Any) -> None:
+        """``options`` are those of the kind's chart; they are documented where people look: at ``plot``."""
+        super().__init_subclass__(**more)
+        if options is not None:
+            cls._options = options
+            type.__setattr__(cls, "plot", _plot(options))
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -176,6 +185,16 @@ class Explanation(ABC):
     def _repr_mimebundle_(self, **_: Any) -> Mapping[str, Any]:
         bundle: Mapping[str, Any] = self.plot()._repr_mimebundle_()
         return bundle
+
+
+def _plot(options: type[PlotOptions]) -> Callable[..., Chart]:
+    """``Explanation.plot`` with the options of one kind in its docstring."""
+
+    def plot(self: Explanation, **given: Any) -> Chart:
+        return Explanation.plot(self, **given)
+
+    plot.__doc__ = documented(options)
+    return plot
 
 
 def headed(fields: Mapping[str, Any]) -> dict[str, Any]:

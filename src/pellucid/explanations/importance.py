@@ -9,6 +9,7 @@ import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.explanations.explanation import Explanation
+from pellucid.explanations.plot_options import ImportanceOptions
 from pellucid.explanations.store import stored
 from pellucid.words import listed, number
 
@@ -26,7 +27,7 @@ _WAYS = {
 
 @stored
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Importance(Explanation):
+class Importance(Explanation, options=ImportanceOptions):
     """One value per feature (or group), in the order of the columns.
 
     ``low`` and ``high`` bound a 95% interval. ``repeats`` holds the value of every repetition

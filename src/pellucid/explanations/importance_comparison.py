@@ -11,6 +11,7 @@ from pellucid.checks import whole
 from pellucid.errors import InputError, nearest
 from pellucid.explanations.explanation import Explanation
 from pellucid.explanations.importance import Importance
+from pellucid.explanations.plot_options import ComparisonOptions
 from pellucid.explanations.store import stored
 from pellucid.words import listed, number
 
@@ -23,7 +24,7 @@ _ROUNDING = 1e-9  # of the largest value; smaller differences are ties
 
 @stored
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ImportanceComparison(Explanation):
+class ImportanceComparison(Explanation, options=ComparisonOptions):
     """Values ``(features, methods)`` as each method gives them, and the single results, `parts`.
 
     `shares` puts them on one scale, `ranks` in order; `agreement` and `overlap` compare the methods with each other.

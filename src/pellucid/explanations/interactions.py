@@ -11,12 +11,13 @@ from pellucid.errors import InputError, nearest
 from pellucid.explanations import interaction_words
 from pellucid.explanations.explanation import Explanation
 from pellucid.explanations.network import Network, network
+from pellucid.explanations.plot_options import InteractionOptions
 from pellucid.explanations.store import stored
 
 
 @stored
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Interactions(Explanation):
+class Interactions(Explanation, options=InteractionOptions):
     """One value per set of features asked, in that order; several outputs add a last axis.
 
     ``sets`` names the features (or groups) of each value: pairs, triples, or a single one for ``against="all"``.

@@ -12,6 +12,7 @@ from pellucid.errors import InputError
 from pellucid.explanations import local_words
 from pellucid.explanations.attribution import Additivity, Attribution
 from pellucid.explanations.explanation import Explanation
+from pellucid.explanations.plot_options import LocalOptions
 from pellucid.explanations.store import stored
 from pellucid.explanations.width_search import WidthSearch
 
@@ -136,7 +137,7 @@ class LocalModel(Attribution):
 
 @stored
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class LocalAttribution(LocalModel):
+class LocalAttribution(LocalModel, options=LocalOptions):
     """Effects ``values`` (rows, features) of a local model of a row, with outputs last if there are several.
 
     A term is a column of the row's representation, its weight the change of the prediction per unit of a number (per

@@ -20,6 +20,7 @@ from pellucid.arrays import AnyArray, FloatArray
 from pellucid.checks import bounded
 from pellucid.errors import InputError
 from pellucid.explanations.explanation import Explanation, Header
+from pellucid.explanations.plot_options import NetworkOptions
 from pellucid.explanations.store import stored
 from pellucid.words import counted, listed, percent
 
@@ -31,7 +32,7 @@ Names = tuple[str, ...]
 
 @stored
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Network(Explanation):
+class Network(Explanation, options=NetworkOptions):
     """The features (nodes), pairs (edges) and triples that are needed to stay within ``loss`` of the variance.
 
     ``values`` are the costs of exclusion of the ``edges``, shares of the prediction's variance, the most costly first,

@@ -9,13 +9,14 @@ import numpy as np
 from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from pellucid.explanations.attribution import Attribution
 from pellucid.explanations.explanation import Explanation
+from pellucid.explanations.plot_options import PickOptions
 from pellucid.explanations.store import stored
 from pellucid.words import listed, number, percent
 
 
 @stored
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Pick(Explanation):
+class Pick(Explanation, options=PickOptions):
     """Rows picked for what they show. ``values`` (features) is the importance I_j = sqrt(sum_i |W_ij|) over all rows
     looked at.
 

@@ -18,6 +18,7 @@ from pellucid.data.table import plain_array
 from pellucid.errors import InputError
 from pellucid.explanations.condition import Condition, read_conditions
 from pellucid.explanations.explanation import Explanation
+from pellucid.explanations.plot_options import RuleOptions
 from pellucid.explanations.rule_words import (
     anchor_findings,
     anchor_sentence,
@@ -137,7 +138,7 @@ class Rule:
 
 @stored
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Anchor(Explanation, Rule):
+class Anchor(Explanation, Rule, options=RuleOptions):
     """A rule that fixes one prediction, and how sure that is.
 
     ``precision`` is the share of perturbed rows obeying the rule for which the model predicts the same. Each end of its
@@ -196,7 +197,7 @@ class Anchor(Explanation, Rule):
 
 @stored
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Rules(Explanation):
+class Rules(Explanation, options=RuleOptions):
     """The rules of several rows; ``values`` (rows, features) are what each feature adds to the precision."""
 
     rules: tuple[Anchor, ...]

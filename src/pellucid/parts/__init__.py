@@ -7,15 +7,14 @@ One family: what the parts are (`tokens`, `segments`), the game in which they ar
 from pellucid.charts.doorway import register
 from pellucid.parts.attribution import ImageAttribution, TextAttribution
 from pellucid.parts.local import LocalImageAttribution, LocalTextAttribution
-from pellucid.parts.options import ImageOptions, LocalImageOptions, LocalTextOptions, PartRuleOptions, TextOptions
 from pellucid.parts.rule import ImageRule, TextRule
 
-register(TextAttribution, "pellucid.parts.text_chart", TextOptions)
-register(ImageAttribution, "pellucid.parts.image_chart", ImageOptions)
-register(LocalTextAttribution, "pellucid.parts.variants_chart", LocalTextOptions)
-register(LocalImageAttribution, "pellucid.parts.variants_chart", LocalImageOptions)
-register(TextRule, "pellucid.parts.rule_chart", PartRuleOptions)
-register(ImageRule, "pellucid.parts.rule_chart", PartRuleOptions)
+register(TextAttribution, "pellucid.parts.text_chart")
+register(ImageAttribution, "pellucid.parts.image_chart")
+register(LocalTextAttribution, "pellucid.parts.variants_chart")
+register(LocalImageAttribution, "pellucid.parts.variants_chart")
+register(TextRule, "pellucid.parts.rule_chart")
+register(ImageRule, "pellucid.parts.rule_chart")
 
 __all__ = [
     "ImageAttribution",

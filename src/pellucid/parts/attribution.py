@@ -13,6 +13,7 @@ from pellucid.explanations import attribution_words
 from pellucid.explanations.attribution import Attribution
 from pellucid.explanations.explanation import Explanation, changed
 from pellucid.explanations.store import stored
+from pellucid.parts.options import ImageOptions, TextOptions
 from pellucid.parts.source import ImageParts, Parts, TextParts
 from pellucid.words import Vocabulary, number
 
@@ -168,7 +169,7 @@ class OfImage:
 
 @stored
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class TextAttribution(OfText, PartAttribution):
+class TextAttribution(OfText, PartAttribution, options=TextOptions):
     """Contributions ``values`` (1, words) of the words of a text, with outputs last if there are several.
 
     Word number i of `players` stands at ``spans[i]`` (start, end) of ``source``. ``base`` is the prediction with all of
@@ -180,7 +181,7 @@ class TextAttribution(OfText, PartAttribution):
 
 @stored
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class ImageAttribution(OfImage, PartAttribution):
+class ImageAttribution(OfImage, PartAttribution, options=ImageOptions):
     """Contributions ``values`` (1, segments) of the segments of an image, with outputs last if there are several.
 
     ``segments`` (height, width) holds, for each pixel of ``image``, the number of its segment in `players`. ``base`` is

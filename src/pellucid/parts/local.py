@@ -12,6 +12,7 @@ from pellucid.explanations.explanation import Explanation, native_table, squeeze
 from pellucid.explanations.local_attribution import LocalModel
 from pellucid.explanations.store import stored
 from pellucid.parts.attribution import OfImage, OfText, PartAttribution, contribution_map
+from pellucid.parts.options import LocalImageOptions, LocalTextOptions
 from pellucid.parts.source import ImageParts, TextParts
 from pellucid.words import listed, number, percent
 
@@ -131,7 +132,7 @@ def _free(columns: dict[str, AnyArray], name: str) -> str:
 
 @stored
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class LocalTextAttribution(OfText, LocalPartAttribution):
+class LocalTextAttribution(OfText, LocalPartAttribution, options=LocalTextOptions):
     """The words that a local model of a text needs, and their weights; see `LocalPartAttribution`."""
 
     parts: TextParts
@@ -139,7 +140,7 @@ class LocalTextAttribution(OfText, LocalPartAttribution):
 
 @stored
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class LocalImageAttribution(OfImage, LocalPartAttribution):
+class LocalImageAttribution(OfImage, LocalPartAttribution, options=LocalImageOptions):
     """The segments that a local model of an image needs, and their weights; see `LocalPartAttribution`."""
 
     parts: ImageParts

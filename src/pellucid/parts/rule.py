@@ -16,6 +16,7 @@ from pellucid.explanations.rule import Anchor
 from pellucid.explanations.rule_words import REASONS, anchor_sentence, sureness
 from pellucid.explanations.store import stored
 from pellucid.parts.attribution import OfImage, OfText
+from pellucid.parts.options import PartRuleOptions
 from pellucid.parts.source import ImageParts, Parts, TextParts
 from pellucid.parts.tokens import words
 from pellucid.words import Vocabulary, listed, number, percent
@@ -44,7 +45,7 @@ class PartRule(Anchor):
 
 @stored
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class TextRule(OfText, PartRule):
+class TextRule(OfText, PartRule, options=PartRuleOptions):
     """The words of a text that fix its prediction; word number i of ``feature_names`` stands at ``spans[i]`` (start,
     end) of ``source``.
     """
@@ -72,7 +73,7 @@ class TextRule(OfText, PartRule):
 
 @stored
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class ImageRule(OfImage, PartRule):
+class ImageRule(OfImage, PartRule, options=PartRuleOptions):
     """The segments of an image that fix its prediction; ``segments`` (height, width) holds the number of each pixel's
     segment.
     """

@@ -15,11 +15,10 @@ from pellucid.charts import attribution as contributions
 from pellucid.charts import theme
 from pellucid.charts.layout import titled
 from pellucid.charts.local import effects, widths
-from pellucid.charts.local_options import LocalOptions
-from pellucid.charts.options import AttributionOptions
 from pellucid.charts.scales import Row, data, tooltips
 from pellucid.charts.text import caveat_note, level_names, shown
 from pellucid.explanations.explanation import changed
+from pellucid.explanations.plot_options import AttributionOptions, LocalOptions
 from pellucid.parts import image_chart, text_chart
 from pellucid.parts.local import LocalImageAttribution, LocalPartAttribution, LocalTextAttribution, counted
 from pellucid.parts.options import LocalImageOptions, LocalTextOptions

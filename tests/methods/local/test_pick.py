@@ -10,7 +10,7 @@ from methods.local.asking import explain
 from pellucid import Explainer, ImageExplainer, TextExplainer
 from pellucid.charts.chart import Chart
 from pellucid.charts.local import pick as chart
-from pellucid.charts.local_options import PickOptions
+from pellucid.explanations.plot_options import PickOptions
 from pellucid.methods.local.pick import greedy, lime_pick, pick_rows
 from reference.lime import greatest_cover
 

@@ -11,10 +11,10 @@ from pellucid.charts import theme
 from pellucid.charts.attribution import bar, beeswarm, decision, dependence, force, interactions, stacked, waterfall
 from pellucid.charts.attribution.words import title, view_name, who_and_where
 from pellucid.charts.layout import by_output, titled
-from pellucid.charts.options import AttributionOptions
 from pellucid.charts.text import caveat_note
 from pellucid.errors import InputError
 from pellucid.explanations import Attribution
+from pellucid.explanations.plot_options import AttributionOptions
 
 _COLUMNS = 2  # outputs side by side
 

@@ -11,9 +11,9 @@ from pellucid.charts.attribution.folding import DOWN, UP, half_widths
 from pellucid.charts.attribution.waterfall import COLOURS
 from pellucid.charts.attribution.words import axis_title, change, not_shown, short_names
 from pellucid.charts.marks import zero_line
-from pellucid.charts.options import AttributionOptions
 from pellucid.charts.scales import Row, data, level_axis, limits_of, tooltips, value_axis
 from pellucid.explanations import Attribution
+from pellucid.explanations.plot_options import AttributionOptions
 
 
 def notes(attribution: Attribution, options: AttributionOptions) -> list[str]:

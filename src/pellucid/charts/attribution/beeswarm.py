@@ -13,11 +13,11 @@ from pellucid.charts import theme
 from pellucid.charts.attribution.folding import evenly, fold
 from pellucid.charts.attribution.words import axis_title, not_shown, rows_note, short_names, shortened
 from pellucid.charts.marks import zero_line
-from pellucid.charts.options import AttributionOptions
 from pellucid.charts.scales import Row, data, level_axis, limits_of, positions, tooltips, value_axis
 from pellucid.charts.text import shown
 from pellucid.explanations import Attribution
 from pellucid.explanations.attribution import shown_value
+from pellucid.explanations.plot_options import AttributionOptions
 
 _MOST_POINTS = 2000
 _BINS = 50

@@ -9,10 +9,10 @@ from altair.typing import ChartType
 from pellucid.charts import theme
 from pellucid.charts.attribution.folding import evenly, fold
 from pellucid.charts.attribution.words import change, prediction_title, rows_note, short_names, start_name
-from pellucid.charts.options import AttributionOptions
 from pellucid.charts.scales import Row, data, level_axis, limits_of, number_format, tooltips, value_axis
 from pellucid.charts.text import shown, wrapped
 from pellucid.explanations import Attribution
+from pellucid.explanations.plot_options import AttributionOptions
 
 _MOST_LINES = 150
 

@@ -17,7 +17,6 @@ from pellucid.charts.attribution.words import axis_title, rows_note, shortened
 from pellucid.charts.colouring import OTHER, categories, colour_encoding, is_nominal
 from pellucid.charts.layout import assemble
 from pellucid.charts.marks import zero_line
-from pellucid.charts.options import AttributionOptions
 from pellucid.charts.scales import (
     Limits,
     Row,
@@ -33,6 +32,7 @@ from pellucid.charts.text import shown
 from pellucid.data.frames.frame import is_missing
 from pellucid.explanations import Attribution, Colouring
 from pellucid.explanations.attribution import shown_value
+from pellucid.explanations.plot_options import AttributionOptions
 
 _MOST_POINTS = 1500
 _MOST_LEVELS = 15

@@ -17,10 +17,10 @@ from pellucid.charts.attribution.force_words import GAP, Axis, axis_of, hung, na
 from pellucid.charts.attribution.single_rows import below_each_other
 from pellucid.charts.attribution.waterfall import COLOURS, MOST_ROWS
 from pellucid.charts.attribution.words import change, prediction_title, rows_note, start_name
-from pellucid.charts.options import AttributionOptions
 from pellucid.charts.scales import Row, data, tooltips, value_axis
 from pellucid.charts.text import shown
 from pellucid.explanations import Attribution
+from pellucid.explanations.plot_options import AttributionOptions
 
 _BOLD = 6.6  # pixels of a letter
 _LINE = 17.0  # height of a line of words

@@ -10,12 +10,12 @@ from pellucid.arrays import FloatArray
 from pellucid.charts import theme
 from pellucid.charts.attribution.words import not_shown, short_names
 from pellucid.charts.marks import text_layers
-from pellucid.charts.options import AttributionOptions
 from pellucid.charts.scales import Row, data, level_axis, number_format, tooltips
 from pellucid.charts.text import shown, wrapped
 from pellucid.errors import InputError
 from pellucid.explanations import Attribution
 from pellucid.explanations.attribution_words import INDICES, matrix_words
+from pellucid.explanations.plot_options import AttributionOptions
 from pellucid.words import number
 
 _PRINTED = 12  # up to so many features the values are printed in the cells

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import altair as alt
 from altair.typing import ChartType
 
-from pellucid.charts.options import AttributionOptions
 from pellucid.explanations import Attribution
+from pellucid.explanations.plot_options import AttributionOptions
 
 Picture = Callable[[Attribution, str, AttributionOptions, float, int], ChartType]
 

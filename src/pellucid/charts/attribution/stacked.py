@@ -19,10 +19,10 @@ from pellucid.charts import theme
 from pellucid.charts.attribution.folding import DOWN, UP, evenly, fold
 from pellucid.charts.attribution.waterfall import COLOURS
 from pellucid.charts.attribution.words import change, prediction_title, rows_note, short_names
-from pellucid.charts.options import AttributionOptions
 from pellucid.charts.scales import Limits, Row, data, limits_of, tooltips, value_axis
 from pellucid.charts.text import shown
 from pellucid.explanations import Attribution
+from pellucid.explanations.plot_options import AttributionOptions
 
 _MOST_ROWS = 200
 _MOST_FEATURES = 6

@@ -9,10 +9,10 @@ from pellucid.charts import theme
 from pellucid.charts.attribution.folding import DOWN, UP, steps
 from pellucid.charts.attribution.single_rows import below_each_other
 from pellucid.charts.attribution.words import change, prediction_title, rows_note, short_names, start_name
-from pellucid.charts.options import AttributionOptions
 from pellucid.charts.scales import Row, data, level_axis, limits_of, tooltips, value_axis
 from pellucid.charts.text import shown
 from pellucid.explanations import Attribution
+from pellucid.explanations.plot_options import AttributionOptions
 
 MOST_ROWS = 4
 COLOURS = {UP: theme.SECOND, DOWN: theme.MAIN, "total": theme.INK}

@@ -9,11 +9,10 @@ from altair.typing import ChartType
 
 from pellucid.charts import attribution as contributions
 from pellucid.charts.local import boundary, effects, widths
-from pellucid.charts.local_options import LocalOptions
-from pellucid.charts.options import AttributionOptions
 from pellucid.data.rarity import known
 from pellucid.explanations.explanation import changed
 from pellucid.explanations.local_attribution import LocalAttribution
+from pellucid.explanations.plot_options import AttributionOptions, LocalOptions
 
 _PICTURES = {"effects": effects.body, "widths": widths.body, "boundary": boundary.body}
 _ADDING_UP = ("waterfall", "force", "decision", "stacked")

@@ -12,12 +12,12 @@ from pellucid.arrays import FloatArray
 from pellucid.charts import theme
 from pellucid.charts.contour import contour_lines
 from pellucid.charts.layout import grid, titled
-from pellucid.charts.local_options import LocalOptions
 from pellucid.charts.scales import Row, data, feature_axis, limits_of, tooltips
 from pellucid.charts.text import caveat_note, scale_words, shown
 from pellucid.errors import InputError
 from pellucid.explanations.explanation import changed
 from pellucid.explanations.local_attribution import Boundary, LocalAttribution
+from pellucid.explanations.plot_options import LocalOptions
 from pellucid.words import number
 
 _SIZE = 230.0

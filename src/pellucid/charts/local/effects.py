@@ -10,10 +10,10 @@ from pellucid.charts.attribution.folding import DOWN, UP, half_widths
 from pellucid.charts.attribution.words import change, short_names
 from pellucid.charts.layout import grid, titled
 from pellucid.charts.local.bars import signed_bars
-from pellucid.charts.local_options import LocalOptions
 from pellucid.charts.scales import Limits, Row, level_axis, limits_of, tooltips, value_axis
 from pellucid.charts.text import caveat_note, shown, wrapped
 from pellucid.explanations.local_attribution import LocalModel
+from pellucid.explanations.plot_options import LocalOptions
 from pellucid.words import number
 
 _STEP = 24.0

@@ -9,10 +9,10 @@ from altair.typing import ChartType
 from pellucid.charts import theme
 from pellucid.charts.attribution.words import short_names
 from pellucid.charts.layout import titled
-from pellucid.charts.local_options import PickOptions
 from pellucid.charts.scales import Row, data, level_axis, limits_of, tooltips, value_axis
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.explanations.pick import Pick
+from pellucid.explanations.plot_options import PickOptions
 from pellucid.words import number, percent
 
 _CELL = 26.0

@@ -10,12 +10,12 @@ from altair.typing import ChartType
 
 from pellucid.charts import theme
 from pellucid.charts.layout import grid, titled
-from pellucid.charts.local_options import LocalOptions
 from pellucid.charts.marks import zero_line
 from pellucid.charts.scales import Row, data, limits_of, tooltips, value_axis
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.errors import InputError
 from pellucid.explanations.local_attribution import LocalModel
+from pellucid.explanations.plot_options import LocalOptions
 from pellucid.stats import Z95
 from pellucid.words import number
 

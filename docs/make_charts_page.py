@@ -1,0 +1,56 @@
+"""Writes docs/charts.md from the declarations of the options: python docs/make_charts_page.py"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pellucid
+import pellucid.parts
+from pellucid.explanations.plot_options import AttributionOptions, PanelOptions, PlotOptions, table
+
+RESULTS = {
+    "Effect": "`pdp`, `ice`, `ale`, `mplot`",
+    "Importance": "`importance`",
+    "ImportanceComparison": "`importance` with several methods",
+    "Interactions": "`interactions`",
+    "Network": "`interactions().network()`",
+    "Decomposition": "`decompose`",
+    "Associations": "`associations`",
+    "Clusters": "`clusters`",
+    "Attribution": "`shap`, `breakdown`",
+    "LocalAttribution": "`lime`",
+    "Pick": "`lime_pick`",
+    "Rules": "`anchor`",
+    "Agreement": "`agreement`",
+    "TextAttribution": "`shap` of a text",
+    "ImageAttribution": "`shap` of an image",
+    "LocalTextAttribution": "`lime` of a text",
+    "LocalImageAttribution": "`lime` of an image",
+    "TextRule": "`anchor` of a text or an image",
+}
+HEAD = """# Charts and their options
+
+Every result draws itself with `.plot(**options)`: a chart that notebooks show, that composes with `|`, `&` and `+`, and
+that saves to PNG, SVG, PDF, HTML or JSON (`chart.save("chart.png")`). Whole numbers may come as Python or numpy numbers.
+The docstring of each result's `plot` lists the same options.
+
+## All charts
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    lines = [HEAD, *table(PlotOptions)]
+    for name, made_by in RESULTS.items():
+        kind = getattr(pellucid, name)
+        besides = AttributionOptions if issubclass(kind._options, AttributionOptions) else PlotOptions
+        besides = PlotOptions if kind._options is AttributionOptions else besides
+        more = " They take the options of `Attribution`, too." if besides is AttributionOptions else ""
+        lines += ["", f"## {name}", "", f"Results of {made_by}.{more}", "", *table(kind._options, besides=besides)]
+    lines += ["", "## panel", "", "Several effects in one chart: the options of `Effect`, and"]
+    lines += ["", *table(PanelOptions, besides=pellucid.Effect._options)]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    Path(__file__).with_name("charts.md").write_text(page(), encoding="utf-8")

@@ -1,0 +1,319 @@
+"""The options of ``.plot``: each declared once, with what it takes, what it means and what checks it.
+
+A class of options belongs to one kind of result. From its declarations come the checks, the errors, the docstring of
+that result's ``plot`` and the table in docs/charts.md.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+from pellucid import checks
+from pellucid.errors import InputError, nearest
+
+Check = Callable[[str, Any], Any]  # (name, value) -> the value as it is used, or an error
+
+
+@dataclass(frozen=True)
+class Option:
+    """What an option takes and means, what checks it, and the only ``kind`` of chart that knows it (if one does)."""
+
+    takes: str
+    meaning: str
+    check: Check
+    kind: str | None = None
+
+
+def declare(default: Any, takes: str, meaning: str, check: Check, kind: str | None = None) -> Any:
+    """A field of a class of options."""
+    return dataclasses.field(default=default, metadata={"option": Option(takes, meaning, check, kind)})
+
+
+def whole(default: int | None, meaning: str, *, least: int = 1, kind: str | None = None) -> Any:
+    """A whole number; None may be given where it is the default."""
+    none = default is None
+    check = partial(checks.optional, checks.whole) if none else checks.whole
+    takes = f"whole number of at least {least}{' or None' if none else ''}"
+    return declare(default, takes, meaning, partial(check, least=least), kind)
+
+
+def choice(default: str | None, allowed: Sequence[str | None], meaning: str, *, kind: str | None = None) -> Any:
+    """One of some words."""
+    takes = ", ".join("None" if word is None else f'"{word}"' for word in allowed)
+    return declare(default, takes, meaning, partial(checks.one_of, allowed=tuple(allowed)), kind)
+
+
+def flag(default: bool, meaning: str) -> Any:
+    """True or False."""
+    return declare(default, "True or False", meaning, checks.flag)
+
+
+def name(default: str | None, takes: str, meaning: str, *, kind: str | None = None) -> Any:
+    """A string, or None."""
+
+    def check(option: str, value: Any) -> str | None:
+        if value is None or isinstance(value, str):
+            return value
+        raise InputError(f"{option} must be {takes}, got {value!r}.")
+
+    return declare(default, takes, meaning, check, kind)
+
+
+def anything(default: Any, takes: str, meaning: str, *, kind: str | None = None) -> Any:
+    """Whatever the chart itself checks."""
+    return declare(default, takes, meaning, lambda _, value: value, kind)
+
+
+def _pixels(option: str, value: Any) -> float | None:
+    return checks.optional(checks.positive, option, value)
+
+
+# -- what every chart takes --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlotOptions:
+    """Options of every chart."""
+
+    width: float | None = declare(
+        None, "number of pixels", "width of the (main) plotting area, or of one panel", _pixels
+    )
+    height: float | None = declare(None, "number of pixels", "height of the same", _pixels)
+    title: str | None = name(None, "a string or None", "title above the chart")
+
+    def __post_init__(self) -> None:
+        for field, option in declared(type(self)).items():
+            object.__setattr__(self, field, option.check(field, getattr(self, field)))
+        kind = getattr(self, "kind", None)
+        defaults = {field.name: field.default for field in dataclasses.fields(self)}
+        for field, option in declared(type(self)).items():
+            if option.kind not in (None, kind) and getattr(self, field) != defaults[field]:
+                raise InputError(f"{field}= is an option of kind={option.kind!r}; give kind={option.kind!r} with it.")
+
+
+def declared(options: type[PlotOptions]) -> dict[str, Option]:
+    """The options of a chart by name."""
+    return {field.name: field.metadata["option"] for field in dataclasses.fields(options)}
+
+
+Options = TypeVar("Options", bound=PlotOptions)
+
+
+def read_options(options: type[Options], given: Mapping[str, Any]) -> Options:
+    """The options as given, checked; an error names the nearest option and all there are."""
+    known = declared(options)
+    for field in given:
+        if field not in known:
+            close = nearest(field, known)
+            close = close if close.startswith("; did") else "."
+            raise InputError(f"{field!r} is not an option of this chart{close} It takes {', '.join(known)}.")
+    return options(**given)
+
+
+def documented(options: type[PlotOptions]) -> str:
+    """The docstring of ``plot`` with these options."""
+    lines = [
+        "A chart that notebooks show, that composes (``|``, ``&``) and that saves to PNG, SVG, PDF or HTML.",
+        "",
+        "Parameters",
+        "----------",
+    ]
+    defaults = {field.name: field.default for field in dataclasses.fields(options)}
+    for field, option in declared(options).items():
+        lines += [f"{field} : {option.takes}, default {defaults[field]!r}", f"    {_sentence(option)}"]
+    return "\n".join(lines)
+
+
+def _sentence(option: Option) -> str:
+    only = f' (kind="{option.kind}")' if option.kind else ""
+    return f"{option.meaning[0].upper()}{option.meaning[1:]}{only}."
+
+
+def table(options: type[PlotOptions], *, besides: type[PlotOptions] | None = None) -> list[str]:
+    """The options as lines of a Markdown table; those of ``besides`` are left out."""
+    left_out = {} if besides is None else declared(besides)
+    defaults = {field.name: field.default for field in dataclasses.fields(options)}
+    lines = ["| option | takes | default | meaning |", "|---|---|---|---|"]
+    for field, option in declared(options).items():
+        if left_out.get(field) != option:
+            lines.append(f"| `{field}` | {option.takes} | `{defaults[field]!r}` | {_sentence(option)} |")
+    return lines
+
+
+# -- one class for each kind of result ---------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class EffectOptions(PlotOptions):
+    """Options of effects."""
+
+    colour: str | None = name(
+        "auto",
+        '"auto", None or a colour such as "teal"',
+        '"auto" colours individual curves by the feature that explains their differences; None does not',
+    )
+    max_lines: int = whole(200, "individual curves drawn at most")
+    distribution: str | None = choice(
+        "histogram", ("histogram", "rug", None), "the data below a curve, on its axis, or not shown"
+    )
+    show_data: bool = flag(True, "whether rows of the data are put on a heat map")
+    kind: str = choice("auto", ("auto", "surface"), "of two numeric features: seen in space instead of as a heat map")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PanelOptions(EffectOptions):
+    """Options of several effects in one chart (`panel`)."""
+
+    labels: Sequence[str] | None = anything(None, "names, one per effect", "names of the curves of an overlay")
+
+
+def _two_names(option: str, value: Any) -> tuple[str, str]:
+    if isinstance(value, str) or len(value) != 2 or value[0] == value[1]:
+        raise InputError(f"{option} must be two different names, such as ('train', 'test'), got {value!r}.")
+    return (str(value[0]), str(value[1]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportanceOptions(PlotOptions):
+    """Options of importance."""
+
+    max_display: int = whole(20, "features shown")
+    against: object | None = anything(
+        None, "another result of `importance`", "drawn beside the first, as of other rows"
+    )
+    labels: Sequence[str] = declare(("train", "test"), "two names", "names of the two results", _two_names)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparisonOptions(PlotOptions):
+    """Options of several measures of importance."""
+
+    max_display: int = whole(15, "features shown")
+    agreement: bool = flag(True, "whether the agreement of the measures is drawn")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssociationsOptions(PlotOptions):
+    """Options of associations."""
+
+    order: str = choice("given", ("given", "cluster"), "order of the features, as given or by similarity")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterOptions(PlotOptions):
+    """Options of clusters."""
+
+    max_display: int = whole(60, "features shown, those of the largest clusters first")
+
+
+@dataclass(frozen=True, kw_only=True)
+class InteractionOptions(PlotOptions):
+    """Options of interactions."""
+
+    kind: str = choice("auto", ("auto", "bars", "matrix"), 'bars (also "auto"), or a matrix of pairs')
+    max_display: int = whole(20, "sets (in a matrix: features) shown")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkOptions(PlotOptions):
+    """Options of networks."""
+
+    max_display: int = whole(60, "edges shown, the most costly first")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecompositionOptions(PlotOptions):
+    """Options of decompositions."""
+
+    kind: str = choice(
+        "auto", ("auto", "shares", "components"), 'shares of the variance, the largest components, or both ("auto")'
+    )
+    component: str | Sequence[str] | None = anything(
+        None, 'a feature, or features such as ("temp", "hum")', "the only component that is drawn"
+    )
+    max_display: int = whole(9, "components shown")
+    output: str | None = anything(None, "name of an output", "which of several outputs is drawn")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.component is not None and self.kind == "shares":
+            raise InputError("component= draws a component; leave kind='shares' out.")
+
+
+ATTRIBUTION_KINDS = (
+    "auto",
+    "waterfall",
+    "force",
+    "bar",
+    "beeswarm",
+    "stacked",
+    "dependence",
+    "interactions",
+    "decision",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttributionOptions(PlotOptions):
+    """Options of contributions."""
+
+    kind: str = choice("auto", ATTRIBUTION_KINDS, '"auto" is a waterfall for one row, else a SHAP summary (beeswarm)')
+    max_display: int = whole(12, "features shown")
+    aggregate: str = choice("mean", ("mean", "sum"), "of the absolute contributions", kind="bar")
+    order: str = choice("cluster", ("cluster", "given", "prediction"), "order of the rows", kind="stacked")
+    clusters: int | None = whole(None, "into how many clusters the rows are cut", kind="stacked")
+    feature: str | None = anything(
+        None, "name of a feature", "by default the one that contributes most", kind="dependence"
+    )
+    colour: str | None = name(
+        "auto", '"auto", a feature\'s name or None', '"auto" colours by the strongest interaction', kind="dependence"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.clusters is not None and self.order != "cluster":
+            raise InputError(
+                f"clusters={self.clusters!r} needs rows in clusters; use order='cluster', not {self.order!r}."
+            )
+
+
+LOCAL_KINDS = ("effects", "widths", "boundary")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalOptions(AttributionOptions):
+    """Options of local models (LIME)."""
+
+    kind: str = choice(
+        "auto",
+        (*LOCAL_KINDS, *ATTRIBUTION_KINDS),
+        '"effects" (also "auto"), the weights over the kernel widths that were tried ("widths"), model and local model in'
+        ' two features ("boundary"), or a chart of contributions',
+    )
+    max_rows: int = whole(6, "rows shown")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PickOptions(PlotOptions):
+    """Options of picked rows (SP-LIME)."""
+
+    max_display: int = whole(15, "features shown")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleOptions(PlotOptions):
+    """Options of rules (anchors)."""
+
+    max_display: int = whole(20, "rules shown")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgreementOptions(PlotOptions):
+    """Options of explanations side by side."""
+
+    max_display: int = whole(10, "features shown")
+    every_name: bool = flag(False, "whether names stand beside every panel, for pages that may break between them")
