@@ -14,7 +14,7 @@ from sklearn.ensemble import (
 from sklearn.neighbors import KNeighborsRegressor
 
 from pellucid import Explainer
-from pellucid.reading import trees as answering
+from pellucid.reading import by_trees as answering
 
 
 def bikes(n=400, seed=0):
@@ -180,7 +180,7 @@ def test_an_interruption_is_raised_when_nothing_is_known(monkeypatch):
     monkeypatch.setattr(answering, "_WORTH", 0.0)
     X, y = bikes()
     explainer = Explainer(boosted(X, y), X, y)
-    monkeypatch.setattr(answering.Trees, "_predictions", _interrupted)
+    monkeypatch.setattr(answering.TreeAnswer, "_predictions", _interrupted)
     with pytest.raises(KeyboardInterrupt):
         explainer.pdp("wind")
 
