@@ -46,7 +46,7 @@ from pellucid.methods.rules.search.same_prediction import SamePrediction, same_p
 from pellucid.parts.anchor_draws import CorpusSpace, PartDraws, PartSpace
 from pellucid.parts.checks import anchor_caveats
 from pellucid.parts.game import Games, PartGame, Remembered
-from pellucid.parts.model import WholeModel, WholePredictor
+from pellucid.parts.model import Models, WholeModel, WholePredictor
 from pellucid.parts.rule import PartRule
 from pellucid.parts.source import ImageParts, Parts, TextParts
 from pellucid.runner import Run
@@ -129,14 +129,6 @@ class AnchorEffort:
             "within": within_words(self.within),
             "random_state": run.seed,
         }
-
-
-@dataclass(frozen=True, eq=False)
-class Models:
-    """The model with all its classes, and with the outputs and the scale that are explained."""
-
-    classes: WholeModel
-    explained: WholeModel
 
 
 @dataclass(frozen=True, eq=False)

@@ -55,7 +55,7 @@ class CorpusSpace(PartSpace):
 
 
 class PartDraws:
-    """Draws for some rules, as rows of numbers of `games.replaced`.
+    """Draws for some rules, as coalitions of a `PartGame`: 1 there, 0 absent, k + 2 replaced by number k.
 
     ``others`` is how many replacements there are, 0 if an absent part is just absent; ``alike``: whether one
     replacement (an image) serves all absent parts of a draw.

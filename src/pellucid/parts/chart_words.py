@@ -1,4 +1,4 @@
-"""Words on the pictures of texts and images: where the contributions start and lead to."""
+"""Words on the charts of texts and images: where the contributions start and lead to."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _SMALL = 190.0  # beside many others
 _SHARP = 2  # image pixels per pixel on screen
 _STRIPS = 48  # lines of tooltips
 _FOLDED = int(theme.EMPTY[1:3], 16)  # the grey of segments inside a sum of others
-_FAINT = 0.18  # of the picture's own brightness shines through the colour
+_FAINT = 0.18  # of the image's own brightness shines through the colour
 _COLUMNS = 4
 _WORTH_A_NUMBER = 0.1  # of the largest contribution
 
@@ -42,7 +42,7 @@ def body(attribution: ImageResult, options: ImageOptions) -> ChartType:
         return contributions.body(attribution, options)
     outputs = attribution.leading(options.panels)
     size = _size(attribution, options, _SIDE if len(outputs) <= 3 else _SMALL)
-    own = picture(data_uri(enlarged(as_bytes(attribution.image), size)), size)
+    own = shown_image(data_uri(enlarged(as_bytes(attribution.image), size)), size)
     named = len(attribution.output_names) > 1
     views: list[ChartType] = [panel(own, "the image", size[0])]
     for output in outputs:
@@ -62,7 +62,7 @@ def body(attribution: ImageResult, options: ImageOptions) -> ChartType:
 
 
 def panel(view: Any, words: str, pixels: float) -> ChartType:
-    """A picture with words above it."""
+    """A view with words above it."""
     return view.properties(title=alt.TitleParams(wrapped(words, pixels, 12), fontSize=12, offset=6))
 
 
@@ -78,7 +78,7 @@ def _size(attribution: ImageResult, options: ImageOptions, side: float) -> tuple
     return side * width / max(height, width), side * height / max(height, width)
 
 
-# -- pictures ----------------------------------------------------------------------------------------
+# -- pixels ------------------------------------------------------------------------------------------
 
 
 def as_bytes(image: AnyArray) -> AnyArray:
@@ -105,7 +105,7 @@ def _sampling(n: int, pixels: float) -> IntArray:
 
 
 def overlay(attribution: ImageResult, output: str, size: tuple[float, float]) -> AnyArray:
-    """The picture in grey under the colours of its segments, with the borders between them; grey for a sum of
+    """The image in grey under the colours of its segments, with the borders between them; grey for a sum of
     others.
     """
     segments = enlarged(attribution.segments[..., None], size)[..., 0]
@@ -134,7 +134,7 @@ def _axes(size: tuple[float, float]) -> tuple[dict[str, Any], dict[str, Any]]:
     return x, y
 
 
-def picture(address: str, size: tuple[float, float]) -> alt.Chart:
+def shown_image(address: str, size: tuple[float, float]) -> alt.Chart:
     """An image, given by its address, in the size it has on screen."""
     x, y = _axes(size)
     row = {"address": address, "x": size[0] / 2, "y": size[1] / 2}
@@ -188,7 +188,7 @@ def number_data(attribution: ImageResult, output: str, most: int, size: tuple[fl
 
 def _view(attribution: ImageResult, output: str, numbers: int, size: tuple[float, float]) -> ChartType:
     x, y = _axes(size)
-    drawn = picture(data_uri(overlay(attribution, output, size)), size)
+    drawn = shown_image(data_uri(overlay(attribution, output, size)), size)
     written = number_data(attribution, output, numbers, size)
     place = {"x": alt.X("x", **x), "y": alt.Y("y", **y), "text": alt.Text("number", type="nominal")}
     marks = [

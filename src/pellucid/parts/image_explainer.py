@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar, Unpack, overload
 
 import numpy as np
@@ -15,12 +16,12 @@ from pellucid.methods.attribution.interaction_indices import Index
 from pellucid.methods.local.surrogate.fitting import Model
 from pellucid.methods.local.surrogate.selection import Select
 from pellucid.models.predictor import Link
-from pellucid.parts.anchor import AnchorEffort, AnchorOptions, Corpus, Models, Perturb, part_anchor
+from pellucid.parts.anchor import AnchorEffort, AnchorOptions, Corpus, Perturb, part_anchor
 from pellucid.parts.attribution import ImageAttribution
 from pellucid.parts.game import ImageGames
 from pellucid.parts.lime import Draw, LimeEffort, LimeOptions, PartDistance, part_lime
 from pellucid.parts.local import LocalImageAttribution
-from pellucid.parts.model import WholeModel
+from pellucid.parts.model import Models
 from pellucid.parts.rule import ImageRule
 from pellucid.parts.segments import Absent, Segmenter, check_image
 from pellucid.parts.shap import ShapOptions, part_shap
@@ -90,9 +91,7 @@ class ImageExplainer:
         progress: Progress = None,
         checks: bool = True,
     ) -> None:
-        self._model = WholeModel(f, output=output, link=link, classes=classes, dress=self._dressed)
-        plain = output is None and link == "identity"
-        self._whole = self._model if plain else WholeModel(f, classes=classes, dress=self._dressed)
+        self._models = Models.of(f, output, link, classes, self._dressed)
         self._flatten = optional(flag, "flatten", flatten)
         self._segmenter, self._absent = segmenter, absent
         self._segments = (
@@ -101,13 +100,18 @@ class ImageExplainer:
             else whole("segments", segments)
         )
         self._batch = None if batch is None else whole("batch", batch)
-        self._random_state = seed(random_state)
-        self._n_jobs, self._progress = workers(n_jobs), reporting(progress)
-        self._checks = flag("checks", checks)
+        self._run = partial(
+            Run,
+            n_jobs=workers(n_jobs),
+            progress=reporting(progress),
+            what="asking for images",
+            seed=seed(random_state),
+            checks=flag("checks", checks),
+        )
 
     def _dressed(self, images: AnyArray) -> AnyArray:
         pixels = int(np.prod(images.shape[1:]))
-        rows = self._model.adapter.n_features == pixels if self._flatten is None else self._flatten
+        rows = self._models.explained.adapter.n_features == pixels if self._flatten is None else self._flatten
         return images.reshape(len(images), pixels) if rows else images
 
     @overload
@@ -137,7 +141,7 @@ class ImageExplainer:
         effort = Effort(method, budget, tolerance, interactions)
 
         def one(games: ImageGames) -> ImageAttribution:
-            return part_shap(ImageAttribution, games, self._model, effort=effort, run=self._run())
+            return part_shap(ImageAttribution, games, self._models.explained, effort=effort, run=self._run())
 
         return self._each(image, "shap", one)
 
@@ -180,7 +184,7 @@ class ImageExplainer:
         effort = LimeEffort(features, samples, sampler, kernel, distance, width, model, select, tolerance)
 
         def one(games: ImageGames) -> LocalImageAttribution:
-            return part_lime(LocalImageAttribution, games, self._model, effort=effort, run=self._run())
+            return part_lime(LocalImageAttribution, games, self._models.explained, effort=effort, run=self._run())
 
         return self._each(image, "lime", one)
 
@@ -238,11 +242,9 @@ class ImageExplainer:
             within,
         )
 
-        models = Models(self._whole, self._model)
-
         def one(games: ImageGames) -> ImageRule:
             known = Corpus(replacements=_alike(corpus, games.parts.image))
-            return part_anchor(ImageRule, games, models, corpus=known, effort=effort, run=self._run())
+            return part_anchor(ImageRule, games, self._models, corpus=known, effort=effort, run=self._run())
 
         return self._each(image, "anchor", one)
 
@@ -258,15 +260,6 @@ class ImageExplainer:
         if np.ndim(image) == 4:
             raise InputError(f"image has 4 dimensions; give one image, or a list of images: ex.{method}(list(images)).")
         return explained(image)
-
-    def _run(self) -> Run:
-        return Run(
-            n_jobs=self._n_jobs,
-            progress=self._progress,
-            what="asking for images",
-            seed=self._random_state,
-            checks=self._checks,
-        )
 
 
 def _alike(corpus: Sequence[AnyArray] | None, image: AnyArray) -> list[AnyArray]:

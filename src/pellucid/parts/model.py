@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from pellucid.models.registry import adapt
 _ROUNDING = 1e-6  # relative; what threads and single precision change is no instability
 
 Wholes = Any  # what the model takes: a list of texts, an array of images
+Dress = Callable[[Wholes], Any]
 
 
 class WholeModel:
@@ -35,7 +36,7 @@ class WholeModel:
         output: Any = None,
         link: Link = "identity",
         classes: Sequence[Any] | None = None,
-        dress: Callable[[Wholes], Any] | None = None,
+        dress: Dress | None = None,
     ) -> None:
         one_of("link", link, ("identity", "logit"))
         if isinstance(model, str):
@@ -123,6 +124,21 @@ class WholePredictor:
         """The explained outputs on the explained scale."""
         chosen = self._outputs.restrict(self._outputs.complete(raw))
         return log_odds(chosen) if self._model.link == "logit" else chosen
+
+
+@dataclass(frozen=True, eq=False)
+class Models:
+    """A model with all its classes, and with the outputs and the scale that are explained."""
+
+    classes: WholeModel
+    explained: WholeModel
+
+    @classmethod
+    def of(cls, f: Any, output: Any, link: Link, classes: Sequence[Any] | None, dress: Dress | None = None) -> Models:
+        """Both, of the options of an explainer; one and the same where nothing is chosen."""
+        explained = WholeModel(f, output=output, link=link, classes=classes, dress=dress)
+        plain = output is None and link == "identity"
+        return cls(explained if plain else WholeModel(f, classes=classes, dress=dress), explained)
 
 
 def _named(adapter: Adapter, classes: Sequence[Any]) -> Adapter:

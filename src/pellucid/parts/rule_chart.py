@@ -15,7 +15,7 @@ from pellucid.charts.png import data_uri
 from pellucid.charts.scales import Row, data, tooltips
 from pellucid.charts.text import caveat_note
 from pellucid.explanations.rule_words import predicted
-from pellucid.parts.image_chart import as_bytes, borders, enlarged, panel, picture
+from pellucid.parts.image_chart import as_bytes, borders, enlarged, panel, shown_image
 from pellucid.parts.options import PartRuleOptions
 from pellucid.parts.rule import ImageRule, PartRule, TextRule, coverage_note
 from pellucid.parts.text_chart import FONT, PAD, letter_data, page, word_boxes
@@ -90,7 +90,7 @@ def _text(rule: TextRule, options: PartRuleOptions) -> ChartType:
     ]
     letters = letter_data(fragments)
     for inside, ink in ((True, theme.INK), (False, theme.MUTED)):
-        some = [row for row, piece in zip(letters, fragments, strict=True) if (piece.word in rule.kept) == inside]
+        some = [row for row, each in zip(letters, fragments, strict=True) if (each.word in rule.kept) == inside]
         drawn = alt.Chart(data(some)).mark_text(fontSize=FONT, color=ink)
         layers.append(
             drawn.encode(x=alt.X("middle", **x), y=alt.Y("baseline", **y), text=alt.Text("text", type="nominal"))
@@ -110,10 +110,10 @@ def _image(rule: ImageRule, options: PartRuleOptions) -> ChartType:
     height, width = rule.segments.shape
     side = options.width or _SIDE
     size = (side * width / max(height, width), side * height / max(height, width))
-    own = picture(data_uri(enlarged(as_bytes(rule.image), size)), size)
+    own = shown_image(data_uri(enlarged(as_bytes(rule.image), size)), size)
     views = [
         panel(own, "the image", size[0]),
-        panel(picture(data_uri(kept_pixels(rule, size)), size), "what fixes the prediction", size[0]),
+        panel(shown_image(data_uri(kept_pixels(rule, size)), size), "what fixes the prediction", size[0]),
     ]
     notes = [f"{len(rule.kept)} of {len(rule.feature_names)} segments", *_notes(rule)]
     return titled(grid(views, columns=2, column=18), _title(rule, options), notes, 2 * (size[0] + 18))

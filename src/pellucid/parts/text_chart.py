@@ -97,10 +97,10 @@ def box_data(attribution: TextResult, output: str, fragments: list[Fragment]) ->
 def word_boxes(fragments: list[Fragment]) -> list[Row]:
     """The box in pixels of every word, by its number, once for each line it is on."""
     rows: list[Row] = []
-    for (word, line), pieces in groupby(fragments, lambda each: (each.word, each.line)):
+    for (word, line), run in groupby(fragments, lambda each: (each.word, each.line)):
         if word == OUTSIDE:
             continue
-        some = list(pieces)
+        some = list(run)
         rows.append(
             {
                 "number": word,
@@ -114,7 +114,7 @@ def word_boxes(fragments: list[Fragment]) -> list[Row]:
 
 
 def letter_data(fragments: list[Fragment]) -> list[Row]:
-    """One row per piece of text: the middle of its place in pixels."""
+    """One row per fragment of text: the middle of its place in pixels."""
     return [
         {
             "middle": FONT * (each.left + PAD + each.width / 2),
@@ -127,7 +127,7 @@ def letter_data(fragments: list[Fragment]) -> list[Row]:
 
 
 def page(fragments: list[Fragment], width: float) -> tuple[float, dict[str, Any], dict[str, Any]]:
-    """The height of a text of these pieces, and the channels of places on it, from the upper left corner."""
+    """The height of a text of these fragments, and the channels of places on it, from the upper left corner."""
     height = FONT * LINE * (1 + max((each.line for each in fragments), default=0))
     plain: dict[str, Any] = {"type": "quantitative", "axis": None}
     x = {**plain, "scale": alt.Scale(domain=[0, width], nice=False)}

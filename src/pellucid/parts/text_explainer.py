@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 
 import numpy as np
@@ -14,12 +15,12 @@ from pellucid.methods.attribution.interaction_indices import Index
 from pellucid.methods.local.surrogate.fitting import Model
 from pellucid.methods.local.surrogate.selection import Select
 from pellucid.models.predictor import Link
-from pellucid.parts.anchor import AnchorEffort, AnchorOptions, Corpus, Models, Perturb, part_anchor
+from pellucid.parts.anchor import AnchorEffort, AnchorOptions, Corpus, Perturb, part_anchor
 from pellucid.parts.attribution import TextAttribution
 from pellucid.parts.game import TextGames
 from pellucid.parts.lime import Draw, LimeEffort, LimeOptions, PartDistance, part_lime
 from pellucid.parts.local import LocalTextAttribution
-from pellucid.parts.model import WholeModel
+from pellucid.parts.model import Models
 from pellucid.parts.rule import TextRule
 from pellucid.parts.shap import ShapOptions, part_shap
 from pellucid.parts.source import REMOVE, TextParts
@@ -108,14 +109,17 @@ class TextExplainer:
             raise InputError(
                 f"tokenizer={tokenizer!r}: give a function that returns tokens or spans, or a regular expression."
             )
-        self._model = WholeModel(f, output=output, link=link, classes=classes)
-        plain = output is None and link == "identity"
-        self._whole = self._model if plain else WholeModel(f, classes=classes)
+        self._models = Models.of(f, output, link, classes)
         self._tokenizer, self._mask = tokenizer, mask
         self._batch = whole("batch", batch)
-        self._random_state = seed(random_state)
-        self._n_jobs, self._progress = workers(n_jobs), reporting(progress)
-        self._checks = flag("checks", checks)
+        self._run = partial(
+            Run,
+            n_jobs=workers(n_jobs),
+            progress=reporting(progress),
+            what="asking for texts",
+            seed=seed(random_state),
+            checks=flag("checks", checks),
+        )
 
     # A text is also an iterable of texts; the first signature that fits counts.
     @overload
@@ -145,7 +149,7 @@ class TextExplainer:
         effort = Effort(method, budget, tolerance, interactions)
 
         def one(games: TextGames) -> TextAttribution:
-            return part_shap(TextAttribution, games, self._model, effort=effort, run=self._run())
+            return part_shap(TextAttribution, games, self._models.explained, effort=effort, run=self._run())
 
         return self._each(text, by, most, one)
 
@@ -192,7 +196,7 @@ class TextExplainer:
         effort = LimeEffort(features, samples, sampler, kernel, distance, width, model, select, tolerance)
 
         def one(games: TextGames) -> LocalTextAttribution:
-            return part_lime(LocalTextAttribution, games, self._model, effort=effort, run=self._run())
+            return part_lime(LocalTextAttribution, games, self._models.explained, effort=effort, run=self._run())
 
         return self._each(text, by, most, one)
 
@@ -255,12 +259,10 @@ class TextExplainer:
         )
         others = None if corpus is None else _corpus(corpus)
 
-        models = Models(self._whole, self._model)
-
         def one(games: TextGames) -> TextRule:
             drawn = [self.parts(each, by=by, most=most).tokens for each in others or ()] if perturb == "corpus" else []
             known = Corpus(others, [token for tokens in drawn for token in tokens])
-            return part_anchor(TextRule, games, models, corpus=known, effort=effort, run=self._run())
+            return part_anchor(TextRule, games, self._models, corpus=known, effort=effort, run=self._run())
 
         return self._each(text, by, most, one)
 
@@ -273,15 +275,6 @@ class TextExplainer:
         if isinstance(text, str):
             return explained(text)
         return [explained(_checked(each, i)) for i, each in enumerate(_listed(text))]
-
-    def _run(self) -> Run:
-        return Run(
-            n_jobs=self._n_jobs,
-            progress=self._progress,
-            what="asking for texts",
-            seed=self._random_state,
-            checks=self._checks,
-        )
 
     def parts(self, text: str, *, by: By = "auto", most: int = 60) -> TextParts:
         """What a text is made of: the words, sentences, characters or phrases that act as players."""

@@ -1,4 +1,4 @@
-"""A text set in lines: where every piece of every word stands, worked out from the widths of its characters.
+"""A text set in lines: where every fragment of every word stands, worked out from the widths of its characters.
 
 Vega draws words one by one and does not tell how wide they are, so their widths are taken from the metrics of
 Helvetica; characters of Asian scripts and emoji are as wide as they are high.
@@ -40,7 +40,7 @@ _BREAKS = "\n\x0b\x0c\u2028\u2029"
 
 @dataclass(frozen=True)
 class Fragment:
-    """A piece of a word (or of the text outside) on one line: ``left`` and ``width`` in units of the font size."""
+    """A fragment of a word (or of the text outside) on one line: ``left`` and ``width`` in units of the font size."""
 
     word: int
     text: str
@@ -78,12 +78,12 @@ def right_to_left(text: str) -> bool | None:
 def set_lines(text: str, spans: Sequence[Span], width: float) -> list[Fragment]:
     """The text in lines of at most ``width`` font sizes; every character that is no white space is in one fragment.
 
-    Lines end where the text has line breaks and where a piece no longer fits; a piece longer than a line is broken.
+    Lines end where the text has line breaks and where a fragment no longer fits; one longer than a line is broken.
     A text that begins with Arabic or Hebrew is set from right to left; words of the other direction keep their order.
     """
     placed: list[Fragment] = []
     line, left, before = 0, 0.0, 0
-    for word, start, end in _pieces(text, spans):
+    for word, start, end in _chunks(text, spans):
         gap = text[before:start]
         before = end
         space = text_width(" ") if gap and left else 0.0
@@ -113,7 +113,7 @@ def _directed(placed: list[Fragment], width: float, mirrored: bool) -> list[Frag
     return turned
 
 
-def _pieces(text: str, spans: Sequence[Span]) -> Iterator[tuple[int, int, int]]:
+def _chunks(text: str, spans: Sequence[Span]) -> Iterator[tuple[int, int, int]]:
     """What white space separates, word by word and outside the words: (word, start, end)."""
     at = 0
     for word, (start, end) in enumerate(spans):
@@ -128,13 +128,13 @@ def _separated(text: str, start: int, end: int) -> Iterator[Span]:
         yield found.span()
 
 
-def _broken(piece: str, width: float) -> list[str]:
-    """The piece in parts that fit on a line."""
-    if text_width(piece) <= width:
-        return [piece]
+def _broken(chunk: str, width: float) -> list[str]:
+    """The chunk in fragments that fit on a line."""
+    if text_width(chunk) <= width:
+        return [chunk]
     parts = [""]
-    for start, end in characters(piece):
-        one = piece[start:end]
+    for start, end in characters(chunk):
+        one = chunk[start:end]
         if parts[-1] and text_width(parts[-1] + one) > width:
             parts.append("")
         parts[-1] += one

@@ -155,8 +155,7 @@ def _runs(text: str, start: int, end: int) -> list[Span]:
     """Clusters joined to words, script by script."""
     runs: list[Span] = []
     kinds: list[str] = []
-    pieces = [(start + a, start + b) for a, b in _clusters(text[start:end])]
-    for a, b in pieces:
+    for a, b in [(start + a, start + b) for a, b in _clusters(text[start:end])]:
         kind = _kind(text[a])
         if kind == "mark":
             continue
@@ -221,14 +220,14 @@ def sentences(text: str) -> list[Span]:
     return _joined(words(text), lambda a, b: _sentence_ends(text, a, b))
 
 
-def _joined(pieces: list[Span], ends: Callable[[Span, Span], bool]) -> list[Span]:
+def _joined(spans: list[Span], ends: Callable[[Span, Span], bool]) -> list[Span]:
     """Neighbours put together, except where something ends between them."""
     joined: list[Span] = []
-    for k, piece in enumerate(pieces):
-        if k and not ends(pieces[k - 1], piece):
-            joined[-1] = (joined[-1][0], piece[1])
+    for k, span in enumerate(spans):
+        if k and not ends(spans[k - 1], span):
+            joined[-1] = (joined[-1][0], span[1])
         else:
-            joined.append(piece)
+            joined.append(span)
     return joined
 
 
@@ -249,30 +248,30 @@ def _sentence_ends(text: str, last: Span, following: Span) -> bool:
     return word[-1] != "." or not goes_on
 
 
-def phrases(text: str, pieces: list[Span], most: int) -> list[Span]:
-    """Neighbouring pieces joined to at most ``most``, about equally many in each, rather at a stop than in a
+def phrases(text: str, spans: list[Span], most: int) -> list[Span]:
+    """Neighbouring words joined to at most ``most``, about equally many in each, rather at a stop than in a
     sentence.
     """
-    size = -(-len(pieces) // most)
+    size = -(-len(spans) // most)
     while True:
-        joined = _of_size(text, pieces, size)
+        joined = _of_size(text, spans, size)
         if len(joined) <= most:
             return joined
         size += 1
 
 
-def _of_size(text: str, pieces: list[Span], size: int) -> list[Span]:
-    """Phrases of at most ``size`` pieces; one may end early, at a stop in its second half."""
+def _of_size(text: str, spans: list[Span], size: int) -> list[Span]:
+    """Phrases of at most ``size`` words; one may end early, at a stop in its second half."""
     joined: list[Span] = []
     held = 0
-    for k, piece in enumerate(pieces):
+    for k, span in enumerate(spans):
         full = held == size
-        early = 2 * held >= size and k > 0 and _pauses(text, pieces[k - 1], piece)
+        early = 2 * held >= size and k > 0 and _pauses(text, spans[k - 1], span)
         if not joined or full or early:
-            joined.append(piece)
+            joined.append(span)
             held = 0
         else:
-            joined[-1] = (joined[-1][0], piece[1])
+            joined[-1] = (joined[-1][0], span[1])
         held += 1
     return joined
 

@@ -1,4 +1,4 @@
-"""Local models of texts and images: the text or image itself, the variants behind it, and the other pictures of local
+"""Local models of texts and images: the text or image itself, the variants behind it, and the other charts of local
 models.
 """
 
@@ -24,19 +24,19 @@ from pellucid.parts.local import LocalImageAttribution, LocalPartAttribution, Lo
 from pellucid.parts.options import LocalImageOptions, LocalTextOptions
 from pellucid.words import number
 
-_PICTURES = {"effects": effects.body, "widths": widths.body}
+_CHARTS = {"effects": effects.body, "widths": widths.body}
 _CELL = 26.0
 _MOST_WORDS = 12
 _REST = "not in the local model"
 
 
 def body(result: LocalPartAttribution, options: LocalTextOptions | LocalImageOptions) -> ChartType:
-    """The text or image with the parts of the local model coloured, or another picture."""
+    """The text or image with the parts of the local model coloured, or another chart."""
     if options.kind == "variants":
         return variants(result, options)
     fields = {field.name: getattr(options, field.name) for field in dataclasses.fields(AttributionOptions)}
-    if options.kind in _PICTURES:
-        return _PICTURES[options.kind](result, LocalOptions(**fields))
+    if options.kind in _CHARTS:
+        return _CHARTS[options.kind](result, LocalOptions(**fields))
     if options.kind != "auto":
         return contributions.body(adding_up(result), AttributionOptions(**fields))
     named = dataclasses.replace(

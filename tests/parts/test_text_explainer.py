@@ -13,10 +13,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import pellucid
+from parts.test_tokens import TEXTS
 from pellucid.errors import InputError, ModelError
 from pellucid.explanations.store import encode
 from pellucid.parts.text_explainer import TextExplainer
-from text.test_tokens import TEXTS
 
 LONG = " ".join(f"word{k}." if k % 7 == 0 else f"word{k}" for k in range(10_000))
 

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parts.test_tokens import TEXTS, pieces
 from pellucid.parts.game import TextGame
 from pellucid.parts.model import WholeModel
 from pellucid.parts.source import TextParts
 from pellucid.parts.tokens import characters, words
 from pellucid.runner import Run
-from text.test_tokens import TEXTS, pieces
 
 
 def lengths(texts):

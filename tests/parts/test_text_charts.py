@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from parts.test_tokens import TEXTS
 from pellucid.charts.chart import Chart
 from pellucid.charts.signed_colours import RANGE, painted
 from pellucid.errors import InputError
@@ -16,7 +17,6 @@ from pellucid.parts.text_chart import body, box_data
 from pellucid.parts.text_explainer import TextExplainer
 from pellucid.parts.text_layout import OUTSIDE, right_to_left, set_lines, text_width
 from pellucid.parts.tokens import words
-from text.test_tokens import TEXTS
 
 
 def letters(texts):
