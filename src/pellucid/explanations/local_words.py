@@ -9,7 +9,7 @@ import numpy as np
 from pellucid.words import listed, number, percent, value_name
 
 if TYPE_CHECKING:
-    from pellucid.explanations.local_attribution import LocalAttribution
+    from pellucid.explanations.local_attribution import LocalAttribution, LocalModel
 
 _SAID = 10
 _RANGES = 3
@@ -29,14 +29,15 @@ def complete(found: LocalAttribution) -> list[str]:
     """One row in full, several in short; then how well the local models hold."""
     names = found.output_names
     if len(found) == 1:
-        lines = [_of_row(found.for_output(name)) for name in names]
+        lines = [of_one(found.for_output(name)) for name in names]
         lines += [line for name in names for line in _reach(found.for_output(name), name if len(names) > 1 else "")]
     else:
         lines = [_of_rows(found.for_output(name)) for name in names]
     return [*lines, *_quality(found), _how(found), _SURROGATE]
 
 
-def _of_row(one: LocalAttribution) -> str:
+def of_one(one: LocalModel) -> str:
+    """A single row, text or image: what moves its local model, one output."""
     half = (one.interval()[1] - one.interval()[0]) / 2
     order = [int(j) for j in one.sequence(0) if one.values[0, j] != 0]
     said = [
@@ -47,7 +48,7 @@ def _of_row(one: LocalAttribution) -> str:
     rest = order[_SAID:]
     if rest:
         said.append(f"the other {len(rest)} together {number(float(one.values[0, rest].sum()), sign=True)}")
-    story = f": {listed(said, len(said))}" if said else "; nothing contributed"
+    story = f": {listed(said, len(said))}" if said else f"; no {one.vocabulary.part} contributed"
     return (
         f"The prediction{one.scale_of(one.output_names[0])} is {number(float(one.prediction[0]))}; the local model"
         f" gives {number(float(one.local_prediction[0]))}. Compared with {one.starting_point},"

@@ -10,11 +10,12 @@ import numpy as np
 from pellucid.arrays import AnyArray, BoolArray, FloatArray, frozen
 from pellucid.explanations.explanation import Explanation, native_table, squeeze_outputs
 from pellucid.explanations.local_attribution import LocalModel
+from pellucid.explanations.local_words import of_one
 from pellucid.explanations.store import stored
 from pellucid.parts.attribution import OfImage, OfText, PartAttribution, contribution_map
 from pellucid.parts.options import LocalImageOptions, LocalTextOptions
 from pellucid.parts.source import ImageParts, TextParts
-from pellucid.words import listed, number, percent
+from pellucid.words import number, percent
 
 
 @stored
@@ -150,36 +151,11 @@ class LocalImageAttribution(OfImage, LocalPartAttribution, options=LocalImageOpt
         return contribution_map(self, self.parts, output)
 
 
-_SAID = 10
-
-
 def complete(found: LocalPartAttribution) -> list[str]:
     """What each output's local model needs, how well it holds and what it was made of."""
     said = found.of_leading()
-    lines = [_of_output(said.for_output(name)) for name in said.output_names]
+    lines = [of_one(said.for_output(name)) for name in said.output_names]
     return [*lines, *found.about_others(said), *_quality(said), _how(found), found.parts.absence()]
-
-
-def _of_output(one: LocalPartAttribution) -> str:
-    half = (one.interval()[1] - one.interval()[0])[0] / 2
-    order = [int(j) for j in one.sequence(0) if one.values[0, j] != 0]
-    said = [
-        f"{one.label(j, 0)} contributed {number(float(one.values[0, j]), sign=True)}{_about(float(half[j]))}"
-        for j in order[:_SAID]
-    ]
-    rest = order[_SAID:]
-    if rest:
-        said.append(f"the other {len(rest)} together {number(float(one.values[0, rest].sum()), sign=True)}")
-    story = f": {listed(said, len(said))}" if said else f"; no {one.vocabulary.part} contributed"
-    return (
-        f"The prediction{one.scale_of(one.output_names[0])} is {number(float(one.prediction[0]))}; the local model"
-        f" gives {number(float(one.local_prediction[0]))}. Compared with {one.starting_point},"
-        f" {number(float(one.bases[0]))}{story}."
-    )
-
-
-def _about(half: float) -> str:
-    return f" ± {number(half)}" if half > 1e-9 else ""
 
 
 def _quality(found: LocalPartAttribution) -> list[str]:
