@@ -69,7 +69,7 @@ def test_row():
     assert one.prediction.shape == (1, 2)
     assert one.data[2].tolist() == [4]
     assert len(one) == 1
-    with pytest.raises(pellucid.InputError, match="row 2 is out of range: 2 rows are explained, 0 to 1"):
+    with pytest.raises(pellucid.InputError, match="row must be a whole number from 0 to 1, got 2"):
         classes().row(2)
 
 

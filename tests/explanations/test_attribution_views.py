@@ -213,7 +213,7 @@ def test_the_last_contrast_counts(first, second):
 
 
 def test_contrast_with_a_row_that_is_not_there():
-    with pytest.raises(pellucid.InputError, match="row 9 is out of range: 2 rows are explained"):
+    with pytest.raises(pellucid.InputError, match="row must be a whole number from 0 to 1, got 9"):
         attribution().contrast(9)
 
 

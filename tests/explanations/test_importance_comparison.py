@@ -75,7 +75,7 @@ def test_overlap_of_the_first():
     assert both.overlap(1)[0, 1] == 1
     assert both.overlap(2)[0, 1] == 0.5
     assert both.overlap(9)[0, 1] == 1
-    with pytest.raises(pellucid.InputError, match="k=0"):
+    with pytest.raises(pellucid.InputError, match="k must be a whole number of at least 1, got 0"):
         both.overlap(0)
 
 

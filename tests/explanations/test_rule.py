@@ -191,7 +191,7 @@ def test_rules_that_cover_much_together(rules, table):
         assert (rule.applies(table) & ~covered).any()
         covered |= rule.applies(table)
     assert len(rules.pick(6, table)) <= 6
-    with pytest.raises(pellucid.InputError, match="n=0"):
+    with pytest.raises(pellucid.InputError, match="n must be a whole number of at least 1, got 0"):
         rules.pick(0, table)
 
 
