@@ -44,7 +44,7 @@ class Truth:
 
 
 @dataclass(frozen=True)
-class Effort:
+class SampleSize:
     """How many rows, and how many donors for each, a coalition is asked with."""
 
     rows: int
@@ -127,7 +127,7 @@ class LossGame(Game):
     # -- some rows and donors --------------------------------------------------------------------
 
     def pairs(
-        self, halves: BoolArray, effort: Effort, generators: list[np.random.Generator]
+        self, halves: BoolArray, effort: SampleSize, generators: list[np.random.Generator]
     ) -> tuple[FloatArray, FloatArray]:
         """The worth ``(2, pairs)`` of coalitions and complements, and the variance of the difference between the two.
 
@@ -143,7 +143,7 @@ class LossGame(Game):
                 worth[:, some.start + t], noise[some.start + t] = mean_and_noise(first, second, drawn)
         return worth, noise
 
-    def _draw(self, effort: Effort, generator: np.random.Generator) -> Draw:
+    def _draw(self, effort: SampleSize, generator: np.random.Generator) -> Draw:
         return draw(generator, self.truth.weights, self._background.weights, effort.rows, effort.donors)
 
     def _losses(self, predictions: FloatArray, drawn: Draw) -> RowLosses:

@@ -13,7 +13,7 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data import Data
-from pellucid.games.loss import Effort, LossGame, Truth
+from pellucid.games.loss import LossGame, SampleSize, Truth
 from pellucid.games.loss_rows import RowLosses, mean_and_noise
 from pellucid.games.marginal import Players
 from pellucid.models import Predictor
@@ -66,11 +66,11 @@ class TreeLossGame(LossGame):
         return (self._mean(coalition, everyone) for coalition in coalitions)
 
     def pairs(
-        self, halves: BoolArray, effort: Effort, generators: list[np.random.Generator]
+        self, halves: BoolArray, effort: SampleSize, generators: list[np.random.Generator]
     ) -> tuple[FloatArray, FloatArray]:
         worth, noise = np.empty((2, len(halves))), np.empty(len(halves))
         for t, (half, generator) in enumerate(zip(halves, generators, strict=True)):
-            drawn = self._draw(Effort(effort.rows, 1), generator)
+            drawn = self._draw(SampleSize(effort.rows, 1), generator)
             y = self.truth.y[drawn.rows]
             first, second = (self.truth.loss(y, self._mean(side, drawn.rows)) for side in (half, ~half))
             worth[:, t], noise[t] = mean_and_noise(

@@ -1,4 +1,4 @@
-"""Which way answers a question about Shapley values, and why.
+"""Which way answers a request about Shapley values, and why.
 
 Trees are read by the tree engine and linear models by their terms, both exactly; any other model is asked: for every
 coalition where that is possible, else for some of them.
@@ -11,17 +11,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pellucid.checks import one_of, optional, positive, whole
+from pellucid.checks import one_of
 from pellucid.data import Data
 from pellucid.errors import InputError
 from pellucid.games import Game
 from pellucid.games.conditional import ConditionalGame
 from pellucid.games.marginal import MOST, MarginalGame, Players, background_rows
 from pellucid.methods.attribution.estimation.estimate import Solved
-from pellucid.methods.attribution.estimators import Effort, Estimator, solve
-from pellucid.methods.attribution.interaction_indices import Index, index_of
+from pellucid.methods.attribution.estimators import Effort, solve
 from pellucid.methods.attribution.linear_shap import Terms, linear_shap, linear_terms
-from pellucid.methods.attribution.shapley_kernel import Proxy
 from pellucid.methods.attribution.tree_shap import tree_shap
 from pellucid.models import Predictor
 from pellucid.models.linear import Unlike
@@ -43,7 +41,7 @@ _REFERENCE = 2000  # rows from which the conditional game learns how features ar
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class Request:
     """What is asked, checked."""
 
     predictor: Predictor
@@ -53,23 +51,16 @@ class Question:
     background: Any
     method: Method
     game: GameName
-    budget: int | None
-    tolerance: float | None
-    interactions: Index | None
+    effort: Effort
     scale: Scale
     conditional: Conditional
-    sparse: int | None
-    proxy: Proxy
     run: Run
 
     @classmethod
-    def of(cls, predictor: Predictor, data: Data, rows: Any, **asked: Any) -> Question:
-        """The question, with the predictor on the explained scale; an error that names the argument."""
+    def of(cls, predictor: Predictor, data: Data, rows: Any, **asked: Any) -> Request:
+        """The request, with the predictor on the explained scale; an error that names the argument."""
         for name, known in _CHOICES.items():
             one_of(name, asked[name], known)
-        asked["budget"] = optional(whole, "budget", asked["budget"])
-        asked["tolerance"] = optional(positive, "tolerance", asked["tolerance"])
-        asked["sparse"] = optional(whole, "sparse", asked["sparse"])
         method, game = asked["method"], asked["game"]
         if game == "path" and method not in ("auto", "tree"):
             raise InputError(f"method={method!r} does not answer the path game; use method='tree' with game='path'.")
@@ -78,53 +69,47 @@ class Question:
                 "method='tree' does not answer the conditional game; use method='auto', or game='path', its relative"
                 " for trees."
             )
-        _check_sparse(asked["sparse"], method, asked["interactions"])
-        asked["interactions"] = index_of(asked["interactions"])
-        return cls(_on_scale(predictor, asked["scale"]), data, data.rows(rows), data.schema.players(), **asked)
+        limits = {name: asked.pop(name) for name in ("budget", "tolerance", "interactions", "sparse", "proxy")}
+        effort = Effort(method="auto" if method in ("tree", "linear") else method, **limits)
+        _check_sparse(effort, method)
+        explained, players = data.rows(rows), data.schema.players()
+        return cls(_on_scale(predictor, asked["scale"]), data, explained, players, effort=effort, **asked)
 
 
-def answer(question: Question) -> tuple[Solved, TreeRows | Refusal]:
+def answer(request: Request) -> tuple[Solved, TreeRows | Refusal]:
     """The contributions, and the model's trees or why they did not serve."""
-    trees = _trees(question)
+    trees = _trees(request)
     if isinstance(trees, TreeRows):
-        absent = None if question.game == "path" else background_rows(question.data, question.background, question.run)
+        absent = None if request.game == "path" else background_rows(request.data, request.background, request.run)
         solved = tree_shap(
-            question.predictor,
+            request.predictor,
             trees,
             absent,
-            players=question.players,
-            interactions=question.interactions,
-            run=question.run,
+            players=request.players,
+            interactions=request.effort.index,
+            run=request.run,
         )
-        return _because(question, solved, "the model is made of trees"), trees
-    terms = _terms(question)
+        return _because(request, solved, "the model is made of trees"), trees
+    terms = _terms(request)
     if isinstance(terms, Terms):
         solved = linear_shap(
-            terms,
-            players=question.players,
-            conditional=question.game == "conditional",
-            interactions=question.interactions,
-            budget=question.budget,
-            tolerance=question.tolerance,
-            run=question.run,
+            terms, request.effort, players=request.players, conditional=request.game == "conditional", run=request.run
         )
-        return _because(question, solved, "the model is a sum of one term per feature"), trees
-    return _asked(question, trees), trees
+        return _because(request, solved, "the model is a sum of one term per feature"), trees
+    return _asked(request, trees), trees
 
 
-def _because(question: Question, solved: Solved, why: str) -> Solved:
-    return replace(solved, settings={**solved.settings, "why": why}) if question.method == "auto" else solved
+def _because(request: Request, solved: Solved, why: str) -> Solved:
+    return replace(solved, settings={**solved.settings, "why": why}) if request.method == "auto" else solved
 
 
 # -- checks ------------------------------------------------------------------------------------------
 
 
-def _check_sparse(sparse: Any, method: str, interactions: bool | Index) -> None:
-    if sparse is None:
-        return
-    if method not in ("auto", "kernel") or interactions:
-        what = f"interactions={interactions!r}" if interactions else f"method={method!r}"
-        raise InputError(f"sparse={sparse} is answered by method='kernel' without interactions, not by {what}.")
+def _check_sparse(effort: Effort, method: str) -> None:
+    if effort.sparse is not None and (method not in ("auto", "kernel") or effort.index):
+        what = f"interactions={effort.interactions!r}" if effort.index else f"method={method!r}"
+        raise InputError(f"sparse={effort.sparse} is answered by method='kernel' without interactions, not by {what}.")
 
 
 def _on_scale(predictor: Predictor, scale: Scale) -> Predictor:
@@ -147,13 +132,13 @@ def _on_scale(predictor: Predictor, scale: Scale) -> Predictor:
 # -- trees, terms, questions -------------------------------------------------------------------------
 
 
-def _trees(question: Question) -> TreeRows | Refusal:
+def _trees(request: Request) -> TreeRows | Refusal:
     """The model's trees, or why they do not answer; an error where nothing else can."""
-    predictor, method, game = question.predictor, question.method, question.game
-    if method not in ("auto", "tree") or game == "conditional" or question.sparse is not None:
+    predictor, method, game = request.predictor, request.method, request.game
+    if method not in ("auto", "tree") or game == "conditional" or request.effort.sparse is not None:
         return Refusal("no trees", "they were not asked for")
-    found = tree_rows(predictor, question.rows, question.data, question.run)
-    if isinstance(found, TreeRows) and question.scale == "probability" and found.scale != "probability":
+    found = tree_rows(predictor, request.rows, request.data, request.run)
+    if isinstance(found, TreeRows) and request.scale == "probability" and found.scale != "probability":
         found = Refusal("scale", f"the trees of {predictor.name} add up to {found.scale}, not to probabilities")
     if isinstance(found, Refusal) and (method == "tree" or game == "path"):
         asking = "method='tree'" if method == "tree" else "game='path'"
@@ -162,15 +147,15 @@ def _trees(question: Question) -> TreeRows | Refusal:
     return found
 
 
-def _terms(question: Question) -> Terms | Unlike:
+def _terms(request: Request) -> Terms | Unlike:
     """The model's terms, or why there are none; an error where they were asked for."""
-    drawn = question.game == "conditional" and question.conditional != "auto" and question.method == "auto"
-    if question.method not in ("auto", "linear") or question.sparse is not None or drawn:
+    drawn = request.game == "conditional" and request.conditional != "auto" and request.method == "auto"
+    if request.method not in ("auto", "linear") or request.effort.sparse is not None or drawn:
         return Unlike("they were not asked for")
-    absent = background_rows(question.data, question.background, question.run)
-    found = linear_terms(question.predictor, question.rows, absent, question.run)
-    if isinstance(found, Unlike) and question.method == "linear":
-        scale = " (scale='log-odds' explains the log-odds of a logistic regression)" if question.scale == "auto" else ""
+    absent = background_rows(request.data, request.background, request.run)
+    found = linear_terms(request.predictor, request.rows, absent, request.run)
+    if isinstance(found, Unlike) and request.method == "linear":
+        scale = " (scale='log-odds' explains the log-odds of a logistic regression)" if request.scale == "auto" else ""
         raise InputError(
             f"method='linear' needs a sum of one term per feature, but {found.reason}; use method='auto'{scale}."
         )
@@ -189,24 +174,15 @@ def _remedy(predictor: Predictor, refusal: Refusal) -> str:
     return f" (its trees do not serve: {refusal.reason})" if refusal.kind in ("unread", "unlike") else ""
 
 
-def _asked(question: Question, refusal: Refusal) -> Solved:
+def _asked(request: Request, refusal: Refusal) -> Solved:
     """The contributions by asking the model."""
-    predictor, run = question.predictor, question.run
+    predictor, run = request.predictor, request.run
     # In the order of their names, so that the random numbers do not depend on the order of the columns.
-    names = list(question.players)
+    names = list(request.players)
     by_name = sorted(range(len(names)), key=names.__getitem__)
-    players = {names[i]: question.players[names[i]] for i in by_name}
-    game, background = _game(replace(question, players=players))
-    estimator: Estimator = "auto" if question.method in ("tree", "linear") else question.method  # type: ignore[assignment]
-    effort = Effort(
-        method=estimator,
-        budget=question.budget,
-        tolerance=question.tolerance,
-        interactions=question.interactions or False,
-        sparse=question.sparse,
-        proxy=question.proxy,
-        remedy=_remedy(predictor, refusal),
-    )
+    players = {names[i]: request.players[names[i]] for i in by_name}
+    game, background = _game(replace(request, players=players))
+    effort = replace(request.effort, remedy=_remedy(predictor, refusal))
     found = solve(game, effort, run).ordered(np.argsort(by_name))
     return Solved(
         method=found.method,
@@ -214,7 +190,7 @@ def _asked(question: Question, refusal: Refusal) -> Solved:
         se=found.se,
         base=game.ends()[0][0],
         # Asked once more: what is missing then shows a model that is not steady.
-        prediction=run.predict(predictor, question.rows),
+        prediction=run.predict(predictor, request.rows),
         interactions=found.interactions,
         interactions_se=found.interactions_se,
         scale=predictor.scale,
@@ -223,13 +199,13 @@ def _asked(question: Question, refusal: Refusal) -> Solved:
     )
 
 
-def _game(question: Question) -> tuple[Game, int]:
+def _game(request: Request) -> tuple[Game, int]:
     """What is asked of the model, and the number of rows that stand for "absent"."""
-    predictor, data, run = question.predictor, question.data, question.run
-    if question.game == "conditional":
-        reference = background_rows(data, question.background, run, most=_REFERENCE)
-        return ConditionalGame(
-            predictor, reference, question.rows, question.players, run, how=question.conditional
-        ), len(reference)
-    absent = background_rows(data, question.background, run, most=MOST)
-    return MarginalGame(predictor, absent, question.rows, question.players, run), len(absent)
+    predictor, data, run = request.predictor, request.data, request.run
+    if request.game == "conditional":
+        reference = background_rows(data, request.background, run, most=_REFERENCE)
+        return ConditionalGame(predictor, reference, request.rows, request.players, run, how=request.conditional), len(
+            reference
+        )
+    absent = background_rows(data, request.background, run, most=MOST)
+    return MarginalGame(predictor, absent, request.rows, request.players, run), len(absent)

@@ -60,6 +60,7 @@ class Effort:
             self,
             budget=optional(whole, "budget", self.budget),
             tolerance=optional(positive, "tolerance", self.tolerance),
+            sparse=optional(whole, "sparse", self.sparse),
         )
         if self.index is not None and self.method == "permutation":
             instead = "'kernel' or 'exact'" if self.index == "shapley" else "'exact'"

@@ -35,7 +35,6 @@ from pellucid.games import Game
 from pellucid.games.marginal import Players
 from pellucid.methods.attribution.estimation.estimate import Solved
 from pellucid.methods.attribution.estimators import Effort, solve
-from pellucid.methods.attribution.interaction_indices import Index
 from pellucid.models import Predictor
 from pellucid.models.linear import LinearForm, Unlike, agreeing_link, linear_form
 from pellucid.runner import Run
@@ -100,29 +99,19 @@ def _both(form: LinearForm, predictor: Predictor, rows: Data, run: Run) -> tuple
     return form.sums(form.encode(predictor.dressed(rows.frame))), full
 
 
-def linear_shap(
-    terms: Terms,
-    *,
-    players: Players,
-    conditional: bool = False,
-    interactions: Index | None = None,
-    budget: int | None = None,
-    tolerance: float | None = None,
-    run: Run,
-) -> Solved:
+def linear_shap(terms: Terms, effort: Effort, *, players: Players, conditional: bool = False, run: Run) -> Solved:
     """Contributions of the players in each row."""
     member = np.array([np.isin(terms.source, columns) for columns in players.values()])
     middle = terms.share @ terms.background
     away = terms.explained - middle
     if conditional:
         game = _NormalGame(away, terms.background - middle, terms, member)
-        effort = Effort(budget=budget, tolerance=tolerance, interactions=interactions or False)
         found = solve(game, effort, run)
         values, se, pairs, inner = found.values, found.se, found.interactions, found.method
     else:
         values = np.einsum("ie,re,ek->rik", member, away, terms.slopes, optimize=True)
         se, inner = np.zeros(values.shape), "closed form"
-        pairs = _no_interactions(values) if interactions else None
+        pairs = None if effort.index is None else _no_interactions(values)
     return Solved(
         method="linear",
         values=values,

@@ -1,4 +1,4 @@
-"""Shapley values of predictions: the question, and which way answers it.
+"""Shapley values of predictions: the request, and which way answers it.
 
 Trees are read by the tree engine (`tree_shap`), exactly; any other model is asked: for every coalition where that is
 possible (`shapley_exact`), else for some of them (`shapley_kernel`, `shapley_permutation`), with standard errors. All
@@ -24,7 +24,7 @@ from pellucid.explanations.attribution import shown_value
 from pellucid.explanations.explanation import Header, changed, squeeze_outputs
 from pellucid.games.marginal import MOST, Players, background_rows
 from pellucid.later import Later
-from pellucid.methods.attribution.dispatch import Conditional, GameName, Method, Question, Scale, answer
+from pellucid.methods.attribution.dispatch import Conditional, GameName, Method, Request, Scale, answer
 from pellucid.methods.attribution.estimation.estimate import Solved
 from pellucid.methods.attribution.interaction_indices import Index
 from pellucid.methods.attribution.shapley_kernel import Proxy
@@ -54,7 +54,7 @@ def shap(
     run: Run,
 ) -> Attribution:
     """Contributions of the features (or groups) to the predictions of some rows."""
-    question = Question.of(
+    request = Request.of(
         predictor,
         data,
         rows,
@@ -70,7 +70,7 @@ def shap(
         proxy=proxy,
         run=run,
     )
-    solved, trees = answer(question)
+    solved, trees = answer(request)
     asks = {
         "game": game,
         "scale": scale,
@@ -83,9 +83,9 @@ def shap(
         },
         **({"proxy": proxy} if proxy != "curve" else {}),
     }
-    asked, players = question.predictor, question.players
-    result = _wrapped(asked, data, question.rows, players, solved, game, asks, run)
-    return _checked(question, replace(result, interaction_index=question.interactions or ""), trees)
+    asked, players = request.predictor, request.players
+    result = _wrapped(asked, data, request.rows, players, solved, game, asks, run)
+    return _checked(request, replace(result, interaction_index=request.effort.index or ""), trees)
 
 
 # -- wrapping ----------------------------------------------------------------------------------------
@@ -148,9 +148,9 @@ def cells_of(rows: Data, members: tuple[int, ...]) -> AnyArray:
     return np.array(said, dtype=object)
 
 
-def _checked(question: Question, result: Attribution, trees: TreeRows | Refusal) -> Attribution:
+def _checked(request: Request, result: Attribution, trees: TreeRows | Refusal) -> Attribution:
     """The result with its caveats and what it cost in all."""
-    predictor, data, players, run = question.predictor, question.data, question.players, question.run
+    predictor, data, players, run = request.predictor, request.data, request.players, request.run
     unread: Caveat | None = None
     if isinstance(trees, Refusal) and trees.kind in ("unread", "unlike") and run.unread is None:
         unread = unread_trees(trees.reason, run.cost().model_rows, trees.difference, trees.tolerance)
@@ -159,13 +159,13 @@ def _checked(question: Question, result: Attribution, trees: TreeRows | Refusal)
         """Both games of a few rows of the data, once for all rows that are explained."""
         if result.game != "path" or isinstance(trees, Refusal):
             return None
-        absent = background_rows(data, question.background, run, most=MOST)
+        absent = background_rows(data, request.background, run, most=MOST)
         absent = absent.take(absent.spread(MOST))
         some = data.take(data.spread(_COMPARED))
         work = partial(both_games, predictor, trees.outputs, some, absent, players=players, run=run)
         return run.keep(f"games of {players}", trees.outputs, work)
 
     caveats = attribution_caveats(
-        predictor, data, run, result, rows=question.rows, players=players, unread=unread, games=games
+        predictor, data, run, result, rows=request.rows, players=players, unread=unread, games=games
     )
     return changed(result, caveats=caveats, cost=run.cost())

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
-from pellucid.games.loss import Effort, LossGame
+from pellucid.games.loss import LossGame, SampleSize
 from pellucid.methods.attribution.estimation.estimate import Rounds
 from pellucid.methods.attribution.estimation.hypercube_kernel import pair_weights
 from pellucid.methods.attribution.estimation.hypercube_process import regress, shapley_of
@@ -37,7 +37,7 @@ class Plan:
     """How many pairs to ask, and with what effort; ``fewest`` pairs are enough for an answer."""
 
     pairs: int
-    effort: Effort
+    effort: SampleSize
     fewest: int
 
 
@@ -63,15 +63,15 @@ def plan(budget: int, players: int, rows: int, donors: int, *, read: bool) -> Pl
     pairs = min(max(budget // 2 // each, few), everything)
     each = budget // 2 // pairs
     if read:
-        return Plan(pairs, Effort(max(min(rows, each - donors), 1), donors), few)
+        return Plan(pairs, SampleSize(max(min(rows, each - donors), 1), donors), few)
     k = min(max(each // rows, _FEWEST_DONORS), donors)
-    return Plan(pairs, Effort(min(rows, each // k), k), few)
+    return Plan(pairs, SampleSize(min(rows, each // k), k), few)
 
 
 class PairSample:
     """The pairs that were asked so far; more can be added."""
 
-    def __init__(self, game: LossGame, effort: Effort, run: Run) -> None:
+    def __init__(self, game: LossGame, effort: SampleSize, run: Run) -> None:
         self._game, self._effort, self._run = game, effort, run
         self.design = PairDesign(game.players, run.generator(_DESIGN))
         nobody, everybody = (float(end[0, 0]) for end in game.ends())
