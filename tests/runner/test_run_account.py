@@ -1,10 +1,14 @@
 """Cost, progress, interruption and failure: what a run tells of itself."""
 
+import ast
 import time
+from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 import pytest
 
+import pellucid
 from pellucid.errors import ModelError
 from pellucid.models import Predictor
 from pellucid.runner import Intervention, Run
@@ -197,13 +201,38 @@ def test_a_stream_that_is_left_early_stops_asking(n_jobs):
     assert seen[-1] == (41, 41)
 
 
-def test_generators_depend_on_seed_and_key_alone():
+def test_generators_depend_on_seed_and_name_and_key_alone():
     draw = [
         Run(seed=seed).generator(*key).random()
-        for seed, key in [(0, (1,)), (0, (1,)), (0, (2,)), (1, (1,)), (0, (1, 0))]
+        for seed, key in [(0, ("a",)), (0, ("a",)), (0, ("b",)), (1, ("a",)), (0, ("a", 0)), (0, ("a", 1))]
     ]
     assert draw[0] == draw[1]
-    assert len(set(draw)) == 4
+    assert len(set(draw)) == 5
+
+
+def test_every_purpose_has_random_numbers_of_its_own():
+    """Streams are named in the call itself, each name stands for one purpose in one file, and no two names collide."""
+    root = Path(pellucid.__file__).parent
+    found: dict[str, set[str]] = {}
+    for path in root.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call):
+                continue
+            called = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            if called not in ("generator", "stream") or path.name == "run.py":
+                continue
+            if called == "stream" and len(node.args) < 2:
+                continue  # batches of predictions
+            name = node.args[1 if called == "stream" else 0]
+            if called == "stream" and not isinstance(name, ast.Constant):
+                continue
+            where = f"{path.relative_to(root)}:{node.lineno}"
+            assert isinstance(name, ast.Constant), f"{where}: name the purpose, as in run.generator('lime.samples')"
+            assert isinstance(name.value, str), where
+            found.setdefault(name.value, set()).add(str(path.relative_to(root)))
+    assert len(found) > 30
+    assert {name: files for name, files in found.items() if len(files) > 1} == {}
+    assert len({crc32(name.encode()) for name in found}) == len(found)
 
 
 def test_nothing_to_ask():

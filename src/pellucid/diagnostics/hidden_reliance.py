@@ -221,7 +221,7 @@ def _drawn(data: Data, players: Players, run: Run) -> Real:
 
 def told_apart(real: Real, rows: Data, run: Run) -> float:
     """Area under the curve: the chance that a mixture of an explained row is farther from the data than a real row."""
-    generator = run.generator(_KEY, 2)
+    generator = run.generator("hidden-reliance.mixtures")
     explained = real.ranked(np.stack([rows.codes(j) for j in real.features], axis=1))
     x, z = generator.integers(0, [[len(explained)], [len(real.ranks)]], (2, _POINTS))
     own = np.array([_first_equal(real.ranks, row) for row in explained])[x]

@@ -23,7 +23,6 @@ _CHECKED = 0.1  # an index large enough to ask whether the outcome bears it out
 _FEWEST = 50
 _REAL = 0.25
 _TOP = 5
-_KEY = 71
 _SHUFFLES = 2
 _BY_HEART = 0.3
 _ANOTHER = 1.5
@@ -104,7 +103,7 @@ def _borne_out(predictor: Predictor, some: Data, run: Run, columns: list[tuple[i
     before = sample_predictions(predictor, some, run)
     outcome = outcome_for(predictor, some)
     y = outcome if predictor.classes is None else np.eye(before.shape[1])[outcome.astype(np.intp)]
-    donors = np.stack([run.generator(_KEY, s).permutation(len(some)) for s in range(_SHUFFLES)])
+    donors = np.stack([run.generator("overfitting.donors", s).permutation(len(some)) for s in range(_SHUFFLES)])
     found = []
     for after in exchanged_predictions(predictor, some, columns, donors, run, full=True):
         increase = (np.square(y - after) - np.square(y - before)).sum(axis=2).mean(axis=0)

@@ -28,7 +28,6 @@ from pellucid.runner import Run
 from pellucid.stats import effective_sizes, weighted_mean
 
 _AT_ONCE = 65_536  # rows made at a time
-_KEY = 51  # of the random numbers
 
 
 class Given(ABC):
@@ -109,7 +108,9 @@ class ConditionalGame(Game):
             self._member[i, list(columns)] = True
         if how == "auto":
             how = "copula" if _all_numbers(data) else "neighbours"
-        self.given: Given = GivenNeighbours(data) if how == "neighbours" else GivenCopula(data, run.generator(_KEY))
+        self.given: Given = (
+            GivenNeighbours(data) if how == "neighbours" else GivenCopula(data, run.generator("copula.draws"))
+        )
 
     @cached_property
     def _ends(self) -> tuple[FloatArray, FloatArray]:

@@ -22,15 +22,13 @@ from pellucid.data.frames.frame import Overlay, Scratch
 from pellucid.errors import InputError
 from pellucid.games.game import Game
 from pellucid.models import Predictor
-from pellucid.runner import Intervention, Run
+from pellucid.runner import Intervention, Run, stream
 from pellucid.stats import weighted_mean
 
 MOST = 200  # rows that are asked for every coalition unless the caller says otherwise
-_BACKGROUND_KEY = 11  # of the random numbers that draw the background
 Players = Mapping[str, tuple[int, ...]]
 _CELLS = 786_432  # cells of a table that stays in the caches while it is written feature by feature
 _FEWEST_ROWS = 16_384  # of one call, which has a price of its own
-_KEY = 31  # of the random numbers that tell coalitions apart
 
 
 def background_rows(data: Data, given: Any, run: Run, *, most: int | None = None) -> Data:
@@ -48,7 +46,7 @@ def background_rows(data: Data, given: Any, run: Run, *, most: int | None = None
 def _drawn(data: Data, size: int | None, run: Run) -> Data:
     counting = np.flatnonzero(data.weights > 0)
     if size is not None and size < len(counting):
-        counting = np.sort(run.generator(_BACKGROUND_KEY).choice(counting, size, replace=False))
+        counting = np.sort(run.generator("background.rows").choice(counting, size, replace=False))
     elif len(counting) == len(data):
         return data
     return replace(data.take(counting), y=None)
@@ -196,7 +194,7 @@ class MarginalGame(Game):
         if not _could_repeat(numbers):
             pairs = np.indices((len(rows), len(coalitions))).reshape(2, -1)
             return np.stack([rows[pairs[0]], pairs[1]], axis=1), np.arange(pairs.shape[1])
-        generator = np.random.default_rng(_KEY)
+        generator = stream(0, "background.coalitions")
         keys = np.zeros((len(rows), len(coalitions)), dtype=np.uint64)
         for i in range(self.players):
             names = generator.integers(1, 2**64, size=self.rows + 1, dtype=np.uint64)

@@ -18,7 +18,6 @@ from pellucid.parts.rule import occurrences
 from pellucid.runner import Run
 
 KEEP = 0.5
-_KEY = 73
 _AT_ONCE = 128
 _COUNTED = 10  # parts, of which all 1,024 choices may be gone through
 
@@ -105,7 +104,7 @@ class PartDraws:
         return self._made[episode, block]
 
     def _draw(self, episode: int, block: int) -> IntArray:
-        generator = self._run.generator(_KEY, episode, block)
+        generator = self._run.generator("parts.anchor", episode, block)
         parts = self._space.parts
         rows = np.ones((_AT_ONCE, self._players), dtype=np.intp)
         kept = generator.random((_AT_ONCE, len(parts))) < KEEP

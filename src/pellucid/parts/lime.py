@@ -61,7 +61,6 @@ Draw = Literal["count", "coin"]
 PartDistance = Literal["cosine", "euclidean", "pixels"]
 DRAWS = ("count", "coin")
 KERNELS = ("share", "exponential")
-_KEY, _AGAIN = 71, 72  # of the random generators
 _FEWEST = 100
 _MOST = 16  # times the samples, with a tolerance
 _ROWS = 100
@@ -200,7 +199,7 @@ def _drawn(game: PartGame, known: Remembered, each: int, sampler: Draw, run: Run
     """``each`` variants of every block; fewer if the user interrupts and enough are known."""
     there = np.ones((BLOCKS, each, game.players), dtype=np.bool_)
     there[:, :, game.active[0]] = draw_parts(
-        run.generator(_KEY, rounds), BLOCKS * each, int(game.active[0].sum()), sampler
+        run.generator("parts.variants", rounds), BLOCKS * each, int(game.active[0].sum()), sampler
     ).reshape(BLOCKS, each, -1)
     answers = []
     for start in range(0, each, _AT_ONCE):
@@ -251,7 +250,7 @@ def _local(game: PartGame, names: tuple[str, ...], effort: LimeEffort, change: F
         )
     known = Remembered(game)
     variants = _variants(game, known, effort, run)
-    repeats = repeat_counts(BLOCKS, run.generator(_AGAIN))
+    repeats = repeat_counts(BLOCKS, run.generator("parts.repeats"))
     rounds = 0
     while True:
         found = _fitted(game, variants, effort, change, repeats, compare=run.checks)

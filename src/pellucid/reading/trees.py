@@ -30,7 +30,6 @@ from pellucid.words import percent
 _AGREE = 1e-5  # relative; libraries add up their trees in single precision
 _COMPARED = 200  # rows of the data, and as many mixtures
 _ASKED = 20  # of the rows that are explained
-_MIXING = 20  # key of the random numbers
 
 
 @dataclass(frozen=True)
@@ -182,7 +181,7 @@ def _agreeing(predictor: Predictor, model: TreeModel, data: Data, run: Run) -> T
     parts = [_both(predictor, model, some, run)]
     if data.frame.kind != "sparse":
         with suppress(PellucidError):  # a model may refuse a mixture; it is then asked no more than real rows
-            parts.append(_both(predictor, model, some.mixed(run.generator(_MIXING)), run))
+            parts.append(_both(predictor, model, some.mixed(run.generator("trees.mixtures")), run))
     raw, full = (np.vstack(arrays) for arrays in zip(*parts, strict=True))
     link = _agreeing_link(model, raw, full, predictor)
     return link if isinstance(link, Refusal) else Trees(model, link)

@@ -2,6 +2,15 @@
 
 from pellucid.runner.intervention import Batch, Intervention, constant_intervention, exchange_intervention
 from pellucid.runner.moments import Moments
-from pellucid.runner.run import Cost, Run
+from pellucid.runner.run import Cost, Run, stream
 
-__all__ = ["Batch", "Cost", "Intervention", "Moments", "Run", "constant_intervention", "exchange_intervention"]
+__all__ = [
+    "Batch",
+    "Cost",
+    "Intervention",
+    "Moments",
+    "Run",
+    "constant_intervention",
+    "exchange_intervention",
+    "stream",
+]

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
+from zlib import crc32
 
 import numpy as np
 
@@ -62,6 +63,12 @@ class _Job:
         return self.spec.columns(self.variants, self.rows)
 
 
+def stream(seed: int, name: str, *key: int) -> np.random.Generator:
+    """Random numbers of their own for every purpose, named as in "lime.samples", and for every ``key`` within it."""
+    # As a spawn key: in a plain list of numbers trailing zeros do not count.
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(crc32(name.encode()), *key)))
+
+
 class Run:
     """The work of one method call."""
 
@@ -88,10 +95,9 @@ class Run:
         self.interrupted = False
         self.unread: str | None = None  # why a model was asked that should have been read
 
-    def generator(self, *key: int) -> np.random.Generator:
-        """A random generator for one part of the work; the same key gives the same numbers."""
-        # As a spawn key: in a plain list of numbers trailing zeros do not count.
-        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
+    def generator(self, name: str, *key: int) -> np.random.Generator:
+        """Random numbers for one purpose, by name: ``run.generator("lime.samples", start)``."""
+        return stream(self.seed, name, *key)
 
     def cost(self) -> Cost:
         """What has been spent so far."""

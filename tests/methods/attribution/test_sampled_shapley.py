@@ -110,7 +110,7 @@ def asked_pairs(seed, p, n):
     """A game, its values from n pairs, these pairs (everybody first), the odd parts of their worth and who takes part."""
     game = TableGame(np.random.default_rng(seed).normal(size=(1, 1, 2**p, 1)))
     found = kernel(game, n, seed=seed)
-    design = PairDesign(p, Run(seed=seed).generator(41))
+    design = PairDesign(p, Run(seed=seed).generator("shapley.pairs"))
     halves = np.concatenate([np.ones((1, p), dtype=bool), design.between(0, n)])
     masks = game.masks(halves)
     one, other = game.means[0, masks], game.means[0, 2**p - 1 - masks]
@@ -190,7 +190,7 @@ def test_standard_errors_of_orders_are_those_of_a_regression(seed, p, n):
     """D on R, draw by draw: the intercept at R = 0 and what is left around the line, for Student's t instead of 1.96."""
     game = TableGame(np.random.default_rng(seed).normal(size=(1, 7, 2**p, 1)))
     found = permutation(game, n, seed=seed)
-    generator = Run(seed=seed).generator(42)
+    generator = Run(seed=seed).generator("shapley.orders")
     orders = generator.random((n, p)).argsort(axis=1)
     donors = game.draw_donors(n, generator)
     draws = np.zeros((n, p))

@@ -40,7 +40,6 @@ from pellucid.models.linear import LinearForm, Unlike, agreeing_link, linear_for
 from pellucid.runner import Run
 
 _COMPARED = 1000  # background rows, and as many mixtures of them, on which the terms must reproduce the model
-_MIXING = 61  # key of the random numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +69,7 @@ def linear_terms(predictor: Predictor, rows: Data, background: Data, run: Run) -
     compared = [(form.sums(matrices[0]), full), _both(form, predictor, some, run)]
     if some.frame.kind != "sparse":
         with suppress(PellucidError):  # a model may refuse a mixture; it is then compared on real rows alone
-            compared.append(_both(form, predictor, some.mixed(run.generator(_MIXING)), run))
+            compared.append(_both(form, predictor, some.mixed(run.generator("sums.mixtures")), run))
     link = agreeing_link(form, *(np.vstack(parts) for parts in zip(*compared, strict=True)))
     if isinstance(link, Unlike):
         return link

@@ -66,7 +66,7 @@ _FOLDS = 4  # of the pairs that trees learn from
 
 
 def shapley_kernel(
-    game: Game, rounds: Rounds, run: Run, *, key: int = 41, interactions: bool = False, proxy: Proxy = "curve"
+    game: Game, rounds: Rounds, run: Run, *, interactions: bool = False, proxy: Proxy = "curve"
 ) -> Estimate:
     """Contributions of the players in each row, from as many pairs as ``rounds`` allow.
 
@@ -74,14 +74,14 @@ def shapley_kernel(
     itself is made of thresholds and rules and pairs are many (some 15% less error in trials with 60 players and 2,000
     coalitions); on smooth models the curve alone does better, and sooner.
     """
-    sample = PairSample(game, PairDesign(game.players, run.generator(key)))
+    sample = PairSample(game, PairDesign(game.players, run.generator("shapley.pairs")))
     values = np.zeros((game.rows, game.players, game.outputs))
     se = np.zeros(values.shape)
     pairs = np.zeros((game.rows, game.players, *values.shape[1:])) if interactions else None
     pairs_se = None if pairs is None else np.zeros(pairs.shape)
 
     def estimate(n: int, rows: IntArray) -> FloatArray:
-        values[rows], se[rows] = _values(sample, n, rows, run.generator(key, 1) if proxy == "trees" else None)
+        values[rows], se[rows] = _values(sample, n, rows, run.generator("shapley.proxy") if proxy == "trees" else None)
         if pairs is not None and pairs_se is not None:
             pairs[rows], pairs_se[rows] = _interactions(sample, n, rows, values[rows], se[rows])
             return np.concatenate([se[rows][:, None], pairs_se[rows]], axis=1)

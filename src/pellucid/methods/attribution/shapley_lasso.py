@@ -33,9 +33,9 @@ from pellucid.methods.attribution.estimation.pairs import PairDesign, PairSample
 from pellucid.runner import Run
 
 
-def shapley_lasso(game: Game, rounds: Rounds, run: Run, *, features: int, key: int = 41) -> Estimate:
+def shapley_lasso(game: Game, rounds: Rounds, run: Run, *, features: int) -> Estimate:
     """Contributions of at most ``features`` players in each row and output; all others get exactly nothing."""
-    sample = PairSample(game, PairDesign(game.players, run.generator(key)))
+    sample = PairSample(game, PairDesign(game.players, run.generator("lasso.pairs")))
     values = np.zeros((game.rows, game.players, game.outputs))
     se, explained = np.zeros(values.shape), np.ones((game.rows, game.outputs))
 

@@ -32,9 +32,9 @@ from pellucid.runner import Run
 _AT_ONCE = 4_000_000  # model rows whose gains are held at a time
 
 
-def shapley_permutation(game: Game, rounds: Rounds, run: Run, *, key: int = 42) -> Estimate:
+def shapley_permutation(game: Game, rounds: Rounds, run: Run) -> Estimate:
     """Contributions of the players in each row, from as many draws as ``rounds`` allow."""
-    draws = _Draws(game, run.generator(key))
+    draws = _Draws(game, run.generator("shapley.orders"))
     values = np.zeros((game.rows, game.players, game.outputs))
     se = np.zeros(values.shape)
 

@@ -101,7 +101,7 @@ def generalized(
     predictions = run.predict(predictor, data)
     rows_are_points = len(points) == len(data) and density == "data"
     f = predictions if rows_are_points else run.predict(predictor, points)
-    found = fit(design, f, points.weights, rows=rows, smooth=grid is None, generator=run.generator(2))
+    found = fit(design, f, points.weights, rows=rows, smooth=grid is None, generator=run.generator("decompose.rows"))
     constant, tables = purified(found)
     axes = [_axis(data, j, basis) for j, basis in zip(columns, bases, strict=True)]
     components = [_component(design, axes, subset, tables[subset]) for subset in design.subsets]

@@ -45,7 +45,7 @@ def ice(
         if rows is not None:
             raise InputError("give rows= or sample=, not both.")
         sample = whole("sample", sample)
-        rows = np.sort(run.generator(0).permutation(len(data))[:sample]).tolist()
+        rows = np.sort(run.generator("ice.rows").permutation(len(data))[:sample]).tolist()
     if len(data.schema.indices(feature)) != 1:
         raise InputError("ice takes one feature; use pdp for the average effect of a pair.")
     return pdp(

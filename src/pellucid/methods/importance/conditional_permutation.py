@@ -43,7 +43,6 @@ from pellucid.runner import Intervention, Run
 _MOST_ROWS, _FEWEST_ROWS = 5000, 100
 _MOST_CELLS = 100_000  # rows times columns
 _WIDEST = 2000
-_ROWS, _DRAWS, _REFERENCE = 41, 42, 43  # keys of random numbers
 
 
 def conditional_permutation(request: Request) -> Importance:
@@ -53,7 +52,7 @@ def conditional_permutation(request: Request) -> Importance:
     chosen = _rows(q.data, run)
     data = q.data if len(chosen) == len(q.data) else q.data.take(chosen)
     players = data.schema.players()
-    generators = run.generator(_DRAWS), run.generator(_REFERENCE)
+    generators = run.generator("conditional.draws"), run.generator("conditional.reference")
     draws = conditional_draws(q.data, players, chosen, generators, q.repeats)
     interventions = (_intervention(data, columns, draws.codes[name]) for name, columns in players.items())
     asked = answer(run, predictor, data, *interventions, full=True)
@@ -104,7 +103,7 @@ def _rows(data: Data, run: Run) -> IntArray:
     if len(data) <= most:
         return np.arange(len(data))
     counting = np.flatnonzero(data.weights > 0)
-    return np.sort(run.generator(_ROWS).choice(counting, min(most, len(counting)), replace=False))
+    return np.sort(run.generator("conditional.rows").choice(counting, min(most, len(counting)), replace=False))
 
 
 def _check(data: Data) -> None:

@@ -50,7 +50,6 @@ T = TypeVar("T")
 
 FOLDS = 5
 _AHEAD = 4  # models fitted and not yet used, for each worker
-_DEAL = 11
 _NO_LABEL = {"None", "nan", "NaT", "<NA>"}
 
 
@@ -204,7 +203,7 @@ def fold_numbers(request: Request) -> IntArray:
     if len(counted) < wanted:
         raise InputError(f"folds={wanted} needs at least {wanted} rows, but {len(counted)} count; use fewer folds.")
     y = outcome_for(q.predictor, data)
-    order = q.run.generator(_DEAL).permutation(counted)
+    order = q.run.generator("importance.folds").permutation(counted)
     if q.predictor.classes is not None:
         order = order[np.argsort(y[order], kind="stable")]
     fold[order] = np.arange(len(order)) % wanted

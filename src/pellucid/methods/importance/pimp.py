@@ -48,7 +48,6 @@ from pellucid.models.outcome import constant_prediction, outcome_for
 from pellucid.models.refit import Refit, Refitted, refitter
 
 REFITS = 100
-_SHUFFLE = 12
 
 
 def pimp(request: Request, importance: Importance) -> Importance:
@@ -131,7 +130,7 @@ def _order(request: Request, r: int) -> IntArray:
     """Whose outcome each row gets; rows without weight keep theirs."""
     order = np.arange(len(request.data))
     counted = np.flatnonzero(request.data.weights > 0)
-    order[counted] = request.run.generator(_SHUFFLE, r).permutation(counted)
+    order[counted] = request.run.generator("p-values.outcomes", r).permutation(counted)
     return order
 
 

@@ -41,7 +41,6 @@ _READ_ROWS = 20_000
 _ASKED_ROWS = 100
 _FEWEST_PAIRS = 16  # of coalitions for each row
 _PROBED = 20  # rows on which trees and terms are tried
-_KEY = 45  # of random numbers
 
 
 def shap_importance(request: Request) -> Importance:
@@ -116,4 +115,4 @@ def _sample(q: Request, most: int) -> IntArray:
     counting = np.flatnonzero(q.data.weights > 0)
     if len(counting) <= most:
         return counting
-    return np.sort(q.run.generator(_KEY).choice(counting, most, replace=False))
+    return np.sort(q.run.generator("shap-importance.rows").choice(counting, most, replace=False))

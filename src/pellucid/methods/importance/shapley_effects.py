@@ -59,7 +59,6 @@ _VARIANCE_ROWS = 10_000
 _FEWEST_WALKS = 30
 _WALKS_AT_ONCE = 512
 _CELLS = 8_000_000  # numbers held at once while drawing
-_ORDERS, _DRAWS, _ROWS = 62, 63, 64  # keys of the random numbers
 
 
 def shapley_effects(request: Request) -> Importance:
@@ -182,7 +181,7 @@ class _Walk:
         for p, columns in enumerate(players):
             self._member[p, [names.index(data.schema.names[j]) for j in columns]] = True
         self._codes = np.stack([sorted_data.codes(j) for j in range(len(names))], axis=1)
-        self._draw = draws_for(sorted_data, run.generator(_ROWS))
+        self._draw = draws_for(sorted_data, run.generator("shapley-effects.reference"))
         self.how = self._draw.name
 
     def steps(
@@ -215,12 +214,14 @@ class _Walk:
     def _gains(self, start: int, rows: IntArray, spread: _Spread) -> FloatArray:
         p = len(self._member)
         orders = np.empty((len(rows), 2, p), dtype=np.intp)
-        orders[:, 0] = self._run.generator(_ORDERS, start).permuted(np.tile(np.arange(p), (len(rows), 1)), axis=1)
+        orders[:, 0] = self._run.generator("shapley-effects.orders", start).permuted(
+            np.tile(np.arange(p), (len(rows), 1)), axis=1
+        )
         orders[:, 1] = orders[:, 0, ::-1]
         place = np.argsort(orders, axis=2)  # when a player becomes known
         known = place[:, :, None] < np.arange(1, p)[:, None]
         known = known.reshape(len(rows), 2 * (p - 1), p) @ self._member
-        drawn = self._draw(self._codes[rows], known, self._run.generator(_DRAWS, start))
+        drawn = self._draw(self._codes[rows], known, self._run.generator("shapley-effects.draws", start))
         codes = np.vstack([self._codes[rows], drawn.reshape(-1, drawn.shape[2])])[:, self._columns]
         found = self._run.predict(self._predictor, self._data.of_codes(codes))
         own, asked = found[: len(rows)], found[len(rows) :].reshape(len(rows), 2, p - 1, -1)
@@ -236,7 +237,7 @@ class _Walk:
 
 def _rows(run: Run, data: Data, n: int) -> IntArray:
     """``n`` rows, in turn and in random order, each as often as its weight says."""
-    generator = run.generator(_ROWS, 1)
+    generator = run.generator("shapley-effects.rows")
     share = np.cumsum(data.weights) / data.weights.sum()
     rounds: list[IntArray] = []
     for _ in range(-(-n // len(data))):

@@ -44,7 +44,6 @@ _ROWS = 100_000  # model rows to spend, as long as there are enough draws
 _MOST_ROWS = 1_000_000  # model rows for pairs; the pairs of the most important features come first
 _SMALLEST = 0.001  # pairs that cost less are not looked at in threes
 _ROUNDING = 1e-12  # relative to the predictions: differences that are none
-_KEY = 41  # of the random numbers
 
 Set = tuple[int, ...]
 
@@ -185,7 +184,7 @@ class _Design:
         share = data.weights / data.weights.sum()
 
         def rows(key: int, *shape: int) -> IntArray:
-            return request.run.generator(_KEY, key).choice(len(data), size=shape, p=share).astype(np.intp)
+            return request.run.generator("network.rows", key).choice(len(data), size=shape, p=share).astype(np.intp)
 
         # Each player has random numbers of its own: neither the order of the columns nor other players matter.
         drawn = [rows(crc32(request.names[i].encode()), 2, draws) for i in players]

@@ -44,7 +44,6 @@ from pellucid.methods.interactions.estimation.h_test import holm, interaction_p_
 from pellucid.methods.interactions.request import Request
 
 _CELLS = 1 << 25  # rows times parts times outputs that are held at once
-_KEY = 72  # of the random numbers of the bootstrap
 DRAWS = 200
 _LOTS = 1000
 _LEVEL = (0.025, 0.975)
@@ -119,7 +118,7 @@ def h_statistic(request: Request) -> Interactions:
 
 def _variances(request: Request, parts: Dividends) -> _Variances:
     """Variances of the centred parts over the rows, a portion of the sets at a time."""
-    resampling = Resampling.of(parts.rows.weights, request.run.generator(_KEY))
+    resampling = Resampling.of(parts.rows.weights, request.run.generator("h.bootstrap"))
     prediction, _ = resampling.variances(resampling.centred(parts.prediction))
     prediction = np.where(prediction > np.square(parts.noise), prediction, 0.0)
     found = []

@@ -42,7 +42,6 @@ from pellucid.methods.local.lime import lime
 from pellucid.models import Predictor
 from pellucid.runner import Run
 
-_KEY = 73  # of the random generator
 _SAMPLE = 100
 _EACH = 5000  # samples; a feature that comes and goes in one of many rows decides nothing here
 _DENSE = 0.1
@@ -170,4 +169,4 @@ def _places(data: Data, sample: int, run: Run) -> IntArray:
     counting = np.flatnonzero(data.weights > 0)
     if len(counting) <= sample:
         return counting
-    return np.sort(run.generator(_KEY).choice(counting, sample, replace=False))
+    return np.sort(run.generator("lime-pick.rows").choice(counting, sample, replace=False))

@@ -34,7 +34,7 @@ def points_of(data: Data, density: Density, run: Run) -> Data:
     if density == "data":
         return data if len(data) <= MOST_ROWS else data.take(data.spread(MOST_ROWS))
     if density == "uniform":
-        return data.of_codes(_uniform(data, _POINTS, run.generator(0)))
+        return data.of_codes(_uniform(data, _POINTS, run.generator("decompose.uniform")))
     if density == "support":
         return data.of_codes(_near(data, run))
     raise InputError(f"density={density!r} is not known; use 'data', 'uniform' or 'support'.")
@@ -74,7 +74,7 @@ def _near(data: Data, run: Run) -> FloatArray:
     kept: list[FloatArray] = []
     nearby = _Nearby(data)
     for round_ in range(_ROUNDS):
-        codes = _uniform(data, _ASKED, run.generator(1, round_))
+        codes = _uniform(data, _ASKED, run.generator("decompose.support", round_))
         kept.append(codes[nearby.holds(codes)])
         if sum(map(len, kept)) >= _POINTS:
             break

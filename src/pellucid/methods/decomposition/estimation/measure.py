@@ -19,8 +19,6 @@ from pellucid.methods.decomposition.estimation.axes import Grid, Subset, entries
 from pellucid.methods.decomposition.estimation.components import Variances, axiom_checks
 from pellucid.runner import Run
 
-_DRAWS = 5  # key of the random numbers
-
 
 @dataclass(frozen=True, eq=False)
 class Measured:
@@ -109,7 +107,7 @@ def draw(data: Data, power: int, run: Run, key: int) -> Data:
     from scipy.stats import qmc  # on use: scipy.stats is slow to import
 
     p = len(data.schema.features)
-    points = qmc.Sobol(p, scramble=True, seed=run.generator(_DRAWS, key)).random_base2(power)
+    points = qmc.Sobol(p, scramble=True, seed=run.generator("anova.points", key)).random_base2(power)
     codes = np.empty(points.shape)
     for dimension, j in enumerate(np.argsort(np.array(data.schema.names, dtype=object))):
         codes[:, j] = _mapped(data.schema.features[j], data.codes(j), points[:, dimension])

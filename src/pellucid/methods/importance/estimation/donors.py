@@ -20,7 +20,7 @@ def donor_rows(run: Run, data: Data, scheme: str, repeats: int) -> IntArray:
     the columns does not matter. With unequal weights donors are drawn in proportion to them.
     """
     draw = _swap_halves if scheme == "halves" else _permutation
-    return np.stack([draw(run.generator(1, r), data) for r in range(repeats)])
+    return np.stack([draw(run.generator("permutation.donors", r), data) for r in range(repeats)])
 
 
 def _permutation(generator: np.random.Generator, data: Data) -> IntArray:

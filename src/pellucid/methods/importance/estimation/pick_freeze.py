@@ -34,7 +34,6 @@ DEFAULT_ROWS = 50_000
 MOST_ROWS = 5_000_000
 _FEWEST_POINTS = 8
 _MOST_UNITS = 10_000  # Sobol points have twice as many coordinates, at most 21,201
-_KEY = 61  # of the random numbers
 _NOTHING = 1e-13  # a spread of predictions below this share of their size is rounding
 
 
@@ -151,7 +150,7 @@ def _points(lines: int, units: int, budget: int | None, tolerance: float | None)
 def _sampler(run: Run, units: int, r: int) -> object:
     from scipy.stats.qmc import Sobol  # on use: slow to import
 
-    return Sobol(2 * units, scramble=True, rng=run.generator(_KEY, r))
+    return Sobol(2 * units, scramble=True, rng=run.generator("sobol.points", r))
 
 
 def _asked(

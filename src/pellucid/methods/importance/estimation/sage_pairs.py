@@ -29,7 +29,6 @@ _DONORS, _FEWEST_DONORS = 16, 4  # for each row, measured: the loss of a mean is
 _FEWEST_ROWS = 20
 _MOST_PAIRS = 512  # a regression costs their cube; more model rows go into donors
 _STEPS = 32
-_DESIGN, _PAIR = 70, 71  # keys of the random numbers
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ class PairSample:
 
     def __init__(self, game: LossGame, effort: SampleSize, run: Run) -> None:
         self._game, self._effort, self._run = game, effort, run
-        self.design = PairDesign(game.players, run.generator(_DESIGN))
+        self.design = PairDesign(game.players, run.generator("sage.pairs"))
         nobody, everybody = (float(end[0, 0]) for end in game.ends())
         self.n = 0
         self._halves = [np.ones((1, game.players), dtype=np.bool_)]
@@ -86,7 +85,7 @@ class PairSample:
         while self.n < n:
             until = min(self.n + step, n)
             halves = self.design.between(self.n, until)
-            generators = [self._run.generator(_PAIR, t) for t in range(self.n, until)]
+            generators = [self._run.generator("sage.draws", t) for t in range(self.n, until)]
             worth, noise = self._game.pairs(halves, self._effort, generators)
             self._halves.append(halves)
             self._worth.append(worth)

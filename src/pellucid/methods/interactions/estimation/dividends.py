@@ -37,7 +37,6 @@ Members = tuple[int, ...]
 
 BUDGET = 3_000_000  # model rows, unless the caller says how many rows to take
 _FEWEST = 30  # rows, whatever they cost
-_KEY = 71  # of the random numbers that choose rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +85,7 @@ def chosen_rows(request: Request, most: int | None) -> Data:
     data = request.data
     counting = np.flatnonzero(data.weights > 0)
     if most is not None and most < len(counting):
-        counting = np.sort(request.run.generator(_KEY).choice(counting, most, replace=False))
+        counting = np.sort(request.run.generator("interactions.rows").choice(counting, most, replace=False))
     return data if len(counting) == len(data) else data.take(counting)
 
 

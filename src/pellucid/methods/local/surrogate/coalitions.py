@@ -35,8 +35,6 @@ from pellucid.models import Predictor
 from pellucid.runner import Run
 from pellucid.stats import effective_size
 
-_KEY = 71  # of the random generator
-
 
 @dataclass(frozen=True, eq=False)
 class Found:
@@ -85,7 +83,7 @@ def kernel(p: int, size: Any) -> FloatArray:
 
 def some_coalitions(p: int, n: int, run: Run) -> tuple[BoolArray, FloatArray]:
     """Pairs of a coalition and its complement, in blocks; sizes by their kernel weight, so that all count the same."""
-    generator = run.generator(_KEY)
+    generator = run.generator("lime.coalitions")
     sizes = np.arange(1, p)
     chance = 1.0 / (sizes * (p - sizes))
     half = -(-n // (2 * BLOCKS)) * BLOCKS

@@ -38,7 +38,6 @@ SAMPLERS = ("data", "gaussian", "around", "correlated")
 BLOCKS = 20
 _MOST_ROWS = 20_000  # evenly spaced; more do not change a distribution that is sampled
 _MOST_KEPT = 1_000_000  # numbers of a sample that is kept for the next explanation
-_KEY = 61  # of the random generator
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,10 +125,10 @@ def draw(
     lacks = np.isnan(explained) & ~known.nominal
 
     def coins() -> BoolArray:
-        return _coins(n, known.order, run.generator(_KEY, start, 1))
+        return _coins(n, known.order, run.generator("lime.missing", start))
 
     if sampler == "around":
-        draws = _Draws.of(n, known.order, run.generator(_KEY, start))
+        draws = _Draws.of(n, known.order, run.generator("lime.samples", start))
         for i, row in enumerate(explained):
             codes = _normal(known, draws, np.where(np.isnan(row), known.mean, row))
             yield Sample(np.where(lacks[i] & coins(), np.nan, codes) if lacks[i].any() else codes, np.array([i]))
@@ -147,7 +146,7 @@ def _shared(known: Distributions, data: Data, n: int, sampler: Sampler, run: Run
     before, kept = known.kept.get("sample", (None, None))
     if start == 0 and before == name and kept is not None:
         return np.asarray(kept)
-    draws = _Draws.of(n, known.order, run.generator(_KEY, start))
+    draws = _Draws.of(n, known.order, run.generator("lime.samples", start))
     if sampler == "correlated":
         codes = _joint(data, known, draws)
     elif sampler == "gaussian":

@@ -34,7 +34,6 @@ from pellucid.models.predictor import MappedPredictor
 from pellucid.runner import Run
 
 Answered = tuple[FloatArray, FloatArray, FloatArray]  # samples as explained, as compared, and their answers
-_KEY = 67  # of the random generator
 _MOST_CELLS = 10_000_000  # numbers of one sample
 Map = Callable[[Any], Any]
 
@@ -207,7 +206,7 @@ def _in_blocks(old: FloatArray, new: FloatArray) -> FloatArray:
 
 def stable_fits(samples: Samples, options: Options, run: Run) -> tuple[Samples, list[LocalFit]]:
     """The local fits of all rows, with as many samples as the tolerance wants."""
-    repeats = repeat_counts(BLOCKS, run.generator(_KEY))
+    repeats = repeat_counts(BLOCKS, run.generator("lime.repeats"))
     fits: dict[int, LocalFit] = {}
     for i, task in samples.tasks(np.arange(len(samples.explained.rows)), options).items():
         fits[i] = fit_row(task, options, repeats, compare=run.checks)

@@ -27,7 +27,6 @@ from pellucid.stats import weighted_mean
 
 _MOST, _CELLS = 20_000, 40_000_000  # rows of the data (and their cells) that perturbed rows are made of
 _SPREAD = 1000  # rows that show how much predictions differ
-_SOURCES = 62  # of the random generator
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +87,7 @@ def shared_setting(
     rows = np.arange(len(data))
     most = min(_MOST, max(500, _CELLS // len(data.schema.features)))
     if len(data) > most:
-        rows = np.sort(run.generator(_SOURCES).choice(len(data), most, replace=False))
+        rows = np.sort(run.generator("anchor.sources").choice(len(data), most, replace=False))
     some = data if len(rows) == len(data) else data.take(rows)
     players = dict(sorted(data.schema.players().items()))
     _check_budget(len(some) + len(explained), perturb, budget)

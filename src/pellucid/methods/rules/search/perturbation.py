@@ -26,12 +26,11 @@ from pellucid.data import Data
 from pellucid.errors import InputError
 from pellucid.methods.rules.search.bandit import Wants
 from pellucid.methods.rules.search.predicates import Players, TableSpace
-from pellucid.runner import Run
+from pellucid.runner import Run, stream
 from pellucid.stats import effective_size
 
 KeyArray = NDArray[np.uint64]
 _CHUNK = 256  # draws made at once
-_KEY = 61  # of the random generator
 
 
 class Sources:
@@ -49,7 +48,7 @@ class Sources:
         for player, members in enumerate(self.members):
             for j in members:
                 values, which = np.unique(self.codes[:, j], return_inverse=True)
-                random = np.random.default_rng([_KEY, j]).integers(2**64, size=len(values), dtype=np.uint64)
+                random = stream(0, "anchor.values", j).integers(2**64, size=len(values), dtype=np.uint64)
                 numbers[:, player] += random[which]
         self.number = numbers
         self.row_number = numbers.sum(axis=1, dtype=np.uint64)
@@ -204,7 +203,7 @@ class Conditional(OfRows):
         """All draws that there are for a rule."""
         counted = self._space.obeying(bits)[self._rows] & (self._weights > 0)
         rows, weights = np.flatnonzero(counted), self._weights[counted]
-        generator = self._run.generator(_KEY, episode)
+        generator = self._run.generator("anchor.conditional", episode)
         if not len(rows) or (weights == weights[0]).all():
             return rows[np.argsort(generator.random(len(self._rows))[counted])]
         return generator.choice(rows, size=int(effective_size(weights)), p=weights / weights.sum())
@@ -212,8 +211,7 @@ class Conditional(OfRows):
 
 @lru_cache(maxsize=8192)
 def _drawn_chances(seed: int, episode: int, player: int, chunk: int) -> FloatArray:
-    sequence = np.random.SeedSequence(seed, spawn_key=(_KEY, episode, player, chunk))
-    return np.random.default_rng(sequence).random(_CHUNK)
+    return stream(seed, "anchor.chances", episode, player, chunk).random(_CHUNK)
 
 
 def _chances(run: Run, episode: int, player: int, chunk: int) -> FloatArray:
@@ -258,7 +256,7 @@ class OwnRows(Perturbation):
         names = self._sources.data.schema.names
         predicates = [self._space.predicates[q] for q in np.flatnonzero(bits).tolist()]
         cells = {j: cell for predicate in predicates for j, cell in predicate.cells.items()}
-        generator = self._run.generator(_KEY, self._space.row, self._calls)
+        generator = self._run.generator("anchor.own", self._space.row, self._calls)
         made = self._function(dict(self._cells), tuple(names[j] for j in cells), n, generator)
         try:
             table = self._sources.data.like(made, None)
