@@ -2,6 +2,7 @@
 
 import ast
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from zlib import crc32
 
@@ -20,6 +21,26 @@ ROW = 3 * 8  # bytes
 def five_variants(data, rows=None):
     index = np.random.default_rng(0).integers(0, len(data), size=(5, 1))
     return Intervention((1,), (data.frame.native_column(1),), index, rows)
+
+
+@dataclass(frozen=True)
+class Head:
+    """What every result has."""
+
+    caveats: tuple
+    cost: object = None
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A result, to be finished."""
+
+    header: Head
+    name: str = ""
+
+    @property
+    def caveats(self):
+        return self.header.caveats
 
 
 class Stops:
@@ -249,3 +270,48 @@ def test_runs_that_share_a_memory_work_a_thing_out_once():
         assert Run(memory_of=shared).remember("answer", lambda: calls.append(1) or 42) == 42
     assert calls == [1]
     assert Run().remember("answer", lambda: 43) == 43
+
+
+# -- interruption and finishing ----------------------------------------------------------------------------
+
+
+def test_an_interruption_ends_a_block_where_enough_is_known():
+    run, known = Run(), []
+    with run.until_interrupted(lambda: bool(known)) as work:
+        known.append(1)
+        raise KeyboardInterrupt
+    assert (known, work.cut, run.interrupted) == ([1], True, True)
+    with pytest.raises(KeyboardInterrupt):
+        run.raise_if_interrupted()
+
+
+def test_an_interruption_is_raised_where_too_little_is_known():
+    run = Run()
+    with pytest.raises(KeyboardInterrupt), run.until_interrupted(lambda: False) as work:
+        raise KeyboardInterrupt
+    with pytest.raises(ValueError, match="other"), run.until_interrupted() as work:
+        raise ValueError("other")
+    with run.until_interrupted() as work:
+        run.raise_if_interrupted()
+    assert not work.cut
+    assert not run.interrupted
+
+
+def test_a_finished_result_has_its_caveats_and_its_cost():
+    _, data, predictor = numbers()
+    run = Run()
+    run.predict(predictor, data)
+    assert run.finish(Finished(Head(())), iter(["a"])).caveats == ("a",)
+    done = run.finish(Finished(Head(("b",))), name="c")
+    assert (done.caveats, done.name, done.header.cost.model_rows) == (("b",), "c", len(data))
+
+
+def test_only_the_runner_and_the_doorways_know_of_interruptions():
+    root = Path(pellucid.__file__).parent
+    knowing = {
+        path.relative_to(root).parts[0]
+        for path in root.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Name) and node.id == "KeyboardInterrupt"
+    }
+    assert knowing == {"runner", "report", "cli"}

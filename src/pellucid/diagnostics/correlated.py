@@ -86,10 +86,8 @@ def shared_importance(
     for cluster in clusters[: min(_CLUSTERS, max(1, len(players) // _ONE_IN))]:
         own = [place[j] for j in cluster]
         largest, noise = float(values[own].max()), float(np.nan_to_num(errors[own]).max())
-        try:
+        with run.until_interrupted():  # the values are known; only this check is cut short
             together = joint(cluster)
-        except KeyboardInterrupt:  # the values are known; only this check is cut short
-            run.interrupted = True
         if run.interrupted:
             return
         if together - neutral > (1 + _SHARED) * max(largest - neutral, 0.0) + 2 * noise + 1e-12:

@@ -35,7 +35,7 @@ from pellucid.data.association import rank_association
 from pellucid.diagnostics.by_method import cluster_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Clusters, Importance
-from pellucid.explanations.explanation import Header, changed
+from pellucid.explanations.explanation import Header
 from pellucid.methods.importance.permutation import permutation_importance
 from pellucid.models import Predictor
 from pellucid.runner import Run
@@ -81,9 +81,9 @@ def clusters(
     )
     caveats = cluster_caveats(result, data, run)
     if not importance:
-        return changed(result, caveats=caveats)
+        return run.finish(result, caveats)
     joint = _joint_importance(predictor, data, result, run)
-    return changed(result, importance=joint, caveats=(*caveats, *joint.caveats), cost=run.cost())
+    return run.finish(result, (*caveats, *joint.caveats), importance=joint)
 
 
 def _joint_importance(predictor: Predictor, data: Data, found: Clusters, run: Run) -> Importance:

@@ -30,6 +30,7 @@ that are new.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, TypeVar
 
@@ -39,7 +40,7 @@ from pellucid.arrays import BoolArray, FloatArray
 from pellucid.checks import one_of, optional, settle, whole
 from pellucid.errors import InputError
 from pellucid.explanations.condition import Condition
-from pellucid.explanations.explanation import Header, changed
+from pellucid.explanations.explanation import Header
 from pellucid.methods.rules.search.beam import Candidate, Search, precision_gains
 from pellucid.methods.rules.search.certify import Goal
 from pellucid.methods.rules.search.same_prediction import SamePrediction, same_prediction, within_words
@@ -287,7 +288,7 @@ def _searched(games: _Games, space: PartSpace, draws: PartDraws, effort: AnchorE
     same = games.same_prediction(spread)
     search = Search(space, effort.goal)
     asking = search.asking()
-    try:
+    with run.until_interrupted(lambda: search.best is not None) as work, suppress(StopIteration):
         wants = next(asking)
         while True:
             rows, ends = draws.of(wants)
@@ -301,12 +302,7 @@ def _searched(games: _Games, space: PartSpace, draws: PartDraws, effort: AnchorE
                 break
             found = games.same(same, games.known.worth(rows))
             wants = asking.send(np.split(found, ends))
-    except StopIteration:
-        pass
-    except KeyboardInterrupt:
-        if search.best is None:
-            raise
-        run.interrupted = True
+    if work.cut:
         _stop(search, "interrupted")
     return _Found(search, same, space)
 
@@ -320,10 +316,10 @@ def _stop(search: Search, why: str) -> None:
 def _checked(rule: R, game: PartGame, other: tuple[str, float] | None, run: Run) -> R:
     """The result with its caveats and what it cost in all."""
     if not run.checks:
-        return changed(rule, cost=run.cost())
+        return run.finish(rule)
     predictor: WholePredictor = game.predictor
     caveats = anchor_caveats(rule, run, instability=predictor.instability, other=other)
-    return changed(rule, caveats=caveats, cost=run.cost())
+    return run.finish(rule, caveats)
 
 
 # -- checks of the options ---------------------------------------------------------------------------

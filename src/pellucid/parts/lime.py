@@ -40,7 +40,7 @@ from pellucid.arrays import BoolArray, FloatArray
 from pellucid.checks import fraction, one_of, optional, settle, whole
 from pellucid.data.distance import Kernel, exponential, kernels
 from pellucid.errors import InputError
-from pellucid.explanations.explanation import changed, headed, squeeze_outputs
+from pellucid.explanations.explanation import headed, squeeze_outputs
 from pellucid.games import all_coalitions
 from pellucid.methods.local.surrogate.fitting import MODELS, Model
 from pellucid.methods.local.surrogate.local_fit import LocalFit, Task, fit_row
@@ -201,17 +201,13 @@ def _drawn(game: PartGame, known: Remembered, each: int, sampler: Draw, run: Run
     there[:, :, game.active[0]] = draw_parts(
         run.generator("parts.variants", rounds), BLOCKS * each, int(game.active[0].sum()), sampler
     ).reshape(BLOCKS, each, -1)
-    answers = []
+    answers: list[FloatArray] = []
     for start in range(0, each, _AT_ONCE):
         some = there[:, start : start + _AT_ONCE]
-        try:
-            found = known.worth(some.reshape(-1, game.players))
-        except KeyboardInterrupt:
-            if start * BLOCKS < _FEWEST:
-                raise
-            run.interrupted = True
+        with run.until_interrupted(lambda: sum(part.shape[1] for part in answers) * BLOCKS >= _FEWEST) as work:
+            answers.append(known.worth(some.reshape(-1, game.players)).reshape(*some.shape[:2], -1))
+        if work.cut:
             break
-        answers.append(found.reshape(*some.shape[:2], -1))
     done = np.concatenate(answers, axis=1)
     return Variants(there[:, : done.shape[1]], done, listed=False)
 
@@ -405,11 +401,11 @@ def _fields(
 def _checked(found: L, game: PartGame, bases: dict[str, FloatArray], effort: LimeEffort, run: Run) -> L:
     """The result with its caveats and what it cost in all."""
     if not run.checks:
-        return changed(found, cost=run.cost())
+        return run.finish(found)
     caveats = lime_caveats(
         found, run, instability=game.predictor.instability, ends=game.ends(), bases=bases, tolerance=effort.tolerance
     )
-    return changed(found, caveats=caveats, cost=run.cost())
+    return run.finish(found, caveats)
 
 
 # -- checks of the options ---------------------------------------------------------------------------

@@ -30,7 +30,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.errors import InputError
-from pellucid.explanations.explanation import changed, headed, squeeze_outputs
+from pellucid.explanations.explanation import headed, squeeze_outputs
 from pellucid.games import all_coalitions
 from pellucid.methods.attribution.estimators import MOST_PLAYERS, Effort, Estimator, solve
 from pellucid.methods.attribution.interaction_indices import Index
@@ -153,12 +153,12 @@ def _refuse(players: int, effort: Effort, larger: str) -> None:
 def _checked(found: A, games: Games, game: PartGame, run: Run) -> A:
     """The result with its caveats and what it cost in all."""
     if not run.checks:
-        return changed(found, cost=run.cost())
+        return run.finish(found)
     bases, blocks = empty_predictions(games, game, run), games.blocks()
     caveats = shap_caveats(
         found, run, instability=game.predictor.instability, blocks=blocks, joint=_joint(game, blocks, run), bases=bases
     )
-    return changed(found, caveats=caveats, cost=run.cost())
+    return run.finish(found, caveats)
 
 
 def _joint(game: PartGame, blocks: IntArray, run: Run) -> FloatArray | None:

@@ -89,12 +89,9 @@ def watched(run: Run, batches: Iterator[Batch], *, partial: bool) -> Iterator[Ba
     """Batches that ask no model; an interruption is noted where something is known already and that is enough."""
     done = False
     try:
-        for batch in batches:
-            yield batch
-            done = True
-    except KeyboardInterrupt:
-        if not (partial and done):
-            raise
-        run.interrupted = True
+        with run.until_interrupted(lambda: partial and done):
+            for batch in batches:
+                yield batch
+                done = True
     finally:
         run.close()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 from zlib import crc32
@@ -25,6 +25,7 @@ from pellucid.runner.sealed import Sealed
 from pellucid.runner.threads import in_threads
 
 T = TypeVar("T")
+Result = TypeVar("Result", bound=Any)  # an explanation
 
 _MEMORY = 16 * 2**20  # bytes of table handed to the model at once: more no longer stays in the caches
 _MOST_ROWS = 131_072  # more no longer makes a forest or a linear model faster
@@ -67,6 +68,22 @@ def stream(seed: int, name: str, *key: int) -> np.random.Generator:
     """Random numbers of their own for every purpose, named as in "lime.samples", and for every ``key`` within it."""
     # As a spawn key: in a plain list of numbers trailing zeros do not count.
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(crc32(name.encode()), *key)))
+
+
+class UntilInterrupted:
+    """A block that an interruption ends; ``cut`` says whether it did."""
+
+    def __init__(self, run: Run, enough: Callable[[], object]) -> None:
+        self._run, self._enough, self.cut = run, enough, False
+
+    def __enter__(self) -> UntilInterrupted:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> bool:
+        if kind is None or not issubclass(kind, KeyboardInterrupt) or not self._enough():
+            return False
+        self._run.interrupted = self.cut = True
+        return True
 
 
 class Run:
@@ -113,6 +130,24 @@ class Run:
         finally:
             self._checking = before
 
+    def until_interrupted(self, enough: Callable[[], object] = lambda: True) -> UntilInterrupted:
+        """A block that an interruption (Ctrl-C) ends, noted in `interrupted`, provided that ``enough`` is known.
+
+        ``with run.until_interrupted(lambda: bool(known)) as work: ...``, after which ``work.cut`` says whether it was.
+        """
+        return UntilInterrupted(self, enough)
+
+    def raise_if_interrupted(self) -> None:
+        """Ends what is under way as well, where an interruption was only noted."""
+        if self.interrupted:
+            raise KeyboardInterrupt
+
+    def finish(self, result: Result, caveats: Iterable[Any] | None = None, **fields: Any) -> Result:
+        """A result with what it cost in all, its caveats (None: those that it has), and what else is known last."""
+        fields |= {"caveats": result.caveats if caveats is None else tuple(caveats), "cost": self.cost()}
+        header = {name: fields.pop(name) for name in list(fields) if hasattr(result.header, name)}
+        return replace(result, header=replace(result.header, **header), **fields)
+
     def unless_interrupted(self, measure: Callable[[], T], otherwise: T) -> T:
         """What a check measures: an interruption costs the check, not the result that it is about.
 
@@ -120,12 +155,9 @@ class Run:
         """
         if not self.checks or self.interrupted:
             return otherwise
-        try:
-            with self.checking():
-                return measure()
-        except KeyboardInterrupt:
-            self.interrupted = True
-            return otherwise
+        with self.until_interrupted(), self.checking():
+            return measure()
+        return otherwise
 
     def remember(self, name: str, work_out: Callable[[], T]) -> T:
         """Work something out once for all runs that share a memory (those of one Explainer)."""
@@ -228,17 +260,14 @@ class Run:
         answers = self._answers(jobs, data, ask)
         done = 0
         try:
-            for job, (predictions, seconds) in zip(jobs, answers, strict=True):
-                self._count(job.n, seconds)
-                self._reporter.advance(job.n)
-                left -= job.n
-                done += 1
-                shape = (job.variants.stop - job.variants.start, job.rows.stop - job.rows.start, -1)
-                yield Batch(job.intervention, job.variants, job.rows, predictions.reshape(shape))
-        except KeyboardInterrupt:
-            if not (partial and done):
-                raise
-            self.interrupted = True
+            with self.until_interrupted(lambda: partial and done):
+                for job, (predictions, seconds) in zip(jobs, answers, strict=True):
+                    self._count(job.n, seconds)
+                    self._reporter.advance(job.n)
+                    left -= job.n
+                    done += 1
+                    shape = (job.variants.stop - job.variants.start, job.rows.stop - job.rows.start, -1)
+                    yield Batch(job.intervention, job.variants, job.rows, predictions.reshape(shape))
         finally:
             answers.close()
             self._reporter.plan(-left)

@@ -106,7 +106,7 @@ def breakdown(
     if run.checks and not every:
         with run.checking():
             caveats += _order_caveat(result, worths, paths, steps)
-    return changed(result, caveats=caveats, cost=run.cost())
+    return run.finish(result, caveats)
 
 
 def _wrapped(

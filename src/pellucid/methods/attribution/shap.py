@@ -21,7 +21,7 @@ from pellucid.diagnostics.by_method import attribution_caveats
 from pellucid.diagnostics.general import unread_trees
 from pellucid.explanations import Attribution, Caveat
 from pellucid.explanations.attribution import shown_value
-from pellucid.explanations.explanation import Header, changed, squeeze_outputs
+from pellucid.explanations.explanation import Header, squeeze_outputs
 from pellucid.games.marginal import MOST, Players, background_rows
 from pellucid.later import Later
 from pellucid.methods.attribution.dispatch import Conditional, GameName, Method, Request, Scale, answer
@@ -168,4 +168,4 @@ def _checked(request: Request, result: Attribution, trees: TreeRows | Refusal) -
     caveats = attribution_caveats(
         predictor, data, run, result, rows=request.rows, players=players, unread=unread, games=games
     )
-    return changed(result, caveats=caveats, cost=run.cost())
+    return run.finish(result, caveats)

@@ -42,7 +42,6 @@ from pellucid.diagnostics.by_method import ale_parts_caveats
 from pellucid.errors import InputError
 from pellucid.explanations.component import Axis, Check, Component
 from pellucid.explanations.decomposition import Decomposition
-from pellucid.explanations.explanation import changed
 from pellucid.methods.decomposition.estimation.ale_tables import (
     Lower,
     Moved,
@@ -114,7 +113,7 @@ def ale_parts(
     result = build("ale", predictor, data, run, parts, order=order, density="data")
     cells = {subset: tuple(own[j].axis for j in subset) for subset, own in coarse.items()}
     caveats = ale_parts_caveats(predictor, given, run, found=result, cells=cells)
-    return changed(result, caveats=caveats, cost=run.cost())
+    return run.finish(result, caveats)
 
 
 # -- axes --------------------------------------------------------------------------------------------

@@ -38,7 +38,6 @@ from pellucid.data import Data
 from pellucid.diagnostics.by_method import decomposition_caveats
 from pellucid.explanations.component import Component
 from pellucid.explanations.decomposition import Decomposition
-from pellucid.explanations.explanation import changed
 from pellucid.methods.decomposition.estimation import measure
 from pellucid.methods.decomposition.estimation.anova_trees import of_trees
 from pellucid.methods.decomposition.estimation.axes import BUDGET, Grid, Grids, Subset, entries_of, knot_grids, subsets
@@ -84,7 +83,7 @@ def anova(
     settings = {"features": [data.schema.names[j] for j in chosen], "grid": grid, **parts.settings}
     found = build("anova", predictor, data, run, replace(parts, settings=settings), order=order, density="uniform")
     caveats = decomposition_caveats(predictor, data, run, found, mixed=chosen, lost=parts.lost)
-    return changed(found, caveats=caveats, cost=run.cost())
+    return run.finish(found, caveats)
 
 
 # -- the function at every combination of points of a quadrature rule ------------------------------

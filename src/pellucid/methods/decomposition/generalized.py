@@ -42,7 +42,6 @@ from pellucid.diagnostics.by_method import generalized_caveats
 from pellucid.errors import InputError
 from pellucid.explanations.component import Axis, Check, Component
 from pellucid.explanations.decomposition import Decomposition
-from pellucid.explanations.explanation import changed
 from pellucid.methods.decomposition.estimation.axes import make_axis, subsets
 from pellucid.methods.decomposition.estimation.basis import Basis, make_basis
 from pellucid.methods.decomposition.estimation.components import (
@@ -130,7 +129,7 @@ def generalized(
         parameters=1.0 + found.parameters,
         mixing=lambda k: concurvity(found, design.subsets[k], rows),
     )
-    return changed(result, caveats=caveats, cost=run.cost())
+    return run.finish(result, caveats)
 
 
 def _sizes(rows: int, p: int, order: int, grid: int | None) -> tuple[int, ...]:

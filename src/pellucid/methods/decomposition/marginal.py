@@ -39,7 +39,6 @@ from pellucid.data import Data
 from pellucid.diagnostics.by_method import decomposition_caveats
 from pellucid.explanations.component import Check, Component
 from pellucid.explanations.decomposition import Decomposition
-from pellucid.explanations.explanation import changed
 from pellucid.games.marginal import background_rows
 from pellucid.methods.decomposition.estimation.axes import BUDGET, FEWEST, Subset, entries_of, knot_grids, subsets
 from pellucid.methods.decomposition.estimation.components import (
@@ -91,7 +90,7 @@ def marginal(
     settings = {"features": [data.schema.names[j] for j in chosen], "grid": grid, **parts.settings}
     found = build("marginal", predictor, data, run, replace(parts, settings=settings), order=order, density="data")
     caveats = decomposition_caveats(predictor, data, run, found, mixed=chosen, lost=parts.lost)
-    return changed(found, caveats=caveats, cost=run.cost())
+    return run.finish(found, caveats)
 
 
 def _of_model(

@@ -147,7 +147,7 @@ def _compared(methods: list[str], request: Request) -> ImportanceComparison:
             break
     result = side_by_side(parts, request.predictor, request.data, run)
     settings = {"method": "comparison", "methods": list(methods), "random_state": run.seed}
-    return changed(result, cost=run.cost(), settings=settings)
+    return run.finish(result, settings=settings)
 
 
 def side_by_side(parts: Sequence[Importance], predictor: Predictor, data: Data, run: Run) -> ImportanceComparison:

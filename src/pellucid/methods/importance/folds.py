@@ -263,21 +263,17 @@ def with_refits(run: Run, fits: Sequence[Callable[[], Refitted]], rows: int, use
     known: list[T] = []
     run.plan(rows * len(fits))
     try:
-        for start in range(0, len(fits), _AHEAD * run.threads):
-            some = fits[start : start + _AHEAD * run.threads]
-            with closing(in_parallel(some, run.threads)) as models:
-                for _ in some:
-                    with run.counting(0):
-                        refitted = next(models)
-                    found = use(refitted)
-                    if run.interrupted:
-                        raise KeyboardInterrupt
-                    known.append(found)
-                    run.advance(rows)
-    except KeyboardInterrupt:
-        if not known:
-            raise
-        run.interrupted = True
+        with run.until_interrupted(lambda: bool(known)):
+            for start in range(0, len(fits), _AHEAD * run.threads):
+                some = fits[start : start + _AHEAD * run.threads]
+                with closing(in_parallel(some, run.threads)) as models:
+                    for _ in some:
+                        with run.counting(0):
+                            refitted = next(models)
+                        found = use(refitted)
+                        run.raise_if_interrupted()
+                        known.append(found)
+                        run.advance(rows)
     finally:
         run.plan(-rows * (len(fits) - len(known)))
         run.close()

@@ -33,7 +33,6 @@ from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.diagnostics.by_measure import p_value_caveats
 from pellucid.explanations import Importance
-from pellucid.explanations.explanation import changed
 from pellucid.methods.importance.folds import (
     fold_mass,
     fold_numbers,
@@ -61,10 +60,9 @@ def pimp(request: Request, importance: Importance) -> Importance:
     p_values = (1 + (null >= importance.values).sum(axis=0)) / (1 + len(null))
     p_values[np.isnan(importance.values) | (len(null) == 0)] = np.nan
     check = None if q.folds is not None else lambda: (given_loss(q), _refitted_loss(q, refit))
-    return changed(
+    return run.finish(
         importance,
-        p_values=p_values,
-        caveats=p_value_caveats(
+        p_value_caveats(
             importance.caveats,
             run,
             p_values=p_values,
@@ -73,7 +71,7 @@ def pimp(request: Request, importance: Importance) -> Importance:
             losses=check,
             noise=noise,
         ),
-        cost=run.cost(),
+        p_values=p_values,
         settings={
             **importance.settings,
             "p_values": len(null),
@@ -114,12 +112,8 @@ def _of_folds(request: Request, refit: Refit, count: int) -> tuple[FloatArray, f
         order = _order(q, r)
         again = replace(q, data=_reordered(q.data, order))
         fold = fold_numbers(again)
-        try:
+        with q.run.until_interrupted(lambda: bool(known)):
             parts = of_each_fold(again, refit, fold, order)
-        except KeyboardInterrupt:
-            if not known:
-                raise
-            q.run.interrupted = True
         if q.run.interrupted:
             break
         known.append(np.average([part.values for part in parts], axis=0, weights=fold_mass(q.data, fold)))

@@ -27,7 +27,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.explanations import Attribution, Importance
-from pellucid.explanations.explanation import Header, changed, squeeze_outputs
+from pellucid.explanations.explanation import Header, squeeze_outputs
 from pellucid.games.marginal import MOST, background_rows
 from pellucid.methods.attribution.linear_shap import Terms, linear_terms
 from pellucid.methods.attribution.shap import shap
@@ -54,7 +54,7 @@ def shap_importance(request: Request) -> Importance:
         q.predictor, q.data, rows.tolist(), background=q.background, budget=budget, tolerance=q.tolerance, run=run
     )
     found = from_contributions(why, q.data.weights[rows])
-    return changed(found, cost=run.cost(), settings={**found.settings, "method": "shap"}, library=q.data.caller)
+    return run.finish(found, settings={**found.settings, "method": "shap"}, library=q.data.caller)
 
 
 def from_contributions(why: Attribution, weights: FloatArray) -> Importance:

@@ -37,6 +37,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -200,12 +201,9 @@ class _Walk:
         at_once = max(1, min(_WALKS_AT_ONCE, _CELLS // (each * self._member.shape[1] ** 2)))
         for start in range(0, walks, at_once):
             some = rows[start : start + at_once]
-            try:
+            with self._run.until_interrupted(partial(bool, start)) as work:
                 gains = self._gains(start, some, spread)
-            except KeyboardInterrupt:
-                if not start:
-                    raise
-                self._run.interrupted = True
+            if work.cut:
                 return
             yield some, gains
             if tolerance is not None and sums.n >= _WALKS_AT_ONCE and Z95 * sums.shares()[1].max() <= tolerance:

@@ -83,7 +83,7 @@ def interactions(
             **({"groups": list(data.schema.groups)} if data.schema.groups else {}),
         },
     )
-    return changed(result, caveats=interaction_caveats(data, players, result, run), cost=run.cost())
+    return run.finish(result, interaction_caveats(data, players, result, run))
 
 
 def _check(method: Any, against: Any, p_values: bool) -> None:

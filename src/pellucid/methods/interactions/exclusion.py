@@ -84,8 +84,7 @@ class Swaps(Intervention):
 def with_own_draws(found: Interactions, request: Request) -> Interactions:
     """The same interactions with costs that do not rest on as few draws as there were rows for H."""
     costs = costs_of_exclusion(request)
-    if request.run.interrupted:
-        raise KeyboardInterrupt
+    request.run.raise_if_interrupted()
     return changed(
         found,
         parts=costs.parts,
@@ -98,13 +97,10 @@ def with_own_draws(found: Interactions, request: Request) -> Interactions:
 
 def costs_of_exclusion(request: Request) -> Costs:
     """Costs of the features, pairs and triples that the request is about; none after an interruption."""
-    if request.run.interrupted:
-        return no_costs(request)
-    try:
+    with request.run.until_interrupted():  # the interactions themselves are known
+        request.run.raise_if_interrupted()
         return _measured(request)
-    except KeyboardInterrupt:  # the interactions themselves are known
-        request.run.interrupted = True
-        return no_costs(request)
+    return no_costs(request)
 
 
 def no_costs(request: Request) -> Costs:

@@ -37,7 +37,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray, group_sums
 from pellucid.diagnostics.by_measure import h_caveats
-from pellucid.explanations.explanation import Header, changed, squeeze_outputs
+from pellucid.explanations.explanation import Header, squeeze_outputs
 from pellucid.explanations.interactions import Interactions
 from pellucid.methods.interactions.estimation.dividends import Dividends, Members, find_dividends, subsets_of
 from pellucid.methods.interactions.estimation.h_test import holm, interaction_p_values, outcomes
@@ -113,7 +113,7 @@ def h_statistic(request: Request) -> Interactions:
             },
         ),
     )
-    return changed(result, caveats=h_caveats(predictor, request.data, result, run), cost=run.cost())
+    return run.finish(result, h_caveats(predictor, request.data, result, run))
 
 
 def _variances(request: Request, parts: Dividends) -> _Variances:

@@ -45,7 +45,7 @@ from pellucid.data import Data
 from pellucid.data.rarity import rarity
 from pellucid.diagnostics.by_method import Facts, lime_caveats
 from pellucid.errors import InputError
-from pellucid.explanations.explanation import Header, changed, squeeze_outputs
+from pellucid.explanations.explanation import Header, squeeze_outputs
 from pellucid.explanations.local_attribution import LocalAttribution
 from pellucid.later import Later
 from pellucid.methods.attribution.shap import cells_of
@@ -180,7 +180,7 @@ def _wrapped(
     )
     originals = explained.model, explained.table, explained.originals
     caveats = lime_caveats(*originals, run, result, players=explained.table.schema.players(), facts=facts)
-    return changed(result, caveats=caveats, cost=run.cost())
+    return run.finish(result, caveats)
 
 
 def _returned(explained: Explained, run: Run) -> FloatArray | None:

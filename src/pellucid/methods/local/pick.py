@@ -36,7 +36,7 @@ from pellucid.diagnostics.general import general_caveats
 from pellucid.diagnostics.local_models import uncovered
 from pellucid.errors import InputError
 from pellucid.explanations.attribution import Attribution
-from pellucid.explanations.explanation import Header, changed
+from pellucid.explanations.explanation import Header
 from pellucid.explanations.pick import Pick
 from pellucid.methods.local.lime import lime
 from pellucid.models import Predictor
@@ -58,11 +58,10 @@ def lime_pick(
     found = lime(predictor, data, looked_at.frame.native, run=run, **options)
     picked = pick_rows(found, budget)
     caveats = (*general_caveats(predictor, data, run), *(uncovered(picked) if run.checks else ()))
-    return changed(
+    return run.finish(
         picked,
+        caveats,
         positions=picked.rows if places is None else places[picked.rows],
-        caveats=caveats,
-        cost=run.cost(),
         settings={**found.settings, "method": "lime_pick", "budget": budget, "sample": len(found)},
     )
 

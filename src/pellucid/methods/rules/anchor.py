@@ -113,7 +113,7 @@ def anchor(
             changed(rule, caveats=(*general, *anchor_caveats(rule, data, checked, run)))
             for rule, checked in zip(rules, measured, strict=True)
         ]
-    rules = [changed(rule, cost=run.cost()) for rule in rules]
+    rules = [run.finish(rule) for rule in rules]
     return rules[0] if len(rules) == 1 else _as_rules(rules)
 
 

@@ -119,7 +119,7 @@ class Rounds:
         """
         made, unfinished, seen = np.zeros(rows, dtype=np.intp), np.arange(rows), True
         widened = self._widened
-        try:
+        with run.until_interrupted(made.all) as work:
             for n in self.looks:
                 ask(n, unfinished)
                 made[unfinished], seen = n, False
@@ -130,10 +130,6 @@ class Rounds:
                         unfinished = unfinished[wide]
                 if not len(unfinished):
                     break
-        except KeyboardInterrupt:
-            if not made.all():
-                raise
-            run.interrupted = True
-            if not seen:
-                estimate(int(made[unfinished[0]]), unfinished)
+        if work.cut and not seen:
+            estimate(int(made[unfinished[0]]), unfinished)
         return made

@@ -19,6 +19,7 @@ Cost. scramblings x N x (players + 2) model rows.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -99,12 +100,9 @@ def pick_freeze(
     samples: list[Sample] = []
     asked = points[0]
     for n in points:
-        try:
+        with run.until_interrupted(partial(bool, samples)) as work:
             more = _asked(run, predictor, inputs, varying, samplers, n, keep_some=not samples)
-        except KeyboardInterrupt:
-            if not samples:
-                raise
-            run.interrupted = True
+        if work.cut:
             break
         samples = [a.extended(b) for a, b in zip(samples, more, strict=True)] if samples else more
         asked = samples[0].positions.shape[1]
@@ -165,18 +163,13 @@ def _asked(
 ) -> list[Sample]:
     """The next ``n`` points of each scrambling; interrupted, an even number of scramblings may do."""
     done: list[Sample] = []
-    try:
+    with run.until_interrupted(lambda: keep_some and len(done) >= 4) as work:
         for sampler in samplers:
             positions = _lines(inputs, varying, sampler.random(n))  # type: ignore[attr-defined]
             flat = positions.reshape(-1, positions.shape[2])
             values = inputs.predict(run, predictor, flat)
             done.append(Sample(positions, values.reshape(*positions.shape[:2], -1)))
-    except KeyboardInterrupt:
-        if not (keep_some and len(done) >= 4):
-            raise
-        run.interrupted = True
-        done = done[: len(done) // 2 * 2]
-    return done
+    return done[: len(done) // 2 * 2] if work.cut else done
 
 
 def _lines(inputs: Inputs, varying: list[int], cube: FloatArray) -> IntArray:

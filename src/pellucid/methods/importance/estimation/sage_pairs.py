@@ -126,13 +126,9 @@ def sage_pairs(game: LossGame, made: Plan, tolerance: float | None, run: Run) ->
     """Values, standard errors, and the number of pairs, as far as the plan or the tolerance goes."""
     sample = PairSample(game, made.effort, run)
     rounds = Rounds(min(made.fewest, made.pairs), made.pairs, tolerance)
-    try:
+    with run.until_interrupted(lambda: sample.n >= made.fewest):
         for n in rounds.looks if tolerance is not None else (made.pairs,):
             sample.ask(n)
             if tolerance is not None and rounds.reached(sample.values()[1]):
                 break
-    except KeyboardInterrupt:
-        if sample.n < made.fewest:
-            raise
-        run.interrupted = True
     return *sample.values(), sample.n

@@ -220,10 +220,9 @@ def stable_fits(samples: Samples, options: Options, run: Run) -> tuple[Samples, 
                 )
             break
         rounds += 1
-        try:
+        with run.until_interrupted() as work:  # what is known is an explanation already
             samples = samples.more(n, rows, options, run, rounds)
-        except KeyboardInterrupt:  # what is known is an explanation already
-            run.interrupted = True
+        if work.cut:
             break
         for i, task in samples.tasks(rows, options).items():
             fits[i] = fit_row(task, options, repeats, compare=run.checks, fixed=fits[i].width)

@@ -189,24 +189,22 @@ def search_jointly(
     asking: dict[int, Asking[None]] = {row: search.asking() for row, search in enumerate(searches)}
     wanted = {row: wants for row, search in asking.items() if (wants := next(search, None)) is not None}
     try:
-        while wanted:
-            drawn = {row: perturbations[row].draw(wants) for row, wants in wanted.items()}
-            found = answers.of(list(drawn.values()))
-            for row, answer in zip(list(drawn), found, strict=True):
-                same = _by_arm(answers.same.same(answer, row), drawn[row].arm, len(wanted.pop(row).bits))
-                with contextlib.suppress(StopIteration):  # the search has ended
-                    wanted[row] = asking[row].send(same)
+        with run.until_interrupted(lambda: all(search.best is not None for search in searches)) as work:
+            while wanted:
+                drawn = {row: perturbations[row].draw(wants) for row, wants in wanted.items()}
+                found = answers.of(list(drawn.values()))
+                for row, answer in zip(list(drawn), found, strict=True):
+                    same = _by_arm(answers.same.same(answer, row), drawn[row].arm, len(wanted.pop(row).bits))
+                    with contextlib.suppress(StopIteration):  # the search has ended
+                        wanted[row] = asking[row].send(same)
+        if work.cut:
+            _stop(searches, wanted, "interrupted")
     except Spent as spent:
         if any(search.best is None for search in searches):
             raise InputError(
                 f"{spent}; that is less than it takes to look at the empty rule: give more, or None."
             ) from None
         _stop(searches, wanted, "budget")
-    except KeyboardInterrupt:
-        if any(search.best is None for search in searches):
-            raise
-        run.interrupted = True
-        _stop(searches, wanted, "interrupted")
 
 
 def _by_arm(same: BoolArray, arm: IntArray, arms: int) -> list[BoolArray]:
