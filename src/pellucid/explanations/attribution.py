@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray, frozen
-from pellucid.checks import fraction, whole
+from pellucid.checks import fraction, one_of, whole
 from pellucid.data.rarity import Rarity, known
 from pellucid.errors import InputError, nearest
 from pellucid.explanations import attribution_causes, attribution_partner, attribution_views, attribution_words
@@ -317,9 +317,7 @@ class Attribution(Explanation, options=AttributionOptions):
         ``mode="complete"`` accounts for every factor and says what it cannot be trusted for; ``mode="short"`` gives
         one or two causes (see `causes`), against what would have been expected, with what is unusual about them.
         """
-        if mode not in _MODES:
-            raise InputError(f"mode={mode!r} is not known{nearest(str(mode), _MODES)}")
-        if mode == "complete":
+        if one_of("mode", mode, _MODES) == "complete":
             return super().text()
         n = len(self.caveats)
         care = [f"Read with care: {counted(n, 'caveat')}, see .caveats."] if n else []

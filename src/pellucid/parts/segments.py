@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
-from pellucid.errors import InputError, nearest, require
+from pellucid.checks import one_of
+from pellucid.errors import InputError, require
 
 SEGMENTERS = ("slic", "quickshift", "felzenszwalb", "grid")
 ABSENT = ("grey", "mean", "neighbours", "blur")
@@ -66,9 +67,7 @@ def colours(image: AnyArray) -> int:
 def segment(image: AnyArray, segmenter: Segmenter, segments: int | tuple[int, int]) -> IntArray:
     """Labels ``(height, width)`` from 0 on, without gaps."""
     if isinstance(segmenter, str):
-        if segmenter not in SEGMENTERS:
-            raise InputError(f"segmenter={segmenter!r} is not known{nearest(segmenter, SEGMENTERS)}")
-        if segmenter == "grid":
+        if one_of("segmenter", segmenter, SEGMENTERS) == "grid":
             return _grid(image.shape[0], image.shape[1], segments)
         if not isinstance(segments, int):
             raise InputError(
@@ -165,8 +164,8 @@ def _neighbours(labels: IntArray, n: int) -> list[set[int]]:
 
 def absent_image(image: AnyArray, labels: IntArray, absent: Absent) -> AnyArray:
     """The image in which every segment is absent; transparency stays as it is."""
-    if isinstance(absent, str) and absent not in ABSENT:
-        raise InputError(f"absent={absent!r} is not known{nearest(absent, ABSENT)}")
+    if isinstance(absent, str):
+        one_of("absent", absent, ABSENT)
     n = colours(image)
     stacked = image[..., None] if image.ndim == 2 else image
     shown = stacked[..., :n].astype(np.float64)

@@ -8,9 +8,10 @@ from typing import Any, Literal
 import numpy as np
 
 from pellucid.arrays import FloatArray
+from pellucid.checks import one_of
 from pellucid.data import Data
 from pellucid.diagnostics.by_measure import comparison_caveats
-from pellucid.errors import InputError, nearest
+from pellucid.errors import InputError
 from pellucid.explanations import Importance, ImportanceComparison
 from pellucid.explanations.explanation import Header, changed
 from pellucid.methods.importance.anova_importance import anova_importance
@@ -79,7 +80,7 @@ def importance(method: Any, request: Request) -> Importance | ImportanceComparis
         _check_several(names)
         _refuse_unused(names, request)
         return _compared(names, request)
-    _known(method)
+    one_of("method", method, _METHODS)
     _refuse_unused([method], request)
     return _one(method, request)
 
@@ -90,14 +91,9 @@ def _one(method: str, request: Request) -> Importance:
     return measure(request.only(takes))
 
 
-def _known(method: Any) -> None:
-    if not isinstance(method, str) or method not in _METHODS:
-        raise InputError(f"method={method!r} is not known{nearest(str(method), _METHODS)}")
-
-
 def _check_several(names: list[Any]) -> None:
     for name in names:
-        _known(name)
+        one_of("method", name, _METHODS)
     if len(names) < 2:
         raise InputError("a list of methods compares them, so give at least two, such as ['permutation', 'shap'].")
     if len(set(names)) < len(names):
