@@ -27,7 +27,6 @@ _SHARED = 0.2
 _SPELLED = 4  # features of a group that is written out
 _TOGETHER = 0.7
 _NOTICED = 0.05  # of all importance; nobody reads less
-_KEY = 71
 _ROUNDING = 1e-9  # of the range of the predictions
 _DETERMINED = 0.9
 _DRAWS = 2  # for each row, that are looked at
@@ -184,7 +183,7 @@ def borrowed_share(
     }
     if not shares:
         return
-    donors = run.generator(_KEY).permutation(len(some))[None]
+    donors = run.generator("correlated.donors").permutation(len(some))[None]
     after = exchanged_predictions(predictor, some, [players[name] for name in shares], donors, run)
     for (name, value), found in zip(shares.items(), after, strict=True):
         if np.abs(found - before).max() <= _ROUNDING * np.ptp(before):

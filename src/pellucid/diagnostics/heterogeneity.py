@@ -129,7 +129,7 @@ def hidden_interaction(predictor: Predictor, data: Data, run: Run, values: Float
     """Compare with the root mean squared change of the prediction when the feature is shuffled."""
     some = data.take(data.spread(SAMPLE_ROWS))
     before = predictor.restrict(sample_predictions(predictor, some, run))
-    donors = run.generator(2).permutation(len(some))[None]
+    donors = run.generator("heterogeneity.donors").permutation(len(some))[None]
     after = exchanged_predictions(predictor, some, [(j,) for j in range(len(values))], donors, run)
     change = np.square(after - before).sum(axis=(1, 2, 3))
     moved, shown = np.sqrt(change), values

@@ -77,7 +77,6 @@ WORTH = 0.1
 UNTOLD = 0.5
 _LOOKED_INTO = 0.5  # of these three: from there on the forest is asked
 
-_KEY = 23  # of the random generator
 _POINTS = 500
 _PAIRS = (60, 180)  # of rows that are mixed: at a first look, and in all
 _FEWEST_ROWS, _FEWEST_PLAYERS, _WIDEST = 100, 3, 100
@@ -210,7 +209,11 @@ def _drawn(data: Data, players: Players, run: Run) -> Real:
     share = data.weights / data.weights.sum()
     alike = bool((share == share[0]).all())
     size = min(SAMPLE_ROWS, int((share > 0).sum()))
-    drawn = data.spread(size) if alike else run.generator(_KEY).choice(len(data), size, replace=False, p=share)
+    drawn = (
+        data.spread(size)
+        if alike
+        else run.generator("hidden-reliance.rows").choice(len(data), size, replace=False, p=share)
+    )
     some = data.take(drawn)
     features = tuple(j for members in players.values() for j in members)
     owner = np.repeat(np.arange(len(players)), [len(members) for members in players.values()])
@@ -338,7 +341,7 @@ class _Mixtures:
 
 def _most_synthetic(real: Real, run: Run, pairs: int) -> tuple[IntArray, IntArray, BoolArray]:
     """Pairs of real rows, and for each the most synthetic of a few mixtures: which features come from the first."""
-    generator = run.generator(_KEY, 3, pairs)
+    generator = run.generator("hidden-reliance.synthetic", pairs)
     x, z = generator.integers(0, len(real.ranks), (2, pairs))
     choices = np.stack([real.coins(pairs, generator) for _ in range(_CHOICES)])
     mixed = np.where(choices, real.ranks[x], real.ranks[z]).reshape(-1, real.ranks.shape[1])

@@ -11,8 +11,9 @@ from pellucid.diagnostics.left_over import dense_answer
 from pellucid.diagnostics.sampling_noise import imprecise
 from pellucid.explanations.explanation import Header
 from pellucid.runner import Cost
+from pellucid.stats import Z95
 
-Z = 1.96
+Z = Z95
 
 
 def attribution(values, se=0.0, *, game="marginal", outputs=("prediction",), model_rows=1000):

@@ -367,7 +367,7 @@ def test_no_more_conditions_than_allowed():
         return Z[:, :4].sum(axis=1) - 3.5
 
     free = explain(score, X, np.ones(5))
-    held = explain(score, X, np.ones(5), max_conditions=2)
+    held = explain(score, X, np.ones(5), max_conditions=2, explainer={"random_state": 1})
     assert len(free.players) == 4
     assert len(held.players) == 2
     assert (held.reached, held.reason) == (False, "most")
