@@ -94,5 +94,5 @@ def test_the_remedy_is_not_what_was_done_already():
 @pytest.mark.parametrize("options", [{"budget": "x"}, {"tolerance": [1]}, {"budget": 0}])
 def test_amounts_that_are_none(options):
     model = RandomForestRegressor(3, random_state=0).fit(X, Y)
-    with pytest.raises(InputError, match="must be a (positive|whole) number"):
+    with pytest.raises(InputError, match=r"must be a (positive|whole) number"):
         Explainer(model, X, progress=False).shap([0], **options)

@@ -65,7 +65,8 @@ def test_importance_is_the_root_of_the_sum_of_absolute_effects():
 
 def test_two_rows_show_both_sides_of_a_switch():
     X = np.random.default_rng(0).normal(size=(300, 3))
-    result = picked(switch, X, 2, sample=100, features=1, width=0.7, sampler="around")
+    X[:, 0] += np.where(X[:, 0] > 0, 1.5, -1.5)  # near the switch x0 itself would count
+    result = picked(switch, X, 2, sample=30, features=1, width=0.7, sampler="around")
     assert set(result.top(2)) == {"x1", "x2"}
     assert [one.selected[0][0] for one in result.explanations] != [result.explanations[0].selected[0][0]] * 2
     assert result.covered[-1] > 0.7
