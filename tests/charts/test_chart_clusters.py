@@ -5,7 +5,7 @@ import pytest
 
 import pellucid
 from pellucid import Explainer
-from pellucid.charts.clusters import branch_data, joint_data, leaf_data, shown_features
+from pellucid.charts.associations.clusters import branch_data, joint_data, leaf_data, shown_features
 
 
 @pytest.fixture(scope="module")

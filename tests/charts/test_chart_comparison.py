@@ -8,7 +8,7 @@ import pytest
 import pellucid
 from charts.chart_examples import NASTY, importance
 from pellucid.charts.importance import importance_data
-from pellucid.charts.importance_comparison import agreement_data, share_data
+from pellucid.charts.importance.comparison import agreement_data, share_data
 from pellucid.explanations import ImportanceComparison
 from pellucid.explanations.explanation import Header
 from pellucid.runner import Cost

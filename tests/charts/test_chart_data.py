@@ -22,20 +22,18 @@ from charts.chart_examples import (
     three,
 )
 from pellucid.charts.associations import associations_data, feature_order
-from pellucid.charts.cells import cell_data, cell_values, contour_data, point_data
 from pellucid.charts.colouring import OTHER, categories, row_colours
-from pellucid.charts.curve import band_data, curve_data, curve_limits, isolated, line_data, missing_data
-from pellucid.charts.distribution import histogram_data, rug_data
+from pellucid.charts.effect.curve import band_data, curve_data, curve_limits, isolated, line_data, missing_data
+from pellucid.charts.effect.distribution import histogram_data, rug_data, spread_data
+from pellucid.charts.effect.individual import individual_data, lines_shown
+from pellucid.charts.effect.isometric import edge_data, tile_data
+from pellucid.charts.effect.levels import level_data, level_labels, level_shares
+from pellucid.charts.effect.overlay import centred, overlay_data
+from pellucid.charts.effect.side_by_side import common_limits
+from pellucid.charts.effect.slices import slices
+from pellucid.charts.effect.surface import cell_data, cell_values, contour_data, point_data, value_range
 from pellucid.charts.importance import importance_data, repeat_data
-from pellucid.charts.individual import individual_data, lines_shown
-from pellucid.charts.isometric import edge_data, tile_data
-from pellucid.charts.levels import level_data, level_labels, level_shares
-from pellucid.charts.overlay import centred, overlay_data
 from pellucid.charts.scales import limits_of
-from pellucid.charts.side_by_side import common_limits
-from pellucid.charts.slices import slices
-from pellucid.charts.spread import spread_data
-from pellucid.charts.surface import value_range
 from pellucid.explanations import Colouring
 from pellucid.explanations.explanation import changed
 from pellucid.explanations.plot_options import EffectOptions, PanelOptions

@@ -9,7 +9,8 @@ import pytest
 
 import pellucid
 from pellucid import Explainer
-from pellucid.charts.component_view import (
+from pellucid.charts.decomposition import share_rows, shown_components
+from pellucid.charts.decomposition.components import (
     bar_rows,
     colour_limit,
     contour_rows,
@@ -20,7 +21,6 @@ from pellucid.charts.component_view import (
     main_view,
     pair_view,
 )
-from pellucid.charts.decomposition import share_rows, shown_components
 from pellucid.explanations.component import Axis, Component
 
 

@@ -6,7 +6,7 @@ import pytest
 from explanations.test_interactions import interactions, measured
 from pellucid import InputError
 from pellucid.charts.interactions import interaction_data, matrix_data
-from pellucid.charts.network import edge_data, node_data, triple_data
+from pellucid.charts.interactions.network import edge_data, node_data, triple_data
 from pellucid.explanations.interactions import Interactions
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pellucid.report.row_choice import extremes, typical, unusual
+from pellucid.report.rows import extremes, typical, unusual
 from pellucid.stats import weighted_median
 
 SIZES = st.lists(st.tuples(st.integers(-50, 50), st.integers(1, 4)), min_size=1, max_size=30)

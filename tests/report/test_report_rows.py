@@ -16,8 +16,7 @@ from sklearn.linear_model import LinearRegression
 from pellucid import Explainer, InputError
 from pellucid.report import asking
 from pellucid.report.asking import MODEL_ROWS
-from pellucid.report.row_values import usual_value
-from pellucid.report.rows import MOST_ASKED, check_rows
+from pellucid.report.rows import MOST_ASKED, check_rows, usual_value
 from pellucid.report.why import why_sections
 from pellucid.report.work import Work
 from pellucid.words import number, percent

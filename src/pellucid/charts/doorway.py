@@ -37,10 +37,10 @@ _CHARTS: dict[type[Explanation], str] = {
     Attribution: "pellucid.charts.attribution",
     Associations: "pellucid.charts.associations",
     Interactions: "pellucid.charts.interactions",
-    Network: "pellucid.charts.network",
+    Network: "pellucid.charts.interactions.network",
     Decomposition: "pellucid.charts.decomposition",
-    ImportanceComparison: "pellucid.charts.importance_comparison",
-    Clusters: "pellucid.charts.clusters",
+    ImportanceComparison: "pellucid.charts.importance.comparison",
+    Clusters: "pellucid.charts.associations.clusters",
     Anchor: "pellucid.charts.rule",
     Rules: "pellucid.charts.rule",
     Agreement: "pellucid.charts.agreement",
@@ -72,5 +72,5 @@ def panel(effects: Sequence[Effect], *, columns: int = 3, overlay: bool = False,
     if not effects or not all(isinstance(effect, Effect) for effect in effects):
         raise InputError("panel() takes a list of effects, such as [explainer.pdp('a'), explainer.pdp('b')].")
     columns, overlay = whole("columns", columns), flag("overlay", overlay)
-    module = "pellucid.charts.overlay" if overlay else "pellucid.charts.side_by_side"
+    module = "pellucid.charts.effect.overlay" if overlay else "pellucid.charts.effect.side_by_side"
     return Chart(import_module(module).body(list(effects), columns, known))

@@ -13,7 +13,7 @@ from pellucid.arrays import AnyArray, FloatArray, IntArray, frozen
 from pellucid.checks import fraction, one_of, whole
 from pellucid.data.rarity import Rarity, known
 from pellucid.errors import InputError, nearest
-from pellucid.explanations import attribution_causes, attribution_partner, attribution_views, attribution_words
+from pellucid.explanations import attribution_partner, attribution_views, attribution_words
 from pellucid.explanations.attribution_words import GAMES as GAMES
 from pellucid.explanations.attribution_words import shown_value as shown_value
 from pellucid.explanations.explanation import Explanation, changed
@@ -248,7 +248,7 @@ class Attribution(Explanation, options=AttributionOptions):
         rows: those that contribute most.
         """
         n = whole("n", n)
-        return [self.feature_names[j] for j in attribution_causes.causes(self, n)]
+        return [self.feature_names[j] for j in attribution_words.causes(self, n)]
 
     def partner(self, feature: str) -> str | None:
         """The feature on which the contributions of ``feature`` depend most besides its own value, if there is one.

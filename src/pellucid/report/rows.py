@@ -15,13 +15,16 @@ from pellucid.explanations import Attribution
 from pellucid.report.asking import LOOKED, spread
 from pellucid.report.cards import Plain, card, section
 from pellucid.report.contributions import TOGETHER, about, how_found, main_output, rivals, short
-from pellucid.report.row_choice import extremes, typical, unusual
-from pellucid.report.row_values import value_table
 from pellucid.runner import Run
 from pellucid.words import number, percent, value_name
 
 if TYPE_CHECKING:
     from pellucid.explainer import Explainer
+from pellucid.data import Data
+from pellucid.explanations.attribution import shown_value
+from pellucid.explanations.attribution_words import amount, remark
+from pellucid.report.cards import table
+from pellucid.stats import weighted_median
 
 TITLE = "Individual rows"
 MOST_ASKED = 20  # rows that a caller may ask for: each has a chart
@@ -31,6 +34,10 @@ _UNUSUAL = "most unusual contributions"
 _LISTED = 40  # features of the table, those beyond `_BARS` folded away
 
 Reasons = dict[int, list[str]]  # why each row is shown, by its position, in the order in which they are shown
+_NEAR = 0.1  # share of rows with central predictions among which a typical one is looked for
+_NEIGHBOUR = 5
+_ROUNDING = 1e-9  # relative; differences below this are noise of the arithmetic
+_HEAD = ("Feature", "Value in this row", "Usual value", "Contribution")
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,3 +204,93 @@ def _how_chosen(explainer: Explainer, reasons: Iterable[Sequence[str]], sample: 
     if n > LOOKED:
         said.append(f"Extremes are looked for among {LOOKED:,} of {n:,} rows, evenly spaced.")
     return [" ".join([*said, "A usual value is the median, of categories the most frequent."])]
+
+
+# -- Which rows ------------------------------------------------------------------------------------
+#
+# Which rows are worth showing one by one.
+#
+# Definitions. The distance of two rows is the sum of the absolute differences of their numbers.
+# - typical: among the tenth of the rows with the most central predictions (least distance to those of all rows, which is
+#   least at the median), the one with the most central contributions: a medoid;
+# - extreme: the highest and the lowest prediction;
+# - unusual: of the others than the typical one, the row whose contributions are farthest from those of its fifth nearest
+#   row, so that hardly any other row is predicted for the same reasons.
+#
+# When it misleads: typical and unusual are so among the rows looked at, and no row stands for all of them.
+
+
+def typical(values: FloatArray, prediction: FloatArray, weights: FloatArray) -> int:
+    """Place of the typical row, given contributions and predictions with rows first."""
+    away = _to_all(_flat(prediction), np.arange(len(values)), weights)
+    near = np.argsort(away, kind="stable")[: int(np.ceil(_NEAR * len(values)))]
+    return int(near[int(np.argmin(_to_all(_flat(values), near, weights)))])
+
+
+def unusual(values: FloatArray, other_than: int) -> int | None:
+    """Place of the row with the most unusual contributions; None if no row differs from the others."""
+    flat = _flat(values)
+    if len(flat) < 3:
+        return None
+    place = min(_NEIGHBOUR, len(flat) - 1)
+    lonely = np.array([np.partition(np.abs(flat - row).sum(axis=1), place)[place] for row in flat])
+    lonely[other_than] = 0.0
+    if lonely.max() <= _ROUNDING * np.abs(flat).sum(axis=1).max():
+        return None
+    return int(np.argmax(lonely))
+
+
+def extremes(score: FloatArray) -> tuple[int, int] | None:
+    """Places of the highest and the lowest; None if all are the same."""
+    if np.ptp(score) <= _ROUNDING * np.abs(score).max():
+        return None
+    return int(np.argmax(score)), int(np.argmin(score))
+
+
+def _flat(numbers: FloatArray) -> FloatArray:
+    return numbers.reshape(len(numbers), -1)
+
+
+def _to_all(flat: FloatArray, rows: IntArray, weights: FloatArray) -> FloatArray:
+    """The weighted sum of the distances from each of these rows to all rows."""
+    return np.array([np.abs(flat - flat[i]).sum(axis=1) @ weights for i in rows])
+
+
+# -- Their values ----------------------------------------------------------------------------------
+#
+# The values of one row beside the usual ones, with what each contributed.
+
+
+def value_table(data: Data, one: Attribution, order: Sequence[int], *, shown: int) -> Plain | None:
+    """A line for each feature of ``order`` (positions in ``one``, a single row); those beyond ``shown`` are folded
+    away.
+    """
+    low, high = one.interval()
+    players = data.schema.players()
+    rows = []
+    for j in order:
+        name = one.feature_names[j]
+        value = f"{shown_value(one.data[j][0])}{remark(one, j)}"
+        usual = "" if one.grouped(j) else usual_value(data, players[name][0])
+        half = float(high[0, j] - low[0, j]) / 2
+        rows.append([name, value, usual, amount(float(one.values[0, j]), half)])
+    return table(_HEAD, rows, shown=shown, what="features") if rows else None
+
+
+def usual_value(data: Data, j: int) -> str:
+    """The median of what has an order, the most frequent of what has none; by weight, among the values that are
+    known.
+    """
+    feature, codes = data.schema.features[j], data.codes(j)
+    known = ~np.isnan(codes) & (data.weights > 0)
+    if not known.any():
+        return ""
+    codes, weights = codes[known], data.weights[known]
+    if feature.kind in ("categorical", "boolean"):
+        levels, place = np.unique(codes, return_inverse=True)
+        code = levels[int(np.argmax(np.bincount(place, weights)))]
+    else:
+        code = weighted_median(codes, weights)
+        if feature.kind != "numeric":  # between two values there need not be one
+            code = codes[codes <= code].max()
+    return shown_value(feature.decode(np.array([code]))[0])

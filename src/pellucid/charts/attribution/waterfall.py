@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import altair as alt
 from altair.typing import ChartType
 
 from pellucid.charts import theme
 from pellucid.charts.attribution.folding import DOWN, UP, steps
-from pellucid.charts.attribution.single_rows import below_each_other
 from pellucid.charts.attribution.words import change, prediction_title, rows_note, short_names, start_name
 from pellucid.charts.scales import Row, data, level_axis, limits_of, tooltips, value_axis
 from pellucid.charts.text import shown
@@ -16,6 +17,7 @@ from pellucid.explanations.plot_options import AttributionOptions
 
 MOST_ROWS = 4
 COLOURS = {UP: theme.SECOND, DOWN: theme.MAIN, "total": theme.INK}
+Picture = Callable[[Attribution, str, AttributionOptions, float, int], ChartType]
 
 
 def notes(attribution: Attribution, _: AttributionOptions) -> list[str]:
@@ -98,3 +100,19 @@ def _of_row(one: Attribution, output: str, options: AttributionOptions, width: f
         words.encode(x=alt.X("right", **x), y=y, text=alt.Text("label", type="nominal")),
     ]
     return alt.layer(*layers).properties(width=width, height=height)
+
+
+# -- Single rows below each other ------------------------------------------------------------------
+
+
+def below_each_other(
+    picture: Picture, one: Attribution, output: str, options: AttributionOptions, width: float, most: int
+) -> ChartType:
+    """The picture of the only row, or those of the first ``most`` rows, each under its number."""
+    if len(one) == 1:
+        return picture(one, output, options, width, 0)
+    named = [
+        picture(one, output, options, width, i).properties(title=alt.TitleParams(f"row {i}", fontSize=12))
+        for i in range(min(len(one), most))
+    ]
+    return alt.vconcat(*named)

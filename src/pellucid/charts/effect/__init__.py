@@ -5,14 +5,14 @@ from __future__ import annotations
 from altair.typing import ChartType
 
 from pellucid.charts import theme
-from pellucid.charts.curve import curve_notes, draw_curve
-from pellucid.charts.individual import draw_individual, individual_notes
-from pellucid.charts.isometric import draw_isometric, isometric_notes
+from pellucid.charts.effect.curve import curve_notes, draw_curve
+from pellucid.charts.effect.individual import draw_individual, individual_notes
+from pellucid.charts.effect.isometric import draw_isometric, isometric_notes
+from pellucid.charts.effect.levels import draw_levels
+from pellucid.charts.effect.slices import draw_slices, slice_notes
+from pellucid.charts.effect.surface import draw_surface, surface_notes
 from pellucid.charts.layout import titled
-from pellucid.charts.levels import draw_levels
 from pellucid.charts.scales import Limits
-from pellucid.charts.slices import draw_slices, slice_notes
-from pellucid.charts.surface import draw_surface, surface_notes
 from pellucid.charts.text import caveat_note
 from pellucid.explanations import Effect
 from pellucid.explanations.effect import TITLES

@@ -11,9 +11,10 @@ from altair.typing import ChartType
 
 from pellucid.arrays import FloatArray
 from pellucid.charts import theme
-from pellucid.charts.distribution import histogram_data, histogram_view
+from pellucid.charts.effect.distribution import histogram_data, histogram_view
+from pellucid.charts.effect.levels import extents
+from pellucid.charts.effect.side_by_side import check_effects
 from pellucid.charts.layout import assemble, by_output, titled
-from pellucid.charts.levels import extents
 from pellucid.charts.marks import zero_line
 from pellucid.charts.scales import (
     Limits,
@@ -26,7 +27,6 @@ from pellucid.charts.scales import (
     tooltips,
     value_axis,
 )
-from pellucid.charts.side_by_side import check_effects
 from pellucid.charts.text import level_names, scale_words, shown
 from pellucid.errors import InputError
 from pellucid.explanations import Effect

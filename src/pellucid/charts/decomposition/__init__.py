@@ -12,7 +12,7 @@ import numpy as np
 from altair.typing import ChartType
 
 from pellucid.charts import theme
-from pellucid.charts.component_view import colour_limit, curve_limits, main_view, pair_view
+from pellucid.charts.decomposition.components import colour_limit, curve_limits, main_view, pair_view
 from pellucid.charts.layout import grid, titled
 from pellucid.charts.scales import Row, data, level_axis, limits_of, tooltips, value_axis
 from pellucid.charts.text import caveat_note, level_names, scale_words, wrapped

@@ -14,10 +14,9 @@ import numpy as np
 from altair.typing import ChartType
 
 from pellucid.arrays import BoolArray
-from pellucid.charts.cells import cell_places, cells_along
+from pellucid.charts.effect.surface import cell_places, cells_along, heat_map, surface_notes, value_range
 from pellucid.charts.layout import grid
 from pellucid.charts.scales import positions
-from pellucid.charts.surface import heat_map, surface_notes, value_range
 from pellucid.charts.text import rows_text, wrapped
 from pellucid.explanations import Effect
 from pellucid.explanations.explanation import changed

@@ -14,7 +14,7 @@ from altair.typing import ChartType
 
 from pellucid.arrays import FloatArray
 from pellucid.charts import theme
-from pellucid.charts.curve import average_error, curve_limits, interval_row, missing_data
+from pellucid.charts.effect.curve import average_error, curve_limits, interval_row, missing_data
 from pellucid.charts.layout import grid
 from pellucid.charts.marks import channel, output_colour, output_tip, zero_line
 from pellucid.charts.scales import Limits, Row, data, level_axis, tooltips, value_axis

@@ -11,10 +11,10 @@ from altair.typing import ChartType
 from pellucid.arrays import IntArray
 from pellucid.charts import theme
 from pellucid.charts.colouring import colour_encoding, row_colours
-from pellucid.charts.curve import curve_data, curve_notes, line_data, missing_data, missing_view
+from pellucid.charts.effect.curve import curve_data, curve_notes, line_data, missing_data, missing_view
+from pellucid.charts.effect.distribution import lower_views
+from pellucid.charts.effect.levels import extents, level_data, level_labels
 from pellucid.charts.layout import assemble, by_output
-from pellucid.charts.levels import extents, level_data, level_labels
-from pellucid.charts.lower import lower_views
 from pellucid.charts.marks import dash, zero_line
 from pellucid.charts.scales import (
     Limits,

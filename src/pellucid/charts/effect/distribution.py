@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import altair as alt
 import numpy as np
 from altair.typing import ChartType
 
 from pellucid.arrays import FloatArray
 from pellucid.charts import theme
-from pellucid.charts.scales import FEW_INTEGERS, Limits, Row, data, feature_axis, positions, tooltips
+from pellucid.charts.marks import output_colour, output_tip
+from pellucid.charts.scales import FEW_INTEGERS, Limits, Row, data, feature_axis, number_format, positions, tooltips
 from pellucid.explanations import Effect
-from pellucid.words import percent, value_name
+from pellucid.explanations.plot_options import EffectOptions
+from pellucid.words import number, percent, value_name
 
 
 def histogram_data(effect: Effect, limits: Limits) -> list[Row]:
@@ -74,3 +78,59 @@ def _bound_names(effect: Effect, edges: FloatArray) -> list[str]:
 
 def _within(values: FloatArray, limits: Limits) -> FloatArray:
     return values[(values >= limits[0]) & (values <= limits[1])]
+
+
+# -- The spread of slopes --------------------------------------------------------------------------
+
+
+def spread_data(effect: Effect, outputs: Sequence[str]) -> list[Row]:
+    """One row per output and grid point whose spread is known, in increasing order of the feature."""
+    x = positions(effect.grids[0])
+    order = np.argsort(x, kind="stable")
+    return [
+        {
+            "output": output,
+            "x": float(x[i]),
+            "value": float(spread),
+            "x_text": value_name(effect.grids[0][i]),
+            "value_text": number(float(spread)),
+        }
+        for output in outputs
+        for i in order
+        if np.isfinite(spread := effect.stacked("spread")[i, effect.output_names.index(output)])
+    ]
+
+
+def spread_view(
+    effect: Effect, outputs: Sequence[str], limits: Limits, options: EffectOptions, *, labels: bool
+) -> ChartType:
+    """A low chart for below the slopes; ``labels`` says whether it carries the feature axis."""
+    rows = spread_data(effect, outputs)
+    width = options.width or theme.WIDTH
+    top = max([row["value"] for row in rows], default=0.0) * 1.08 or 1.0
+    x = feature_axis(effect.feature_names[0], effect.kinds[0], limits, width, labels=labels)
+    axis = alt.Axis(title=["SD of", "slopes"], titleFontSize=11, tickCount=3, format=number_format((0.0, top)))
+    y = alt.Y("value", type="quantitative", axis=axis, scale=alt.Scale(domain=[0, top], nice=False))
+    tips = tooltips((effect.feature_names[0], "x_text"), *output_tip(effect), ("SD of slopes", "value_text"))
+    colour = output_colour(effect, options) if len(outputs) > 1 else alt.value(theme.SECOND)
+    base = alt.Chart(data(rows)).encode(x=alt.X("x", **x), y=y, color=colour)
+    dots = base.mark_point(filled=True, opacity=0).encode(tooltip=tips)
+    return alt.layer(base.mark_line(strokeWidth=2), dots).properties(width=width, height=70)
+
+
+# -- What stands below a curve ---------------------------------------------------------------------
+
+
+def lower_views(
+    effect: Effect, options: EffectOptions, limits: Limits, outputs: Sequence[str]
+) -> tuple[list[ChartType], list[alt.Chart]]:
+    """Views for below the main one, of which the last carries the feature axis, and layers for on it."""
+    width, height = options.width or theme.WIDTH, options.height or theme.HEIGHT
+    bars = histogram_data(effect, limits) if options.distribution == "histogram" else []
+    below: list[ChartType] = []
+    if effect.derivative:
+        below.append(spread_view(effect, outputs, limits, options, labels=not bars))
+    if bars:
+        below.append(histogram_view(bars, effect, limits, width))
+    rug = [rug_layer(effect, limits, width, height)] if options.distribution == "rug" else []
+    return below, rug
