@@ -121,6 +121,28 @@ def test_a_comparison_is_that_of_numbers(name, number, sign, values):
     assert Condition.of(condition.words) == condition
 
 
+PASSENGERS = pd.DataFrame(
+    {
+        "age": [22.0, 38.0, 26.0, np.nan, 35.0, 4.0, 58.0, 30.0],
+        "sex": ["male", "female", "female", "male", "male", "female", "female", "male"],
+        "class": [3, 1, 3, 3, 1, 2, 1, 2],
+    }
+)
+BOTH_READ = st.one_of(
+    st.builds("age {} {}".format, st.sampled_from(["<", "<=", ">", ">=", "=="]), st.integers(0, 60)),
+    st.builds("{} < age <= {}".format, st.integers(0, 29), st.integers(30, 60)),
+    st.builds("sex {} '{}'".format, st.sampled_from(["==", "!="]), st.sampled_from(["female", "male", "other"])),
+    st.builds("`class` {} {}".format, st.sampled_from(["in", "not in"]), st.sampled_from(["[1]", "[1, 3]", "(2, 4)"])),
+)
+
+
+@given(st.lists(BOTH_READ, min_size=1, max_size=4))
+def test_what_pandas_reads_too_means_the_same(texts):
+    text = " and ".join(texts)
+    expected = PASSENGERS.index.isin(PASSENGERS.query(text, engine="python").index)
+    np.testing.assert_array_equal(Rule.of(text).applies(PASSENGERS), expected)
+
+
 @pytest.mark.parametrize(
     ("text", "match"),
     [

@@ -1,4 +1,4 @@
-"""Where a local model learns: rows drawn from the data, around a row, or as the features go together.
+"""Where a local model learns: rows drawn from the data, around a row, or as the features are correlated.
 
 Samplers, for numbers (whole ones stay whole, dates stay dates):
 
@@ -7,7 +7,7 @@ Samplers, for numbers (whole ones stay whole, dates stay dates):
 - ``"around"``: N(x_j, sd_j) around the explained row;
 - ``"correlated"``: all features together, from a Gaussian copula of the data (`pellucid.data.sampling.copula`).
 
-Categories come by their frequency in the data (in ``"correlated"`` with what they go together with). A number that the
+Categories come by their frequency in the data (in ``"correlated"`` given the other features). A number that the
 row knows is known in every sample; one that it lacks is lacking in every other sample, by a coin.
 
 Draws of a feature are spread evenly within each of 20 blocks (a Latin hypercube), and the blocks are independent: what
@@ -209,7 +209,7 @@ def _normal(known: Distributions, draws: _Draws, centre: FloatArray) -> FloatArr
 
 
 def _joint(data: Data, known: Distributions, draws: _Draws) -> FloatArray:
-    """Features as they go together; the symmetric root of the correlation does not depend on their order."""
+    """Correlated features; the symmetric root of the correlation does not depend on their order."""
     from scipy.special import ndtr, ndtri
 
     if "copula" not in known.kept:
