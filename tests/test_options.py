@@ -3,6 +3,8 @@
 import inspect
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 
 import numpy as np
@@ -238,7 +240,7 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
     ),
     "check_rule": (None, {}, {"rule", "rows"}),
     "report": (
-        lambda **o: explainer().report("never written.html", **o),
+        lambda **o: explainer().report(Path(gettempdir()) / "never written.html", **o),
         {"top": Option(2, [], whole(2).wrong), "rows": Option(2, [], ["2", [2.5], [True], 99, -1])},
         {"path", "title"},
     ),
