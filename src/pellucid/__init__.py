@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pellucid.explanations import Anchor as Anchor
     from pellucid.explanations import Associations as Associations
     from pellucid.explanations import Attribution as Attribution
+    from pellucid.explanations import Audit as Audit
     from pellucid.explanations import Caveat as Caveat
     from pellucid.explanations import Clusters as Clusters
     from pellucid.explanations import Condition as Condition
@@ -60,6 +61,7 @@ _HOME = {
     "Agreement": "pellucid.explanations",
     "Anchor": "pellucid.explanations",
     "Attribution": "pellucid.explanations",
+    "Audit": "pellucid.explanations",
     "Caveat": "pellucid.explanations",
     "Clusters": "pellucid.explanations",
     "Condition": "pellucid.explanations",
@@ -104,6 +106,7 @@ __all__ = [
     "Anchor",
     "Associations",
     "Attribution",
+    "Audit",
     "Caveat",
     "Clusters",
     "Condition",

@@ -16,6 +16,7 @@ from pellucid.diagnostics.off_data import off_data_caveat
 from pellucid.explanations import (
     Associations,
     Attribution,
+    Audit,
     Caveat,
     Clusters,
     Decomposition,
@@ -33,6 +34,7 @@ from pellucid.methods.attribution.dispatch import Conditional, GameName, Method,
 from pellucid.methods.attribution.interaction_indices import Index
 from pellucid.methods.attribution.shap import shap
 from pellucid.methods.attribution.shapley_kernel import Proxy
+from pellucid.methods.audit import audit
 from pellucid.methods.clusters import clusters
 from pellucid.methods.decomposition.dispatch import Density, decompose
 from pellucid.methods.decomposition.dispatch import Method as DecompositionMethod
@@ -566,6 +568,30 @@ class Explainer:
         high, prefer `ale` to `pdp`.
         """
         return associations(self.predictor, self.data, run=self._run("associations"))
+
+    def audit(self, *, holdout: tuple[Any, Any] | None = None) -> Audit:
+        """Can explanations of this model be trusted on these data: one line per question, with its number.
+
+        Whether it predicts better than a constant, whether it is overfitted (``holdout=(X, y)`` compares with rows it
+        was not fitted to), which features are correlated, what share of the rows that methods make up (partial
+        dependence and permutation, Shapley values, LIME) is unlike any row of the data, whether it answers such rows by
+        other features than real ones (Slack et al. 2020), and whether it gives the same rows the same predictions. What
+        is bad is a caveat, with what to do.
+
+        It misleads as an all-clear: methods have weaknesses of their own, which the `caveats` of each result tell.
+
+        Examples
+        --------
+        >>> import numpy as np, pellucid
+        >>> X = np.random.default_rng(0).normal(size=(300, 3))
+        >>> found = pellucid.Explainer(lambda X: 2 * X[:, 0] + X[:, 1] ** 2, X, X[:, 0]).audit()
+        >>> found.line("steadiness").severity, found.line("hidden reliance").bad
+        (0.0, False)
+        >>> [caveat.code for caveat in found.caveats]
+        ['poor-model']
+        """
+        rows = None if holdout is None else self.data.like(*holdout)
+        return audit(self.predictor, self.data, holdout=rows, run=self._run("audit"))
 
     def shap(
         self,

@@ -95,3 +95,10 @@ def test_the_page_on_agreement(capsys):
     names = run_examples("docs/agreement.md")
     assert names["both"].likeness < -0.9
     assert "contradict each other" in capsys.readouterr().out
+
+
+def test_the_page_on_the_audit():
+    found = run_examples("docs/audit.md")["found"]
+    assert {line.topic for line in found.lines if line.bad} >= {"correlated features", "one feature changed"}
+    text = (ROOT / "docs/audit.md").read_text(encoding="utf-8")
+    assert all(f"| {line.topic} |" in text for line in found.lines)

@@ -3,6 +3,7 @@
 from pellucid.explanations.agreement import Agreement
 from pellucid.explanations.associations import Associations
 from pellucid.explanations.attribution import Additivity, Attribution
+from pellucid.explanations.audit import Audit, AuditLine
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.clusters import Clusters
 from pellucid.explanations.condition import Condition
@@ -26,6 +27,8 @@ __all__ = [
     "Associations",
     "AtMissing",
     "Attribution",
+    "Audit",
+    "AuditLine",
     "Boundary",
     "Caveat",
     "Clusters",
