@@ -49,7 +49,6 @@ _CORRELATED = 0.7
 _ONE_CHANGED, _MANY_CHANGED = 0.12, 0.15
 _USUAL = 0.95
 _FEWEST, _WIDEST = 20, 100
-_KEY = 97
 
 
 def audit(predictor: Predictor, data: Data, *, holdout: Data | None = None, run: Run) -> Audit:
@@ -212,7 +211,7 @@ def _perturbations(data: Data, run: Run) -> Iterator[AuditLine]:
             feature=worst,
         )
     real = real_rows(data, data.schema.players(), run)
-    generator = run.generator(_KEY)
+    generator = run.generator("audit.mixtures")
     x, z = generator.integers(0, len(real.ranks), (2, SAMPLE_ROWS))
     mixed = np.where(real.coins(SAMPLE_ROWS, generator), real.ranks[x], real.ranks[z])
     share = _unlike(real, mixed, x, z)
