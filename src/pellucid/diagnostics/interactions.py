@@ -9,6 +9,7 @@ import numpy as np
 from pellucid.arrays import FloatArray
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.interactions import Interactions
+from pellucid.explanations.network import pooled_costs
 from pellucid.words import listed, number, percent
 
 _NOTICED = 0.1  # H that is worth a word
@@ -98,7 +99,7 @@ def _by_output(result: Interactions) -> tuple[FloatArray, FloatArray, FloatArray
 
 def uncertain_costs(result: Interactions) -> Iterator[Caveat]:
     """The most costly pair is known only roughly: few draws meet what makes it costly."""
-    costs, errors = result.pooled_costs()
+    costs, errors = pooled_costs(result)
     pairs = [k for k, part in enumerate(result.parts) if len(part) == 2 and costs[k] >= _COSTLY]
     if not pairs:
         return
@@ -124,7 +125,7 @@ def turned_effects(result: Interactions) -> Iterator[Caveat]:
     """A costly pair without a value: sizes of effects do not tell an effect from its opposite."""
     if result.method != "greenwell" or not result.normalized:
         return
-    costs, errors = result.pooled_costs()
+    costs, errors = pooled_costs(result)
     value = dict(zip(map(frozenset, result.sets), result.overall, strict=True))
     unseen = {
         part: float(cost)

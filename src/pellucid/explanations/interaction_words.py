@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pellucid.explanations.network import pooled_additive
 from pellucid.words import listed, number, percent
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def _none(result: Interactions) -> list[str]:
 
 
 def _costs(result: Interactions) -> list[str]:
-    lost = result.pooled_additive()
+    lost = pooled_additive(result)
     if not np.isfinite(lost):
         return []
     if lost == 0:

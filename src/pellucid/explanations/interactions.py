@@ -10,7 +10,7 @@ from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.errors import InputError, nearest
 from pellucid.explanations import interaction_words
 from pellucid.explanations.explanation import Explanation
-from pellucid.explanations.network import Network, network
+from pellucid.explanations.network import Network, network, pooled_costs
 from pellucid.explanations.plot_options import InteractionOptions
 from pellucid.explanations.store import stored
 
@@ -104,7 +104,7 @@ class Interactions(Explanation, options=InteractionOptions):
 
     def cost_of(self, *features: str, output: str | None = None) -> float:
         """The cost of exclusion of a set, a share of the prediction's variance; NaN where it was not measured."""
-        costs = self.pooled_costs(output)[0]
+        costs = pooled_costs(self, output)[0]
         wanted = frozenset(features)
         return next(
             (float(cost) for part, cost in zip(self.parts, costs, strict=True) if frozenset(part) == wanted), np.nan
@@ -119,23 +119,6 @@ class Interactions(Explanation, options=InteractionOptions):
         that remain are the nodes and edges. Losses of several outputs are averaged unless one ``output`` is named.
         """
         return network(self, loss, output)
-
-    def pooled_costs(self, output: str | None = None) -> tuple[FloatArray, FloatArray]:
-        """Costs of the parts and their standard errors in one output, or averaged over the outputs."""
-        if self.costs.ndim < 2:
-            self._output(output)
-            return self.costs, self.cost_se
-        if output is not None:
-            k = self._output(output)
-            return self.costs[:, k], self.cost_se[:, k]
-        # The outputs share their draws: their errors are added as if they were fully correlated.
-        return self.costs.mean(axis=1), self.cost_se.mean(axis=1)
-
-    def pooled_additive(self, output: str | None = None) -> float:
-        """Share of the variance that an additive model loses, in one output or averaged; NaN where not measured."""
-        if not self.additive.size:
-            return np.nan
-        return float(self.additive.mean() if output is None else np.atleast_1d(self.additive)[self._output(output)])
 
     def _output(self, output: str | None) -> int:
         if output is None:

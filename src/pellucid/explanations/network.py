@@ -118,7 +118,7 @@ def network(interactions: Interactions, loss: Any, output: str | None) -> Networ
             "this result has no costs of exclusion (network=False, or the work was interrupted); ask for interactions()"
             " again."
         )
-    pooled, se = interactions.pooled_costs(output)
+    pooled, se = pooled_costs(interactions, output)
     costs = dict(zip(map(frozenset, interactions.parts), map(float, pooled), strict=True))
     errors = dict(zip(map(frozenset, interactions.parts), map(float, se), strict=True))
     dropped, lost = left_out(costs, float(loss))
@@ -151,7 +151,7 @@ def network(interactions: Interactions, loss: Any, output: str | None) -> Networ
         left_out=tuple(name for name in singles if (name,) not in nodes),
         loss=float(loss),
         lost=lost,
-        additive=interactions.pooled_additive(output),
+        additive=pooled_additive(interactions, output),
         examined=sum(len(part) == 2 for part in interactions.parts),
         possible=int(interactions.settings.get("pairs", 0)),
     )
@@ -200,3 +200,23 @@ def _costly(parts: list[Names], costs: Mapping[frozenset[str], float]) -> tuple[
 
 def _of(parts: Iterable[Names], numbers: Mapping[frozenset[str], float]) -> FloatArray:
     return np.array([numbers[frozenset(part)] for part in parts], dtype=np.float64)
+
+
+def pooled_costs(interactions: Interactions, output: str | None = None) -> tuple[FloatArray, FloatArray]:
+    """Costs of the parts and their standard errors in one output, or averaged over the outputs."""
+    costs, errors = interactions.costs, interactions.cost_se
+    k = interactions._output(output)
+    if costs.ndim < 2:
+        return costs, errors
+    if output is not None:
+        return costs[:, k], errors[:, k]
+    # The outputs share their draws: their errors are added as if they were fully correlated.
+    return costs.mean(axis=1), errors.mean(axis=1)
+
+
+def pooled_additive(interactions: Interactions, output: str | None = None) -> float:
+    """Share of the variance that an additive model loses, in one output or averaged; NaN where not measured."""
+    additive = interactions.additive
+    if not additive.size:
+        return np.nan
+    return float(additive.mean() if output is None else np.atleast_1d(additive)[interactions._output(output)])

@@ -291,8 +291,8 @@ class LocalOptions(AttributionOptions):
     kind: str = choice(
         "auto",
         (*LOCAL_KINDS, *ATTRIBUTION_KINDS),
-        '"effects" (also "auto"), the weights over the kernel widths that were tried ("widths"), model and local model in'
-        ' two features ("boundary"), or a chart of contributions',
+        '"effects" (also "auto"), the weights over the kernel widths that were tried ("widths"), model and local model'
+        ' in two features ("boundary"), or a chart of contributions',
     )
     max_rows: int = whole(6, "rows shown")
 

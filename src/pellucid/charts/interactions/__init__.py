@@ -16,6 +16,7 @@ from pellucid.charts.scales import Row, data, level_axis, limits_of, number_form
 from pellucid.charts.text import caveat_note, level_names, scale_words, wrapped
 from pellucid.errors import InputError
 from pellucid.explanations import Interactions
+from pellucid.explanations.network import pooled_additive, pooled_costs
 from pellucid.explanations.plot_options import InteractionOptions
 from pellucid.words import number, percent
 
@@ -247,13 +248,13 @@ def _confirmed(interactions: Interactions) -> str:
 
 
 def _lost(interactions: Interactions) -> str:
-    lost = interactions.pooled_additive()
+    lost = pooled_additive(interactions)
     return f"all interactions together: {percent(lost)} of the variance" if np.isfinite(lost) else ""
 
 
 def _costs(interactions: Interactions) -> dict[int, str]:
     """The cost of exclusion of each set in words; of several outputs the mean."""
-    costs, errors = interactions.pooled_costs()
+    costs, errors = pooled_costs(interactions)
     said = {
         frozenset(part): f"{percent(float(cost))} of the variance (se {percent(float(error))})"
         for part, cost, error in zip(interactions.parts, costs, errors, strict=True)
