@@ -70,13 +70,13 @@ def clusters(
         kept=np.array(kept),
         component=np.array([spectrum[0] for spectrum in spectra]),
         components=np.array([1 + int((np.cumsum(s) < _ENOUGH - _TIE).sum()) for s in spectra], dtype=np.intp),
-        header=Header(
+        header=Header.of(
+            predictor,
+            data,
+            run,
+            {"method": "clusters", "threshold": float(threshold)},
             feature_names=data.schema.names,
-            output_names=predictor.output_names,
             scale="association",
-            cost=run.cost(),
-            settings={"method": "clusters", "threshold": float(threshold)},
-            library=data.caller,
         ),
     )
     caveats = cluster_caveats(result, data, run)

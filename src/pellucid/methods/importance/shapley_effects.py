@@ -102,18 +102,16 @@ def shapley_effects(request: Request) -> Importance:
         low=squeeze_outputs(low),
         high=squeeze_outputs(high),
         repeats=np.empty((len(players), 0)),
-        header=Header(
-            feature_names=tuple(players),
-            output_names=predictor.output_names,
-            scale=predictor.scale,
+        header=Header.of(
+            predictor,
+            data,
+            run,
+            {"method": "shapley-effects", "random_state": run.seed, **settings},
             caveats=shapley_effect_caveats(
                 predictor, data, run, players=players, values=values, half=Z95 * error, tolerance=request.tolerance
             ),
-            cost=run.cost(),
-            settings={"method": "shapley-effects", "random_state": run.seed, **settings},
-            library=data.caller,
         ),
-        members=tuple(tuple(data.schema.names[j] for j in player) for player in players.values()),
+        members=data.schema.members(),
     )
 
 

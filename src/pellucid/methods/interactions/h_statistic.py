@@ -95,13 +95,11 @@ def h_statistic(request: Request) -> Interactions:
         joint=squeeze_outputs(joint),
         p_values=None if p_values is None else squeeze_outputs(p_values),
         adjusted=None if p_values is None else squeeze_outputs(holm(p_values)),
-        header=Header(
-            feature_names=request.feature_names,
-            output_names=predictor.output_names,
-            scale=predictor.scale,
-            cost=run.cost(),
-            library=request.data.caller,
-            settings={
+        header=Header.of(
+            predictor,
+            request.data,
+            run,
+            {
                 "method": "h",
                 "against": request.against,
                 "normalize": request.normalize,
@@ -111,6 +109,7 @@ def h_statistic(request: Request) -> Interactions:
                 "resamples": DRAWS,
                 "random_state": run.seed,
             },
+            feature_names=request.feature_names,
         ),
     )
     return run.finish(result, h_caveats(predictor, request.data, result, run))
