@@ -12,6 +12,7 @@ from sklearn.svm import SVC
 from pellucid import Explainer
 from pellucid.errors import ModelError
 from pellucid.models.columnwise import Mixing, sources
+from pellucid.reading import additive
 from pellucid.reading import by_sums as sums
 
 
@@ -120,8 +121,8 @@ def test_steps_that_are_fitted_again_are_noticed(monkeypatch):
     X, y = table()
     model = make_pipeline(StandardScaler(), Ridge()).fit(X, y)
     compared = []
-    link = sums.agreeing_link
-    monkeypatch.setattr(sums, "agreeing_link", lambda *some: compared.append(some) or link(*some))
+    link = additive.agreeing_link
+    monkeypatch.setattr(additive, "agreeing_link", lambda *some: compared.append(some) or link(*some))
     explainer = Explainer(model, X, y)
     assert explainer.pdp(0).settings["engine"] == "sums"
     model[0].fit(3 * X + 1)
@@ -134,7 +135,7 @@ def test_steps_that_are_fitted_again_are_noticed(monkeypatch):
 
 def test_a_large_constant_hides_no_difference(monkeypatch):
     X, y = table()
-    read = sums.linear_form
+    read = additive.linear_form
 
     def wrong(predictor):
         form = read(predictor)
@@ -144,7 +145,7 @@ def test_a_large_constant_hides_no_difference(monkeypatch):
         model = LinearRegression().fit(X, y + offset)
         assert Explainer(model, X).pdp(0).settings["engine"] == "sums"
         with monkeypatch.context() as patch:
-            patch.setattr(sums, "linear_form", wrong)
+            patch.setattr(additive, "linear_form", wrong)
             assert_asked(model, X)
 
 

@@ -16,7 +16,7 @@ from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, SplineTrans
 
 from pellucid import Explainer
 from pellucid.errors import InputError, ModelError
-from pellucid.reading import answer, terms
+from pellucid.reading import additive, answer, terms
 from pellucid.reading import by_sums as sums
 from pellucid.reading.answer import Asked
 from pellucid.runner import Intervention, Run, constant_intervention, exchange_intervention
@@ -266,8 +266,8 @@ def test_the_model_is_compared_once_for_all_questions(monkeypatch):
         compared.append(arguments)
         return sums.Unlike("no") if refuse else link(*arguments)
 
-    link = sums.agreeing_link
-    monkeypatch.setattr(sums, "agreeing_link", counted)
+    link = additive.agreeing_link
+    monkeypatch.setattr(additive, "agreeing_link", counted)
     for checks, refuse in ((True, False), (False, False), (False, True)):
         compared.clear()
         explainer = Explainer(encoded(Ridge()).fit(X, y), X, y, checks=checks)
@@ -334,13 +334,13 @@ def test_coefficients_that_miss_the_predictions_are_not_believed(monkeypatch):
     X, y = days()
     numbers = X[list(NUMBERS)].fillna(0.0)
     model = Ridge().fit(numbers, y)
-    read = sums.linear_form
+    read = additive.linear_form
 
     def wrong(predictor):
         form = read(predictor)
         return sums.replace(form, weights=form.weights * np.array([[1.0], [1.0], [1.001]]))
 
-    monkeypatch.setattr(sums, "linear_form", wrong)
+    monkeypatch.setattr(additive, "linear_form", wrong)
     assert Explainer(model, numbers, y).pdp("wind").settings["engine"] == "model"
 
 
@@ -348,13 +348,13 @@ def test_columns_credited_to_the_wrong_feature_are_noticed(monkeypatch):
     """Real rows alone would agree: in a sum it does not matter whose the parts are."""
     X, y = days()
     numbers = X[list(NUMBERS)].fillna(0.0)
-    read = sums.linear_form
+    read = additive.linear_form
 
     def wrong(predictor):
         form = read(predictor)
         return sums.replace(form, source=np.array([1, 0, 2]))
 
-    monkeypatch.setattr(sums, "linear_form", wrong)
+    monkeypatch.setattr(additive, "linear_form", wrong)
     explainer = Explainer(Ridge().fit(numbers, y), numbers, y)
     for features in ("wind", ["wind", "hour"], ["temperature", "wind"]):
         assert explainer.pdp(features, grid=9).settings["engine"] == "model"
@@ -366,7 +366,7 @@ def test_steps_that_mix_columns_are_noticed(monkeypatch):
     """The sums are right, but a part depends on two features."""
     X, y = days()
     numbers = X[list(NUMBERS)].fillna(0.0)
-    read = sums.linear_form
+    read = additive.linear_form
     mixing = np.array([[1.0, 0.0, 0.1], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
 
     def wrong(predictor):
@@ -375,7 +375,7 @@ def test_steps_that_mix_columns_are_noticed(monkeypatch):
             form, encode=lambda table: form.encode(table) @ mixing, weights=np.linalg.solve(mixing, form.weights)
         )
 
-    monkeypatch.setattr(sums, "linear_form", wrong)
+    monkeypatch.setattr(additive, "linear_form", wrong)
     explainer = Explainer(Ridge().fit(numbers, y), numbers, y)
     assert explainer.pdp("wind").settings["engine"] == "sums"
     for features in ("temperature", "hour", ["temperature", "hour"]):

@@ -23,16 +23,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.models import Predictor
-from pellucid.models.linear import LinearForm, Link, Unlike, agreeing_link, linear_form, predictions
+from pellucid.models.linear import LinearForm, Link, Unlike, predictions
+from pellucid.reading.additive import read_additive
 from pellucid.reading.answer import Answer, watched
-from pellucid.reading.terms import Encoder, Tables, Terms, terms_of
+from pellucid.reading.terms import Encoder, Terms, terms_of
 from pellucid.runner import Batch, Intervention, Moments, Run
 from pellucid.runner.intervention import blocks
 
@@ -40,66 +40,7 @@ _WORTH = 15_000  # rows asked beyond those encoded: fewer are asked as quickly
 _ENCODING = 1.5  # what it takes to encode a row, in rows predicted
 _MOST_HELD = 2**28  # terms, of eight bytes each: more are asked for, which takes hardly any memory
 _AT_ONCE = 2**16  # predictions made at once, so that they stay in the caches
-_DOUBLE = 1e-9  # how closely sums agree with predictions, as a share of their range
-_SINGLE = 1e-5  # the same, for coefficients in single precision
 _LARGEST = 700.0  # the exponential of more overflows: the model says so itself
-
-
-@dataclass(frozen=True, eq=False)
-class _Read:
-    """A model as a sum, the link by which the sum agrees with its predictions (none where it does not), and encoded
-    tables.
-    """
-
-    model: Any
-    form: LinearForm
-    probe: FloatArray
-    link: Link | Unlike
-    tables: Tables
-
-    def holds(self, predictor: Predictor, form: LinearForm, probe: FloatArray) -> bool:
-        """Whether this is what is read now: a model, or a step before it, may have been fitted again."""
-        mine = self.form
-        return (
-            self.model is predictor.model
-            and mine.link == form.link
-            and np.array_equal(mine.weights, form.weights)
-            and np.array_equal(mine.intercept, form.intercept)
-            and np.array_equal(mine.source, form.source)
-            and np.array_equal(self.probe, probe, equal_nan=True)
-        )
-
-
-def _reading(run: Run, predictor: Predictor, form: LinearForm) -> _Read | None:
-    """Compared once for all questions with the predictions that are known of the model; None where a step fails."""
-    known: dict[str, _Read] = run.remember("sums", dict)
-    try:
-        probe = form.encode(predictor.dressed(predictor.probe))
-        if "read" not in known or not known["read"].holds(predictor, form, probe):
-            link = _agreed(form, form.sums(probe), predictor.probed)
-            known["read"] = _Read(predictor.model, form, probe, link, Tables())
-    except Exception:  # whatever a step raises
-        return None
-    return known["read"]
-
-
-def _agreed(form: LinearForm, sums: FloatArray, full: FloatArray) -> Link | Unlike:
-    link = agreeing_link(form, sums, full)
-    if isinstance(link, Unlike) or _closely(form, sums, link, full):
-        return link
-    return Unlike("what is read of the model is not quite what it predicts")
-
-
-def _closely(form: LinearForm, sums: FloatArray, link: Link, full: FloatArray) -> bool:
-    """Whether sums give the predictions up to rounding, and not only beside a large constant, where everything
-    agrees.
-    """
-    single = np.array_equal(form.weights, form.weights.astype(np.float32))
-    predicted = predictions(sums, link, full.shape[1])
-    spread = np.ptp(full, axis=0)
-    size = np.where(spread > 0, spread, np.abs(full).max(axis=0))
-    within = (_SINGLE if single else _DOUBLE) * size
-    return predicted is not None and bool((np.abs(predicted - full) <= within).all())
 
 
 def by_sums(
@@ -108,11 +49,8 @@ def by_sums(
     """The answer of the sum; None where the model is none, or fails on these rows, or where asking is as quick."""
     if predictor.instability > 0 or _is_label(predictor) or not _worth(data, interventions):
         return None
-    form = linear_form(predictor)
-    if isinstance(form, Unlike) or _held(data, interventions, form) > _MOST_HELD:
-        return None
-    found = _reading(run, predictor, form)
-    if found is None or isinstance(found.link, Unlike):
+    found = read_additive(run, predictor)
+    if isinstance(found, Unlike) or not found.exact or _held(data, interventions, found.form) > _MOST_HELD:
         return None
     itself = Intervention((), (), np.empty((1, 0), dtype=np.intp))
     terms = terms_of(Encoder(found.form, predictor, found.tables), data, (itself, *interventions))

@@ -23,23 +23,20 @@ Cost. The explained rows and the background, once.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data import Data
-from pellucid.errors import PellucidError
 from pellucid.games import Game
 from pellucid.games.marginal import Players
 from pellucid.methods.attribution.estimation.estimate import Solved
 from pellucid.methods.attribution.estimators import Effort, solve
 from pellucid.models import Predictor
-from pellucid.models.linear import LinearForm, Unlike, agreeing_link, linear_form
+from pellucid.models.linear import Unlike
+from pellucid.reading.additive import compared_additive
 from pellucid.runner import Run
-
-_COMPARED = 1000  # background rows, and as many mixtures of them, on which the terms must reproduce the model
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,42 +57,26 @@ class Terms:
 
 def linear_terms(predictor: Predictor, rows: Data, background: Data, run: Run) -> Terms | Unlike:
     """The model's terms on the explained scale, or why they cannot be had."""
-    form = run.remember("linear form", lambda: linear_form(predictor))
-    if isinstance(form, Unlike):
-        return form
-    full = run.predict(predictor, rows, full=True)
-    matrices = [form.encode(predictor.dressed(part.frame)) for part in (rows, background)]
-    some = background.take(background.spread(_COMPARED))
-    compared = [(form.sums(matrices[0]), full), _both(form, predictor, some, run)]
-    if some.frame.kind != "sparse":
-        with suppress(PellucidError):  # a model may refuse a mixture; it is then compared on real rows alone
-            compared.append(_both(form, predictor, some.mixed(run.generator("sums.mixtures")), run))
-    link = agreeing_link(form, *(np.vstack(parts) for parts in zip(*compared, strict=True)))
-    if isinstance(link, Unlike):
-        return link
+    found = compared_additive(run, predictor, rows, background)
+    if isinstance(found, Unlike):
+        return found
+    form, link = found.form, found.link
     if link not in ("identity", "logit"):
         return Unlike(f"{predictor.name} adds up before its {link} link")
     if (link == "logit") != (predictor.link == "logit"):
         return Unlike(f"{predictor.name} adds up on another scale than the one that is explained")
     chosen = form.outputs(predictor.explained, predictor.width)
+    explained, absent = (form.encode(predictor.dressed(part.frame)) for part in (rows, background))
     return Terms(
-        matrices[0],
-        matrices[1],
+        explained,
+        absent,
         background.weights / background.weights.sum(),
         np.asarray(predictor.columns, dtype=np.intp)[form.source],
         chosen.weights,
         chosen.intercept,
-        # Probabilities near 0 and 1 lose their log-odds: the sums have them.
-        chosen.sums(matrices[0]) if link == "logit" else predictor.restrict(full),
+        chosen.sums(explained),
         str(predictor.scale),
     )
-
-
-def _both(form: LinearForm, predictor: Predictor, rows: Data, run: Run) -> tuple[FloatArray, FloatArray]:
-    """The sums and the model's own predictions."""
-    with run.checking():
-        full = run.predict(predictor, rows, full=True)
-    return form.sums(form.encode(predictor.dressed(rows.frame))), full
 
 
 def linear_shap(terms: Terms, effort: Effort, *, players: Players, conditional: bool = False, run: Run) -> Solved:

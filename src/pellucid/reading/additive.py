@@ -1,0 +1,127 @@
+"""A model as a sum over its features, read once for all questions of an Explainer, and believed only after the sums have
+given its own predictions (see `pellucid.models.linear` for what is read).
+
+They are compared with the predictions that are known since the Explainer was made, which takes no model rows; by what
+asks about other rows than those of the data also on rows of the background, on mixtures of them, and on some of the
+rows that are explained.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pellucid.arrays import FloatArray
+from pellucid.data import Data
+from pellucid.errors import PellucidError
+from pellucid.models import Predictor
+from pellucid.models.linear import LinearForm, Link, Unlike, agreeing_link, linear_form, predictions
+from pellucid.reading.terms import Tables
+from pellucid.runner import Run
+
+_DOUBLE = 1e-9  # how closely sums agree with predictions, as a share of their range
+_SINGLE = 1e-5  # the same, for coefficients in single precision
+_COMPARED = 1000  # background rows, and as many mixtures of them
+_ASKED = 20  # of the rows that are explained
+
+
+@dataclass(frozen=True, eq=False)
+class Additive:
+    """The sum, the link by which it agrees with the model, and encoded tables.
+
+    ``exact`` says whether it agrees up to rounding, and not only beside a large constant, where everything does.
+    """
+
+    form: LinearForm
+    link: Link
+    exact: bool
+    tables: Tables
+
+
+@dataclass(frozen=True, eq=False)
+class _Compared:
+    """What was found, and of what."""
+
+    model: Any
+    form: LinearForm
+    probe: FloatArray
+    found: Additive | Unlike
+
+    def holds(self, predictor: Predictor, form: LinearForm, probe: FloatArray) -> bool:
+        """Whether this is what is read now: a model, or a step before it, may have been fitted again."""
+        mine = self.form
+        return (
+            self.model is predictor.model
+            and mine.link == form.link
+            and np.array_equal(mine.weights, form.weights)
+            and np.array_equal(mine.intercept, form.intercept)
+            and np.array_equal(mine.source, form.source)
+            and np.array_equal(self.probe, probe, equal_nan=True)
+        )
+
+
+def read_additive(run: Run, predictor: Predictor) -> Additive | Unlike:
+    """The model as a sum, if it agrees with the predictions that are known of it; else why there is none."""
+    form = linear_form(predictor)
+    if isinstance(form, Unlike):
+        return form
+    known: dict[str, _Compared] = run.remember("sums", dict)
+    try:
+        probe = form.encode(predictor.dressed(predictor.probe))
+        if "read" not in known or not known["read"].holds(predictor, form, probe):
+            link = agreeing_link(form, form.sums(probe), predictor.probed)
+            found = link if isinstance(link, Unlike) else _additive(form, probe, link, predictor)
+            known["read"] = _Compared(predictor.model, form, probe, found)
+    except Exception as error:  # whatever a step raises
+        return Unlike(f"a step of the model fails on a few rows: {error}")
+    return known["read"].found
+
+
+def _additive(form: LinearForm, probe: FloatArray, link: Link, predictor: Predictor) -> Additive:
+    return Additive(form, link, _closely(form, form.sums(probe), link, predictor.probed), Tables())
+
+
+def compared_additive(run: Run, predictor: Predictor, rows: Data, background: Data) -> Additive | Unlike:
+    """The same, if it also agrees on the background, on mixtures of it, and on some of the rows."""
+    found = read_additive(run, predictor)
+    if isinstance(found, Unlike):
+        return found
+    kept: dict[str, Any] = run.keep("sums of mixtures", background, dict)
+    if kept.get("of") is not found:
+        kept.update(of=found, rows=_compared(run, predictor, found.form, background))
+    some = rows if len(rows) <= _ASKED else rows.take(rows.spread(_ASKED))
+    both = zip(kept["rows"], _both(found.form, predictor, some, run), strict=True)
+    link = agreeing_link(found.form, *(np.vstack(parts) for parts in both))
+    if isinstance(link, Unlike):
+        return link
+    return found if link == found.link else Unlike("the sums agree with the model in different ways on different rows")
+
+
+def _compared(run: Run, predictor: Predictor, form: LinearForm, background: Data) -> tuple[FloatArray, FloatArray]:
+    some = background.take(background.spread(_COMPARED))
+    with run.checking():
+        parts = [_both(form, predictor, some, run)]
+        if some.frame.kind != "sparse":
+            with suppress(PellucidError):  # a model may refuse a mixture; it is then compared on real rows alone
+                parts.append(_both(form, predictor, some.mixed(run.generator("sums.mixtures")), run))
+    sums, full = (np.vstack(arrays) for arrays in zip(*parts, strict=True))
+    return sums, full
+
+
+def _both(form: LinearForm, predictor: Predictor, rows: Data, run: Run) -> tuple[FloatArray, FloatArray]:
+    """The sums and the model's own predictions."""
+    full = run.predict(predictor, rows, full=True)
+    return form.sums(form.encode(predictor.dressed(rows.frame))), full
+
+
+def _closely(form: LinearForm, sums: FloatArray, link: Link, full: FloatArray) -> bool:
+    """Whether sums give the predictions up to rounding."""
+    single = np.array_equal(form.weights, form.weights.astype(np.float32))
+    predicted = predictions(sums, link, full.shape[1])
+    spread = np.ptp(full, axis=0)
+    size = np.where(spread > 0, spread, np.abs(full).max(axis=0))
+    within = (_SINGLE if single else _DOUBLE) * size
+    return predicted is not None and bool((np.abs(predicted - full) <= within).all())
