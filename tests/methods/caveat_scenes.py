@@ -724,7 +724,7 @@ def representatives_below_the_threshold():
 
 @fires("few-rows-for-clusters")
 def clusters_of_twelve_rows():
-    return Explainer(plus, sample(12)).clusters(threshold=0.5), 1.96 / np.sqrt(11)
+    return Explainer(plus, sample(12)).clusters(threshold=0.5), 1.959963984540054 / np.sqrt(11)
 
 
 @silent("few-rows-for-clusters")
@@ -915,7 +915,7 @@ def four_folds():
 def one_row_makes_the_importance():
     X, y = first_and_noise(50)
     y[7] += 40 * X[7, 0]
-    return Explainer(LinearRegression().fit(X, y), X, y).importance(method="drop"), (0.5, 5.0)
+    return Explainer(LinearRegression().fit(X, y), X, y).importance(method="drop"), (0.5, 10.0)
 
 
 @fires("unsteady-folds")
@@ -1280,7 +1280,7 @@ def two_features_that_stand_out():
 @fires("nothing-near")
 def forty_features():
     X = np.random.default_rng(0).normal(size=(300, 40))
-    return Explainer(lambda X: X[:, 0], X).lime(0), (0.75, 0.95)
+    return Explainer(lambda X: X[:, 0], X).lime(0, width="default"), (0.75, 0.95)
 
 
 @silent("nothing-near")
