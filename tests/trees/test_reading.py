@@ -39,6 +39,7 @@ def test_a_sparse_table_is_never_filled_in_as_a_whole(monkeypatch):
     X, y = wide(n=2_000)
     model = DecisionTreeRegressor(max_depth=4, random_state=0).fit(X, y)
     monkeypatch.setattr(rows, "PORTION_BYTES", 2**22)
+    pellucid.Explainer(model, X[:50], progress=False, checks=False).shap([0])  # loads the compiler, once
     explainer = pellucid.Explainer(model, X, progress=False, checks=False)
     tracemalloc.start()
     found = explainer.shap(list(range(20)))

@@ -25,7 +25,10 @@ def audit_data(result: Audit) -> list[Row]:
             "topic": name,
             "severity": line.severity,
             "verdict": _BAD if line.bad else _GOOD,
-            "label": f"{number(line.value)} (bad {'below' if line.code == 'training-data' else 'above'} {number(line.threshold)})",
+            "label": (
+                f"{number(line.value)} (bad {'below' if line.code == 'training-data' else 'above'}"
+                f" {number(line.threshold)})"
+            ),
             "finding": line.finding,
             "advice": line.advice if line.bad else "",
         }

@@ -49,7 +49,8 @@ def width_decides(result: LocalModel) -> Iterator[Caveat]:
         message=(
             f"The width of the neighbourhood decides: between {number(float(low))} and {number(float(high))} the weight"
             f" of {listed(turned[worst])} changes its sign{_among(result, worst, shares, _FLIPS)}. This is"
-            f" {percent(shares[worst])} of the chosen {result.vocabulary.part}s; the width here is {number(float(result.width[worst]))}."
+            f" {percent(shares[worst])} of the chosen {result.vocabulary.part}s; the width here is"
+            f" {number(float(result.width[worst]))}."
         ),
         value=shares[worst],
         threshold=_FLIPS,
@@ -81,12 +82,15 @@ def low_fidelity(result: LocalModel) -> Iterator[Caveat]:
         code="low-fidelity",
         message=(
             f"The local model explains {percent(max(1.0 - float(lost[worst]), 0.0))} of the variation of the"
-            f" predictions near the {words.whole}{_among(result, worst, list(lost), _UNEXPLAINED)} (R2 on {words.sample}s it"
-            " was not fitted to)."
+            f" predictions near the {words.whole}{_among(result, worst, list(lost), _UNEXPLAINED)} (R2 on"
+            f" {words.sample}s it was not fitted to)."
         ),
         value=float(lost[worst]),
         threshold=_UNEXPLAINED,
-        advice="Do not read its weights as what the model does; allow more features= or model='tree', or use shap with interactions=True.",
+        advice=(
+            "Do not read its weights as what the model does; allow more features= or model='tree', or use shap with"
+            " interactions=True."
+        ),
     )
 
 

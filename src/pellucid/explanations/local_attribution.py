@@ -51,8 +51,8 @@ class LocalModel(Attribution):
     ``fidelity`` is the weighted R2 on samples that were not fitted. Over repeats, ``selection`` is the share of chosen
     terms that two have in common (the variables stability index), ``stability`` the share of weight on common terms,
     ``agreement`` how alike the weights are, each at most one. ``radius`` says how far away at least nine in ten samples
-    are predicted to within ``within``. ``width`` is that of the kernel (NaN where there is none), ``effective`` how many
-    samples count; ``width_search`` holds all widths that were tried.
+    are predicted to within ``within``. ``width`` is that of the kernel (NaN where there is none), ``effective`` how
+    many samples count; ``width_search`` holds all widths that were tried.
     """
 
     terms: tuple[str, ...]

@@ -12,10 +12,10 @@ Definition. One line for each question, with its number, from where on that is b
   nearly perfect (0.02), as on rows that the model was fitted to;
 - *correlated features*: the strongest association of two features (0.7);
 - *one feature changed* (partial dependence, ICE, permutation importance), *two rows mixed* (Shapley values, anchors),
-  *every feature drawn alone* (LIME): what share of such rows is farther from the data than 95% of the real rows are from
-  each other; 5% if features are independent (0.12, or 0.15 where many features change);
-- *hidden reliance*: the share of the reliance on some feature between real rows that mixtures of rows do not show, where
-  mixtures do not tell what real rows get, either (`diagnostics/hidden_reliance.py`, with its forests).
+  *every feature drawn alone* (LIME): what share of such rows is farther from the data than 95% of the real rows are
+  from each other; 5% if features are independent (0.12, or 0.15 where many features change);
+- *hidden reliance*: the share of the reliance on some feature between real rows that mixtures of rows do not show,
+  where mixtures do not tell what real rows get, either (`diagnostics/hidden_reliance.py`, with its forests).
 
 Lines that need y are left out without y, those about perturbations for fewer than 20 rows or two features.
 
@@ -97,9 +97,9 @@ def _steadiness(predictor: Predictor) -> AuditLine:
     same = "The same rows get the same predictions when they are asked again, in another order and beside other rows."
     return AuditLine(
         topic="steadiness",
-        finding=f"Asked again, the model's predictions differ by up to {percent(moved)} of their range."
-        if moved
-        else same,
+        finding=(
+            f"Asked again, the model's predictions differ by up to {percent(moved)} of their range." if moved else same
+        ),
         value=moved,
         threshold=0.0,
         severity=_between(moved, 0.0, 0.1),
@@ -147,15 +147,17 @@ def _score(predictor: Predictor, data: Data, holdout: Data | None, run: Run) -> 
     yield AuditLine(
         topic="overfitting",
         finding=(
-            f"The model is almost perfect on X (its {loss.name} is {percent(ratio)} of that of a constant), as on rows it"
-            " was fitted to."
+            f"The model is almost perfect on X (its {loss.name} is {percent(ratio)} of that of a constant), as on rows"
+            " it was fitted to."
             if perfect
             else "Its errors on X are not those of a model on its own training rows; holdout= compares with other rows."
         ),
         value=ratio,
         threshold=_MEMORISED,
         severity=float(np.clip(1.0 - ratio / _MEMORISED, 0.1, 1.0)) if perfect else 0.0,
-        advice="Give held-out rows as X, or as holdout= to compare: on training rows overfitted features look important.",
+        advice=(
+            "Give held-out rows as X, or as holdout= to compare: on training rows overfitted features look important."
+        ),
         code="training-data",
     )
 
@@ -217,7 +219,9 @@ def _perturbations(data: Data, run: Run) -> Iterator[AuditLine]:
     share = _unlike(real, mixed, x, z)
     yield AuditLine(
         topic="two rows mixed",
-        finding=f"Of mixtures of two rows, as Shapley values make them, {percent(share)} are unlike any row of the data.",
+        finding=(
+            f"Of mixtures of two rows, as Shapley values make them, {percent(share)} are unlike any row of the data."
+        ),
         value=share,
         threshold=_MANY_CHANGED,
         severity=_between(share, _MANY_CHANGED, 0.8),
@@ -254,9 +258,9 @@ def _hidden(predictor: Predictor, data: Data, run: Run) -> Iterator[AuditLine]:
     finding = "Between real rows and in mixtures of rows the model relies on the same features."
     if worst is not None and fooled:
         finding = (
-            f"Between real rows {listed(worst.players)} accounts for {percent(min(worst.on_data, 1.0))} of the variation"
-            f" of the predictions, in mixtures of rows for {percent(min(worst.in_mixtures, 1.0))} at most: the model seems"
-            " to know synthetic rows and to answer them otherwise."
+            f"Between real rows {listed(worst.players)} accounts for {percent(min(worst.on_data, 1.0))} of the"
+            f" variation of the predictions, in mixtures of rows for {percent(min(worst.in_mixtures, 1.0))} at most:"
+            " the model seems to know synthetic rows and to answer them otherwise."
         )
     yield AuditLine(
         topic="hidden reliance",

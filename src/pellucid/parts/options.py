@@ -9,8 +9,8 @@ from pellucid.explanations.plot_options import ATTRIBUTION_KINDS, AttributionOpt
 OWN_KINDS = ("variants", "effects", "widths")
 _KINDS = (*OWN_KINDS, *ATTRIBUTION_KINDS)
 _MEANING = (
-    'the table of variants ("variants"), bars ("effects"), the weights over the kernel widths that were tried ("widths"),'
-    " or as for contributions"
+    'the table of variants ("variants"), bars ("effects"), the weights over the kernel widths that were tried'
+    ' ("widths"), or as for contributions'
 )
 
 

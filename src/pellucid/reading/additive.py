@@ -1,5 +1,5 @@
-"""A model as a sum over its features, read once for all questions of an Explainer, and believed only after the sums have
-given its own predictions (see `pellucid.models.linear` for what is read).
+"""A model as a sum over its features, read once for all questions of an Explainer, and believed only after the sums
+have given its own predictions (see `pellucid.models.linear` for what is read).
 
 They are compared with the predictions that are known since the Explainer was made, which takes no model rows; by what
 asks about other rows than those of the data also on rows of the background, on mixtures of them, and on some of the

@@ -211,11 +211,10 @@ def _how_chosen(explainer: Explainer, reasons: Iterable[Sequence[str]], sample: 
 # Which rows are worth showing one by one.
 #
 # Definitions. The distance of two rows is the sum of the absolute differences of their numbers.
-# - typical: among the tenth of the rows with the most central predictions (least distance to those of all rows, which is
-#   least at the median), the one with the most central contributions: a medoid;
-# - extreme: the highest and the lowest prediction;
-# - unusual: of the others than the typical one, the row whose contributions are farthest from those of its fifth nearest
-#   row, so that hardly any other row is predicted for the same reasons.
+# - typical: among the tenth of the rows with the most central predictions (least distance to those of all rows, which
+# is least at the median), the one with the most central contributions: a medoid; - extreme: the highest and the lowest
+# prediction; - unusual: of the others than the typical one, the row whose contributions are farthest from those of its
+# fifth nearest row, so that hardly any other row is predicted for the same reasons.
 #
 # When it misleads: typical and unusual are so among the rows looked at, and no row stands for all of them.
 

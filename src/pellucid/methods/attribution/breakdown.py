@@ -330,8 +330,8 @@ def _order_caveat(
 def _gains_in_orders(worths: _Worths, row: int, path: Sequence[Step]) -> FloatArray:
     """``(ways to enter, steps of the path, outputs)``: what each step gains in all orders of a few steps.
 
-    Of more, what each gains as the first, after each of the earlier parts of the path whose gains the search for the path
-    has found already, in its own place, and, in the first half of the path, as the last.
+    Of more, what each gains as the first, after each of the earlier parts of the path whose gains the search for the
+    path has found already, in its own place, and, in the first half of the path, as the last.
     """
     n = len(path)
     if n > _LISTED:

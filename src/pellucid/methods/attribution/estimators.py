@@ -167,8 +167,8 @@ def _refuse_estimates(game: Game, effort: Effort) -> None:
     instead = "order=2" if effort.order == 3 else "the index 'shapley', which can be estimated"
     raise InputError(
         f"{what} worked out from all coalitions, of at most {MOST_PLAYERS} players in {most:,} model rows, but"
-        f" {_most_players(game)} players take {asked}; {fewer} a larger budget (budget=, up to {_LISTED_PLAYERS} players),"
-        f" or use {instead}{effort.remedy}."
+        f" {_most_players(game)} players take {asked}; {fewer} a larger budget (budget=, up to {_LISTED_PLAYERS}"
+        f" players), or use {instead}{effort.remedy}."
     )
 
 

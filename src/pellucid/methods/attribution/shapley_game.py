@@ -42,8 +42,8 @@ def shapley(
     enters.
 
     ``order=2`` adds `interaction_values` of an ``index``: half of each pair's index off the diagonal; rows sum to the
-    players' values. ``"shapley"`` is the Shapley interaction index (Grabisch and Roubens 1999; the matrix of Lundberg et
-    al. 2018), ``"taylor"`` the Shapley-Taylor index (Sundararajan et al. 2020: the diagonal is what a player adds
+    players' values. ``"shapley"`` is the Shapley interaction index (Grabisch and Roubens 1999; the matrix of Lundberg
+    et al. 2018), ``"taylor"`` the Shapley-Taylor index (Sundararajan et al. 2020: the diagonal is what a player adds
     alone), ``"faithful"`` the faithful Shapley index (Tsai et al. 2023: the polynomial of that order that is nearest to
     the game), and ``"banzhaf"`` the Banzhaf index, in which all coalitions count the same: its ``values`` are Banzhaf
     values, which need not add up to what all achieve together. ``order=3`` adds `triple_values`. Of ``"taylor"`` and

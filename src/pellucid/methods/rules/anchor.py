@@ -10,8 +10,8 @@ An anchor has a precision of at least tau, with probability 1 - delta; the one s
 f(x) means that f(z) lies in an interval around f(x) (``within``).
 
 Estimator. `search.beam`: a beam search in which all candidates of a round are judged (`certify`) and the most precise
-ones extended (`bandit`); rows come from `perturbation`, conditions from `bins`. Of rows whose draws are shared by several
-rules, or by several explained rows, the model is asked once. The coverage is counted, not estimated.
+ones extended (`bandit`); rows come from `perturbation`, conditions from `bins`. Of rows whose draws are shared by
+several rules, or by several explained rows, the model is asked once. The coverage is counted, not estimated.
 
 When it misleads:
 1. the perturbation decides what "usually" means: rows that never occur count as much as others (caveat "off-data");

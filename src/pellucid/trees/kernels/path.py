@@ -403,9 +403,9 @@ def _walk(steps, first, end, base, X, b, sets, phi0, w, points, lanes):
 def path_shapley(steps, starts, constants, sets, weights, X, phi, workspace, points, lanes):
     """Adds the trees' Shapley values to ``phi`` (blocks, players, ROWS) for the rows ``X`` (blocks, columns, ROWS).
 
-    ``X`` has one column more than there are features, for the kernel's own use. ``points`` has one entry per
-    quadrature point: a tuple, whose length is known when compiling, or an array. ``lanes`` has one entry for each vector
-    of a block that holds rows (see `blocks.lanes_of`): of a few rows only the first is worked on.
+    ``X`` has one column more than there are features, for the kernel's own use. ``points`` has one entry per quadrature
+    point: a tuple, whose length is known when compiling, or an array. ``lanes`` has one entry for each vector of a
+    block that holds rows (see `blocks.lanes_of`): of a few rows only the first is worked on.
     """
     for i in range(len(points)):
         for r in range(ROWS):

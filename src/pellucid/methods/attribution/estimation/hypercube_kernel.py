@@ -1,7 +1,7 @@
 """The kernels of the hypercube process: how far two coalitions are expected to be worth the same.
 
-A coalition is a corner s of the cube, 1 for members and -1 for the others. With ``bends`` a_i >= 0, one for each player,
-and corners s and t,
+A coalition is a corner s of the cube, 1 for members and -1 for the others. With ``bends`` a_i >= 0, one for each
+player, and corners s and t,
 
     odd:    ( sinh(sum of a_i s_i t_i) - its linear part )   / the same at s = t
     even:   ( cosh(sum of a_i s_i t_i) - its constant part ) / the same at s = t
