@@ -54,5 +54,5 @@ def body(attribution: Attribution, options: AttributionOptions) -> ChartType:
     columns = 1 if kind in ("force", "stacked") else min(_COLUMNS, len(outputs))
     chart = by_output(views, [view_name(attribution, output) for output in outputs], columns=columns)
     notes = [*who_and_where(attribution), *picture.notes(attribution, options), caveat_note(attribution)]
-    feature = attribution.feature_names[dependence.feature_of(attribution, options)]
+    feature = attribution.feature_names[dependence.feature_of(attribution, options)] if kind == "dependence" else ""
     return titled(chart, options.title or title(attribution, kind, feature), notes, columns * (width + 150))
