@@ -15,6 +15,7 @@ from pellucid.report import build
 SECTIONS = [
     "model",
     "data",
+    "trust",
     "matters",
     "responds",
     "interactions",

@@ -17,7 +17,14 @@ from pellucid.report.overview import data_section, facts, model_section
 from pellucid.report.parts import part_section
 from pellucid.report.rows import check_rows
 from pellucid.report.score import Score, importance_loss, scores
-from pellucid.report.sections import associations_section, can_cluster, care_section, effect_section, importance_section
+from pellucid.report.sections import (
+    associations_section,
+    can_cluster,
+    care_section,
+    effect_section,
+    importance_section,
+    trust_section,
+)
 from pellucid.report.why import why_sections
 from pellucid.report.work import Step, Work
 from pellucid.words import listed
@@ -44,10 +51,12 @@ def build(
     """
     top = whole("top", top)
     asked = check_rows(explainer, rows)
-    work = Work(9 + min(top, len(explainer.data.schema.features)), progress)
+    work = Work(10 + min(top, len(explainer.data.schema.features)), progress)
     work.step("scoring the model")
     found = scores(explainer)
     work.count(len(explainer.data) if found else 0)
+    work.step("asking whether explanations can be trusted")
+    trust = trust_section(explainer, work)
     work.step("measuring what matters")
     importance = work.keep(explainer.importance(loss=importance_loss(explainer)))
     best = top_features(explainer, importance, top)
@@ -68,6 +77,7 @@ def build(
     sections = [
         model_section(explainer, found, general),
         data_section(explainer),
+        trust,
         importance_section(importance, measures, unmeasured),
         effect_section(effects),
         acting,

@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pellucid.errors import PellucidError
 from pellucid.explanations import Associations, Caveat, Clusters, Importance
+from pellucid.explanations.audit import AuditLine
 from pellucid.explanations.explanation import changed
-from pellucid.report.cards import Plain, card, caveats, section
+from pellucid.report.cards import Plain, card, caveats, section, table
+from pellucid.report.work import Work
+from pellucid.words import number
 
 if TYPE_CHECKING:
     from pellucid.explainer import Explainer
@@ -24,6 +28,26 @@ _STANDING = (
     "A feature without importance may still matter: the model may not use it, or use another in its place.",
     "Caveats are measured on these data. Where none is shown, the checks found nothing, which is no proof.",
 )
+
+
+def trust_section(explainer: Explainer, work: Work) -> Plain:
+    """What the audit of the model says, one line for each check."""
+    title = "Can explanations of it be trusted"
+    try:
+        found = work.keep(explainer.audit())
+    except PellucidError as error:
+        return section("trust", title, [f"This could not be checked: {error}"])
+    lines = [
+        [line.topic, number(line.value), _bad(line), line.finding, line.advice if line.bad else ""]
+        for line in found.lines
+    ]
+    head = ["check", "measured", "bad", "finding", "what to do"]
+    return section("trust", title, [found.verdict], table=table(head, lines))
+
+
+def _bad(line: AuditLine) -> str:
+    """From where on the number of a check is bad."""
+    return f"{'below' if line.code == 'training-data' else 'above'} {number(line.threshold)}"
 
 
 def importance_section(importance: Importance, measures: Plain | None, missing: Sequence[str]) -> Plain:
