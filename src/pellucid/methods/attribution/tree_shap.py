@@ -87,13 +87,14 @@ def _game(
 
     kept: dict[Any, tuple[Any, TreeGame, IntArray]] = run.remember("tree games", dict)
     key = (id(outputs), id(background), tuple(players.items()))
-    if key not in kept:
-        made = _made(predictor, outputs.trees, background, players)
-        while kept and sum(game.nbytes for _, game, _ in kept.values()) > _KEPT_BYTES - KEPT_BYTES:
-            kept.pop(next(iter(kept)))
-        kept[key] = ((outputs, background), *made)  # what it is about is held too: its number may not be given again
-    _, game, present = kept[key]
-    return game, present
+    found = kept.get(key)
+    if found is None:
+        # What it is about is held too: its number may not be given again.
+        found = ((outputs, background), *_made(predictor, outputs.trees, background, players))
+        while kept and sum(game.nbytes for _, game, _ in list(kept.values())) > _KEPT_BYTES - KEPT_BYTES:
+            kept.pop(next(iter(list(kept))), None)  # several threads may explain at once
+        kept[key] = found
+    return found[1], found[2]
 
 
 def _made(
