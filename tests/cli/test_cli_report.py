@@ -181,7 +181,7 @@ def test_version() -> None:
         ("days.csv", [], "does not end like a model file"),
         ("model.skops", ["--target", "mild"], "y holds 'yes', but the model predicts numbers"),
         ("model.skops", ["--target", "temp"], "trained with 'temp' as a feature"),
-        ("model.skops", ["--row", "60"], "row 60 is out of range: X has 60 rows, 0 to 59."),
+        ("model.skops", ["--row", "60"], "row 60 is out of range; there are 60 rows, 0 to 59."),
         ("model.skops", ["--row", "-1"], "row -1 is out of range"),
         ("model.skops", ["--row", "1", "--rows", "9"], "--row counts the rows of the whole table"),
         ("classes.skops", ["--target", "mild", "--output", "maybe"], "'maybe' is not an output of the model"),

@@ -218,6 +218,7 @@ def test_steps_are_announced_in_words(linear: Any) -> None:
     build(linear([3.0, 2.0, 1.0]), top=2, progress=lambda *step: steps.append(step))
     assert [what for what, _, _ in steps] == [
         "scoring the model",
+        "asking whether explanations can be trusted",
         "measuring what matters",
         "finding the effect of x0",
         "finding the effect of x1",
@@ -230,8 +231,8 @@ def test_steps_are_announced_in_words(linear: Any) -> None:
         "looking for correlated features",
         "done",
     ]
-    assert [done for _, done, _ in steps] == list(range(12))
-    assert {total for _, _, total in steps} == {11}
+    assert [done for _, done, _ in steps] == list(range(13))
+    assert {total for _, _, total in steps} == {12}
 
 
 @pytest.mark.parametrize("top", [0, -1, 2.5, True, "3"])

@@ -287,9 +287,7 @@ def test_checks_are_told_in_words(asked: Explainer) -> None:
         "Checked and found: every part averages to zero, so that the constant is the mean and no part of a pair holds "
         "what one of its features does alone."
     )
-    broken = type(found)(
-        **{**{name: getattr(found, name) for name in found.__dataclass_fields__}, "checks": (Check("zero means", 1.0, 0.1, "They do not."),)}
-    )  # fmt: skip
+    broken = changed(found, checks=(Check("zero means", 1.0, 0.1, "They do not."),))
     assert checks_in_words(broken) == ["They do not."]
 
 

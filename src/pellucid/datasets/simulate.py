@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pellucid.checks import bounded, flag, whole
 from pellucid.datasets.dataset import Dataset
 from pellucid.errors import InputError
 
@@ -77,6 +76,8 @@ def simulate_bike(n: int = 1000, seed: int = 0, correlated: bool = True, *, nois
         >>> days.effects["temp"]([6.0, 20.0, 34.0]).round()
         array([ 883., 2400.,  883.])
     """
+    from pellucid.checks import bounded, flag, whole  # on use: it loads numpy
+
     n, seed, noise = whole("n", n), whole("seed", seed, least=0), bounded("noise", noise, least=0)
     correlated = flag("correlated", correlated)
     from pellucid.datasets import rentals
