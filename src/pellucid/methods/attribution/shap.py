@@ -30,7 +30,7 @@ from pellucid.methods.attribution.interaction_indices import Index
 from pellucid.methods.attribution.shapley_kernel import Proxy
 from pellucid.methods.attribution.tree_shap import both_games
 from pellucid.models import Predictor
-from pellucid.reading.trees import Refusal, TreeRows
+from pellucid.reading.trees import OutputTrees, Refusal, TreeRows
 from pellucid.runner import Run
 
 _COMPARED = 4  # rows of the data on which the path game is compared with the marginal game
@@ -159,13 +159,18 @@ def _checked(request: Request, result: Attribution, trees: TreeRows | Refusal) -
         """Both games of a few rows of the data, once for all rows that are explained."""
         if result.game != "path" or isinstance(trees, Refusal):
             return None
-        absent = background_rows(data, request.background, run, most=MOST)
-        absent = absent.take(absent.spread(MOST))
-        some = data.take(data.spread(_COMPARED))
-        work = partial(both_games, predictor, trees.outputs, some, absent, players=players, run=run)
-        return run.keep(f"games of {players}", trees.outputs, work)
+        outputs = trees.outputs
+        return run.keep(f"games of {tuple(players)}", outputs, lambda: _both_games(request, outputs))
 
     caveats = attribution_caveats(
         predictor, data, run, result, rows=request.rows, players=players, unread=unread, games=games
     )
     return run.finish(result, caveats)
+
+
+def _both_games(request: Request, outputs: OutputTrees) -> tuple[FloatArray, FloatArray]:
+    """The path game and the marginal game of a few rows of the data."""
+    data, run = request.data, request.run
+    absent = background_rows(data, request.background, run, most=MOST)
+    absent, some = absent.take(absent.spread(MOST)), data.take(data.spread(_COMPARED))
+    return both_games(request.predictor, outputs, some, absent, players=request.players, run=run)
