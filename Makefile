@@ -18,7 +18,7 @@ unpinned = $(1) -m pip install --quiet
 tested = $(1) tests/versions.py && OMP_NUM_THREADS=1 $(1) -m pytest -n 2
 
 .PHONY: demo measure test test-newest test-oldest test-readers lint format setup constraints clean
-.PHONY: bench bench-trees bench-shapley bench-interactions bench-local
+.PHONY: bench bench-checks bench-trees bench-shapley bench-interactions bench-local
 
 demo: .venv/ready-demo
 	$(BIN)/pellucid demo
@@ -61,6 +61,9 @@ bench-local: .bench/ready
 
 bench-trees: .bench-trees/ready .bench-fasttreeshap/tried
 	.bench-trees/bin/python benchmarks/trees.py
+
+bench-checks: .bench-trees/ready
+	.bench-trees/bin/python benchmarks/checks.py
 
 bench-shapley: .bench-trees/ready
 	.bench-trees/bin/python benchmarks/shapley.py

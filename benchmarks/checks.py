@@ -175,7 +175,7 @@ def measure(case: Case, verb: str, ask: Verb, rounds: int) -> Line:
 
 NOTES = f"""*ms* is the least CPU time of a call with `checks=False`, *checks ms* what default checks take on top and *share* the same over *ms*: of the
 first question to a fresh Explainer (its making not counted) and of the same question asked again. The goal is at most {SHARE:.0%} or
-{MILLISECONDS:.0f} ms, whichever is more, for both. One thread. *demo*: the pipeline of `pellucid demo`, 600 rows of 7 features with categories; *network*: a
+{MILLISECONDS:.0f} ms, whichever is more, for both. One thread. *demo*: the pipeline of `pellucid demo`, 600 rows of 9 features with categories; *network*: a
 scaler and a multi-layer perceptron, 1,000 rows of 10 numbers; *xgboost*: 200 trees of depth 5 on the same rows. Refits use two
 folds, interactions 100 rows, `lime_pick` 20 rows; everything else is the default."""
 

@@ -29,7 +29,8 @@ of bag) is asked whether that remains when interactions are imitated too, and wh
 forest always.
 
 Thresholds. It fires when R is worth it (a tenth of the variance), T is below half of R, and G above half of the
-variance. They were chosen on these simulations, so the counts flatter them somewhat; wherever R was worth it:
+variance. They were chosen on these simulations, so the counts flatter them somewhat, and the
+counts are those of the forests on all pairs of rows, before curves looked first; wherever R was worth it:
 
 - 176 honest models (linear, logistic, forest, boosting, network, support vectors, neighbours, tree; 12 simulated and 12
   real tables, two seeds each): R/T was 0.4 in the middle, 1.1 at the 99% quantile, 1.6 at most. G was above 0.5 for one
