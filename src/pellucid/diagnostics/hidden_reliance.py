@@ -406,9 +406,10 @@ class _Curves:
         """
         if self._fitted is None:
             basis = self._basis(ranks)
-            inverse = np.linalg.inv(_gram(basis))
-            spanned = basis @ inverse
-            self._fitted = basis, inverse, spanned, spanned.T @ y, np.einsum("rc,rc->r", basis, spanned)
+            inverse: FloatArray = np.asarray(np.linalg.inv(_gram(basis)), dtype=np.float64)
+            spanned: FloatArray = basis @ inverse
+            leverage: FloatArray = np.einsum("rc,rc->r", basis, spanned)
+            self._fitted = basis, inverse, spanned, spanned.T @ y, leverage
         basis, inverse, spanned, coefficients, leverage = self._fitted
         fit = basis @ coefficients
         if kept is not None:
