@@ -32,16 +32,21 @@ _STANDING = (
 
 def trust_section(explainer: Explainer, work: Work) -> Plain:
     """What the audit of the model says, one line for each check."""
-    title = "Can explanations of it be trusted"
+    title = "Can its explanations be trusted?"
     try:
         found = work.keep(explainer.audit())
     except PellucidError as error:
         return section("trust", title, [f"This could not be checked: {error}"])
     lines = [
-        [line.topic, number(line.value), _bad(line), line.finding, line.advice if line.bad else ""]
+        [
+            line.topic.capitalize(),
+            number(line.value),
+            _bad(line),
+            f"{line.finding} {line.advice if line.bad else ''}".strip(),
+        ]
         for line in found.lines
     ]
-    head = ["check", "measured", "bad", "finding", "what to do"]
+    head = ["Check", "Measured", "Bad", "Finding, and what to do"]
     return section("trust", title, [found.verdict], table=table(head, lines))
 
 
