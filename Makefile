@@ -17,7 +17,7 @@ unpinned = $(1) -m pip install --quiet
 # Two workers with a thread each: more threads than cores only wait for each other.
 tested = $(1) tests/versions.py && OMP_NUM_THREADS=1 $(1) -m pytest -n 2
 
-.PHONY: demo measure test test-newest test-oldest test-readers lint format setup constraints clean
+.PHONY: demo measure test test-newest test-oldest test-readers golden lint format setup constraints clean
 .PHONY: bench bench-checks bench-trees bench-shapley bench-interactions bench-local
 
 demo: .venv/ready-demo
@@ -38,6 +38,10 @@ test-oldest: .oldest/ready
 # Models of several releases of each library, read by each other's.
 test-readers:
 	$(PYTHON) tests/readers/run.py
+
+# The sentences in tests/golden as they are said today; look at the diff.
+golden: .venv/ready-test
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --rewrite-golden
 
 lint: .venv/ready-test
 	$(BIN)/ruff check .

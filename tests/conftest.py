@@ -1,4 +1,4 @@
-"""What all tests share: examples that are the same in every run, and the spam comments.
+"""What all tests share: examples that are the same in every run, sentences in golden files, and the spam comments.
 
 Property tests look for other examples with ``HYPOTHESIS=explore make test``. Tests that need the comments skip where the file is absent.
 """
@@ -9,11 +9,43 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from golden_files import Golden
 from pellucid import datasets
 
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS", "same"))
+
+
+def pytest_addoption(parser):
+    parser.addoption("--rewrite-golden", action="store_true", help="write tests/golden anew (make golden)")
+
+
+def pytest_configure(config):
+    config.golden = Golden(config.getoption("rewrite_golden"))
+    if config.golden.rewrite and config.getoption("numprocesses", None):
+        raise pytest.UsageError("--rewrite-golden needs one process: leave out -n")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Rewriting takes the tests that have sentences, and no others."""
+    if config.golden.rewrite:
+        items[:] = [item for item in items if "golden" in item.fixturenames]
+
+
+def pytest_sessionfinish(session, exitstatus):
+    """Sections that nobody asked for go after a run of everything, if nothing failed and nothing was skipped."""
+    config = session.config
+    if config.golden.rewrite:
+        counts = config.pluginmanager.get_plugin("terminalreporter").stats
+        everything = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not config.option.keyword
+        config.golden.save(whole=everything and exitstatus == 0 and not counts.get("skipped"))
+
+
+@pytest.fixture
+def golden(request):
+    """``golden(kind, section, text)``: the text is the section of that name in ``tests/golden/<kind>.txt``."""
+    return request.config.golden.check
 
 
 @pytest.fixture(scope="session")

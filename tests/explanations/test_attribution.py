@@ -59,7 +59,7 @@ def test_for_output():
     np.testing.assert_allclose(one.values, -2 * attribution().values)
     assert (one.output_names, one.values.shape, one.base.shape) == (("yes",), (2, 3), ())
     assert one.for_output("yes") is one
-    with pytest.raises(pellucid.InputError, match="there is no output 'maybe'; known are 'no', 'yes'"):
+    with pytest.raises(pellucid.InputError, match=r"'maybe'.*'no', 'yes'"):
         classes().for_output("maybe")
 
 
@@ -69,7 +69,7 @@ def test_row():
     assert one.prediction.shape == (1, 2)
     assert one.data[2].tolist() == [4]
     assert len(one) == 1
-    with pytest.raises(pellucid.InputError, match="row must be a whole number from 0 to 1, got 2"):
+    with pytest.raises(pellucid.InputError, match=r"row .*0 to 1.*2"):
         classes().row(2)
 
 

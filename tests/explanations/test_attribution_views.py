@@ -65,13 +65,13 @@ def test_every_view_adds_up_and_comes_back_from_a_file(view, outputs, tmp_path):
 # -- sparse ------------------------------------------------------------------------------------------
 
 
-def test_sparse_keeps_the_largest_and_says_what_is_hidden():
+def test_sparse_keeps_the_largest_and_says_what_is_hidden(golden):
     found = attribution([[1.0, -4.0, 0.5], [0.0, 3.0, 1.5]]).sparse(1)
     assert found.feature_names == ("season", "2 others")
     np.testing.assert_allclose(found.values, [[-4.0, 1.5], [3.0, 1.5]])
     np.testing.assert_allclose(found.hidden, [1.5 / 5.5, 1.5 / 4.5])
-    assert "2 others: 30%, at most 33% of the absolute contributions are hidden in this sum." in found.text()
-    assert "2 others: 27% of the absolute" in found.row(0).text()
+    golden("attribution", "several rows, sparse", found.text())
+    golden("attribution", "one row, sparse", found.row(0).text())
     assert found.row(0).labels(0) == ["season = fall", "2 others"]
     assert found.members[1] == ("temp", "day")
     assert found.settings["sparse"] == 1
@@ -149,11 +149,10 @@ def test_groups_are_sums():
     assert found.labels(0)[1] == "both: b = x, d = yes"
 
 
-def test_a_sum_is_not_one_player_and_says_so():
+def test_a_sum_is_not_one_player_and_says_so(golden):
     text = attribution().group({"when": ["season", "day"]}).row(0).text()
-    assert "when is the sum of the contributions of season and day; that is not the contribution" in text
+    golden("attribution", "one row, grouped afterwards", text)
     assert "Explainer(groups=...)" in text
-    assert "when: season = fall, day = 3 contributed -1.5" in text
 
 
 def test_groups_of_groups():
@@ -166,11 +165,11 @@ def test_groups_of_groups():
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
-        ({"g": ["tmep"]}, "there is no feature 'tmep'; did you mean 'temp'"),
-        ({"g": "temp"}, "must be a list of at least one feature"),
-        ({"g": []}, "must be a list of at least one feature"),
-        ({"g": ["temp"], "h": ["temp", "day"]}, "'temp' is in the groups 'g' and 'h'"),
-        ({"day": ["temp", "season"]}, "'day' has the name of a feature outside it"),
+        ({"g": ["tmep"]}, "'tmep'.*'temp'"),
+        ({"g": "temp"}, "'g'.*list"),
+        ({"g": []}, "'g'.*list"),
+        ({"g": ["temp"], "h": ["temp", "day"]}, "'temp'.*'g' and 'h'"),
+        ({"day": ["temp", "season"]}, "'day'.*outside"),
     ],
 )
 def test_impossible_groups(groups, message):
@@ -191,13 +190,13 @@ def test_contrast_leads_from_the_other_prediction():
     np.testing.assert_allclose(found.se, full.se + full.se[2])
 
 
-def test_contrast_in_words():
+def test_contrast_in_words(golden):
     found = attribution().contrast(1).row(0)
     text = found.text()
-    assert "the prediction of row 1 is 14; the difference is -4.5. Compared with row 1, " in text
-    assert "average" not in text
-    assert "season = fall (not missing) contributed -5" in text
-    assert "rather than 14, the prediction of row 1, mainly because season" in found.text("short")
+    golden("attribution", "one row, contrast", text)
+    golden("attribution", "one row, contrast, short", found.text("short"))
+    assert "average" not in text + found.text("short")
+    assert "season = fall (not missing)" in text
 
 
 def test_equal_values_are_not_contrasted():
@@ -213,7 +212,7 @@ def test_the_last_contrast_counts(first, second):
 
 
 def test_contrast_with_a_row_that_is_not_there():
-    with pytest.raises(pellucid.InputError, match="row must be a whole number from 0 to 1, got 9"):
+    with pytest.raises(pellucid.InputError, match=r"row .*0 to 1.*9"):
         attribution().contrast(9)
 
 

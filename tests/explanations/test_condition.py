@@ -67,16 +67,17 @@ def test_booleans_and_dates():
         assert Condition.of("when = '2024-03-08'").holds(when).tolist() == [False, True, False]
 
 
-def test_a_rule_holds_where_all_conditions_do():
+def test_a_rule_holds_where_all_conditions_do(golden):
     table = pd.DataFrame({"blood pressure": [100, 130, 150], "sex": ["female", "female", "male"]})
     rule = Rule.of("`blood pressure` > 120 and sex = female", prediction=np.str_("ill"))
     assert rule.applies(table).tolist() == [False, True, False]
-    assert rule.sentence == str(rule) == 'IF "blood pressure" > 120 AND sex = female THEN PREDICT ill'
+    assert rule.sentence == str(rule)
+    golden("rule", "a rule of one's own, for a class", rule.sentence)
     assert type(rule.prediction) is str
     assert rule == Rule.of(" and ".join(condition.words for condition in rule.conditions), prediction="ill")
     assert rule != Rule.of("sex = female", prediction="ill")
-    assert str(Rule.of("a = b")) == "IF a = b"
-    assert str(Rule.of("a = b", prediction=(2, np.inf))) == "IF a = b THEN PREDICT at least 2"
+    golden("rule", "a rule of one's own, without a prediction", str(Rule.of("a = b")))
+    golden("rule", "a rule of one's own, for an interval", str(Rule.of("a = b", prediction=(2, np.inf))))
     with pytest.raises(InputError, match="lack the feature 'sex'"):
         rule.applies(table[["blood pressure"]])
     with pytest.raises(InputError, match="of another type"):

@@ -53,12 +53,10 @@ def test_two_axes_are_joined_by_planes_on_straight_lines():
 
 def test_levels_never_seen_and_values_never_missing_are_refused():
     part = component(axis("levels", [0, 1], feature_kind="boolean"), table=[1, 2])
-    with pytest.raises(InputError, match="is missing in row 1, but was never missing"):
+    with pytest.raises(InputError, match="missing in row 1"):
         at(part, [0, np.nan])
     part = component(axis("levels", [0], categories=("p", "q"), feature_kind="categorical"), table=[1])
-    with pytest.raises(
-        InputError, match="'x' is q in row 1, a level that the decomposition has no part for; known are p"
-    ):
+    with pytest.raises(InputError, match=r"'x' is q in row 1.*known are p"):
         at(part, [0, 1])
 
 
@@ -104,9 +102,9 @@ def test_predicts_tables_of_all_kinds_after_loading(tmp_path):
     np.testing.assert_allclose(loaded.predict(X.iloc[3]), expected[3:4], atol=1e-9)
     polars = pytest.importorskip("polars")
     np.testing.assert_allclose(loaded.predict(polars.from_dicts(records)), expected, atol=1e-9)
-    with pytest.raises(InputError, match="the rows lack the feature 'season'"):
+    with pytest.raises(InputError, match="lack the feature 'season'"):
         loaded.predict(X.drop(columns="season"))
-    with pytest.raises(InputError, match="a position names none; give the rows themselves"):
+    with pytest.raises(InputError, match=r"position.*give the rows"):
         loaded.predict(0)
 
 
@@ -122,11 +120,9 @@ def test_components_are_found_in_any_order():
     assert result.feature_names[:3] == ("temp", "season", "day")
     assert result.component("season", "temp") is result.components[result.position("temp", "season")]
     assert result.component("temp × season").name == "temp × season"
-    with pytest.raises(InputError, match="there is no feature 'tmep'; did you mean 'temp'"):
+    with pytest.raises(InputError, match=r"'tmep'.*'temp'"):
         result.component("tmep")
-    with pytest.raises(
-        InputError, match="no component of temp and season and day: the decomposition has order 2; ask for order=3"
-    ):
+    with pytest.raises(InputError, match=r"temp and season and day.*order=3"):
         result.component("temp", "season", "day")
 
 
@@ -145,7 +141,7 @@ def test_a_row_is_explained_by_its_components_and_what_they_leave():
     assert own.values.shape == (5, 6)
     assert own.labels(0)[3].startswith("temp × season: 0.1, ")
     np.testing.assert_allclose(own.prediction, found().predict(X.iloc[:5]))
-    with pytest.raises(InputError, match="prediction has 3 numbers, the rows need 1"):
+    with pytest.raises(InputError, match=r"prediction .*3.*1"):
         result.explain(row, prediction=[1, 2, 3])
 
 
@@ -160,26 +156,19 @@ def test_tables_of_results_and_of_components():
 
 
 @pytest.mark.parametrize(
-    ("r2", "said"),
-    [
-        (1.0, "exactly"),
-        (0.9999, "more than 99.9%"),
-        (0.973, "97.3%"),
-        (-0.2, "no nearer to the predictions than their mean"),
-    ],
+    ("r2", "kind"), [(1.0, "exactly"), (0.9999, "nearly"), (0.973, "for the most part"), (-0.2, "not at all")]
 )
-def test_fidelity_in_words(r2, said):
-    assert said in reproduced(2, r2)
+def test_fidelity_in_words(r2, kind, golden):
+    golden("decomposition", f"the model is reproduced {kind}", reproduced(2, r2))
 
 
-def test_words_name_the_largest_parts_and_what_overlaps():
+def test_words_name_the_largest_parts_and_what_overlaps(golden):
     text = found().text()
-    assert "Decomposition by partial dependence (response): a constant and 6 components." in text
-    assert "Order 2 reproduces the predictions at the rows of the data exactly." in text
-    assert "Largest parts, by their share of the variance: temp (" in text
+    golden("decomposition", "partial dependence", text)
+    assert text.index("temp (") < text.index("season (")
     X = np.random.default_rng(0).normal(size=(200, 1)) @ np.ones((1, 2))
     overlapping = Explainer(lambda X: X[:, 0] + X[:, 1], X, progress=False).decompose()
-    assert "The shares add up to 50% with the residual, because components overlap" in overlapping.text()
+    golden("decomposition", "partial dependence, components that overlap", overlapping.text())
     assert overlapping.covariance.sum() == pytest.approx(1)
     uniform = Explainer(lambda X: X[:, 0] + X[:, 1], X, progress=False).decompose(method="anova").text()
-    assert "These are shares over all combinations of values, equally likely; there 0% is left over." in uniform
+    golden("decomposition", "anova", uniform)

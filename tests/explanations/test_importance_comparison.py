@@ -75,29 +75,27 @@ def test_overlap_of_the_first():
     assert both.overlap(1)[0, 1] == 1
     assert both.overlap(2)[0, 1] == 0.5
     assert both.overlap(9)[0, 1] == 1
-    with pytest.raises(pellucid.InputError, match="k must be a whole number of at least 1, got 0"):
+    with pytest.raises(pellucid.InputError, match=r"k must .*at least 1.*0"):
         both.overlap(0)
 
 
-def test_words_name_agreement_and_the_first():
+def test_words_name_agreement_and_the_first(golden):
     same = comparison(part("permutation", [3.0, 2.0, 1.0]), part("shap", [3.0, 2.0, 1.0]))
-    assert same.text() == (
-        "permutation and shap both find a most important.\nThe orders of permutation and shap agree (Kendall's tau 1)."
-    )
+    golden("importance_comparison", "two that agree", same.text())
     three = comparison(*(part(name, [3.0, 2.0, 1.0]) for name in ("permutation", "shap", "pdp")))
-    assert "The orders of all of them agree (Kendall's tau 1)." in three.text()
+    golden("importance_comparison", "three that agree", three.text())
     other = comparison(
         part("permutation", [3.0, 2.0, 1.0]), part("shap", [3.0, 2.5, 1.0]), part("pdp", [1.0, 2.0, 3.0])
     )
-    assert "by pdp c, b and a" in other.text()
-    assert "contradict each other (-1)" in other.text()
+    golden("importance_comparison", "one of three contradicts the others", other.text())
+    assert "c, b and a" in other.text()
 
 
-def test_words_do_not_name_a_first_where_nothing_matters():
+def test_words_do_not_name_a_first_where_nothing_matters(golden):
     nothing = comparison(part("permutation", [0.0, 0.0]), part("shap", [0.0, 0.0]))
-    assert nothing.text().startswith("permutation and shap find no feature important.")
+    golden("importance_comparison", "nothing matters", nothing.text())
     one = comparison(part("permutation", [1.0, 0.0]), part("drop", [-1.0, 0.0]))
-    assert one.text().startswith("Most important by permutation a and b.\ndrop finds no feature important.")
+    golden("importance_comparison", "nothing matters by one of two", one.text())
 
 
 def test_the_table_is_tidy_and_in_order():
@@ -120,19 +118,18 @@ def test_parts_come_back_from_a_file(tmp_path):
 # -- importance with first-order parts and p-values --------------------------------------------------
 
 
-def test_first_order_parts_are_in_the_table_and_in_words():
+def test_first_order_parts_are_in_the_table_and_in_words(golden):
     from dataclasses import replace
 
     found = replace(part("sobol", [0.6, 0.5, 0.01]), first=np.array([0.55, 0.1, 0.0]), first_se=np.zeros(3))
     assert found.frame()["first"].tolist() == [0.55, 0.1, 0.0]
-    assert "b acts mostly through interactions" in found.text()
+    golden("importance", "sobol, a feature that acts through interactions", found.text())
     assert "interactions" not in replace(found, first=found.values).text()
 
 
-def test_p_values_are_in_the_table_and_in_words():
+def test_p_values_are_in_the_table_and_in_words(golden):
     from dataclasses import replace
 
     found = replace(part("permutation", [0.6, 0.5, 0.01]), p_values=np.array([0.01, 0.2, 0.9]))
     assert found.frame()["p_value"].tolist() == [0.01, 0.2, 0.9]
-    assert "More than chance (p < 0.05): a; the others may be chance." in found.text()
-    assert "No feature has a p-value below" in replace(found, p_values=np.ones(3)).text()
+    golden("importance", "p-values, one below 5%", found.text())

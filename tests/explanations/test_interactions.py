@@ -45,15 +45,14 @@ def test_order_top_and_look_up():
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (("tmp", "hum"), "there is no feature 'tmp' in this result; did you mean 'temp'?"),
-        (("temp",), "were not asked about together; this result has 3 sets of 2"),
-        (("temp", "temp"), "were not asked about together"),
+        (("tmp", "hum"), "'tmp'.*'temp'"),
+        (("temp",), "not asked about together.*3 sets of 2"),
+        (("temp", "temp"), "not asked about together"),
     ],
 )
 def test_a_set_that_is_not_there(names, message):
-    with pytest.raises(InputError) as error:
+    with pytest.raises(InputError, match=message):
         interactions().pair(*names)
-    assert message in str(error.value)
 
 
 def test_the_table_is_sorted_and_has_what_is_known():
@@ -73,40 +72,31 @@ def test_the_table_is_sorted_and_has_what_is_known():
 
 
 def test_shapes_that_do_not_fit_are_refused():
-    with pytest.raises(InputError, match=r"se has shape \(2,\) for 3 sets"):
+    with pytest.raises(InputError, match=r"se .*\(2,\).*3 sets"):
         interactions(se=np.zeros(2))
-    with pytest.raises(InputError, match="there are 1 parts but 0 costs"):
+    with pytest.raises(InputError, match="1 parts but 0 costs"):
         interactions(parts=(("temp",),))
 
 
-def test_words():
+def test_words(golden):
     text = measured().text()
-    assert (
-        "Friedman's H (share of the joint effect) of 3 pairs. Strongest: temp × wind (0.5, 95% interval 0.4 to 0.6)"
-        in text
-    )
-    assert "No interaction at all: hum × wind." in text
-    assert "Leaving out all interactions would cost about 20% of the variance" in text
-    assert (
-        "how strong an interaction is, not what shape it has, and no threshold makes it strong: draw it with pdp(('temp', 'wind'))"
-        in text
-    )
-    assert "as a share," not in text
-    other = interactions(strength=np.array([5.0, 1.0, 0.0])).text()
-    assert "Strongest: temp × hum (" in other
-    assert "strongest in the units of the prediction; as a share, temp × wind has the largest value (0.5)" in other
-    assert "In the units" not in interactions(strength=np.array([5.0, 1.0, 0.0]), normalized=False).text()
+    golden("interactions", "pairs, with what they cost", text)
+    assert "pdp(('temp', 'wind'))" in text
+    strengths = np.array([5.0, 1.0, 0.0])
+    golden("interactions", "pairs, the strongest has not the largest share", interactions(strength=strengths).text())
+    golden("interactions", "pairs, unnormalised", interactions(strength=strengths, normalized=False).text())
     tested = interactions(p_values=np.ones(3), adjusted=np.array([0.2, 0.04, 1])).text()
-    assert "Confirmed by the outcome (p at most 5%, adjusted for 3 pairs): temp × wind." in tested
-    assert "None of the 3 pairs is significant" in interactions(adjusted=np.ones(3)).text()
+    golden("interactions", "pairs, one of three significant", tested)
+    golden("interactions", "pairs, none of three significant", interactions(adjusted=np.ones(3)).text())
     one = interactions([0.1, 0.3], sets=(("temp",), ("hum",)), against="all").text()
-    assert "of 2 features, each with all others" in one
-    assert "by interactions('hum')" in one
-    assert "averaged over the outputs" in interactions([[0.2, 0.9], [0.5, 0.5], [0.0, 0.1]]).text()
+    golden("interactions", "single features", one)
+    assert "interactions('hum')" in one
+    golden("interactions", "pairs, two outputs", interactions([[0.2, 0.9], [0.5, 0.5], [0.0, 0.1]]).text())
 
 
-def test_a_network_is_stored_and_comes_back(tmp_path):
+def test_a_network_is_stored_and_comes_back(tmp_path, golden):
     network = measured().network(loss=0.1)
+    golden("network", "one of three pairs", network.text())
     assert network.edges == (("temp", "hum"),)
     assert network.lost == pytest.approx(0.05)
     for name in ("network.json", "network.parquet"):
@@ -122,8 +112,8 @@ def test_a_network_is_stored_and_comes_back(tmp_path):
     assert result.network(loss=0.1) == network
 
 
-def test_an_empty_network_still_has_a_table():
+def test_an_empty_network_still_has_a_table(golden):
     nothing = replace(measured(), costs=np.zeros(6), cost_se=np.zeros(6), additive=np.zeros(1)).network()
     assert len(nothing.frame()) == 0
     assert nothing.left_out == ("temp", "hum", "wind")
-    assert len(nothing.text()) > 20
+    golden("network", "empty", nothing.text())

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import pellucid
+from golden_files import masked
 from methods.rules.asking import Labels, ask
 from pellucid import Explainer
 from pellucid.charts.chart import Chart
@@ -61,9 +62,9 @@ def rules(explainer, table):
     return ask(explainer, [0, 1, 2, 3, 4, 5], precision=0.9)
 
 
-def test_the_sentence(rule):
-    assert rule.sentence.startswith("IF sex = female AND class = first")
-    assert "THEN PREDICT survived WITH PRECISION " in rule.sentence
+def test_the_sentence(rule, golden):
+    golden("rule", "an anchor", masked(rule.text()))
+    assert [condition.feature for condition in rule.conditions[:2]] == ["sex", "class"]
     assert rule.sentence.endswith(f"AND COVERAGE {100 * rule.coverage:.0f}%")
     assert rule.text().splitlines()[0] == rule.sentence + "."
 
@@ -166,7 +167,7 @@ def test_integers_and_floats_are_the_same_class(table):
     assert rule.check(table, survives(table).astype(int)).precision > 0.9
 
 
-def test_several_rules(rules, table):
+def test_several_rules(rules, table, golden):
     assert len(rules) == 6
     assert isinstance(rules, Rules)
     assert [type(rule) for rule in rules] == [Anchor] * 6
@@ -175,7 +176,7 @@ def test_several_rules(rules, table):
     assert holds.shape == (300, 6)
     assert holds[np.arange(6), np.arange(6)].all()  # every row obeys its own rule
     np.testing.assert_allclose(holds.mean(axis=0), [rule.coverage for rule in rules])
-    assert "Most often in a rule: " in rules.text()
+    golden("rule", "several anchors", masked(rules.text()))
     frame = rules.frame()
     assert frame["rule"].nunique() == 6
     assert (frame.groupby("rule")["condition"].first() == "base").all()
@@ -191,7 +192,7 @@ def test_rules_that_cover_much_together(rules, table):
         assert (rule.applies(table) & ~covered).any()
         covered |= rule.applies(table)
     assert len(rules.pick(6, table)) <= 6
-    with pytest.raises(pellucid.InputError, match="n must be a whole number of at least 1, got 0"):
+    with pytest.raises(pellucid.InputError, match=r"n must .*at least 1"):
         rules.pick(0, table)
 
 
@@ -215,7 +216,7 @@ def test_the_chart_has_a_piece_for_each_condition(rule):
     assert thick[1] / thick[0] == pytest.approx(np.sqrt(rule.running_coverage[1]))
 
 
-def test_the_chart_says_what_to_beware_of(rule):
+def test_the_chart_says_what_to_beware_of(rule, golden):
     """Not reached, near a boundary, a very rare prediction; nothing where nothing is known against the rule."""
 
     def heads(one):
@@ -227,11 +228,10 @@ def test_the_chart_says_what_to_beware_of(rule):
     X = np.array(list(product((0.0, 1.0), repeat=6)))
     ex = Explainer(lambda Z: Z.prod(axis=1), X)
     edge = ex.anchor(63, within=0.1)
-    assert marks(edge) == ["near a decision boundary", "a very rare prediction"]
-    assert heads(edge)[-1]["words"] == "near a decision boundary · a very rare prediction"
+    golden("rule", "marks in the chart", [*marks(edge), *marks(ex.anchor(63, within=0.1, max_conditions=1))])
+    assert len(marks(edge)) == 2
+    assert heads(edge)[-1]["words"] == " · ".join(marks(edge))
     assert heads(edge)[-1]["shade"] != heads(edge)[0]["shade"]
-    short = ex.anchor(63, within=0.1, max_conditions=1)
-    assert marks(short)[0] == "precision 95% not reached"
 
 
 def test_charts_are_drawn(rule, rules):

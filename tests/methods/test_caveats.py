@@ -9,6 +9,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import pellucid
+from golden_files import masked
 from methods.caveat_scenes import FIRES, SILENT
 from pellucid import Explainer, ImageExplainer, TextExplainer
 from pellucid.diagnostics import general_caveats, off_data
@@ -24,7 +25,7 @@ SCENES_OF_SILENCE = [
 
 
 @pytest.mark.parametrize(("code", "scene"), SCENES_OF_FIRE)
-def test_fires_with_the_number_one_expects(code, scene):
+def test_fires_with_the_number_one_expects(code, scene, golden):
     result, expected = scene()
     found = [caveat for caveat in result.caveats if caveat.code == code]
     assert found, [caveat.code for caveat in result.caveats]
@@ -36,6 +37,7 @@ def test_fires_with_the_number_one_expects(code, scene):
     assert value <= found[0].threshold if code == "training-data" else value > found[0].threshold
     assert str(found[0]) in result.text()
     assert found[0].advice.endswith(".")
+    golden("caveats", f"{code}: {scene.__name__.replace('_', ' ')}", masked(str(found[0])))
 
 
 @pytest.mark.parametrize(("code", "scene"), SCENES_OF_SILENCE)

@@ -27,10 +27,10 @@ def vacuous(source: str) -> list[tuple[int, str]]:
 
 
 def checks(node: ast.AST) -> bool:
-    """Whether something in here can fail: an assert, or a call of pytest.raises, np.testing.assert_... and the like."""
+    """Whether something in here can fail: an assert, or a call of pytest.raises, np.testing.assert_..., golden and the like."""
     calls = (inner.func for inner in ast.walk(node) if isinstance(inner, ast.Call))
     names = {getattr(call, "attr", getattr(call, "id", "")) for call in calls}
-    checking = any(name.startswith(("assert", "raises", "warns", "fail")) for name in names)
+    checking = any(name.startswith(("assert", "raises", "warns", "fail", "golden")) for name in names)
     return checking or any(isinstance(inner, ast.Assert) for inner in ast.walk(node))
 
 
