@@ -96,6 +96,27 @@ def path_xgboost() -> Workload:
     )
 
 
+def rows_path() -> Workload:
+    model, X = xgboost_model(), table()[0][:200]
+    peers = (
+        Peer("xgboost", None, partial(xgboost_own, X, pred_contribs=True)),
+        Peer("shap", None, partial(shap_own, model, X), serial=True),
+        Peer("shapiq", None, partial(shapiq_own, X, 1), serial=True, read=shapiq_values),
+    )
+    return Workload(
+        "rows-path",
+        "path, XGBoost, 200 rows",
+        model,
+        X,
+        explainer(model, table()[0]),
+        PATH,
+        path,
+        xgboost_predict(X),
+        peers,
+        goal_ms=12.0,
+    )
+
+
 def path_lightgbm() -> Workload:
     model, X = lightgbm_model(), table()[0][:2000]
     return Workload(
@@ -281,6 +302,7 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "row-marginal": row_marginal,
     "row-pairs": row_pairs,
     "row-first": row_first,
+    "rows-path": rows_path,
     "path-xgboost": path_xgboost,
     "path-lightgbm": path_lightgbm,
     "path-forest": path_forest,

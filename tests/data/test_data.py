@@ -152,6 +152,26 @@ def test_an_integer_array_is_a_row_and_never_positions():
     assert Data.of(X).rows(X[0]).frame.native.tolist() == [[0, 1]]
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", ">f8"])
+def test_floats_for_a_table_of_floats_are_taken_as_they_are(dtype):
+    X = np.asfortranarray([[1.5, np.nan], [-0.0, 3.0], [2.0, 0.1]]).astype(dtype)
+    data, own = Data.of(X), X.copy()
+    taken, read = data.rows(own), data.rows(pd.DataFrame(own, columns=["x0", "x1"], dtype=float))
+    own[:] = 7.0  # the rows are a copy
+    for rows in (taken, read):
+        assert fingerprint(rows.frame.native) == fingerprint(np.ascontiguousarray(X))
+        assert rows.frame.native.flags.c_contiguous
+        assert rows.weights.tolist() == [1.0, 1.0, 1.0]
+        for j in range(2):
+            np.testing.assert_array_equal(rows.codes(j), X[:, j])
+            assert rows.codes(j).flags.c_contiguous
+            assert rows.codes(j).dtype == np.float64
+    with pytest.raises(InputError, match="feature 'x1' is infinite in row 1"):
+        data.rows(np.array([[1.0, 2.0], [3.0, np.inf]], dtype=dtype))
+    with pytest.raises(InputError, match=r"4\.0 is not a category of feature 'x0'"):
+        Data.of(X, categorical=[0]).rows(np.array([[4.0, 0.0]], dtype=dtype))
+
+
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
@@ -187,7 +207,9 @@ def test_an_integer_array_is_a_row_and_never_positions():
         (MIXED.iloc[[0]].assign(rooms=2.0**40), "column 'rooms' holds int32 and cannot take"),
         (MIXED.iloc[[0]].assign(age="old"), "feature 'age' is numeric and cannot take 'old'"),
         (MIXED.iloc[[0]].assign(ok=2), "cannot take 2.0; give whole numbers from 0 to 1"),
-        (MIXED.iloc[:0], "no rows"),
+        (MIXED.iloc[:0], "the table of rows to explain is empty; give at least one row"),
+        (np.zeros((0, 6)), "the table of rows to explain is empty"),
+        ({}, "the table of rows to explain is empty"),
         (True, "X is a bool"),
         ("age", "X is a str"),
         ([[1, 2], [3]], "the rows of X differ in length"),

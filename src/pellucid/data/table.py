@@ -11,8 +11,9 @@ import numpy as np
 from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.checks import is_position, is_whole
 from pellucid.data.cells import missing_mask, object_type, objects_to_values
-from pellucid.data.frames.doorway import as_frame, convert, is_series, library_of
+from pellucid.data.frames.doorway import as_frame, convert, is_series, library_of, wrapped
 from pellucid.data.frames.frame import Frame
+from pellucid.data.frames.numpy import NumpyFrame
 from pellucid.data.frames.sparse import SparseFrame
 from pellucid.data.schema import LazyCodes, Schema, learn
 from pellucid.errors import InputError
@@ -122,6 +123,8 @@ class Data:
         if isinstance(incoming, SparseFrame) and isinstance(self.frame, SparseFrame):
             sparse = self.frame.adopt(incoming)
             return self._of_rows(sparse, LazyCodes(sparse, self.schema.features))
+        if isinstance(incoming, NumpyFrame) and isinstance(self.frame, NumpyFrame) and self._are_codes(incoming):
+            return self._of_rows(self.frame.adopt(incoming), tuple(incoming.array.T.astype(np.float64, order="C")))
         place = {name: j for j, name in enumerate(incoming.names)}
         missing = [name for name in self.schema.names if name not in place]
         if missing:
@@ -129,6 +132,17 @@ class Data:
         codes = tuple(feature.encode(incoming.values(place[feature.name])) for feature in self.schema.features)
         frame = self.frame.from_columns([self.pool(j, column) for j, column in enumerate(codes)])
         return self._of_rows(frame, codes)
+
+    def _are_codes(self, matrix: NumpyFrame) -> bool:
+        """Whether the cells of a matrix need no look: floats for a table of such, where a number is its own code."""
+        dtype = matrix.array.dtype
+        return (
+            dtype == self.frame.native.dtype
+            and (dtype.kind == "f" and dtype.itemsize <= 8)
+            and matrix.names == self.schema.names
+            and all(feature.kind == "numeric" for feature in self.schema.features)
+            and not np.isinf(matrix.array).any()
+        )
 
     def mixed(self, generator: np.random.Generator) -> Data:
         """As many rows again, in which every column is shuffled by itself."""
@@ -169,10 +183,8 @@ def _are_positions(rows: Any) -> bool:
 
 def _one_table(rows: Any, names: tuple[str, ...]) -> Frame:
     """A dict, Series, 1-D array or frame as a table."""
-    if isinstance(rows, Mapping):
-        return as_frame([rows])
-    if is_series(rows):
-        return as_frame([rows])
+    if isinstance(rows, Mapping) or is_series(rows):
+        rows = [rows]
     if isinstance(rows, np.ndarray) and rows.ndim == 0 and rows.dtype.names is None:
         raise InputError(
             f"the rows to explain are a single {rows.dtype} value; give a row position, or one value per feature."
@@ -185,7 +197,10 @@ def _one_table(rows: Any, names: tuple[str, ...]) -> Frame:
             f"the rows to explain have {width} values but X has {len(names)} features; give one value per feature (or"
             " row positions as a list)."
         )
-    return as_frame(rows, names)
+    frame = wrapped(rows, names)
+    if not len(frame):
+        raise InputError("the table of rows to explain is empty; give at least one row.")
+    return frame
 
 
 def _is_nameless(rows: Any) -> bool:

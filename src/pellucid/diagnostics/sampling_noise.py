@@ -38,9 +38,9 @@ def imprecise(result: Attribution) -> Iterator[Caveat]:
     row; nine rows of ten are at least as precise as the one reported. Above 1 not even the sign is known.
     Where an error is unknown (NaN) there is nothing to judge.
     """
-    values, errors = (_by_answer(result.stacked(name)) for name in ("values", "se"))
-    if not (errors > 0).any():
+    if not (result.se > 0).any():
         return
+    values, errors = (_by_answer(result.stacked(name)) for name in ("values", "se"))
     half = Z95 * errors
     sizes = np.abs(values)
     noticed = (_places(sizes) < TOP) & (sizes > _NOTICED * np.nansum(sizes, axis=1, keepdims=True))

@@ -36,8 +36,4 @@ def magnitude(model: TreeModel, full: FloatArray, *, probability: bool) -> Float
     """
     if probability:
         return np.ones(full.shape[-1])
-    ensemble = model.ensemble
-    added = [np.abs(ensemble.base).max(initial=0.0)]
-    if model.link == "identity":
-        added.append(np.abs(ensemble.nodes.value).max(initial=0.0))
-    return np.maximum(np.abs(full).reshape(-1, full.shape[-1]).max(axis=0, initial=0.0), max(added))
+    return np.maximum(np.abs(full).reshape(-1, full.shape[-1]).max(axis=0, initial=0.0), model.largest)

@@ -31,7 +31,7 @@ def is_series(value: Any) -> bool:
 
 def as_frame(table: Any, feature_names: Sequence[str] | None = None) -> Frame:
     """Wrap a table of any supported kind; the table itself is left alone."""
-    frame = _wrap(table, feature_names)
+    frame = wrapped(table, feature_names)
     if not len(frame.names):
         raise InputError("X has no columns; give a table with at least one feature.")
     if not len(frame):
@@ -39,7 +39,8 @@ def as_frame(table: Any, feature_names: Sequence[str] | None = None) -> Frame:
     return frame
 
 
-def _wrap(table: Any, feature_names: Sequence[str] | None) -> Frame:
+def wrapped(table: Any, feature_names: Sequence[str] | None) -> Frame:
+    """The same, also of a table without rows or columns."""
     if isinstance(table, Frame):
         return table
     libraries = library_of(table)

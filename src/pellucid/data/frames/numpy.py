@@ -127,6 +127,10 @@ class NumpyFrame(Frame):
     def from_columns(self, columns: Sequence[AnyArray]) -> Self:
         return self._holding(np.stack(columns, axis=1).astype(self.array.dtype, copy=False))
 
+    def adopt(self, other: NumpyFrame) -> Self:
+        """The rows of another matrix of the same columns and dtype."""
+        return self._holding(other.array.copy())
+
     def _holding(self, array: AnyArray) -> Self:
         """The same columns with other rows; their names have been checked."""
         other = copy(self)

@@ -8,7 +8,6 @@ give the same numbers where several are possible.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -22,7 +21,7 @@ from pellucid.diagnostics.general import unread_trees
 from pellucid.explanations import Attribution, Caveat
 from pellucid.explanations.attribution import shown_value
 from pellucid.explanations.explanation import Header, squeeze_outputs
-from pellucid.games.marginal import MOST, Players, background_rows
+from pellucid.games.marginal import MOST, background_rows
 from pellucid.later import Later
 from pellucid.methods.attribution.dispatch import Conditional, GameName, Method, Request, Scale, answer
 from pellucid.methods.attribution.estimation.estimate import Solved
@@ -83,36 +82,26 @@ def shap(
         },
         **({"proxy": proxy} if proxy != "curve" else {}),
     }
-    asked, players = request.predictor, request.players
-    result = _wrapped(asked, data, request.rows, players, solved, game, asks, run)
-    return _checked(request, replace(result, interaction_index=request.effort.index or ""), trees)
+    return _checked(request, _wrapped(request, solved, asks), trees)
 
 
 # -- wrapping ----------------------------------------------------------------------------------------
 
 
-def _wrapped(
-    predictor: Predictor,
-    data: Data,
-    rows: Data,
-    players: Players,
-    solved: Solved,
-    game: GameName,
-    asks: Mapping[str, Any],
-    run: Run,
-) -> Attribution:
+def _wrapped(request: Request, solved: Solved, asks: Mapping[str, Any]) -> Attribution:
+    predictor, data, rows, players = request.predictor, request.data, request.rows, request.players
     part = solved.interactions
     two = predictor.classes if predictor.classes is not None and len(predictor.classes) == 2 else None
     asks = asks if two is None else {**asks, "classes": [str(label) for label in two]}
     return Attribution(
         method=solved.method,
-        game=game,
+        game=request.game,
         background=solved.background,
         header=Header(
             scale=solved.scale,
             feature_names=tuple(players),
             output_names=predictor.output_names,
-            cost=run.cost(),
+            cost=request.run.cost(),
             library=data.caller,
             settings={
                 "method": "shap",
@@ -128,9 +117,10 @@ def _wrapped(
         prediction=squeeze_outputs(solved.prediction),
         interaction_values=None if part is None else squeeze_outputs(part),
         interaction_se=None if solved.interactions_se is None else squeeze_outputs(solved.interactions_se),
+        interaction_index=request.effort.index or "",
         data=tuple(cells_of(rows, members) for members in players.values()),
         unusual=Later(partial(rarity, data, rows, players)),
-        against="the background row" if game == "marginal" and solved.background == 1 else "",
+        against="the background row" if request.game == "marginal" and solved.background == 1 else "",
         members=tuple(tuple(data.schema.names[j] for j in members) for members in players.values()),
     )
 

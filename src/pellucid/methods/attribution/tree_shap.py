@@ -127,6 +127,8 @@ def _player_of_column(predictor: Predictor, trees: TreeModel, players: Players) 
 
 def _spread_out(part: FloatArray, present: IntArray, n_players: int, *, axes: int) -> FloatArray:
     """The players that the trees know among all players; the others contribute exactly nothing."""
+    if len(present) == n_players:
+        return part
     full = np.zeros((part.shape[0], *(n_players,) * axes, part.shape[-1]))
     places: tuple[Any, ...] = np.ix_(*(present,) * axes)
     full[(slice(None), *places)] = part

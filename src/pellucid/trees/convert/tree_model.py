@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -59,6 +60,12 @@ class TreeModel:
     link: Link = "identity"
     scale: Literal["response", "probability", "log-odds", "score"] = "response"
     fill: float = 0.0
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest number that is added up to a prediction."""
+        leaves = np.abs(self.ensemble.nodes.value).max(initial=0.0) if self.link == "identity" else 0.0
+        return float(max(np.abs(self.ensemble.base).max(initial=0.0), leaves))
 
 
 def matrix(table: Any) -> FloatArray:
