@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 
 import page
 from pellucid import Explainer
-from pellucid.cli.demo import demo_model
+from pellucid.cli.app import demo_model
 from pellucid.datasets import simulate_bike
 
 SHARE, MILLISECONDS = 0.30, 20.0  # the goal: at most one of the two, whichever is more

@@ -28,14 +28,13 @@ from pellucid.explanations import (
     Pick,
 )
 from pellucid.explanations.rule import Anchor, Rule, RuleCheck, Rules
-from pellucid.methods.associations import associations
+from pellucid.methods.associations import associations, clusters
 from pellucid.methods.attribution.breakdown import breakdown
 from pellucid.methods.attribution.dispatch import Conditional, GameName, Method, Scale
 from pellucid.methods.attribution.interaction_indices import Index
 from pellucid.methods.attribution.shap import shap
 from pellucid.methods.attribution.shapley_kernel import Proxy
 from pellucid.methods.audit import audit
-from pellucid.methods.clusters import clusters
 from pellucid.methods.decomposition.dispatch import Density, decompose
 from pellucid.methods.decomposition.dispatch import Method as DecompositionMethod
 from pellucid.methods.effects.ale import ale

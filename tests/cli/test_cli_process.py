@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import rich.console
 
-from pellucid.cli.console import Bar
+from pellucid.cli.app import Bar
 
 HEAVY = ("pandas", "sklearn", "altair", "scipy", "vl_convert", "jinja2", "numpy")
 

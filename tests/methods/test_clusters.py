@@ -10,7 +10,7 @@ from scipy.spatial.distance import squareform
 
 import pellucid
 from pellucid import Explainer
-from pellucid.methods.clusters import average_linkage, cut
+from pellucid.methods.associations import average_linkage, cut
 from strategies import QUICK
 
 

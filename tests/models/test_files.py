@@ -30,8 +30,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEnc
 from models.asking import predictions, second
 from pellucid.errors import InputError, MissingExtra
 from pellucid.models import Predictor, files
-from pellucid.models.files import load_model
-from pellucid.models.trusted import TRUSTED, trusted_types
+from pellucid.models.files import TRUSTED, load_model, trusted_types
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from pellucid import Explainer
-from pellucid.cli.demo import TITLE, demo_explainer
+from pellucid.cli.app import DEMO_TITLE, demo_explainer
 from pellucid.report import build
 
 HOSTILE = (
@@ -62,7 +62,7 @@ def bike() -> Explainer:
 
 @pytest.fixture(scope="session")
 def demo_document(bike: Explainer) -> dict[str, Any]:
-    return build(bike, title=TITLE)
+    return build(bike, title=DEMO_TITLE)
 
 
 @pytest.fixture(scope="session")

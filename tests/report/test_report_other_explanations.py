@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 
 from pellucid import Agreement, Explainer, InputError, agreement
-from pellucid.report import build, other_explanations
+from pellucid.report import build, why
 from pellucid.words import number, percent
 
 
@@ -83,10 +83,10 @@ def test_without_local_models_the_reason_is_said(linear: Callable[..., Explainer
 
 
 def test_a_slow_model_is_not_asked(linear: Callable[..., Explainer], monkeypatch: Any) -> None:
-    monkeypatch.setattr(other_explanations.Work, "affordable", lambda *_: 100)
-    monkeypatch.setattr(other_explanations.Work, "seconds_per_row", 0.5)
+    monkeypatch.setattr(why.Work, "affordable", lambda *_: 100)
+    monkeypatch.setattr(why.Work, "seconds_per_row", 0.5)
     explainer = linear([1.0, 2.0])
-    found = other_explanations.way_section(explainer, None, None, other_explanations.Work(1, None))  # type: ignore[arg-type]
+    found = why._ways_section(explainer, None, None, why.Work(1, None))  # type: ignore[arg-type]
     assert "about 2 rows a second" in " ".join(found["intro"])
     assert found["cards"] == []
 
@@ -106,4 +106,4 @@ def test_the_agreement_in_a_sentence(likeness: list[float], words: str) -> None:
 
         likeness = property(lambda self: self.value)  # type: ignore[assignment]
 
-    assert other_explanations._overall([One(value) for value in likeness]) == words
+    assert why._overall([One(value) for value in likeness]) == words

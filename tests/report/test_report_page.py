@@ -16,7 +16,7 @@ import pytest
 from markupsafe import escape
 
 from pellucid import Explainer, InputError
-from pellucid.cli.demo import TITLE, demo_explainer
+from pellucid.cli.app import DEMO_TITLE, demo_explainer
 from pellucid.report import build, render, report, write
 
 SCRIPTS = 3  # the data, the chart library, our own
@@ -109,7 +109,7 @@ def test_the_demo_is_small(demo_page: str) -> None:
 
 
 def test_same_seed_same_bytes(demo_page: str) -> None:
-    assert render(build(demo_explainer(False), title=TITLE)) == demo_page
+    assert render(build(demo_explainer(False), title=DEMO_TITLE)) == demo_page
 
 
 def test_what_a_row_says_in_short_stands_first_and_the_rest_is_folded(

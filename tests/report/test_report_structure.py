@@ -17,7 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from pellucid import Explainer
 from pellucid.explanations.component import Check
 from pellucid.explanations.explanation import changed
-from pellucid.report import build, interplay, measures, other_explanations, parts
+from pellucid.report import build, interplay, measures, parts, why
 from pellucid.report.asking import focused
 from pellucid.report.cards import section
 from pellucid.report.parts import checks_in_words, reproduced
@@ -63,7 +63,7 @@ def _without_other_chapters(demo_document: dict[str, Any]) -> Iterator[None]:
     """The rows in other ways take their time, and have tests of their own; the demo, which all tests share, is made whole before."""
     del demo_document
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(other_explanations, "way_section", lambda *_: section("ways", other_explanations.TITLE, []))
+        patch.setattr(why, "_ways_section", lambda *_: section("ways", why.OTHER_TITLE, []))
         yield
 
 

@@ -2,6 +2,10 @@
 explain these.
 
 No chapter can make the report fail: where contributions cannot be had, it says why and what to call instead.
+
+Local models (LIME) and rules (anchors) stand beside the contributions, with how far they agree. Local models share one set of
+samples; rules share what the model was asked, up to a number of model rows. A slow model is asked for less, and for
+nothing where that would be too little to learn from.
 """
 
 from __future__ import annotations
@@ -12,13 +16,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pellucid import agreement
 from pellucid.arrays import IntArray
 from pellucid.errors import PellucidError
-from pellucid.explanations import Attribution
-from pellucid.report import contributions, other_explanations, rows
+from pellucid.explanations import Agreement, Anchor, Attribution
+from pellucid.explanations.agreement import AGREE, IN_PART
+from pellucid.report import contributions, rows
 from pellucid.report.asking import Asking, find_asking
-from pellucid.report.cards import Plain
+from pellucid.report.cards import Plain, card, section, table
+from pellucid.report.rows import Look, explained_name
 from pellucid.report.work import Work
+from pellucid.words import listed, number, percent
 
 if TYPE_CHECKING:
     from pellucid.explainer import Explainer
@@ -86,8 +94,99 @@ def _individual(
             seen = rows.predicted(explainer, places, work.run)
             shown = rows.row_section(explainer, reasons, seen, chosen, sample=len(sample))
             work.step("explaining these rows in other ways")
-            return [shown, other_explanations.way_section(explainer, seen, chosen, work)]
+            return [shown, _ways_section(explainer, seen, chosen, work)]
         except PellucidError as error:
             reason = str(error)
     work.step("explaining these rows in other ways")
     return [contributions.no_contributions("rows", rows.TITLE, reason)]
+
+
+OTHER_TITLE = "The same rows in other ways"
+_SAMPLES, _FEWEST = 5_000, 500  # of local models
+_RULES, _ALL_RULES = 20_000, 120_000  # model rows for one rule, and for all of them
+_BARS, _PANEL = 8, 150.0  # features of a chart, pixels of each of its panels
+_MEANING = (
+    "A local model (LIME) is a simple model of at most six features that imitates the model near a row; an effect is"
+    " its weight times how far the row is from an average one. A rule (anchor) is what fixes the prediction: of rows"
+    " that obey it, whatever else is changed, nearly all get the same prediction. Contributions say how the prediction"
+    " differs from the average. Where the three agree, an explanation is on firmer ground; where they do not, they"
+    " answer different questions, or one of them fails."
+)
+
+
+def _ways_section(explainer: Explainer, seen: Look, found: Attribution, work: Work) -> Plain:
+    """One card per row; ``seen`` and ``found`` hold the predictions and contributions of these rows, in this order."""
+    samples = work.affordable(_SAMPLES)
+    if samples < _FEWEST:
+        slow = (
+            f"The model is too slow for it: it answers about {number(1 / work.seconds_per_row)} rows a second."
+            " explainer.lime and explainer.anchor explain single rows."
+        )
+        return section("ways", OTHER_TITLE, [_MEANING, slow])
+    places = seen.rows.tolist()
+    try:
+        local = work.keep(explainer.lime(places, samples=samples))
+    except PellucidError as error:
+        return section("ways", OTHER_TITLE, [_MEANING, f"Local models could not be had: {error}"])
+    rules, reason = _rules(explainer, places, work)
+    compared = [
+        agreement(found.row(k), local.row(k), rule, output=explained_name(explainer, seen, k), checks=explainer._checks)
+        for k, rule in enumerate(rules)
+    ]
+    cards = [_way_card(place, one) for place, one in zip(places, compared, strict=True)]
+    intro = [_MEANING, _overall(compared), *([f"Rules could not be had: {reason}"] if reason else [])]
+    return section("ways", OTHER_TITLE, intro, cards=cards, table=_table(places, compared))
+
+
+def _rules(explainer: Explainer, places: list[int], work: Work) -> tuple[Sequence[Anchor | None], str]:
+    """A rule for each row, or none and the reason."""
+    budget = work.affordable(min(_RULES * len(places), _ALL_RULES))
+    try:
+        found = work.keep(explainer.anchor(places, budget=budget))
+    except PellucidError as error:
+        return [None] * len(places), str(error)
+    return found.rules, ""
+
+
+def _way_card(place: int, one: Agreement) -> Plain:
+    return card(
+        f"ways-{place}",
+        f"Row {place} in several ways",
+        one,
+        sentences=one.findings(),
+        more=[] if one.rule is None or one.rule.reached else [f"The rule: {one.rule.reason}"],
+        full=True,
+        width=_PANEL,
+        every_name=True,
+        max_display=_BARS,
+    )
+
+
+def _overall(compared: Sequence[Agreement]) -> str:
+    """How many rows the ways agree on."""
+    known = [one.likeness for one in compared if np.isfinite(one.likeness)]
+    if not known:
+        return "In none of these rows does any feature contribute, so there is nothing to compare."
+    alike, apart = sum(x >= AGREE for x in known), sum(x < IN_PART for x in known)
+    parts = [
+        f"in {alike} they agree" if alike else "",
+        f"in {len(known) - alike - apart} in part" if len(known) > alike + apart else "",
+        f"in {apart} hardly or not at all" if apart else "",
+    ]
+    some = f"Of {len(known)} rows" if len(known) > 1 else "Of one row"
+    return f"{some} in which contributions and local model can be compared, {listed([part for part in parts if part])}."
+
+
+def _table(places: list[int], compared: Sequence[Agreement]) -> Plain:
+    """One line per row: what each way finds first, and how alike they are."""
+    lines = [[str(place), *_cells(one)] for place, one in zip(places, compared, strict=True)]
+    return table(
+        ["Row", "Largest contributions", "Largest effects", "Likeness", "In the rule", "Contributions on it"], lines
+    )
+
+
+def _cells(one: Agreement) -> list[str]:
+    rule = "none" if one.rule is None else ", ".join(one.rule.players) or "no condition"
+    share = percent(one.on_rule) if np.isfinite(one.on_rule) else ""
+    alike = number(one.likeness) if np.isfinite(one.likeness) else ""
+    return [", ".join(one.first(0)), ", ".join(one.first(1)), alike, rule, share]

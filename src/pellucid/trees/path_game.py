@@ -19,7 +19,7 @@ from pellucid.trees.ensemble import Nodes, TreeEnsemble
 from pellucid.trees.kernels import path_pairs, path_program
 from pellucid.trees.kernels.blocks import aligned, empty_blocks, from_blocks, into_blocks, lanes_of
 from pellucid.trees.kernels.path import path_shapley
-from pellucid.trees.kernels.path_triples import path_triples
+from pellucid.trees.kernels.path_pairs import path_triples
 from pellucid.trees.kernels.predict import expectations
 from pellucid.trees.predict import columns_of
 from pellucid.trees.quadrature import Index, Quadrature, quadrature

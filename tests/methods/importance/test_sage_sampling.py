@@ -11,7 +11,7 @@ from pellucid.games.loss_rows import Draw, RowLosses, donor_losses, draw, mean_a
 from pellucid.losses import find_loss
 from pellucid.methods.attribution.estimation.hypercube_kernel import pair_weights
 from pellucid.methods.attribution.estimation.pairs import PairDesign
-from pellucid.methods.importance.estimation.sage_pairs import few_pairs, fewest_rows, plan, standing_for
+from pellucid.methods.importance.sage import few_pairs, fewest_rows, plan, standing_for
 
 SLOW = os.environ.get("PELLUCID_SLOW") == "1"
 REPEATS = 150 if SLOW else 25

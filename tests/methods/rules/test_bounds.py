@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from pellucid.methods.rules.search.bounds import ALPHA, K1, both, exploration, lower, spent, upper
+from pellucid.methods.rules.search.bandit import ALPHA, K1, both, exploration, lower, spent, upper
 from reference.anchors import binomial_divergence, bisected
 
 shares = st.floats(0, 1)

@@ -11,10 +11,8 @@ from scipy import sparse
 
 from pellucid.errors import InputError
 from pellucid.trees.convert import Unsupported, convert
-from pellucid.trees.convert.xgboost import base_scores
-from pellucid.trees.convert.xgboost_encode import stored_levels
+from pellucid.trees.convert.xgboost import base_scores, read, stored_levels
 from pellucid.trees.convert.xgboost_trees import model_of, tree_ensemble
-from pellucid.trees.convert.xgboost_ubjson import read
 from versions import has, needs
 
 xgb = pytest.importorskip("xgboost")

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pellucid.models.adapter import unfitted
-from pellucid.trees.convert import hist, pipeline, sklearn_trees, wrappers
+from pellucid.trees.convert import sklearn_trees, wrappers
 from pellucid.trees.convert.tree_model import NotTrees, TreeModel, Unsupported
 
 _READERS: dict[str, Callable[[Any], TreeModel]] = {
@@ -20,9 +20,9 @@ _READERS: dict[str, Callable[[Any], TreeModel]] = {
     "GradientBoostingRegressor": sklearn_trees.gradient_boosting,
     "GradientBoostingClassifier": sklearn_trees.gradient_boosting,
     "IsolationForest": sklearn_trees.isolation_forest,
-    "HistGradientBoostingRegressor": hist.convert,
-    "HistGradientBoostingClassifier": hist.convert,
-    "Pipeline": pipeline.convert,
+    "HistGradientBoostingRegressor": sklearn_trees.hist_gradient_boosting,
+    "HistGradientBoostingClassifier": sklearn_trees.hist_gradient_boosting,
+    "Pipeline": wrappers.pipeline,
     "VotingRegressor": wrappers.voting_regressor,
     "VotingClassifier": wrappers.voting_classifier,
     "BaggingRegressor": wrappers.bagging_regressor,

@@ -1,16 +1,23 @@
-"""scikit-learn's estimators around estimators, where what they make of their members is a weighted sum."""
+"""scikit-learn's estimators around estimators, where what they make of their members is a weighted sum, and pipelines.
+
+A pipeline is read where its steps work column by column. The matrix is made by the transformers themselves; which input
+column each of its columns comes from is known to `pellucid.models.columnwise`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from pellucid.arrays import FloatArray
+from pellucid.models.columnwise import Mixing, chained, is_absent
+from pellucid.models.quiet import quietly
 from pellucid.trees.convert.combine import Term, combine, rescaled
 from pellucid.trees.convert.registry import convert
+from pellucid.trees.convert.tables import dense
 from pellucid.trees.convert.tree_model import TreeModel, Unsupported
 
 
@@ -172,3 +179,35 @@ def _sums(model: TreeModel) -> str:
 
 def _name(model: Any) -> str:
     return type(model).__name__
+
+
+@dataclass(frozen=True, eq=False)
+class _Steps:
+    """The transformers one after another, then the model's own encoding."""
+
+    steps: tuple[Any, ...]
+    final: TreeModel
+
+    def __call__(self, table: Any) -> FloatArray:
+        with quietly():
+            for step in self.steps:
+                table = step.transform(table)
+        return self.final.encode(dense(table, self.final.fill))
+
+
+def pipeline(model: Any) -> TreeModel:
+    """The trees at the end of a pipeline, on its input columns."""
+    last = model.steps[-1][1]
+    if is_absent(last):
+        raise Unsupported(f"{type(model).__name__} ends with {last!r}: it holds no model")
+    final = convert(last)
+    steps = tuple(step for _, step in model.steps[:-1] if not is_absent(step))
+    if not steps:
+        return final
+    try:
+        source = chained(steps)
+    except Mixing as reason:
+        raise Unsupported(str(reason)) from None
+    return replace(
+        final, encode=_Steps(steps, final), source=final.source if source is None else source[final.source], fill=0.0
+    )

@@ -1,4 +1,4 @@
-"""Pairwise interaction indices of the path-dependent game.
+"""Interaction indices of two players in the path-dependent game, and of three.
 
 The same walk as in path.py. With c = (a - z) / F of a player at the node at hand, a leaf contributes Q c_i c_j to
 the pair (i, j). That product changes only at splits on i or j, so a split on player g adds, for every other
@@ -7,6 +7,11 @@ player i of the path,
     I_gi += sum_k w_k P(t_k) e(t_k) D(t_k) c_i(t_k),      c_i = -1/(1-t)  or, inside,  (1-z_i) / (z_i + t (1-z_i))
 
 Every split is treated alike here (a first split is one after which nothing came before: z = 1, all rows inside).
+
+*Triples* are asked for rarely: the formula as it stands, one row at a time. A leaf with the factors
+F_j = z_j + t (a_j - z_j) adds, for every triple of its players,
+
+    value * sum_k w_k (a_i - z_i) (a_j - z_j) (a_l - z_l) * prod_{other m} F_m(t_k)
 """
 
 from __future__ import annotations
@@ -16,8 +21,9 @@ import numpy as np
 from pellucid.trees.kernels.blocks import COLUMN_BYTES, ROWS
 from pellucid.trees.kernels.categories import HALF, decide_categories, write_category
 from pellucid.trees.kernels.compiled import kernel
-from pellucid.trees.kernels.marginal_program import pair
+from pellucid.trees.kernels.marginal_program import pair, triple
 from pellucid.trees.kernels.path_program import again_constants
+from pellucid.trees.kernels.predict import goes_left
 from pellucid.trees.kernels.simd import VECTOR_BYTES, choose, choose_missing_yes, fused, load, number, splat, store
 
 LEAF, SPLIT, JOIN = 0, 1, 2
@@ -233,3 +239,68 @@ def path_pairs(steps, starts, constants, links, outside, sets, weights, X, out, 
                     _join(steps, n, c, base, outside.ctypes.data, links, result, w, scratch, k, lanes)
                 else:
                     decide_categories(steps[n], sets, X[b].reshape(-1))
+
+
+@kernel
+def _leaf(value, n, who, share, inside, t, w, out):
+    """Adds one leaf; who, share and inside are its n players, their z and their a."""
+    for i in range(n):
+        for j in range(i):
+            for m in range(j):
+                total = 0.0
+                for k in range(len(t)):
+                    product = w[k]
+                    for q in range(n):
+                        if q not in (i, j, m):
+                            product *= share[q] + t[k] * (inside[q] - share[q])
+                    total += product
+                change = (inside[i] - share[i]) * (inside[j] - share[j]) * (inside[m] - share[m])
+                out[triple(who[i], who[j], who[m])] += value * change * total
+
+
+@kernel
+def path_triples(nodes, sets, value, player, roots, t, w, depth, X, out):
+    """Adds the index of every triple to ``out`` (rows, triples)."""
+    feature, _, left, right, _, cover, _, _, _ = nodes
+    path = np.empty(depth + 2, np.int64)
+    turn = np.empty(depth + 2, np.int64)
+    slot = np.empty(depth + 2, np.int64)  # of the split's player
+    share_before, inside_before = np.empty(depth + 2), np.empty(depth + 2)
+    fresh = np.empty(depth + 2, np.bool_)
+    who = np.empty(depth + 2, np.int64)
+    share, inside = np.empty(depth + 2), np.empty(depth + 2)
+    for r in range(len(X)):
+        for tree in range(len(roots)):
+            path[0], turn[0] = roots[tree], -1
+            d, n = 0, 0
+            while d >= 0:
+                node = path[d]
+                if feature[node] < 0:
+                    _leaf(value[node], n, who, share, inside, t, w, out[r])
+                    d -= 1
+                    continue
+                if turn[d] == -1:
+                    s = 0
+                    while s < n and who[s] != player[feature[node]]:
+                        s += 1
+                    slot[d], fresh[d] = s, s == n
+                    if s == n:
+                        who[s], share[s], inside[s] = player[feature[node]], 1.0, 1.0
+                        n += 1
+                    share_before[d], inside_before[d] = share[s], inside[s]
+                turn[d] += 1
+                s = slot[d]
+                if turn[d] == 2:
+                    share[s], inside[s] = share_before[d], inside_before[d]
+                    n -= fresh[d]
+                    d -= 1
+                    continue
+                low, high = left[node], right[node]
+                total = cover[low] + cover[high]
+                z = cover[low] / total if total > 0 else 0.5
+                goes = goes_left(nodes, sets, node, X[r, feature[node]])
+                first = turn[d] == 0
+                share[s] = share_before[d] * (z if first else 1 - z)
+                inside[s] = inside_before[d] * (1.0 if goes == first else 0.0)
+                d += 1
+                path[d], turn[d] = (low if first else high), -1

@@ -7,7 +7,7 @@ Estimator. Look after ``batch``, twice, four times as many draws. A rule is acce
 same prediction is at least tau and its lower bound at least tau - epsilon, refused when the share is below tau and its
 upper bound below tau plus a tolerance, and else drawn for until the next look. Where draws would be as many as the rows
 they can give, these are gone through instead, and the precision is exact. The bounds' errors add up to delta over all
-looks, all rules of an episode and all episodes (`bounds.spent`), and an episode has draws of its own, so which rules
+looks, all rules of an episode and all episodes (`bandit.spent`), and an episode has draws of its own, so which rules
 are looked at does not depend on the draws by which they are judged. Hence a rule that is returned has a true precision
 below tau - epsilon with probability at most delta.
 """
@@ -20,8 +20,7 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.checks import bounded, flag, fraction, optional, settle, whole
-from pellucid.methods.rules.search.bandit import Arms, Asking
-from pellucid.methods.rules.search.bounds import both, spent
+from pellucid.methods.rules.search.bandit import Arms, Asking, both, spent
 from pellucid.methods.rules.search.predicates import Space
 
 ROUNDING = 1e-12  # of a precision that is a sum of shares
