@@ -10,35 +10,10 @@ import numpy as np
 from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.data.sampling.conditional_draws import Draws
-from pellucid.diagnostics.correlated import (
-    Joint,
-    borrowed_share,
-    determined,
-    independence_assumed,
-    shared_importance,
-    split_importance,
-)
+from pellucid.diagnostics import correlated, few_data, interactions, off_data, overfitting, sampling_noise
 from pellucid.diagnostics.disagreement import measures_disagree
-from pellucid.diagnostics.few_data import fewer_rows, rows_sampled
 from pellucid.diagnostics.general import Players, general_caveats, interrupted
 from pellucid.diagnostics.heterogeneity import hidden_interaction
-from pellucid.diagnostics.interactions import (
-    above_one,
-    imprecise_interactions,
-    turned_effects,
-    uncertain_costs,
-    weak_joint,
-)
-from pellucid.diagnostics.off_data import draws_off_data, mixed_off_data, off_data_caveat
-from pellucid.diagnostics.overfitting import (
-    noise_by_heart,
-    not_borne_out,
-    other_model,
-    overfitted,
-    tested_on_training_data,
-    training_data,
-)
-from pellucid.diagnostics.sampling_noise import coarse_p_values, imprecise_importance, unsteady_folds, wide_intervals
 from pellucid.explanations import ImportanceComparison
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.interactions import Interactions
@@ -64,7 +39,7 @@ def permutation_caveats(
     loss: Loss,
     baseline: float,
     y: FloatArray,
-    joint: Joint,
+    joint: correlated.Joint,
     holdout: Data | None,
 ) -> tuple[Caveat, ...]:
     """Everything known against these importances on these data."""
@@ -72,14 +47,14 @@ def permutation_caveats(
         return general_caveats(predictor, data, run)
     caveats = list(general_caveats(predictor, data, run))
     if data.y is not None:
-        caveats.extend(training_data(predictor, data, loss, baseline, y))
+        caveats.extend(overfitting.training_data(predictor, data, loss, baseline, y))
     if holdout is not None:
         with run.checking():
-            caveats.extend(overfitted(predictor, holdout, run, loss, baseline))
-    caveats.extend(mixed_off_data(data, players, values, run))
+            caveats.extend(overfitting.overfitted(predictor, holdout, run, loss, baseline))
+    caveats.extend(off_data.mixed_off_data(data, players, values, run))
     with run.checking():
         caveats.extend(
-            shared_importance(
+            correlated.shared_importance(
                 data,
                 run,
                 players=players,
@@ -114,9 +89,9 @@ def conditional_caveats(
     off = [
         caveat
         for name in single
-        for caveat in draws_off_data(data, name, players[name][0], draws.codes[name][0, :, 0], draws.strength)
+        for caveat in off_data.draws_off_data(data, name, players[name][0], draws.codes[name][0, :, 0], draws.strength)
     ]
-    return (*caveats, *determined(data, players, draws.codes), *off)
+    return (*caveats, *correlated.determined(data, players, draws.codes), *off)
 
 
 def sage_caveats(
@@ -137,16 +112,16 @@ def sage_caveats(
     if not run.checks:
         return tuple(caveats)
     names = list(players)
-    caveats.extend(imprecise_importance(names, values, se, tolerance))
+    caveats.extend(sampling_noise.imprecise_importance(names, values, se, tolerance))
     if run.interrupted:
         return tuple(caveats)
     if data.y is not None:
-        caveats.extend(training_data(predictor, data, loss, baseline, y))
+        caveats.extend(overfitting.training_data(predictor, data, loss, baseline, y))
     for i in np.argsort(-values, kind="stable")[:_TOP]:
         player = players[names[i]]
         if len(player) == 1:
-            caveats.extend(off_data_caveat(data, player[0], run, method="SAGE"))
-    caveats.extend(split_importance(data, run, players, values))
+            caveats.extend(off_data.off_data_caveat(data, player[0], run, method="SAGE"))
+    caveats.extend(correlated.split_importance(data, run, players, values))
     return tuple(caveats)
 
 
@@ -166,13 +141,13 @@ def variance_caveats(
         return general_caveats(predictor, data, run)
     caveats = list(general_caveats(predictor, data, run))
     overall = total.mean(axis=-1)
-    caveats.extend(independence_assumed(data, run, players, overall))
+    caveats.extend(correlated.independence_assumed(data, run, players, overall))
     names = np.array(list(players), dtype=object)[np.argsort(-overall, kind="stable")][:_TOP]
     for name in names:
         if len(players[name]) == 1 and overall[list(players).index(name)] >= _NOTICED:
-            caveats.extend(off_data_caveat(data, players[name][0], run, method=method))
-    caveats.extend(wide_intervals(players, total, half, run, tolerance))
-    caveats.extend(not_borne_out(predictor, data, run, players, total))
+            caveats.extend(off_data.off_data_caveat(data, players[name][0], run, method=method))
+    caveats.extend(sampling_noise.wide_intervals(players, total, half, run, tolerance))
+    caveats.extend(overfitting.not_borne_out(predictor, data, run, players, total))
     return tuple(caveats)
 
 
@@ -190,10 +165,10 @@ def shapley_effect_caveats(
     if not run.checks or run.interrupted:
         return general_caveats(predictor, data, run)
     caveats = list(general_caveats(predictor, data, run))
-    caveats.extend(wide_intervals(players, values, half, run, tolerance))
-    caveats.extend(not_borne_out(predictor, data, run, players, values))
+    caveats.extend(sampling_noise.wide_intervals(players, values, half, run, tolerance))
+    caveats.extend(overfitting.not_borne_out(predictor, data, run, players, values))
     with run.checking():
-        caveats.extend(borrowed_share(predictor, data, run, players, values))
+        caveats.extend(correlated.borrowed_share(predictor, data, run, players, values))
     return tuple(caveats)
 
 
@@ -211,7 +186,7 @@ def refit_caveats(
     given: float,
     refitted: float,
     lacking: float,
-    joint: Joint,
+    joint: correlated.Joint,
     dropped: bool,
 ) -> tuple[Caveat, ...]:
     """Everything known against importance by models fitted again, of features that were ``dropped`` or else
@@ -220,15 +195,15 @@ def refit_caveats(
     caveats = list(general_caveats(predictor, data, run))
     if not run.checks or run.interrupted:
         return tuple(caveats)
-    caveats.extend(other_model(measure, given, refitted))
-    caveats.extend(fewer_rows(lacking))
-    caveats.extend(unsteady_folds(list(players), each))
+    caveats.extend(overfitting.other_model(measure, given, refitted))
+    caveats.extend(few_data.fewer_rows(lacking))
+    caveats.extend(sampling_noise.unsteady_folds(list(players), each))
     if not dropped:
-        caveats.extend(mixed_off_data(data, players, values, run))
+        caveats.extend(off_data.mixed_off_data(data, players, values, run))
     words = "replace each other: dropped" if dropped else "share their importance: permuted"
     with run.checking():
         caveats.extend(
-            shared_importance(
+            correlated.shared_importance(
                 data, run, players=players, values=values, errors=errors, compare=compare, joint=joint, words=words
             )
         )
@@ -253,9 +228,9 @@ def p_value_caveats(
     caveats = list(before)
     if losses is not None:
         with run.checking():
-            caveats.extend(other_model(measure, *losses(), where="these rows"))
-    caveats.extend(noise_by_heart(noise, measure))
-    caveats.extend(coarse_p_values(p_values, refits))
+            caveats.extend(overfitting.other_model(measure, *losses(), where="these rows"))
+    caveats.extend(overfitting.noise_by_heart(noise, measure))
+    caveats.extend(sampling_noise.coarse_p_values(p_values, refits))
     return tuple(caveats)
 
 
@@ -278,13 +253,13 @@ def h_caveats(predictor: Predictor, data: Data, result: Interactions, run: Run) 
     caveats = list(general_caveats(predictor, data, run))
     if not run.checks or run.interrupted:
         return tuple(caveats)
-    caveats.extend(rows_sampled(data, result))
+    caveats.extend(few_data.rows_sampled(data, result))
     if result.settings["normalize"]:
-        caveats.extend(weak_joint(result))
-        caveats.extend(above_one(result))
-    caveats.extend(imprecise_interactions(result))
+        caveats.extend(interactions.weak_joint(result))
+        caveats.extend(interactions.above_one(result))
+    caveats.extend(interactions.imprecise_interactions(result))
     if result.p_values is not None:
-        caveats.extend(tested_on_training_data(predictor, data, run))
+        caveats.extend(overfitting.tested_on_training_data(predictor, data, run))
     return tuple(caveats)
 
 
@@ -298,8 +273,8 @@ def interaction_caveats(data: Data, players: Players, result: Interactions, run:
         leading = dict.fromkeys(name for names in result.top(_TOP_SETS) for name in names)
         for name in list(leading)[:_TOP_SETS]:
             if len(players[name]) == 1:
-                more.extend(off_data_caveat(data, players[name][0], run, method="this measure"))
-        more.extend(uncertain_costs(result))
-        more.extend(turned_effects(result))
+                more.extend(off_data.off_data_caveat(data, players[name][0], run, method="this measure"))
+        more.extend(interactions.uncertain_costs(result))
+        more.extend(interactions.turned_effects(result))
     new = {(caveat.code, caveat.feature): caveat for caveat in more}
     return (*result.caveats, *(caveat for key, caveat in new.items() if key not in known))

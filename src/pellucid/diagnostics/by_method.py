@@ -10,40 +10,20 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data import Data
-from pellucid.diagnostics.bins_and_orders import Recompute, WithBins, bin_stability, order_dependence
-from pellucid.diagnostics.correlated import clustered_features, mixed_components, subset_together
-from pellucid.diagnostics.disagreement import conditional_game, path_game, ways_disagree
-from pellucid.diagnostics.few_data import (
-    Cells,
-    empty_cells,
-    empty_part_cells,
-    few_rows,
-    few_rows_for_clusters,
-    outside_bins,
-    support_caveat,
-    too_many_coefficients,
+from pellucid.diagnostics import (
+    bins_and_orders,
+    correlated,
+    disagreement,
+    few_data,
+    left_over,
+    local_models,
+    off_data,
+    rules,
+    sampling_noise,
 )
 from pellucid.diagnostics.general import Players, general_caveats
 from pellucid.diagnostics.heterogeneity import heterogeneity_caveat
 from pellucid.diagnostics.hidden_reliance import fooled_caveat
-from pellucid.diagnostics.left_over import dense_answer, left_over, merged_cells, not_additive, sparse_answer
-from pellucid.diagnostics.local_models import (
-    local_miss,
-    lossy_space,
-    low_fidelity,
-    nothing_near,
-    unstable,
-    width_decides,
-)
-from pellucid.diagnostics.off_data import (
-    component_off_data,
-    local_off_data,
-    off_data_caveat,
-    rule_off_data,
-    uniform_off_data,
-)
-from pellucid.diagnostics.rules import Checked, boundary, imbalance, rule_bins, unreached_rule
-from pellucid.diagnostics.sampling_noise import imprecise, missed_tolerance, noisy_cells, noisy_shares
 from pellucid.explanations import Attribution, Clusters
 from pellucid.explanations.agreement import Agreement
 from pellucid.explanations.caveat import Caveat
@@ -75,10 +55,10 @@ def effect_caveats(
         return ()
     caveats = list(general_caveats(predictor, data, run))
     for j in chosen:
-        caveats.extend(off_data_caveat(data, j, run, method="partial dependence" if average else "ICE"))
+        caveats.extend(off_data.off_data_caveat(data, j, run, method="partial dependence" if average else "ICE"))
     if average and len(chosen) == 1:
         caveats.extend(heterogeneity_caveat(over, chosen, curves, rows))
-    caveats.extend(support_caveat(data, chosen, points, counts))
+    caveats.extend(few_data.support_caveat(data, chosen, points, counts))
     return tuple(caveats)
 
 
@@ -94,28 +74,30 @@ def ale_caveats(
     values: FloatArray,
     se: FloatArray,
     bins: Any,
-    recompute: Recompute,
-    with_bins: WithBins,
+    recompute: bins_and_orders.Recompute,
+    with_bins: bins_and_orders.WithBins,
     second_order: IntArray | None,
 ) -> tuple[Caveat, ...]:
     """Everything known against this effect on these data."""
     if not run.checks:
         return ()
     caveats = list(general_caveats(predictor, data, run))
-    caveats.extend(outside_bins(data, chosen, inside))
+    caveats.extend(few_data.outside_bins(data, chosen, inside))
     if len(chosen) > 1:
-        caveats.extend(empty_cells(data, chosen, counts))
+        caveats.extend(few_data.empty_cells(data, chosen, counts))
     if len(chosen) > 2:
         with run.checking():
             size = np.ptp(run.predict(predictor, data.take(data.spread(_ROWS[0]))), axis=0)
-        caveats.extend(noisy_cells(data, chosen, counts, values, se, size))
-    caveats.extend(support_caveat(data, chosen, points, counts))
+        caveats.extend(sampling_noise.noisy_cells(data, chosen, counts, values, se, size))
+    caveats.extend(few_data.support_caveat(data, chosen, points, counts))
     if len(chosen) == 1 and np.ndim(bins) == 0 and not data.schema.features[chosen[0]].nominal:
         with run.checking():
-            caveats.extend(bin_stability(data, chosen[0], points[0], values, se, with_bins))
+            caveats.extend(bins_and_orders.bin_stability(data, chosen[0], points[0], values, se, with_bins))
     if second_order is not None:
         with run.checking():
-            caveats.extend(order_dependence(data, chosen[0], points[0], values, second_order, recompute))
+            caveats.extend(
+                bins_and_orders.order_dependence(data, chosen[0], points[0], values, second_order, recompute)
+            )
     return tuple(caveats)
 
 
@@ -131,11 +113,11 @@ def decomposition_caveats(
         return ()
     return (
         *general_caveats(predictor, data, run),
-        *component_off_data(data, run, found, mixed),
-        *left_over(found),
-        *merged_cells(lost),
-        *few_rows(data, found),
-        *noisy_shares(found),
+        *off_data.component_off_data(data, run, found, mixed),
+        *left_over.left_over(found),
+        *left_over.merged_cells(lost),
+        *few_data.few_rows(data, found),
+        *sampling_noise.noisy_shares(found),
     )
 
 
@@ -159,11 +141,11 @@ def generalized_caveats(
         return ()
     caveats = list(decomposition_caveats(predictor, data, run, found))
     with run.checking():
-        caveats.extend(mixed_components(found, mixing))
+        caveats.extend(correlated.mixed_components(found, mixing))
     if found.density == "data":
-        caveats.extend(too_many_coefficients(found, data, columns, rows, parameters))
+        caveats.extend(few_data.too_many_coefficients(found, data, columns, rows, parameters))
     if found.density == "uniform":
-        caveats.extend(uniform_off_data(data, columns, run))
+        caveats.extend(off_data.uniform_off_data(data, columns, run))
     return tuple(caveats)
 
 
@@ -173,12 +155,12 @@ def ale_parts_caveats(
     run: Run,
     *,
     found: Decomposition,
-    cells: Mapping[tuple[int, ...], tuple[Cells, ...]],
+    cells: Mapping[tuple[int, ...], tuple[few_data.Cells, ...]],
 ) -> tuple[Caveat, ...]:
     """Everything known against this decomposition on these data."""
     if not run.checks:
         return ()
-    return (*decomposition_caveats(predictor, data, run, found), *empty_part_cells(data, cells))
+    return (*decomposition_caveats(predictor, data, run, found), *few_data.empty_part_cells(data, cells))
 
 
 def attribution_caveats(
@@ -201,21 +183,21 @@ def attribution_caveats(
         return ()
     caveats = list(general_caveats(predictor, data, run))
     caveats += [] if unread is None else [unread]
-    caveats.extend(not_additive(result))
+    caveats.extend(left_over.not_additive(result))
     with run.checking():
         both = games()
-    caveats += [] if both is None else path_game(result, *both)
-    caveats.extend(imprecise(result))
-    caveats.extend(conditional_game(result, result.settings.get("effective")))
-    caveats.extend(dense_answer(result))
-    caveats.extend(sparse_answer(result))
-    caveats.extend(missed_tolerance(result))
+    caveats += [] if both is None else disagreement.path_game(result, *both)
+    caveats.extend(sampling_noise.imprecise(result))
+    caveats.extend(disagreement.conditional_game(result, result.settings.get("effective")))
+    caveats.extend(left_over.dense_answer(result))
+    caveats.extend(left_over.sparse_answer(result))
+    caveats.extend(sampling_noise.missed_tolerance(result))
     if result.game == "marginal" and result.method not in ("tree", "linear"):
         caveats.extend(fooled_caveat(predictor, data, rows, players, run))
     if result.game == "marginal":
         for player in [players[name] for name in result.top(_TOP)]:
             if len(player) == 1:
-                caveats.extend(off_data_caveat(data, player[0], run, method="the marginal game"))
+                caveats.extend(off_data.off_data_caveat(data, player[0], run, method="the marginal game"))
     return tuple(caveats)
 
 
@@ -243,42 +225,42 @@ def lime_caveats(
     caveats = list(general_caveats(predictor, data, run))
     kernel = result.settings.get("kernel") != "shap"
     if kernel:
-        caveats.extend(width_decides(result))
-    caveats.extend(low_fidelity(result))
+        caveats.extend(local_models.width_decides(result))
+    caveats.extend(local_models.low_fidelity(result))
     if kernel:
-        caveats.extend(local_miss(result, facts.spread))
-        caveats.extend(unstable(result, facts.tolerance))
-        caveats.extend(nothing_near(result, facts.nearest))
+        caveats.extend(local_models.local_miss(result, facts.spread))
+        caveats.extend(local_models.unstable(result, facts.tolerance))
+        caveats.extend(local_models.nothing_near(result, facts.nearest))
     if facts.returned is not None:  # the checks of the model's features are not about these samples
-        return (*caveats, *lossy_space(result, facts.told, facts.returned, facts.spread))
+        return (*caveats, *local_models.lossy_space(result, facts.told, facts.returned, facts.spread))
     caveats.extend(fooled_caveat(predictor, data, rows, players, run))
     if facts.sampler != "correlated" or not kernel:
         for name in result.top(_TOP):
             members = players.get(name, ())
             if len(members) == 1 and np.abs(result.values[:, result.feature_names.index(name)]).any():
-                caveats.extend(local_off_data(data, members[0], run, kernel))
+                caveats.extend(off_data.local_off_data(data, members[0], run, kernel))
     return tuple(caveats)
 
 
 def agreement_caveats(result: Agreement) -> Iterator[Caveat]:
     """Whether the ways disagree, and what is known against the local model and the rule of this row."""
-    yield from ways_disagree(result)
+    yield from disagreement.ways_disagree(result)
     if result.local.settings.get("kernel") != "shap":
-        yield from width_decides(result.local)
-    yield from low_fidelity(result.local)
-    yield from unstable(result.local, None)
+        yield from local_models.width_decides(result.local)
+    yield from local_models.low_fidelity(result.local)
+    yield from local_models.unstable(result.local, None)
     if result.rule is not None:
         yield from (item for item in result.rule.caveats if item.code.startswith("anchor-"))
 
 
-def anchor_caveats(rule: Anchor, data: Data, checked: Checked, run: Run) -> tuple[Caveat, ...]:
+def anchor_caveats(rule: Anchor, data: Data, checked: rules.Checked, run: Run) -> tuple[Caveat, ...]:
     """All caveats of one rule."""
     return (
-        *unreached_rule(rule),
-        *imbalance(rule, checked.common),
-        *boundary(rule),
-        *rule_bins(rule, checked),
-        *rule_off_data(rule, data, run),
+        *rules.unreached_rule(rule),
+        *rules.imbalance(rule, checked.common),
+        *rules.boundary(rule),
+        *rules.rule_bins(rule, checked),
+        *off_data.rule_off_data(rule, data, run),
     )
 
 
@@ -286,4 +268,8 @@ def cluster_caveats(result: Clusters, data: Data, run: Run) -> tuple[Caveat, ...
     """Everything known against these clusters."""
     if not run.checks:
         return ()
-    return (*clustered_features(result), *subset_together(result), *few_rows_for_clusters(result, data))
+    return (
+        *correlated.clustered_features(result),
+        *correlated.subset_together(result),
+        *few_data.few_rows_for_clusters(result, data),
+    )
