@@ -14,9 +14,7 @@ from pellucid.diagnostics import correlated, few_data, interactions, off_data, o
 from pellucid.diagnostics.disagreement import measures_disagree
 from pellucid.diagnostics.general import Players, general_caveats, interrupted
 from pellucid.diagnostics.heterogeneity import hidden_interaction
-from pellucid.explanations import ImportanceComparison
-from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.interactions import Interactions
+from pellucid.explanations import Caveat, ImportanceComparison, Interactions
 from pellucid.losses import Loss
 from pellucid.models import Predictor
 from pellucid.runner import Run

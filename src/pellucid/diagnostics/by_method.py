@@ -24,12 +24,7 @@ from pellucid.diagnostics import (
 from pellucid.diagnostics.general import Players, general_caveats
 from pellucid.diagnostics.heterogeneity import heterogeneity_caveat
 from pellucid.diagnostics.hidden_reliance import fooled_caveat
-from pellucid.explanations import Attribution, Clusters
-from pellucid.explanations.agreement import Agreement
-from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.decomposition import Decomposition
-from pellucid.explanations.local_attribution import LocalAttribution
-from pellucid.explanations.rule import Anchor
+from pellucid.explanations import Agreement, Anchor, Attribution, Caveat, Clusters, Decomposition, LocalAttribution
 from pellucid.models import Predictor
 from pellucid.runner import Run
 

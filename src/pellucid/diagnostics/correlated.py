@@ -12,10 +12,8 @@ from pellucid.data.association import mid_ranks
 from pellucid.data.sampling.margin import nominal_features
 from pellucid.diagnostics.general import SAMPLE_ROWS, Players, exchanged_predictions, sample_predictions
 from pellucid.diagnostics.off_data import associations
-from pellucid.explanations import Clusters
-from pellucid.explanations.caveat import Caveat
+from pellucid.explanations import Caveat, Clusters, Decomposition
 from pellucid.explanations.clusters import group_name
-from pellucid.explanations.decomposition import Decomposition
 from pellucid.models import Predictor
 from pellucid.runner import Run
 from pellucid.words import listed, number, percent

@@ -9,9 +9,8 @@ import numpy as np
 from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.diagnostics.off_data import associations
-from pellucid.explanations import Attribution, ImportanceComparison
+from pellucid.explanations import Attribution, Caveat, ImportanceComparison
 from pellucid.explanations.agreement import IN_PART, Agreement, verdict
-from pellucid.explanations.caveat import Caveat
 from pellucid.runner import Run
 from pellucid.stats import Z95
 from pellucid.words import number, percent

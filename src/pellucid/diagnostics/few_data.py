@@ -9,10 +9,7 @@ import numpy as np
 
 from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from pellucid.data import Data
-from pellucid.explanations import Clusters
-from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.decomposition import Decomposition
-from pellucid.explanations.interactions import Interactions
+from pellucid.explanations import Caveat, Clusters, Decomposition, Interactions
 from pellucid.stats import Z95, effective_size
 from pellucid.words import counted, listed, number, percent, value_name
 

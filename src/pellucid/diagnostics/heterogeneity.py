@@ -10,8 +10,7 @@ import numpy as np
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.diagnostics.general import SAMPLE_ROWS, exchanged_predictions, sample_predictions
-from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.effect import Colouring
+from pellucid.explanations import Caveat, Colouring
 from pellucid.models import Predictor
 from pellucid.runner import Run
 from pellucid.words import percent

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from pellucid.arrays import FloatArray
-from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.interactions import Interactions
+from pellucid.explanations import Caveat, Interactions
 from pellucid.explanations.network import pooled_costs
 from pellucid.words import listed, number, percent
 

@@ -7,9 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
-from pellucid.explanations import Attribution
-from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.decomposition import Decomposition
+from pellucid.explanations import Attribution, Caveat, Decomposition
 from pellucid.words import counted, number, percent
 
 _RESIDUAL = 1e-4  # of the row's numbers; single precision stays far below

@@ -21,9 +21,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from pellucid.arrays import FloatArray
-from pellucid.explanations.caveat import Caveat
+from pellucid.explanations import Caveat, Pick
 from pellucid.explanations.local_attribution import LocalModel
-from pellucid.explanations.pick import Pick
 from pellucid.words import listed, number, percent
 
 _FLIPS = 0.1

@@ -18,9 +18,7 @@ from pellucid.data import Data
 from pellucid.data.association import association_matrix
 from pellucid.data.sampling.margin import nominal_features
 from pellucid.diagnostics.general import Players
-from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.decomposition import Decomposition
-from pellucid.explanations.rule import Anchor
+from pellucid.explanations import Anchor, Caveat, Decomposition
 from pellucid.runner import Run
 from pellucid.words import listed, number, percent
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import FloatArray
-from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.rule import Anchor
+from pellucid.explanations import Anchor, Caveat
 from pellucid.explanations.rule_words import REASONS, at_boundary
 from pellucid.words import percent
 

@@ -10,9 +10,7 @@ import numpy as np
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.diagnostics.general import Players
-from pellucid.explanations import Attribution
-from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.decomposition import Decomposition
+from pellucid.explanations import Attribution, Caveat, Decomposition
 from pellucid.runner import Run
 from pellucid.stats import Z95
 from pellucid.words import listed, number, percent

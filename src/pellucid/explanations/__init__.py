@@ -6,10 +6,11 @@ from pellucid.explanations.attribution import Additivity, Attribution
 from pellucid.explanations.audit import Audit, AuditLine
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.clusters import Clusters
+from pellucid.explanations.component import Axis, Component
 from pellucid.explanations.condition import Condition
 from pellucid.explanations.decomposition import Decomposition
 from pellucid.explanations.effect import AtMissing, Colouring, Effect
-from pellucid.explanations.explanation import Explanation
+from pellucid.explanations.explanation import Explanation, Header, changed
 from pellucid.explanations.importance import Importance
 from pellucid.explanations.importance_comparison import ImportanceComparison
 from pellucid.explanations.interactions import Interactions
@@ -29,14 +30,17 @@ __all__ = [
     "Attribution",
     "Audit",
     "AuditLine",
+    "Axis",
     "Boundary",
     "Caveat",
     "Clusters",
     "Colouring",
+    "Component",
     "Condition",
     "Decomposition",
     "Effect",
     "Explanation",
+    "Header",
     "Importance",
     "ImportanceComparison",
     "Interactions",
@@ -47,5 +51,6 @@ __all__ = [
     "RuleCheck",
     "Rules",
     "WidthSearch",
+    "changed",
     "load",
 ]

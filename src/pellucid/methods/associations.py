@@ -44,8 +44,7 @@ from pellucid.data import Data
 from pellucid.data.association import association_matrix, rank_association
 from pellucid.diagnostics.by_method import cluster_caveats
 from pellucid.errors import InputError
-from pellucid.explanations import Associations, Caveat, Clusters, Importance
-from pellucid.explanations.explanation import Header, changed
+from pellucid.explanations import Associations, Caveat, Clusters, Header, Importance, changed
 from pellucid.methods.importance.permutation import permutation_importance
 from pellucid.models import Predictor
 from pellucid.runner import Run

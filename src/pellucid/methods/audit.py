@@ -35,9 +35,7 @@ from pellucid.data import Data
 from pellucid.diagnostics.general import SAMPLE_ROWS, sample_predictions
 from pellucid.diagnostics.hidden_reliance import HIDDEN, Real, can_tell, real_rows, reliances
 from pellucid.diagnostics.off_data import associations, off_data
-from pellucid.explanations.audit import Audit, AuditLine
-from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.explanation import Header
+from pellucid.explanations import Audit, AuditLine, Caveat, Header
 from pellucid.losses import find_loss
 from pellucid.models import Predictor
 from pellucid.models.outcome import constant_prediction, outcome_for

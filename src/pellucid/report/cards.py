@@ -7,8 +7,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pellucid.explanations import Caveat, Explanation
-from pellucid.explanations.explanation import changed
+from pellucid.explanations import Caveat, Explanation, changed
 from pellucid.words import listed, percent
 
 Plain = dict[str, Any]

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid.arrays import FloatArray
-from pellucid.explanations import Attribution
-from pellucid.explanations.explanation import changed
+from pellucid.explanations import Attribution, changed
 from pellucid.report.cards import Plain, card, section
 
 if TYPE_CHECKING:

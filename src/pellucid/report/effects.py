@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pellucid.explanations import Caveat, Effect, Importance
-from pellucid.explanations.explanation import changed
+from pellucid.explanations import Caveat, Effect, Importance, changed
 from pellucid.report.cards import Plain, card
 from pellucid.runner import Run
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pellucid.errors import PellucidError
-from pellucid.explanations import Importance, ImportanceComparison
-from pellucid.explanations.explanation import changed
+from pellucid.explanations import Importance, ImportanceComparison, changed
 from pellucid.report.cards import Plain, card
 from pellucid.report.why import Why
 from pellucid.report.work import Work

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid.errors import PellucidError
-from pellucid.explanations import Associations, Caveat, Clusters, Importance
-from pellucid.explanations.audit import AuditLine
-from pellucid.explanations.explanation import changed
+from pellucid.explanations import Associations, AuditLine, Caveat, Clusters, Importance, changed
 from pellucid.report.cards import Plain, card, caveats, section, table
 from pellucid.report.work import Work
 from pellucid.words import number

@@ -36,8 +36,7 @@ import numpy as np
 from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.diagnostics.by_method import decomposition_caveats
-from pellucid.explanations.component import Component
-from pellucid.explanations.decomposition import Decomposition
+from pellucid.explanations import Component, Decomposition
 from pellucid.methods.decomposition.estimation import measure
 from pellucid.methods.decomposition.estimation.anova_trees import of_trees
 from pellucid.methods.decomposition.estimation.axes import BUDGET, Grid, Grids, Subset, entries_of, knot_grids, subsets

@@ -33,8 +33,7 @@ from pellucid.data import Data
 from pellucid.data.sampling.conditional_draws import conditional_draws
 from pellucid.diagnostics.by_measure import conditional_caveats
 from pellucid.errors import InputError
-from pellucid.explanations import Importance
-from pellucid.explanations.explanation import Header
+from pellucid.explanations import Header, Importance
 from pellucid.methods.importance.estimation.loss_change import Setting, compared, losses
 from pellucid.methods.importance.request import Request
 from pellucid.reading import answer

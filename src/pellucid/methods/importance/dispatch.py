@@ -12,8 +12,7 @@ from pellucid.checks import one_of
 from pellucid.data import Data
 from pellucid.diagnostics.by_measure import comparison_caveats
 from pellucid.errors import InputError
-from pellucid.explanations import Importance, ImportanceComparison
-from pellucid.explanations.explanation import Header, changed
+from pellucid.explanations import Header, Importance, ImportanceComparison, changed
 from pellucid.methods.importance.anova_importance import anova_importance
 from pellucid.methods.importance.conditional_permutation import conditional_permutation
 from pellucid.methods.importance.drop import drop

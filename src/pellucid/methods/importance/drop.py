@@ -31,8 +31,7 @@ import numpy as np
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.diagnostics.by_measure import refit_caveats
 from pellucid.errors import InputError
-from pellucid.explanations import Importance
-from pellucid.explanations.explanation import Header
+from pellucid.explanations import Header, Importance
 from pellucid.losses import Loss
 from pellucid.methods.importance.folds import (
     fold_error,

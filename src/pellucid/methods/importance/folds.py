@@ -35,8 +35,7 @@ from pellucid.checks import whole
 from pellucid.data import Data
 from pellucid.diagnostics.by_measure import refit_caveats
 from pellucid.errors import InputError
-from pellucid.explanations import Importance
-from pellucid.explanations.explanation import Header
+from pellucid.explanations import Header, Importance
 from pellucid.losses import Loss, find_loss
 from pellucid.methods.importance.permutation import permutation_importance
 from pellucid.methods.importance.request import Request

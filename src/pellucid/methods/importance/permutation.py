@@ -34,8 +34,7 @@ from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.diagnostics.by_measure import permutation_caveats
 from pellucid.errors import InputError
-from pellucid.explanations import Importance
-from pellucid.explanations.explanation import Header
+from pellucid.explanations import Header, Importance
 from pellucid.methods.importance.estimation.donors import Plan, direct_plan, donor_rows, joint_codes, plan_of
 from pellucid.methods.importance.estimation.loss_change import Changed, Compare, Setting, compared, losses, relative
 from pellucid.models import Predictor

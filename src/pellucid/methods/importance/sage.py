@@ -50,8 +50,7 @@ from pellucid.arrays import BoolArray, FloatArray
 from pellucid.data import Data
 from pellucid.diagnostics.by_measure import sage_caveats
 from pellucid.errors import InputError
-from pellucid.explanations import Importance
-from pellucid.explanations.explanation import Header
+from pellucid.explanations import Header, Importance
 from pellucid.games.loss import LossGame, SampleSize, Truth
 from pellucid.games.loss_trees import TreeLossGame, additive_trees
 from pellucid.games.marginal import MOST, Players, background_rows

@@ -9,8 +9,7 @@ from pellucid.checks import flag, one_of, optional, whole
 from pellucid.data import Data
 from pellucid.diagnostics.by_measure import interaction_caveats
 from pellucid.errors import InputError
-from pellucid.explanations.explanation import changed
-from pellucid.explanations.interactions import Interactions
+from pellucid.explanations import Interactions, changed
 from pellucid.methods.interactions.exclusion import costs_of_exclusion, no_costs
 from pellucid.methods.interactions.greenwell import greenwell
 from pellucid.methods.interactions.h_statistic import h_statistic

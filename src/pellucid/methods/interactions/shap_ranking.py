@@ -27,9 +27,8 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import FloatArray
-from pellucid.explanations import Attribution
+from pellucid.explanations import Attribution, Interactions
 from pellucid.explanations.explanation import Header, squeeze_outputs
-from pellucid.explanations.interactions import Interactions
 from pellucid.games.marginal import background_rows
 from pellucid.methods.attribution.shap import shap
 from pellucid.methods.interactions.estimation.dividends import rounding

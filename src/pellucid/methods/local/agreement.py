@@ -25,11 +25,7 @@ import numpy as np
 
 from pellucid.diagnostics.by_method import agreement_caveats
 from pellucid.errors import InputError
-from pellucid.explanations.agreement import Agreement
-from pellucid.explanations.attribution import Attribution
-from pellucid.explanations.explanation import Header, changed
-from pellucid.explanations.local_attribution import LocalAttribution
-from pellucid.explanations.rule import Anchor
+from pellucid.explanations import Agreement, Anchor, Attribution, Header, LocalAttribution, changed
 
 Kind = TypeVar("Kind", bound=Attribution)
 

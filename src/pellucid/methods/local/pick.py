@@ -35,9 +35,7 @@ from pellucid.data import Data
 from pellucid.diagnostics.general import general_caveats
 from pellucid.diagnostics.local_models import uncovered
 from pellucid.errors import InputError
-from pellucid.explanations.attribution import Attribution
-from pellucid.explanations.explanation import Header
-from pellucid.explanations.pick import Pick
+from pellucid.explanations import Attribution, Header, Pick
 from pellucid.methods.local.lime import lime
 from pellucid.models import Predictor
 from pellucid.runner import Run

@@ -37,10 +37,7 @@ from pellucid.data import Data
 from pellucid.diagnostics.by_method import anchor_caveats
 from pellucid.diagnostics.general import general_caveats
 from pellucid.diagnostics.rules import Checked
-from pellucid.explanations.caveat import Caveat
-from pellucid.explanations.condition import Condition
-from pellucid.explanations.explanation import Header, changed
-from pellucid.explanations.rule import Anchor, Rules
+from pellucid.explanations import Anchor, Caveat, Condition, Header, Rules, changed
 from pellucid.methods.rules.search.beam import Candidate, Search, precision_gains
 from pellucid.methods.rules.search.bin_sensitivity import precision_at_other_bins
 from pellucid.methods.rules.search.bins import check_bins, condition
