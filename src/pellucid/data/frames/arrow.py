@@ -11,19 +11,9 @@ import pyarrow.compute as pc
 
 from pellucid.arrays import AnyArray, IntArray
 from pellucid.data.cells import objects
-from pellucid.data.frames.frame import (
-    ColumnType,
-    Frame,
-    Kind,
-    cannot_take,
-    cannot_vary,
-    level_positions,
-    stamps,
-    unique_names,
-    whole,
-)
+from pellucid.data.frames import frame
 
-_KINDS: tuple[tuple[Callable[[Any], bool], Kind], ...] = (
+_KINDS: tuple[tuple[Callable[[Any], bool], frame.Kind], ...] = (
     (pa.types.is_boolean, "boolean"),
     (pa.types.is_integer, "integer"),
     (pa.types.is_floating, "numeric"),
@@ -36,16 +26,16 @@ _KINDS: tuple[tuple[Callable[[Any], bool], Kind], ...] = (
 )
 
 
-def arrow_type(column: Any, name: str) -> ColumnType:
+def arrow_type(column: Any, name: str) -> frame.ColumnType:
     """Kind of an Arrow array."""
     dtype = column.type
     if pa.types.is_dictionary(dtype):
         levels = tuple(_one_chunk(column).dictionary.to_pylist()) if dtype.ordered else None
-        return ColumnType("ordered" if dtype.ordered else "categorical", levels)
+        return frame.ColumnType("ordered" if dtype.ordered else "categorical", levels)
     for test, kind in _KINDS:
         if test(dtype):
-            return ColumnType(kind)
-    raise cannot_vary(name, dtype)
+            return frame.ColumnType(kind)
+    raise frame.cannot_vary(name, dtype)
 
 
 def arrow_values(column: Any, name: str) -> AnyArray:
@@ -73,16 +63,16 @@ def arrow_column(column: Any, name: str, values: AnyArray) -> Any:
         if kind == "categorical":
             return pa.array(objects(values), type=dtype)
         if kind == "date":
-            return pa.array(stamps(values, name, getattr(dtype, "unit", ""))).cast(dtype, safe=False)
+            return pa.array(frame.stamps(values, name, getattr(dtype, "unit", ""))).cast(dtype, safe=False)
         return _numeric_column(column, name, values)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise cannot_take(name, dtype, values[0], f"give other values ({error})") from error
+        raise frame.cannot_take(name, dtype, values[0], f"give other values ({error})") from error
 
 
 def _numeric_column(column: Any, name: str, values: AnyArray) -> Any:
     dtype = column.type
     if pa.types.is_integer(dtype) or pa.types.is_boolean(dtype):
-        numbers = whole(values, name, np.dtype(dtype.to_pandas_dtype()), nullable=True)
+        numbers = frame.whole(values, name, np.dtype(dtype.to_pandas_dtype()), nullable=True)
     else:
         numbers = np.asarray(values, dtype=np.float64)
     # Missing is NaN only in a column that writes it so. (Half floats: earlier versions of pyarrow cannot tell.)
@@ -93,7 +83,7 @@ def _numeric_column(column: Any, name: str, values: AnyArray) -> Any:
 
 def _dictionary_column(column: Any, name: str, values: AnyArray) -> Any:
     """The same dictionary as the column's own, so that codes keep their meaning."""
-    codes = level_positions(column.dictionary.to_pylist(), values, name)
+    codes = frame.level_positions(column.dictionary.to_pylist(), values, name)
     indices = pa.array(codes, mask=codes < 0).cast(column.type.index_type)
     return pa.DictionaryArray.from_arrays(indices, column.dictionary, ordered=column.type.ordered)
 
@@ -104,14 +94,14 @@ def _one_chunk(column: Any) -> Any:
     return column.chunk(0) if column.num_chunks == 1 else column.unify_dictionaries().combine_chunks()
 
 
-class ArrowFrame(Frame):
+class ArrowFrame(frame.Frame):
     """A pyarrow Table."""
 
     kind: ClassVar[str] = "arrow"
 
     def __init__(self, table: Any) -> None:
         self.table = table.unify_dictionaries()
-        self.names = unique_names(table.column_names)
+        self.names = frame.unique_names(table.column_names)
 
     @property
     def native(self) -> Any:
@@ -120,7 +110,7 @@ class ArrowFrame(Frame):
     def __len__(self) -> int:
         return int(self.table.num_rows)
 
-    def column_type(self, j: int) -> ColumnType:
+    def column_type(self, j: int) -> frame.ColumnType:
         return arrow_type(self.table.column(j), self.names[j])
 
     def values(self, j: int) -> AnyArray:

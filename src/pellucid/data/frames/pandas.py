@@ -9,21 +9,11 @@ import numpy as np
 import pandas as pd
 
 from pellucid.arrays import AnyArray, IntArray
-from pellucid.data.frames.frame import (
-    ColumnType,
-    Frame,
-    Overlay,
-    Scratch,
-    cannot_vary,
-    level_positions,
-    stamps,
-    unique_names,
-    whole,
-)
+from pellucid.data.frames import frame
 from pellucid.data.frames.numpy import MatrixScratch, array_column, array_type, array_values
 
 
-def series_type(series: Any, name: str) -> ColumnType:
+def series_type(series: Any, name: str) -> frame.ColumnType:
     """Kind of a pandas column."""
     dtype = series.dtype
     if isinstance(dtype, np.dtype):
@@ -33,16 +23,16 @@ def series_type(series: Any, name: str) -> ColumnType:
 
         return arrow_type(series.array.__arrow_array__(), name)
     if isinstance(dtype, pd.CategoricalDtype):
-        return ColumnType("ordered" if dtype.ordered else "categorical", tuple(dtype.categories))
+        return frame.ColumnType("ordered" if dtype.ordered else "categorical", tuple(dtype.categories))
     if isinstance(dtype, pd.DatetimeTZDtype):
-        return ColumnType("date")
+        return frame.ColumnType("date")
     if isinstance(dtype, pd.StringDtype):
-        return ColumnType("categorical")
+        return frame.ColumnType("categorical")
     if isinstance(dtype, pd.BooleanDtype):
-        return ColumnType("boolean")
+        return frame.ColumnType("boolean")
     if isinstance(dtype, pd.SparseDtype) or pd.api.types.is_numeric_dtype(dtype):
         return array_type(np.empty(0, dtype=_numpy_dtype(dtype)), name)
-    raise cannot_vary(name, dtype)
+    raise frame.cannot_vary(name, dtype)
 
 
 def series_values(series: Any, name: str) -> AnyArray:
@@ -72,9 +62,9 @@ def series_column(series: Any, name: str, values: AnyArray) -> Any:
 
         return pd.array(arrow_column(series.array.__arrow_array__(), name, values), dtype=dtype)
     if isinstance(dtype, pd.CategoricalDtype):
-        return pd.Categorical.from_codes(level_positions(dtype.categories, values, name), dtype=dtype)
+        return pd.Categorical.from_codes(frame.level_positions(dtype.categories, values, name), dtype=dtype)
     if isinstance(dtype, pd.DatetimeTZDtype):
-        dates = pd.DatetimeIndex(stamps(values, name, dtype.unit))
+        dates = pd.DatetimeIndex(frame.stamps(values, name, dtype.unit))
         return dates.tz_localize("UTC").tz_convert(dtype.tz).astype(dtype).array
     if isinstance(dtype, pd.StringDtype):
         return pd.array(values, dtype=dtype)
@@ -89,7 +79,7 @@ def _masked_column(dtype: Any, name: str, values: AnyArray) -> Any:
     plain = _numpy_dtype(dtype)
     if plain.kind == "f":
         return pd.array(np.asarray(values, dtype=np.float64), dtype=dtype)
-    numbers = whole(values, name, plain, nullable=True)
+    numbers = frame.whole(values, name, plain, nullable=True)
     missing = np.isnan(numbers)
     column = pd.array(np.where(missing, 0, numbers).astype(plain), dtype=dtype)
     column[missing] = pd.NA
@@ -100,14 +90,14 @@ def _numpy_dtype(dtype: Any) -> np.dtype[Any]:
     return np.dtype(dtype.subtype if isinstance(dtype, pd.SparseDtype) else dtype.numpy_dtype)
 
 
-class PandasFrame(Frame):
+class PandasFrame(frame.Frame):
     """A pandas DataFrame."""
 
     kind: ClassVar[str] = "pandas"
 
     def __init__(self, table: Any) -> None:
         self.table = table
-        self.names = unique_names(list(table.columns))
+        self.names = frame.unique_names(list(table.columns))
 
     @property
     def native(self) -> Any:
@@ -116,7 +106,7 @@ class PandasFrame(Frame):
     def __len__(self) -> int:
         return len(self.table)
 
-    def column_type(self, j: int) -> ColumnType:
+    def column_type(self, j: int) -> frame.ColumnType:
         return series_type(self.table.iloc[:, j], self.names[j])
 
     def values(self, j: int) -> AnyArray:
@@ -153,7 +143,7 @@ class PandasFrame(Frame):
     def select(self, positions: Sequence[int]) -> Self:
         return type(self)(self.table.iloc[:, list(positions)])
 
-    def scratch(self, repeats: int) -> Scratch:
+    def scratch(self, repeats: int) -> frame.Scratch:
         dtypes = set(self.table.dtypes)
         if len(dtypes) == 1 and isinstance(dtype := dtypes.pop(), np.dtype) and dtype.kind in "fiu":
             return BlockScratch(self.table, repeats)
@@ -175,7 +165,7 @@ class BlockScratch(MatrixScratch):
     def fill(self, columns: Mapping[int, tuple[Any, IntArray]], n: int) -> Any:
         return self._table(super().fill(columns, n))
 
-    def overlay(self, columns: Mapping[int, Overlay], n: int) -> Any:
+    def overlay(self, columns: Mapping[int, frame.Overlay], n: int) -> Any:
         return self._table(super().overlay(columns, n))
 
     def _table(self, block: AnyArray) -> Any:

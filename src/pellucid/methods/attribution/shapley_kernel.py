@@ -44,16 +44,9 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.games import Game
+from pellucid.methods.attribution.estimation import hypercube_process
 from pellucid.methods.attribution.estimation.estimate import Estimate, Rounds
 from pellucid.methods.attribution.estimation.hypercube_kernel import Parity, interaction_weights, pair_weights
-from pellucid.methods.attribution.estimation.hypercube_process import (
-    Regression,
-    activity,
-    interactions_of,
-    regress,
-    shapley_of,
-    shapley_variance,
-)
 from pellucid.methods.attribution.estimation.pairs import PairDesign, PairSample, by_row
 from pellucid.runner import Run
 
@@ -98,8 +91,8 @@ def _values(
     halves, worth = sample.pairs(rows)
     total = worth[0, 0] - worth[1, 0]
     learned, odd = (0.0, (worth[0] - worth[1]) / 2) if folding is None else tree_proxy(halves, worth, folding)
-    active = activity(halves, worth.sum(axis=0) / 2)
-    values, errors, fits = _fitted(halves, odd, "odd", shapley_of, active)
+    active = hypercube_process.activity(halves, worth.sum(axis=0) / 2)
+    values, errors, fits = _fitted(halves, odd, "odd", hypercube_process.shapley_of, active)
     values += learned
     values += (total - values.sum(axis=0)) / len(values)  # rounding
     errors[np.abs(errors) < _ROUNDING * np.abs(odd).max(axis=0)] = 0.0
@@ -108,7 +101,7 @@ def _values(
     # Trees that have not seen a pair are wrong about it even though it was asked: all pairs are then uncertain.
     variance = left * _variance(sample, n, halves[1:], np.square(weights), errors, certain=folding is None)
     if folding is None and len(fits) == 1 and n >= len(values) + _ENOUGH:
-        process = shapley_variance(fits[0], halves) * (errors.any(axis=0) & (n < sample.design.total))
+        process = hypercube_process.shapley_variance(fits[0], halves) * (errors.any(axis=0) & (n < sample.design.total))
         variance = process * _wider(process, variance)
     return by_row(values, rows), by_row(np.sqrt(variance), rows)
 
@@ -127,7 +120,7 @@ def _interactions(
     """Interaction values and standard errors ``(rows, players, players, outputs)``; rows sum to ``main``."""
     halves, worth = sample.pairs(rows)
     p = halves.shape[1]
-    values, errors, _ = _fitted(halves, worth.sum(axis=0) / 2, "even", interactions_of)
+    values, errors, _ = _fitted(halves, worth.sum(axis=0) / 2, "even", hypercube_process.interactions_of)
     # A pair of players that no asked coalition has apart from others would seem certain by its own weights alone:
     # they count half, and half those of all pairs of players.
     size = halves[1:].sum(axis=1)
@@ -176,9 +169,9 @@ def _fitted(
     halves: BoolArray,
     part: FloatArray,
     parity: Parity,
-    values_of: Callable[[Regression, BoolArray], FloatArray],
+    values_of: Callable[[hypercube_process.Regression, BoolArray], FloatArray],
     active: FloatArray | None = None,
-) -> tuple[FloatArray, FloatArray, list[Regression]]:
+) -> tuple[FloatArray, FloatArray, list[hypercube_process.Regression]]:
     """The values of the games fitted to one part of the pairs, the error of each pair when it is left out, and the
     fits.
 
@@ -190,7 +183,7 @@ def _fitted(
     errors, values, fits = np.zeros((n, part.shape[1])), [], []
     for g in range(count):
         members = np.append(0, np.arange(g, n, count) + 1)
-        fit = regress(halves[members], part[members], parity, active)
+        fit = hypercube_process.regress(halves[members], part[members], parity, active)
         errors[members[1:] - 1] = fit.errors[1:]
         values.append(values_of(fit, halves[members]))
         fits.append(fit)

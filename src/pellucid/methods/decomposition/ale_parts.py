@@ -42,16 +42,7 @@ from pellucid.diagnostics.by_method import ale_parts_caveats
 from pellucid.errors import InputError
 from pellucid.explanations.component import Axis, Check, Component
 from pellucid.explanations.decomposition import Decomposition
-from pellucid.methods.decomposition.estimation.ale_tables import (
-    Lower,
-    Moved,
-    Placed,
-    contained,
-    moved,
-    own_part,
-    refined,
-    split,
-)
+from pellucid.methods.decomposition.estimation import ale_tables
 from pellucid.methods.decomposition.estimation.axes import Subset, make_axis, subsets
 from pellucid.methods.decomposition.estimation.basis import evenly
 from pellucid.methods.decomposition.estimation.components import Components, at_rows, build, component, variances_at
@@ -69,7 +60,7 @@ _ROWS = 20  # per cell of a pair or triple
 _MOST = 1_000_000_000  # model rows
 _TOLERANCE = 1e-6
 
-Grids = Mapping[int, Placed]
+Grids = Mapping[int, ale_tables.Placed]
 
 
 def ale_parts(
@@ -92,9 +83,10 @@ def ale_parts(
         if len(subset) > 1
     }
     predictions = run.predict(predictor, data)
-    effects = {j: moved(run, predictor, data, j, fine[j].axis) for j in columns}
+    effects = {j: ale_tables.moved(run, predictor, data, j, fine[j].axis) for j in columns}
     tables: dict[Subset, FloatArray] = {
-        (j,): own_part([fine[j]], added_up(effects[j].overall(data.weights), 1), data.weights, {}) for j in columns
+        (j,): ale_tables.own_part([fine[j]], added_up(effects[j].overall(data.weights), 1), data.weights, {})
+        for j in columns
     }
     tables |= {subset: _part(run, predictor, data, subset, coarse, fine) for subset in coarse}
     axes = {j: _axis(data, j, fine[j].axis) for j in columns}
@@ -119,13 +111,13 @@ def ale_parts(
 # -- axes --------------------------------------------------------------------------------------------
 
 
-def _placed(data: Data, j: int, bins: int) -> Placed:
+def _placed(data: Data, j: int, bins: int) -> ale_tables.Placed:
     """The axis of a feature; one without a single value has one point that no row is at."""
     if np.isnan(data.codes(j)).all():
         axis = StepAxis(np.zeros(1), np.full(len(data), -1), True)
     else:
         (axis,) = make_axes(data, (j,), bins)
-    return Placed.of(axis, data.codes(j))
+    return ale_tables.Placed.of(axis, data.codes(j))
 
 
 def _cells(data: Data, subset: Subset, rows: int) -> int:
@@ -136,12 +128,12 @@ def _cells(data: Data, subset: Subset, rows: int) -> int:
     return max(2, int(cells ** (1 / max(numeric, 1)) + 1e-9))
 
 
-def _fewer(data: Data, j: int, fine: Placed, bins: int) -> Placed:
+def _fewer(data: Data, j: int, fine: ale_tables.Placed, bins: int) -> ale_tables.Placed:
     """The axis with some of its edges, evenly spread."""
     if fine.axis.nominal:
         return fine
     points = fine.axis.points[evenly(len(fine.axis.points), bins)]
-    return Placed.of(StepAxis(points, bin_index(data.codes(j), points), False), data.codes(j))
+    return ale_tables.Placed.of(StepAxis(points, bin_index(data.codes(j), points), False), data.codes(j))
 
 
 def _axis(data: Data, j: int, axis: StepAxis) -> Axis:
@@ -175,11 +167,11 @@ def _part(
         return np.zeros((*(len(placed.axis.points) for placed in many), len(predictor.output_names)))
     local = local_effects(run, predictor, data, subset, steps)
     surface = added_up(filled(steps, local.size == 0, local.mean), len(steps))
-    surface = refined(surface, steps, [placed.axis for placed in many])
-    return own_part(many, surface, data.weights, _lower(subset, coarse))
+    surface = ale_tables.refined(surface, steps, [placed.axis for placed in many])
+    return ale_tables.own_part(many, surface, data.weights, _lower(subset, coarse))
 
 
-def _lower(subset: Subset, coarse: Mapping[Subset, Grids]) -> Lower:
+def _lower(subset: Subset, coarse: Mapping[Subset, Grids]) -> ale_tables.Lower:
     """The axes of the parts of some features of a subset, and its own, by their places in it; single features have fine
     ones.
     """
@@ -200,7 +192,9 @@ def _component(subset: Subset, table: FloatArray, axes: Mapping[int, Axis]) -> C
     return component(some, table)
 
 
-def _beside_missing(component: Component, data: Data, effects: Mapping[int, Moved], fine: Grids) -> Component:
+def _beside_missing(
+    component: Component, data: Data, effects: Mapping[int, ale_tables.Moved], fine: Grids
+) -> Component:
     """A part of two features with how the effect of one differs where the other is missing (`ale_tables`)."""
     if len(component.axes) != 2 or not any(axis.missing for axis in component.axes):
         return component
@@ -209,7 +203,7 @@ def _beside_missing(component: Component, data: Data, effects: Mapping[int, Move
         j, k = (data.schema.index(component.features[e]) for e in (1 - d, d))
         if not axis.missing or not axis.present or not effects[j].axis.n_steps or not len(effects[j].row):
             continue
-        known, gone = split(effects[j], fine[j], np.isnan(data.codes(k)).astype(np.float64), data.weights)
+        known, gone = ale_tables.split(effects[j], fine[j], np.isnan(data.codes(k)).astype(np.float64), data.weights)
         along = np.moveaxis(table, 1 - d, 0)[: len(known)]  # (points of j, entries of k, outputs)
         along[:, :-1] += known[:, None]
         along[:, -1] = gone
@@ -262,10 +256,10 @@ def _checks(
         table, lower = tables[subset], _lower(subset, coarse)
         for order in range(1, len(subset)):
             for v in combinations(range(len(subset)), order):
-                effect = contained(many, table, v, data.weights, lower)
+                effect = ale_tables.contained(many, table, v, data.weights, lower)
                 foreign = max(foreign, float(np.abs(effect / sd).max()))
-        whole = contained(many, table, tuple(range(len(subset))), data.weights, lower)
-        again = own_part(many, whole, data.weights, lower)
+        whole = ale_tables.contained(many, table, tuple(range(len(subset))), data.weights, lower)
+        again = ale_tables.own_part(many, whole, data.weights, lower)
         kept = max(kept, float(np.abs((again - table) / sd).max()))
     return (
         Check(

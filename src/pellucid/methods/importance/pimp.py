@@ -33,15 +33,7 @@ from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.diagnostics.by_measure import p_value_caveats
 from pellucid.explanations import Importance
-from pellucid.methods.importance.folds import (
-    fold_mass,
-    fold_numbers,
-    given_loss,
-    loss_of,
-    of_each_fold,
-    permuted,
-    with_refits,
-)
+from pellucid.methods.importance import folds
 from pellucid.methods.importance.request import Request
 from pellucid.models.outcome import constant_prediction, outcome_for
 from pellucid.models.refit import Refit, Refitted, refitter
@@ -59,7 +51,7 @@ def pimp(request: Request, importance: Importance) -> Importance:
         null, noise = _of_folds(q, refit, count) if q.folds is not None else _of_all_rows(q, refit, count)
     p_values = (1 + (null >= importance.values).sum(axis=0)) / (1 + len(null))
     p_values[np.isnan(importance.values) | (len(null) == 0)] = np.nan
-    check = None if q.folds is not None else lambda: (given_loss(q), _refitted_loss(q, refit))
+    check = None if q.folds is not None else lambda: (folds.given_loss(q), _refitted_loss(q, refit))
     return run.finish(
         importance,
         p_value_caveats(
@@ -67,7 +59,7 @@ def pimp(request: Request, importance: Importance) -> Importance:
             run,
             p_values=p_values,
             refits=len(null),
-            measure=loss_of(q).name,
+            measure=folds.loss_of(q).name,
             losses=check,
             noise=noise,
         ),
@@ -93,10 +85,10 @@ def _of_all_rows(request: Request, refit: Refit, count: int) -> tuple[FloatArray
     left = iter(orders)
 
     def measure(refitted: Refitted) -> Importance:
-        return permuted(q, refitted.predictor, _reordered(q.data, next(left)))
+        return folds.permuted(q, refitted.predictor, _reordered(q.data, next(left)))
 
     fits = [partial(refit, rows, order=order) for order in orders]
-    found = with_refits(q.run, fits, len(q.data), measure)
+    found = folds.with_refits(q.run, fits, len(q.data), measure)
     constant = np.nan if q.loss == "variance" else _constant_loss(q)
     noise = 1 - float(np.mean([one.baseline for one in found])) / constant if constant > 0 else np.nan
     return np.stack([one.values for one in found]), noise
@@ -111,12 +103,12 @@ def _of_folds(request: Request, refit: Refit, count: int) -> tuple[FloatArray, f
     for r in range(count):
         order = _order(q, r)
         again = replace(q, data=_reordered(q.data, order))
-        fold = fold_numbers(again)
+        fold = folds.fold_numbers(again)
         with q.run.until_interrupted(lambda: bool(known)):
-            parts = of_each_fold(again, refit, fold, order)
+            parts = folds.of_each_fold(again, refit, fold, order)
         if q.run.interrupted:
             break
-        known.append(np.average([part.values for part in parts], axis=0, weights=fold_mass(q.data, fold)))
+        known.append(np.average([part.values for part in parts], axis=0, weights=folds.fold_mass(q.data, fold)))
     return np.array(known).reshape(len(known), len(q.data.schema.players())), np.nan
 
 
@@ -136,7 +128,7 @@ def _constant_loss(request: Request) -> float:
     """Loss of the best prediction without features, the same for every order of the outcome."""
     q, data = request, request.data
     y = outcome_for(q.predictor, data)
-    return loss_of(q)(y, constant_prediction(q.predictor, y, data.weights), data.weights)
+    return folds.loss_of(q)(y, constant_prediction(q.predictor, y, data.weights), data.weights)
 
 
 def _refitted_loss(request: Request, refit: Refit) -> float:
@@ -144,7 +136,7 @@ def _refitted_loss(request: Request, refit: Refit) -> float:
     q, data = request, request.data
     again = refit(np.flatnonzero(data.weights > 0))
     prediction = q.run.predict(again.predictor, data, full=True)
-    return loss_of(q)(outcome_for(q.predictor, data), prediction, data.weights)
+    return folds.loss_of(q)(outcome_for(q.predictor, data), prediction, data.weights)
 
 
 def _count(p_values: Any) -> int:

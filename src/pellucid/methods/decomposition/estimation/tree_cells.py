@@ -16,17 +16,7 @@ from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.data.frames.doorway import as_frame
 from pellucid.errors import InputError
-from pellucid.methods.decomposition.estimation.axes import (
-    Grid,
-    Grids,
-    Subset,
-    cells,
-    entries,
-    entries_of,
-    fewer_cuts,
-    levels,
-    make_axis,
-)
+from pellucid.methods.decomposition.estimation import axes
 from pellucid.models import Predictor
 from pellucid.reading.trees import ExplainedTrees, Refusal, explained_trees, tree_model
 from pellucid.runner import Run, constant_intervention
@@ -77,21 +67,21 @@ class TreeCells:
         """The columns made from a feature."""
         return np.flatnonzero(self.owner == j)
 
-    def asking(self, subset: Subset) -> BoolArray:
+    def asking(self, subset: axes.Subset) -> BoolArray:
         """Which leaves ask something of every feature in the subset."""
         return np.all([(self.asked == j).any(axis=1) for j in subset], axis=0)
 
-    def grid(self, j: int, leaves: BoolArray) -> Grid:
+    def grid(self, j: int, leaves: BoolArray) -> axes.Grid:
         """Levels, or cells that are cut wherever one of these leaves asks something of the feature."""
         feature = self.data.schema.features[j]
         if feature.nominal or feature.empty:
-            return levels(feature, self.data.codes(j))
+            return axes.levels(feature, self.data.codes(j))
         mine = self.leaves.path[leaves][self.asked[leaves] == j]
         nodes = np.unique(mine)
         if not self._plain(j) or (self.ensemble.nodes.set_words[nodes] > 0).any():
             return self._between_values(j, nodes)
         cuts = np.unique(self.ensemble.nodes.threshold[nodes])
-        return cells(feature, cuts[(cuts >= feature.low) & (cuts < feature.high)])
+        return axes.cells(feature, cuts[(cuts >= feature.low) & (cuts < feature.high)])
 
     def _plain(self, j: int) -> bool:
         """Whether the trees compare the numbers of the feature as they are."""
@@ -100,7 +90,7 @@ class TreeCells:
             self.explained.matrix[:, columns[0]], self.data.codes(j), equal_nan=True
         )
 
-    def _between_values(self, j: int, nodes: IntArray) -> Grid:
+    def _between_values(self, j: int, nodes: IntArray) -> axes.Grid:
         """Cells of a feature that the trees see transformed: cut between values of the data that differ at a node."""
         feature, codes = self.data.schema.features[j], self.data.codes(j)
         known = np.flatnonzero(~np.isnan(codes))
@@ -114,7 +104,7 @@ class TreeCells:
         cuts = values[at] + (values[at + 1] - values[at]) / 2
         if feature.kind == "integer":
             cuts = np.floor(cuts)
-        return entries(make_axis(feature, "cells", cuts), np.append(values[at], values[-1]))
+        return axes.entries(axes.make_axis(feature, "cells", cuts), np.append(values[at], values[-1]))
 
     def _goes_left(self, node: int, x: FloatArray) -> BoolArray:
         return self.ensemble.goes_left(np.full(len(x), node), x)
@@ -202,16 +192,16 @@ def _stacked(parts: Sequence[np.ndarray], fill: int | bool) -> np.ndarray:
 class TreeGrids:
     """Cells of every component, which components are zero, and to how many cuts along a feature they were thinned."""
 
-    grids: Grids
-    zero: frozenset[Subset]
+    grids: axes.Grids
+    zero: frozenset[axes.Subset]
     thinned: int | None
 
 
-def cell_grids(trees: TreeCells, wanted: Sequence[Subset], grid: int | None, most: int = CELLS) -> TreeGrids:
+def cell_grids(trees: TreeCells, wanted: Sequence[axes.Subset], grid: int | None, most: int = CELLS) -> TreeGrids:
     """Cells between the thresholds that matter for each component; where they are too many, fewer, spread over the
     rows.
     """
-    full: dict[Subset, tuple[Grid, ...]] = {}
+    full: dict[axes.Subset, tuple[axes.Grid, ...]] = {}
     zero = set()
     for subset in wanted:
         leaves = trees.asking(subset)
@@ -219,23 +209,23 @@ def cell_grids(trees: TreeCells, wanted: Sequence[Subset], grid: int | None, mos
             full[subset] = tuple(trees.grid(j, leaves) for j in subset)
         else:
             zero.add(subset)
-            full[subset] = tuple(cells(trees.data.schema.features[j], np.empty(0)) for j in subset)
-    if grid is None and entries_of(full) <= most:
+            full[subset] = tuple(axes.cells(trees.data.schema.features[j], np.empty(0)) for j in subset)
+    if grid is None and axes.entries_of(full) <= most:
         return TreeGrids(full, frozenset(zero), None)
     for cuts in _CUTS if grid is None else (max(int(grid) - 1, 1),):
         thinned = {
             subset: (
                 own
                 if len(subset) == 1
-                else tuple(fewer_cuts(trees.data, j, part, cuts) for j, part in zip(subset, own, strict=True))
+                else tuple(axes.fewer_cuts(trees.data, j, part, cuts) for j, part in zip(subset, own, strict=True))
             )
             for subset, own in full.items()
         }
-        if entries_of(thinned) <= most:
+        if axes.entries_of(thinned) <= most:
             break
-    if entries_of(thinned) > 20 * most:
+    if axes.entries_of(thinned) > 20 * most:
         raise InputError(
-            f"{len(wanted):,} components have {entries_of(thinned):,} entries together; give fewer features"
+            f"{len(wanted):,} components have {axes.entries_of(thinned):,} entries together; give fewer features"
             " (features=[...]) or a lower order."
         )
-    return TreeGrids(thinned, frozenset(zero), cuts if entries_of(thinned) < entries_of(full) else None)
+    return TreeGrids(thinned, frozenset(zero), cuts if axes.entries_of(thinned) < axes.entries_of(full) else None)

@@ -14,18 +14,7 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
 from pellucid.data.distance import kernels
-from pellucid.methods.local.surrogate.fitting import (
-    Curve,
-    Linear,
-    block_moments,
-    combined,
-    fit,
-    fold_counts,
-    jackknife,
-    leave_one_out,
-    logistic,
-    tree,
-)
+from pellucid.methods.local.surrogate import fitting
 from pellucid.methods.local.surrogate.neighbourhood import BLOCKS
 from pellucid.methods.local.surrogate.options import Options
 from pellucid.methods.local.surrogate.stability import agreement, common, selection
@@ -82,7 +71,7 @@ class LocalFit:
     def entry_se(self, entries: Sequence[Sequence[int]]) -> FloatArray:
         """The standard errors ``(entries, m)`` of sums of some columns' effects."""
         sums = np.stack([self.parts[:, list(members)].sum(axis=1) for members in entries], axis=1)
-        return sums.std(axis=0) if self.bootstrapped else jackknife(sums)
+        return sums.std(axis=0) if self.bootstrapped else fitting.jackknife(sums)
 
 
 def fit_row(
@@ -106,21 +95,23 @@ def fit_row(
         counts = np.where(largest > _TINY, counts, nearest)
     sizes, shifted = effective_sizes(counts), task.answers - task.prediction
     weights = np.concatenate([counts, near_weights(counts, sizes, task.distance)[None]])
-    blocks = block_moments(task.columns, shifted, weights, BLOCKS)
-    by = Linear(k, options.how, options.penalty, lasso=options.model == "lasso")
+    blocks = fitting.block_moments(task.columns, shifted, weights, BLOCKS)
+    by = fitting.Linear(k, options.how, options.penalty, lasso=options.model == "lasso")
     swept = fit_widths(blocks, widths, sizes, repeats, p, by)
     at = _best(swept) if auto and fixed is None else int(np.argmin(np.abs(widths - wanted)))
     if auto and least > 0 and options.model != "tree":  # a tree has an index of its own
         at = _stable(swept, at, least)
-    whole = combined(blocks[at], np.ones((1, BLOCKS)), p)
-    main = fit(whole, by)
+    whole = fitting.combined(blocks[at], np.ones((1, BLOCKS)), p)
+    main = fitting.fit(whole, by)
     if options.model in ("logistic", "tree"):
         return _other(task, options, repeats, counts[at], main.chosen[0], swept, at)
-    without = fit(combined(blocks[at], leave_one_out(BLOCKS), p), by, None if by.lasso else main.chosen[0])
+    without = fitting.fit(
+        fitting.combined(blocks[at], fitting.leave_one_out(BLOCKS), p), by, None if by.lasso else main.chosen[0]
+    )
     level, beta, centre = (main.at_row[0] + task.prediction, main.weights[0], task.columns.mean(axis=0)[:, None])
     return LocalFit(
         coefficients=beta,
-        coefficients_se=jackknife(without.weights),
+        coefficients_se=fitting.jackknife(without.weights),
         effects=-beta * centre,
         parts=-without.weights * centre,
         base=level + (beta * centre).sum(axis=0),
@@ -150,15 +141,15 @@ def _other(
     task: Task, options: Options, repeats: FloatArray, weights: FloatArray, chosen: BoolArray, found: WidthFits, at: int
 ) -> LocalFit:
     """A logistic or tree model at the width that suits a straight line; errors from the repeats."""
-    make = logistic if options.model == "logistic" else tree
+    make = fitting.logistic if options.model == "logistic" else fitting.tree
     k = options.features
 
-    def fitted(counts: FloatArray) -> Curve:
+    def fitted(counts: FloatArray) -> fitting.Curve:
         return make(task.columns, task.answers, weights * np.repeat(counts, len(weights) // BLOCKS), chosen, k)
 
     main, again = fitted(np.ones(BLOCKS)), [fitted(counts) for counts in repeats]
     missed = np.zeros(task.answers.shape[1])
-    for keep in fold_counts(BLOCKS):
+    for keep in fitting.fold_counts(BLOCKS):
         held = np.repeat(1.0 - keep, len(weights) // BLOCKS) * weights
         missed += held @ np.square(task.answers - fitted(keep).predict(task.columns))
     mean = weights @ task.answers / weights.sum()
