@@ -29,15 +29,11 @@ def permutation_caveats(
     predictor: Predictor,
     data: Data,
     run: Run,
+    found: correlated.Measured,
     *,
-    players: Players,
-    values: FloatArray,
-    errors: FloatArray,
-    compare: str,
     loss: Loss,
     baseline: float,
     y: FloatArray,
-    joint: correlated.Joint,
     holdout: Data | None,
 ) -> tuple[Caveat, ...]:
     """Everything known against these importances on these data."""
@@ -49,20 +45,9 @@ def permutation_caveats(
     if holdout is not None:
         with run.checking():
             caveats.extend(overfitting.overfitted(predictor, holdout, run, loss, baseline))
-    caveats.extend(off_data.mixed_off_data(data, players, values, run))
+    caveats.extend(off_data.mixed_off_data(data, found.players, found.values, run))
     with run.checking():
-        caveats.extend(
-            correlated.shared_importance(
-                data,
-                run,
-                players=players,
-                values=values,
-                errors=errors,
-                compare=compare,
-                joint=joint,
-                words="share their importance: permuted",
-            )
-        )
+        caveats.extend(correlated.shared_importance(data, run, found, "share their importance: permuted"))
     return tuple(caveats)
 
 
@@ -174,37 +159,28 @@ def refit_caveats(
     predictor: Predictor,
     data: Data,
     run: Run,
+    found: correlated.Measured,
     *,
-    players: Players,
-    values: FloatArray,
-    errors: FloatArray,
     each: FloatArray,
-    compare: str,
     measure: str,
-    given: float,
-    refitted: float,
+    losses: tuple[float, float],
     lacking: float,
-    joint: correlated.Joint,
     dropped: bool,
 ) -> tuple[Caveat, ...]:
-    """Everything known against importance by models fitted again, of features that were ``dropped`` or else
-    permuted.
+    """Everything known against importance by models fitted again, of features that were ``dropped`` or else permuted;
+    ``losses`` are those of the given model and of the others.
     """
     caveats = list(general_caveats(predictor, data, run))
     if not run.checks or run.interrupted:
         return tuple(caveats)
-    caveats.extend(overfitting.other_model(measure, given, refitted))
+    caveats.extend(overfitting.other_model(measure, *losses))
     caveats.extend(few_data.fewer_rows(lacking))
-    caveats.extend(sampling_noise.unsteady_folds(list(players), each))
+    caveats.extend(sampling_noise.unsteady_folds(list(found.players), each))
     if not dropped:
-        caveats.extend(off_data.mixed_off_data(data, players, values, run))
+        caveats.extend(off_data.mixed_off_data(data, found.players, found.values, run))
     words = "replace each other: dropped" if dropped else "share their importance: permuted"
     with run.checking():
-        caveats.extend(
-            correlated.shared_importance(
-                data, run, players=players, values=values, errors=errors, compare=compare, joint=joint, words=words
-            )
-        )
+        caveats.extend(correlated.shared_importance(data, run, found, words))
     return tuple(caveats)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -33,7 +34,16 @@ _MIXED = 0.9
 _WORTH = 0.01  # of the variance: smaller parts may mix
 _RISKY = 0.7
 
-Joint = Callable[[tuple[int, ...]], float]
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Importances with their errors, and ``joint``, which measures several features together, as ``compare`` says."""
+
+    players: Players
+    values: FloatArray
+    errors: FloatArray
+    compare: str
+    joint: Callable[[tuple[int, ...]], float]
 
 
 def mixing_caveat(data: Data, j: int, run: Run) -> Iterator[Caveat]:
@@ -60,31 +70,22 @@ def mixing_caveat(data: Data, j: int, run: Run) -> Iterator[Caveat]:
     )
 
 
-def shared_importance(
-    data: Data,
-    run: Run,
-    *,
-    players: Players,
-    values: FloatArray,
-    errors: FloatArray,
-    compare: str,
-    joint: Joint,
-    words: str,
-) -> Iterator[Caveat]:
-    """One caveat for each cluster that has more together than its best member; ``joint`` measures a cluster.
+def shared_importance(data: Data, run: Run, found: Measured, words: str) -> Iterator[Caveat]:
+    """One caveat for each cluster that has more together than its best member.
 
     ``words`` say what the members do and how they were measured together.
     """
     strengths = associations(data, run)
-    place = {player[0]: p for p, player in enumerate(players.values()) if len(player) == 1}
-    neutral = 1.0 if compare == "ratio" else 0.0
+    values, errors = found.values, found.errors
+    place = {player[0]: p for p, player in enumerate(found.players.values()) if len(player) == 1}
+    neutral = 1.0 if found.compare == "ratio" else 0.0
     clusters = [] if strengths is None else strong_clusters(strengths, place)
     clusters.sort(key=lambda cluster: -max(float(values[place[j]]) for j in cluster))
-    for cluster in clusters[: min(_CLUSTERS, max(1, len(players) // _ONE_IN))]:
+    for cluster in clusters[: min(_CLUSTERS, max(1, len(found.players) // _ONE_IN))]:
         own = [place[j] for j in cluster]
         largest, noise = float(values[own].max()), float(np.nan_to_num(errors[own]).max())
         with run.until_interrupted():  # the values are known; only this check is cut short
-            together = joint(cluster)
+            together = found.joint(cluster)
         if run.interrupted:
             return
         if together - neutral > (1 + _SHARED) * max(largest - neutral, 0.0) + 2 * noise + 1e-12:

@@ -30,6 +30,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.diagnostics.by_measure import refit_caveats
+from pellucid.diagnostics.correlated import Measured
 from pellucid.errors import InputError
 from pellucid.explanations import Header, Importance
 from pellucid.losses import Loss
@@ -63,6 +64,10 @@ def drop(request: Request) -> Importance:
     compared = [held_out.compared(full, one) for one in without]
     values, errors, half = (np.array([part[i] for part in compared]) for i in range(3))
     baseline = held_out.mean(full.folds)
+
+    def joint(columns: Player) -> float:
+        return held_out.compared(full, held_out.losses([columns])[0])[0]
+
     return Importance(
         method="drop",
         measure=held_out.loss.name,
@@ -93,17 +98,12 @@ def drop(request: Request) -> Importance:
                 q.predictor,
                 data,
                 run,
-                dropped=True,
-                players=players,
-                values=values,
+                Measured(players, values, errors, q.compare, joint),
                 each=np.stack([one.folds - full.folds for one in without], axis=1),
-                errors=errors,
-                compare=q.compare,
                 measure=held_out.loss.name,
-                given=given,
-                refitted=baseline,
+                losses=(given, baseline),
                 lacking=held_out.lacking,
-                joint=lambda columns: held_out.compared(full, held_out.losses([columns])[0])[0],
+                dropped=True,
             ),
         ),
         members=data.schema.members(),

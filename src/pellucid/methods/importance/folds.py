@@ -34,6 +34,7 @@ from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.checks import whole
 from pellucid.data import Data
 from pellucid.diagnostics.by_measure import refit_caveats
+from pellucid.diagnostics.correlated import Measured
 from pellucid.errors import InputError
 from pellucid.explanations import Header, Importance
 from pellucid.losses import Loss, find_loss
@@ -91,17 +92,12 @@ def folds(request: Request) -> Importance:
                 q.predictor,
                 data,
                 q.run,
-                dropped=False,
-                players=data.schema.players(),
-                values=values,
-                errors=errors,
+                Measured(data.schema.players(), values, errors, q.compare, partial(_joint, q, models, fold)),
                 each=each,
-                compare=q.compare,
                 measure=first.measure,
-                given=given,
-                refitted=baseline,
+                losses=(given, baseline),
                 lacking=lacking,
-                joint=lambda columns: _joint(q, models, fold, columns),
+                dropped=False,
             ),
             cost=q.run.cost(),
             settings={

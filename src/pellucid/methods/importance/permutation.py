@@ -33,6 +33,7 @@ import numpy as np
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.diagnostics.by_measure import permutation_caveats
+from pellucid.diagnostics.correlated import Measured
 from pellucid.errors import InputError
 from pellucid.explanations import Header, Importance
 from pellucid.methods.importance.estimation.donors import Plan, direct_plan, donor_rows, joint_codes, plan_of
@@ -112,14 +113,10 @@ def permutation_importance(
                 predictor,
                 data,
                 run,
-                players=players,
-                values=values,
-                errors=errors,
-                compare=compare,
+                Measured(players, values, errors, compare, joint),
                 loss=setting.loss,
                 baseline=setting.baseline,
                 y=setting.y,
-                joint=joint,
                 holdout=holdout,
             ),
         ),
