@@ -12,12 +12,7 @@ from hypothesis import strategies as st
 from pellucid.trees import partial_dependence as dependence
 from pellucid.trees import rows
 from pellucid.trees.ensemble import concatenate
-from pellucid.trees.partial_dependence import (
-    curve_blocks,
-    individual_curves,
-    partial_dependence,
-    partial_dependence_without,
-)
+from pellucid.trees.partial_dependence import curve_blocks, partial_dependence, partial_dependence_without
 from reference.trees import model_of
 from reference.trees import partial_dependence as twin
 from trees.ensembles import chains, random_ensemble, random_rows, scenes
@@ -40,6 +35,14 @@ def brute(ensemble, columns, points, background, weights=None):
 
 def assert_close(got, want):
     np.testing.assert_allclose(got, want, rtol=0, atol=1e-9 * (1 + np.abs(want).max(initial=0)))
+
+
+def individual_curves(ensemble, columns, points, X, **options):
+    """``(rows, points, outputs)`` from the blocks."""
+    curves = np.empty((X.shape[0], len(points), ensemble.n_outputs))
+    for some, part in curve_blocks(ensemble, columns, points, X, **options):
+        curves[some] = np.moveaxis(part, 1, 0)
+    return curves
 
 
 def others(ensemble, columns):

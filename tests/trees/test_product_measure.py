@@ -9,13 +9,7 @@ from hypothesis import strategies as st
 
 from pellucid.trees import leaf_conditions, product_measure
 from pellucid.trees.leaf_conditions import Distribution
-from pellucid.trees.product_measure import (
-    Shares,
-    first_order,
-    pairs_of_leaves,
-    partial_dependence_product,
-    variance_parts,
-)
+from pellucid.trees.product_measure import Shares, first_order, pairs_of_leaves, variance_parts
 from reference.sobol import product_table, sobol
 from trees.ensembles import random_ensemble, random_rows, scenes
 from trees.watch import Interrupted, TwoThreads
@@ -24,6 +18,27 @@ from trees.watch import Interrupted, TwoThreads
 def some_players(rng, n_columns):
     """A random assignment of columns to players, numbered without gaps."""
     return np.unique(rng.integers(0, n_columns, n_columns), return_inverse=True)[1]
+
+
+def of_rows(ensemble, matrix, weights=None, players=None):
+    """The columns as they are distributed in the rows, those of one player together."""
+    players = np.arange(ensemble.n_features) if players is None else players
+    columns = [tuple(np.flatnonzero(players == p).tolist()) for p in range(players.max() + 1)]
+    return Shares.of(ensemble, [Distribution.of_points(c, matrix[:, list(c)], weights) for c in columns])
+
+
+def uniform(ensemble, low, high, levels):
+    """Each column uniform between two numbers, or on its levels where these are given."""
+    columns = range(ensemble.n_features)
+    return Shares.of(
+        ensemble,
+        [
+            Distribution.of_points((c,), levels[c][:, None])
+            if c in levels
+            else Distribution.uniform(c, low[c], high[c])
+            for c in columns
+        ],
+    )
 
 
 def combined(ensemble, matrix, weights, players):
@@ -54,45 +69,10 @@ def test_variances_are_those_of_all_combinations(compiled, scene, seed):
     rng = np.random.default_rng(seed)
     players = some_players(rng, ensemble.n_features)
     weights = rng.integers(0, 3, len(matrix)) + (np.arange(len(matrix)) == 0.0)
-    shares = Shares.of_rows(ensemble, matrix, weights, players)
+    shares = of_rows(ensemble, matrix, weights, players)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(product_measure, "_PLAIN_PAIRS", -1 if compiled else np.inf)
         assert_parts(ensemble, shares, *combined(ensemble, matrix, weights, players))
-
-
-@given(scene=scenes(n_rows=4, n_features=4, n_trees=3, depth=4, outputs=2), seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=60, deadline=None)
-def test_partial_dependence_is_the_mean_over_all_combinations(scene, seed):
-    ensemble, matrix = scene
-    rng = np.random.default_rng(seed)
-    players = some_players(rng, ensemble.n_features)
-    weights = rng.random(len(matrix)) + 0.1
-    table, mass, _, _ = combined(ensemble, matrix, weights, players)
-    shares = Shares.of_rows(ensemble, matrix, weights, players)
-    chosen = rng.permutation(players.max() + 1)[: rng.integers(players.max() + 2)]
-    columns = rng.permutation(np.flatnonzero(np.isin(players, chosen)))
-    points = random_rows(rng, ensemble, int(rng.integers(1, 30)))[:, columns]
-    found = partial_dependence_product(ensemble, columns, points, shares)
-    for point, value in zip(points, found, strict=True):
-        at = table.copy()
-        at[:, columns] = point
-        np.testing.assert_allclose(value, mass @ ensemble.predict(at), atol=1e-10)
-
-
-def test_a_grid_and_single_points_give_the_same(monkeypatch):
-    rng = np.random.default_rng(3)
-    ensemble = random_ensemble(rng, n_features=4, n_trees=5, depth=5, categorical=0.0)
-    shares = Shares.of_rows(ensemble, random_rows(rng, ensemble, 50))
-    axis = np.linspace(-2, 3, 7)
-    grid = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
-    at_once = partial_dependence_product(ensemble, [2, 0], grid, shares)
-    one_by_one = [partial_dependence_product(ensemble, [2, 0], point[None], shares)[0] for point in grid]
-    np.testing.assert_allclose(at_once, one_by_one, atol=1e-12)
-    monkeypatch.setattr(product_measure, "_CELLS", 1)
-    scattered = partial_dependence_product(ensemble, [2, 0, 1], np.c_[grid, grid[:, 0]], shares)
-    np.testing.assert_allclose(
-        scattered[5], partial_dependence_product(ensemble, [2, 0, 1], np.r_[grid[5], grid[5, 0]][None], shares)[0]
-    )
 
 
 def test_a_uniform_column_is_the_limit_of_a_fine_grid():
@@ -101,9 +81,7 @@ def test_a_uniform_column_is_the_limit_of_a_fine_grid():
     low, high = np.array([-2.5, -1.0, 0.25]), np.array([2.0, 3.5, 0.25])
     middles = (np.arange(20_000) + 0.5) / 20_000
     grid = [Distribution.of_points((c,), (low[c] + middles * (high[c] - low[c]))[:, None]) for c in range(3)]
-    exact, fine = (variance_parts(Shares.of(ensemble, d)) for d in (
-        Shares.uniform(ensemble, low, high).distributions, grid
-    ))  # fmt: skip
+    exact, fine = variance_parts(uniform(ensemble, low, high, {})), variance_parts(Shares.of(ensemble, grid))
     for name in ("mean", "variance", "first", "total"):
         np.testing.assert_allclose(getattr(exact, name), getattr(fine, name), atol=2e-3)
     assert exact.total[2] == 0
@@ -116,7 +94,7 @@ def test_uniform_levels_and_a_step():
     ensemble = random_ensemble(rng, n_features=2, n_trees=1, depth=1, categorical=0.0, early=0.0)
     nodes = ensemble.nodes
     split = int(nodes.feature[0])
-    shares = Shares.uniform(ensemble, [-4, -4], [4, 4], levels={1 - split: np.arange(3)})
+    shares = uniform(ensemble, [-4, -4], [4, 4], {1 - split: np.arange(3.0)})
     p = (nodes.threshold[0] + 4) / 8
     jump = nodes.value[nodes.left[0], 0] - nodes.value[nodes.right[0], 0]
     parts = variance_parts(shares)
@@ -133,21 +111,21 @@ def test_a_threshold_that_nothing_is_below():
     ensemble = replace(ensemble, nodes=replace(ensemble.nodes, threshold=threshold))
     matrix = np.array([[0.3, -1.0], [np.nan, 0.2], [-5.0, 2.0]])
     players, weights = np.arange(2), np.ones(3)
-    shares = Shares.of_rows(ensemble, matrix, weights, players)
+    shares = of_rows(ensemble, matrix, weights, players)
     assert_parts(ensemble, shares, *combined(ensemble, matrix, weights, players))
 
 
 def test_first_order_needs_no_pairs_and_is_the_same():
     rng = np.random.default_rng(5)
     ensemble = random_ensemble(rng, n_features=5, n_trees=10, depth=6, outputs=3, vector=True)
-    shares = Shares.of_rows(ensemble, random_rows(rng, ensemble, 30))
+    shares = of_rows(ensemble, random_rows(rng, ensemble, 30))
     np.testing.assert_allclose(first_order(shares), variance_parts(shares).first)
     assert pairs_of_leaves(shares) > 0
 
 
 def big(rng):
     ensemble = random_ensemble(rng, n_features=6, n_trees=40, depth=6)
-    return Shares.of_rows(ensemble, random_rows(rng, ensemble, 60), players=np.array([0, 1, 2, 3, 3, 4]))
+    return of_rows(ensemble, random_rows(rng, ensemble, 60), players=np.array([0, 1, 2, 3, 3, 4]))
 
 
 def test_numpy_kernel_and_threads_agree(monkeypatch):
@@ -177,9 +155,9 @@ def test_walking_in_portions_changes_nothing(monkeypatch):
     rng = np.random.default_rng(2)
     ensemble = random_ensemble(rng, n_features=3, n_trees=7, depth=4, categorical=1.0)
     matrix = random_rows(rng, ensemble, 20)
-    whole = variance_parts(Shares.of_rows(ensemble, matrix))
+    whole = variance_parts(of_rows(ensemble, matrix))
     monkeypatch.setattr(leaf_conditions, "_CELLS", 40)
-    assert variance_parts(Shares.of_rows(ensemble, matrix)).total.tobytes() == whole.total.tobytes()
+    assert variance_parts(of_rows(ensemble, matrix)).total.tobytes() == whole.total.tobytes()
 
 
 def test_what_does_not_fit_is_refused():
@@ -189,7 +167,4 @@ def test_what_does_not_fit_is_refused():
     with pytest.raises(ValueError, match="one player's distribution, once"):
         Shares.of(ensemble, [Distribution.of_points((0, 1), matrix[:, :2])])
     with pytest.raises(ValueError, match="points, not a range"):
-        Shares.uniform(ensemble, np.zeros(3), np.ones(3))
-    shares = Shares.of_rows(ensemble, matrix, players=np.array([0, 0, 1]))
-    with pytest.raises(ValueError, match="those of one player together"):
-        partial_dependence_product(ensemble, [0], matrix[:, :1], shares)
+        uniform(ensemble, np.zeros(3), np.ones(3), {})

@@ -193,11 +193,6 @@ class Predictor:
         order = self._columns.order
         return tuple(range(self._columns.width)) if order is None else order
 
-    @property
-    def has_gradient(self) -> bool:
-        """Whether exact derivatives are available."""
-        return self._adapter.gradient is not None
-
     # -- asking --------------------------------------------------------------------------------------
 
     def align(self, frame: Frame) -> Frame:

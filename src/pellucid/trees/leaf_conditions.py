@@ -75,10 +75,6 @@ class Conditions(ABC):
         """The form for the kernels; None where it would be too long."""
 
     @abstractmethod
-    def accepts(self, points: FloatArray) -> BoolArray:
-        """``(leaves, points)``: which points ``(points, columns)`` meet them."""
-
-    @abstractmethod
     def steps(self, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sums ``(cells, outputs)`` of the weights ``(leaves, outputs)`` of the leaves that accept each cell, and the
         cells' masses.
@@ -89,7 +85,6 @@ class Conditions(ABC):
 class Runs(Conditions):
     """Runs ``[low, high)`` of the cells of a numeric column, in ascending order, and whether missing is accepted."""
 
-    thresholds: FloatArray
     mass: FloatArray  # of the cells
     missing_mass: float
     low: IntArray
@@ -116,12 +111,6 @@ class Runs(Conditions):
     def listed(self) -> Listed:
         return Listed(self.low, self.high, self.missing, self.cumulated, 0, self.missing_mass)
 
-    def accepts(self, points: FloatArray) -> BoolArray:
-        x = points[:, 0]
-        cell = np.searchsorted(self.thresholds, x, side="left")
-        within = (self.low[:, None] <= cell) & (cell < self.high[:, None])
-        return np.asarray(np.where(np.isnan(x), self.missing[:, None], within))
-
     def steps(self, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
         n = len(self.mass)
         some = self.low < self.high
@@ -139,19 +128,13 @@ class Runs(Conditions):
 class Sets(Conditions):
     """Sets of points; leaves with the same set share a line of ``kinds``, a table ``(kinds, points)``."""
 
-    ensemble: TreeEnsemble
     distribution: Distribution
-    leaf: IntArray
     kind: IntArray
     kinds: BoolArray
 
     @property
     def share(self) -> FloatArray:
         return np.asarray((self.kinds @ self.distribution.mass)[self.kind])
-
-    def accepts(self, points: FloatArray) -> BoolArray:
-        kind, kinds = _accepted(self.ensemble, self.distribution.columns, points, len(self.leaf))
-        return np.asarray(kinds[kind])
 
     def steps(self, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
         of_kind = np.stack([np.bincount(self.kind, column, len(self.kinds)) for column in weight.T], axis=1)
@@ -185,13 +168,13 @@ def leaf_conditions(
         if is_plain:
             thresholds = _thresholds(ensemble, distribution.columns[0])
             mass, missing_mass = _cell_masses(thresholds, distribution)
-            found.append(Runs(thresholds, mass, missing_mass, low[:, c], high[:, c], missing[:, c]))
+            found.append(Runs(mass, missing_mass, low[:, c], high[:, c], missing[:, c]))
         else:
             if distribution.high is not None:
                 raise ValueError("a column with categorical splits has points, not a range")
             points = _alike(ensemble, distribution)
             kind, kinds = _accepted(ensemble, points.columns, points.points, len(leaf))
-            found.append(Sets(ensemble, points, leaf, kind, kinds))
+            found.append(Sets(points, kind, kinds))
     return leaf, found
 
 

@@ -86,23 +86,6 @@ def partial_dependence_without(
     return _weighted_leaves(ensemble, kept, points, kept, shares, fill, watch)
 
 
-def individual_curves(
-    ensemble: TreeEnsemble,
-    columns: int | Sequence[int] | IntArray,
-    points: AnyArray,
-    X: Any,
-    *,
-    fill: float = 0.0,
-    watch: Watch | None = None,
-) -> FloatArray:
-    """``(rows, points, outputs)``: f at every row with the columns set to every point."""
-    chosen, points = _points(ensemble, columns, points)
-    curves = np.empty((X.shape[0], len(points), ensemble.n_outputs))
-    for rows, part in curve_blocks(ensemble, chosen, points, X, fill=fill, watch=watch):
-        curves[rows] = np.moveaxis(part, 1, 0)
-    return curves
-
-
 def curve_blocks(
     ensemble: TreeEnsemble,
     columns: int | Sequence[int] | IntArray,

@@ -3,7 +3,6 @@
 With v_l the value of leaf l and s_lp the share of player p's own distribution that meets the leaf's conditions on p,
 
     E f             = base + sum_l v_l prod_p s_lp
-    E[f | x_T]      = base + sum_l v_l [x meets l's conditions on T] prod over p outside T of s_lp
     Var E[f | x_T]  = sum over leaves l, m of w_l w_m (prod over p in T of r_lmp - 1),
 
     w_l = v_l prod_p s_lp,      r_lmp = (share of p that meets both leaves' conditions) / (s_lp s_mp),
@@ -17,12 +16,12 @@ Cost. Shares and step functions: as many steps as nodes, for each player. Varian
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from pellucid.arrays import FloatArray, IntArray
 from pellucid.trees.ensemble import TreeEnsemble
 from pellucid.trees.leaf_conditions import Conditions, Distribution, Listed, leaf_conditions
 from pellucid.trees.plain.choice import can_compile
@@ -38,8 +37,6 @@ class Shares:
 
     Attributes
     ----------
-    distributions
-        One per player; together they have every column that is compared, each once.
     conditions
         Of the leaves, on each player.
     value
@@ -52,7 +49,6 @@ class Shares:
         ``(leaves,)``: the tree of each leaf.
     """
 
-    distributions: tuple[Distribution, ...]
     conditions: tuple[Conditions, ...]
     value: FloatArray
     share: FloatArray
@@ -61,7 +57,7 @@ class Shares:
 
     @classmethod
     def of(cls, ensemble: TreeEnsemble, distributions: Sequence[Distribution]) -> Shares:
-        """Of any distributions, one per player."""
+        """Of any distributions, one per player; together they have every column that is compared, each once."""
         given = sorted(column for d in distributions for column in d.columns)
         if given != list(range(ensemble.n_features)):
             raise ValueError("every column belongs to one player's distribution, once")
@@ -71,41 +67,7 @@ class Shares:
             share[:, p] = condition.share
         tree = _trees(ensemble, leaf)
         value = _leaf_values(ensemble, leaf, tree)
-        return cls(tuple(distributions), tuple(conditions), value, share, ensemble.base, tree)
-
-    @classmethod
-    def of_rows(
-        cls,
-        ensemble: TreeEnsemble,
-        matrix: FloatArray,
-        weights: FloatArray | None = None,
-        players: IntArray | None = None,
-    ) -> Shares:
-        """The columns as they are distributed in the rows, those of one player together.
-
-        ``players`` gives the player of each column, 0, 1, ...; by default every column is one.
-        """
-        players = np.arange(ensemble.n_features) if players is None else np.asarray(players)
-        columns = [tuple(np.flatnonzero(players == p).tolist()) for p in range(int(players.max(initial=-1)) + 1)]
-        return cls.of(ensemble, [Distribution.of_points(c, matrix[:, list(c)], weights) for c in columns])
-
-    @classmethod
-    def uniform(
-        cls, ensemble: TreeEnsemble, low: AnyArray, high: AnyArray, levels: Mapping[int, AnyArray] | None = None
-    ) -> Shares:
-        """Each column uniform between two numbers, or on its levels where these are given."""
-        levels = {} if levels is None else levels
-        return cls.of(
-            ensemble,
-            [
-                (
-                    Distribution.of_points((c,), np.asarray(levels[c], dtype=np.float64)[:, None])
-                    if c in levels
-                    else Distribution.uniform(c, float(low[c]), float(high[c]))
-                )
-                for c in range(ensemble.n_features)
-            ],
-        )
+        return cls(tuple(conditions), value, share, ensemble.base, tree)
 
     def without(self, players: IntArray) -> FloatArray:
         """``(leaves,)``: the product of the shares of all other players."""
@@ -130,48 +92,6 @@ class VarianceParts:
     variance: FloatArray
     first: FloatArray
     total: FloatArray
-
-
-def partial_dependence_product(
-    ensemble: TreeEnsemble, columns: int | Sequence[int] | IntArray, points: AnyArray, shares: Shares
-) -> FloatArray:
-    """E[f | columns = point] for each point: ``(points, outputs)``.
-
-    ``points`` is ``(points, columns)``, or ``(points,)`` for one column. Columns that act as one player are given
-    together. Without columns it is the mean, once for every point.
-    """
-    chosen = [int(c) for c in np.atleast_1d(np.asarray(columns, dtype=np.intp))]
-    points = np.asarray(points, dtype=np.float64)
-    points = points.reshape(len(points), len(chosen))
-    players = [p for p, d in enumerate(shares.distributions) if set(d.columns) & set(chosen)]
-    if len(set(chosen)) < len(chosen) or len(chosen) != sum(len(shares.distributions[p].columns) for p in players):
-        raise ValueError("columns are named once, and those of one player together")
-    weight = shares.value * shares.without(np.array(players, dtype=np.intp))[:, None]
-    places = [[chosen.index(c) for c in shares.distributions[p].columns] for p in players]
-    distinct = [np.unique(points[:, place], axis=0, return_inverse=True) for place in places]
-    accepts = [shares.conditions[p].accepts(d[0]) for p, d in zip(players, distinct, strict=True)]
-    return ensemble.base + _met(weight, accepts, [d[1].reshape(-1) for d in distinct], len(points))
-
-
-def _met(weight: FloatArray, accepts: list[BoolArray], index: list[IntArray], n: int) -> FloatArray:
-    """Sums ``(points, outputs)`` of the weights of the leaves that accept all parts of a point."""
-    if not accepts:
-        return np.tile(weight.sum(axis=0), (n, 1))
-    if len(accepts) == 1:
-        return np.asarray((accepts[0].T @ weight)[index[0]])
-    if len(accepts) == 2 and accepts[0].shape[1] * accepts[1].shape[1] <= 8 * n:  # a grid, more or less
-        second = accepts[1].astype(np.float64)
-        tables = [(accepts[0] * w[:, None]).T @ second for w in weight.T]
-        return np.stack([table[index[0], index[1]] for table in tables], axis=1)
-    out = np.empty((n, weight.shape[1]))
-    step = max(1, _CELLS // max(len(weight), 1))
-    for start in range(0, n, step):
-        some = slice(start, min(start + step, n))
-        all_met = accepts[0][:, index[0][some]].copy()
-        for accept, place in zip(accepts[1:], index[1:], strict=True):
-            all_met &= accept[:, place[some]]
-        out[some] = all_met.T @ weight
-    return out
 
 
 def first_order(shares: Shares) -> FloatArray:
