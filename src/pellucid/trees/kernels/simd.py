@@ -54,7 +54,12 @@ def _arithmetic(operation: Callable[[Any, Any], Any], instruction: str) -> None:
         return getattr(builder, instruction)(*args)
 
 
-for _operation, _instruction in ((operator.add, "fadd"), (operator.sub, "fsub"), (operator.mul, "fmul")):
+for _operation, _instruction in (
+    (operator.add, "fadd"),
+    (operator.sub, "fsub"),
+    (operator.mul, "fmul"),
+    (operator.truediv, "fdiv"),
+):
     _arithmetic(_operation, _instruction)
 
 
@@ -195,3 +200,48 @@ def gather(typing: Any, base: Any, index: Any) -> Any:  # noqa: ARG001
         return out
 
     return vec(types.int64, vec), code
+
+
+@intrinsic
+def low_bits_as_exponent(typing: Any, value: Any) -> Any:  # noqa: ARG001
+    """``2**n`` of doubles whose last bits hold ``n + 1023``, as they do once a large power of two is added."""
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:  # noqa: ARG001
+        wide = ir.VectorType(ir.IntType(64), LANES)
+        bits = builder.shl(builder.bitcast(args[0], wide), ir.Constant(wide, [52] * LANES))
+        return builder.bitcast(bits, _VECTOR)
+
+    return vec(vec), code
+
+
+def _shifted(distance: int) -> Any:
+    # Lane i gets lane i - distance where i has that bit, else zero (one of the eight zeros behind the vector).
+    lanes = [i - distance if i & distance else LANES for i in range(LANES)]
+
+    @intrinsic
+    def shifted(typing: Any, value: Any) -> Any:  # noqa: ARG001
+        def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:  # noqa: ARG001
+            zero = ir.Constant(_VECTOR, [0.0] * LANES)
+            return builder.shuffle_vector(args[0], zero, ir.Constant(_INDEX, lanes))
+
+        return vec(vec), code
+
+    return shifted
+
+
+# To every lane with one bit set the number of the lane without it, to the others zero.
+from_without_1, from_without_2, from_without_4 = _shifted(1), _shifted(2), _shifted(4)
+
+
+@intrinsic
+def lane_sum(typing: Any, value: Any) -> Any:  # noqa: ARG001
+    """The sum of eight doubles, always in the same order."""
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:  # noqa: ARG001
+        parts = [builder.extract_element(args[0], ir.Constant(ir.IntType(32), i)) for i in range(LANES)]
+        while len(parts) > 1:
+            half = len(parts) // 2
+            parts = [builder.fadd(parts[i], parts[i + half]) for i in range(half)]
+        return parts[0]
+
+    return types.float64(vec), code
