@@ -12,7 +12,7 @@ from sklearn.metrics import accuracy_score, log_loss, mean_absolute_error, r2_sc
 from sklearn.svm import LinearSVC
 
 from pellucid import Explainer
-from pellucid.report.score import Score, importance_loss, scores
+from pellucid.report.overview import Score, importance_loss, scores
 from pellucid.words import number, percent
 
 RNG = np.random.default_rng(0)

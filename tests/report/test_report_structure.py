@@ -17,7 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from pellucid import Explainer
 from pellucid.explanations.component import Check
 from pellucid.explanations.explanation import changed
-from pellucid.report import build, interplay, measures, parts, why
+from pellucid.report import build, interplay, parts, sections, why
 from pellucid.report.asking import focused
 from pellucid.report.cards import section
 from pellucid.report.parts import checks_in_words, reproduced
@@ -368,7 +368,7 @@ def test_every_step_keeps_its_price(features: int) -> None:
     model = Counted()
     table = np.random.default_rng(1).normal(size=(150, features))
     build(Explainer(model, table, progress=False), top=1, progress=model.step)
-    limits = [measures._ROWS + measures._SOBOL, interplay._ASKED + interplay._READ, parts._ASKED + parts._MOVED]
+    limits = [sections._ROWS + sections._SOBOL, interplay._ASKED + interplay._READ, parts._ASKED + parts._MOVED]
     for step, limit in zip(NEW, limits, strict=True):
         assert 0 < model.rows[step] <= 1.05 * limit + 20_000
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pellucid.runner.threads import in_threads
+from pellucid.runner.parallel import in_threads
 from runner.asking import ctrl_c, press_ctrl_c
 from strategies import QUICK
 

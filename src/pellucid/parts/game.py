@@ -25,7 +25,7 @@ from pellucid.parts.segments import Absent, Segmenter, absent_image, absent_name
 from pellucid.parts.source import REMOVE, ImageParts, TextParts
 from pellucid.parts.tokens import is_letter
 from pellucid.runner import Run
-from pellucid.runner.threads import in_threads
+from pellucid.runner.parallel import in_threads
 
 
 class PartGame(Game):

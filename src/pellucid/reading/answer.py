@@ -12,7 +12,8 @@ import numpy as np
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.models import Predictor
-from pellucid.runner import Batch, Intervention, Moments, Run
+from pellucid.runner import Batch, Intervention, Run
+from pellucid.stats import Moments
 
 Engine = Literal["model", "trees", "sums"]
 

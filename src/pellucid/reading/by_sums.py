@@ -33,8 +33,9 @@ from pellucid.models.linear import LinearForm, Link, Unlike, predictions
 from pellucid.reading.additive import read_additive
 from pellucid.reading.answer import Answer, watched
 from pellucid.reading.terms import Encoder, Terms, terms_of
-from pellucid.runner import Batch, Intervention, Moments, Run
+from pellucid.runner import Batch, Intervention, Run
 from pellucid.runner.intervention import blocks
+from pellucid.stats import Moments
 
 _WORTH = 15_000  # rows asked beyond those encoded: fewer are asked as quickly
 _ENCODING = 1.5  # what it takes to encode a row, in rows predicted

@@ -12,17 +12,16 @@ from pellucid.report.cards import GENERAL, Plain
 from pellucid.report.contributions import main_output
 from pellucid.report.effects import effect_card, top_features
 from pellucid.report.interplay import interaction_section
-from pellucid.report.measures import measure_card
-from pellucid.report.overview import data_section, facts, model_section
+from pellucid.report.overview import Score, data_section, facts, importance_loss, model_section, scores
 from pellucid.report.parts import part_section
 from pellucid.report.rows import check_rows
-from pellucid.report.score import Score, importance_loss, scores
 from pellucid.report.sections import (
     associations_section,
     can_cluster,
     care_section,
     effect_section,
     importance_section,
+    measure_card,
     trust_section,
 )
 from pellucid.report.why import why_sections

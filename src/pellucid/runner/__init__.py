@@ -1,16 +1,6 @@
 """The runner: every model call of every method goes through it."""
 
 from pellucid.runner.intervention import Batch, Intervention, constant_intervention, exchange_intervention
-from pellucid.runner.moments import Moments
 from pellucid.runner.run import Cost, Run, stream
 
-__all__ = [
-    "Batch",
-    "Cost",
-    "Intervention",
-    "Moments",
-    "Run",
-    "constant_intervention",
-    "exchange_intervention",
-    "stream",
-]
+__all__ = ["Batch", "Cost", "Intervention", "Run", "constant_intervention", "exchange_intervention", "stream"]

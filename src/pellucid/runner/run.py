@@ -19,10 +19,8 @@ from pellucid.data import Data
 from pellucid.data.frames.frame import Frame, Scratch
 from pellucid.models import Predictor
 from pellucid.runner.intervention import Batch, Intervention, blocks
-from pellucid.runner.parallel import elsewhere, in_processes
+from pellucid.runner.parallel import Sealed, elsewhere, in_processes, in_threads
 from pellucid.runner.progress import Progress, Reporter
-from pellucid.runner.sealed import Sealed
-from pellucid.runner.threads import in_threads
 
 T = TypeVar("T")
 Result = TypeVar("Result", bound=Any)  # an explanation

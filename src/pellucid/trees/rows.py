@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pellucid.arrays import FloatArray
-from pellucid.runner.threads import in_threads
+from pellucid.runner.parallel import in_threads
 from pellucid.trees.kernels.blocks import ROWS
 
 PORTION_BYTES = 64 * 2**20  # of blocked rows and results held at once

@@ -13,7 +13,6 @@ from pellucid.data import Data
 from pellucid.diagnostics.by_measure import comparison_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Header, Importance, ImportanceComparison, changed
-from pellucid.methods.importance.anova_importance import anova_importance
 from pellucid.methods.importance.conditional_permutation import conditional_permutation
 from pellucid.methods.importance.drop import drop
 from pellucid.methods.importance.folds import folds
@@ -24,7 +23,7 @@ from pellucid.methods.importance.request import DEFAULTS, Request
 from pellucid.methods.importance.sage import sage
 from pellucid.methods.importance.shap_importance import shap_importance
 from pellucid.methods.importance.shapley_effects import shapley_effects
-from pellucid.methods.importance.sobol import sobol
+from pellucid.methods.importance.sobol import anova_importance, sobol
 from pellucid.models import Predictor
 from pellucid.runner import Cost, Run
 from pellucid.words import listed

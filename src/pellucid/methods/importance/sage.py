@@ -16,7 +16,7 @@ variance and add up to one (sensitivity, as Shapley effects; with the marginal d
 independent features).
 
 Estimator. All coalitions with all rows and donors where that fits; a model of trees that add up to the prediction is
-read, for all donors at once (`loss_trees`). Else pairs of coalitions, each with some donors per row
+read, for all donors at once (`games.loss`). Else pairs of coalitions, each with some donors per row
 (`loss_rows`), and where there are very many rows with some rows. ``se`` is the error of this sampling: the exact values
 of these rows and this background are within ``low`` and ``high`` in 95% of cases. Other rows would have other values;
 that is not in it.
@@ -51,8 +51,7 @@ from pellucid.data import Data
 from pellucid.diagnostics.by_measure import sage_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Header, Importance
-from pellucid.games.loss import LossGame, SampleSize, Truth
-from pellucid.games.loss_trees import TreeLossGame, additive_trees
+from pellucid.games.loss import LossGame, SampleSize, TreeLossGame, Truth, additive_trees
 from pellucid.games.marginal import MOST, Players, background_rows
 from pellucid.losses import Loss, find_loss
 from pellucid.methods.attribution.estimation.estimate import Rounds

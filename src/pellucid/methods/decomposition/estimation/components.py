@@ -21,8 +21,8 @@ from pellucid.methods.decomposition.estimation.tree_cells import TreeCells
 from pellucid.methods.effects.estimation.effect import plain_setting
 from pellucid.models import Predictor
 from pellucid.reading import answer
-from pellucid.runner import Intervention, Moments, Run
-from pellucid.stats import weighted_mean
+from pellucid.runner import Intervention, Run
+from pellucid.stats import Moments, weighted_mean
 from pellucid.words import number, percent
 
 # The features that are set, the codes of each, and for each point which of them it has: (points, outputs).
