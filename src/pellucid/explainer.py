@@ -8,8 +8,7 @@ from typing import Any, overload
 
 from pellucid.arrays import IntArray
 from pellucid.checks import flag, reporting, seed, workers
-from pellucid.data import Data
-from pellucid.data.frames.doorway import as_frame
+from pellucid.data import Data, as_frame
 from pellucid.data.table import plain_array
 from pellucid.diagnostics.general import SAMPLE_ROWS
 from pellucid.diagnostics.off_data import off_data_caveat

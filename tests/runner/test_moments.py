@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pellucid.stats import Moments
-from pellucid.stats import effective_size, standard_error, weighted_mean
+from pellucid.stats import Moments, effective_size, standard_error, weighted_mean
 
 ROWS = st.lists(st.tuples(st.floats(-1e3, 1e3), st.floats(0, 5)), min_size=1, max_size=30)
 

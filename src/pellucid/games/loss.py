@@ -6,8 +6,8 @@ both means weighted. Covert, Lundberg and Lee 2020, with the marginal distributi
 is one game for all rows together. `worth` goes through all rows and the whole background. `pairs` asks for a coalition
 and its complement with some rows and some donors (background rows) of each row, and says how far off that can be.
 
-*Trees that add up to the prediction* are read, not asked: the mean over the background of f(x_i on S, z elsewhere) is the
-partial dependence on S at x_i, which `pellucid.trees.partial_dependence` gives exactly at about the price of one
+*Trees that add up to the prediction* are read, not asked: the mean over the background of f(x_i on S, z elsewhere) is
+the partial dependence on S at x_i, which `pellucid.trees.partial_dependence` gives exactly at about the price of one
 prediction per row, whatever the background. This holds where a mean of predictions is a mean of what trees add up to:
 regression, and the probabilities of forests.
 """

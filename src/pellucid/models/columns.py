@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import FloatArray
-from pellucid.data.frames.doorway import as_frame
-from pellucid.data.frames.frame import Frame, is_missing
+from pellucid.data import Frame, as_frame, is_missing
 from pellucid.errors import InputError, nearest
 from pellucid.models.adapter import Adapter
 

@@ -1,8 +1,8 @@
 """Models from files. Only formats that hold data are opened; a file that runs code needs the user's trust.
 
 The types that a skops file may hold besides those that skops itself trusts are fixed by hand: each is plain data, or a
-part of a known library whose state is numbers. A type that runs something of the file's choice when it is built or asked
-does not belong there.
+part of a known library whose state is numbers. A type that runs something of the file's choice when it is built or
+asked does not belong there.
 """
 
 from __future__ import annotations

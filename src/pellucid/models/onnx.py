@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import AnyArray, BoolArray
-from pellucid.data.frames.doorway import library_of
-from pellucid.data.frames.frame import is_missing
+from pellucid.data import is_missing, library_of
 from pellucid.errors import InputError, require
 from pellucid.models.adapter import Adapter, numbers_only
 

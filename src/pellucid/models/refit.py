@@ -18,9 +18,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
-from pellucid.data import Data
-from pellucid.data.frames.doorway import as_frame
-from pellucid.data.frames.frame import Frame
+from pellucid.data import Data, Frame, as_frame
 from pellucid.errors import InputError, ModelError
 from pellucid.models.clone import cloned, has_parameter, is_estimator, refers_to_columns, weight_keyword
 from pellucid.models.outcome import outcome_for

@@ -3,9 +3,9 @@ explain these.
 
 No chapter can make the report fail: where contributions cannot be had, it says why and what to call instead.
 
-Local models (LIME) and rules (anchors) stand beside the contributions, with how far they agree. Local models share one set of
-samples; rules share what the model was asked, up to a number of model rows. A slow model is asked for less, and for
-nothing where that would be too little to learn from.
+Local models (LIME) and rules (anchors) stand beside the contributions, with how far they agree. Local models share one
+set of samples; rules share what the model was asked, up to a number of model rows. A slow model is asked for less, and
+for nothing where that would be too little to learn from.
 """
 
 from __future__ import annotations

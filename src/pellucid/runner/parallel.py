@@ -1,8 +1,8 @@
-"""Several calls at once, given back in order: in threads of this process, or wherever the caller has told joblib to work.
+"""Several calls at once, given back in order: in threads of this process, or wherever joblib has been told to work.
 
-An interruption (Ctrl-C) leaves nothing behind. It may strike the main thread between any two of its steps, also while it
-holds a lock or is inside a library. So it holds none here: threads and caller share two `queue.SimpleQueue`, which are
-written in C and cannot be left half done, and one list that says whether anybody still wants the answers.
+An interruption (Ctrl-C) leaves nothing behind. It may strike the main thread between any two of its steps, also while
+it holds a lock or is inside a library. So it holds none here: threads and caller share two `queue.SimpleQueue`, which
+are written in C and cannot be left half done, and one list that says whether anybody still wants the answers.
 
 To other processes the model is sent once, not once per batch (`Sealed`).
 """

@@ -42,9 +42,8 @@ from functools import partial
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
-from pellucid.data import Data
+from pellucid.data import Data, Schema
 from pellucid.data.sampling.conditional_draws import draws_for
-from pellucid.data.schema import Schema
 from pellucid.diagnostics.by_measure import shapley_effect_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Importance

@@ -26,13 +26,13 @@ When it misleads.
 
 Cost. Trees: at most some 700 rows. Else about 50,000 rows, or ``budget`` rows, or as many as ``tolerance`` takes.
 
-*Importance by functional analysis of variance* (`anova_importance`; Hooker 2004, Sobol 1993): the same, with every feature
-uniform between its smallest and largest value in X (on its whole numbers, if it has only those; on its levels, if it has
-levels), independently of the others. The value is the total share, the sum of the variances of all components of the
-functional ANOVA decomposition that contain the feature; ``first`` is the share of its main effect, the component of the
-feature alone. A uniform distribution of a number stands on 8,192 evenly spaced values. Every part of the range counts
-alike, however few rows are there: one outlier stretches the range of its feature and with it the importance. Missing
-values are left out.
+*Importance by functional analysis of variance* (`anova_importance`; Hooker 2004, Sobol 1993): the same, with every
+feature uniform between its smallest and largest value in X (on its whole numbers, if it has only those; on its levels,
+if it has levels), independently of the others. The value is the total share, the sum of the variances of all components
+of the functional ANOVA decomposition that contain the feature; ``first`` is the share of its main effect, the component
+of the feature alone. A uniform distribution of a number stands on 8,192 evenly spaced values. Every part of the range
+counts alike, however few rows are there: one outlier stretches the range of its feature and with it the importance.
+Missing values are left out.
 """
 
 from __future__ import annotations

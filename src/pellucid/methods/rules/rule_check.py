@@ -22,8 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.data import Data
-from pellucid.data.schema import Feature
+from pellucid.data import Data, Feature
 from pellucid.errors import InputError, nearest
 from pellucid.explanations.condition import Condition, as_code, as_number
 from pellucid.explanations.rule import Rule, RuleCheck, applies, measured

@@ -13,8 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
-from pellucid.data import Data
-from pellucid.data.frames.doorway import as_frame
+from pellucid.data import Data, as_frame
 from pellucid.errors import InputError
 from pellucid.methods.decomposition.estimation import axes
 from pellucid.models import Predictor

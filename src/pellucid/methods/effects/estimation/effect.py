@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
-from pellucid.data import Data, Feature
-from pellucid.data.frames.frame import is_missing
+from pellucid.data import Data, Feature, is_missing
 from pellucid.explanations import Caveat, Effect
 from pellucid.explanations.explanation import Header, squeeze_outputs
 from pellucid.models import Predictor

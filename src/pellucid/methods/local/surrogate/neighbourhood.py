@@ -26,11 +26,10 @@ from typing import Any, Literal
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
-from pellucid.data import Data
+from pellucid.data import Data, Feature
 from pellucid.data.grid import snap
 from pellucid.data.sampling.copula import Copula
 from pellucid.data.sampling.margin import Margin, nominal_features
-from pellucid.data.schema import Feature
 from pellucid.runner import Run
 
 Sampler = Literal["data", "gaussian", "around", "correlated"]

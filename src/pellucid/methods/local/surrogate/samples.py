@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
-from pellucid.data import Data
-from pellucid.data.frames.doorway import as_frame
+from pellucid.data import Data, as_frame
 from pellucid.errors import InputError
 from pellucid.methods.local.surrogate.local_fit import LocalFit, Task, fit_row
 from pellucid.methods.local.surrogate.neighbourhood import BLOCKS, Distributions, draw

@@ -16,10 +16,8 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
 from pellucid.checks import whole
-from pellucid.data import Data
-from pellucid.data.frames.frame import is_missing
+from pellucid.data import Data, Feature, is_missing
 from pellucid.data.grid import given_codes
-from pellucid.data.schema import Feature
 from pellucid.errors import InputError
 from pellucid.explanations.condition import Condition
 from pellucid.stats import weighted_quantiles
