@@ -18,7 +18,7 @@ from pellucid import Explainer
 from pellucid.models.files import load_model
 from pellucid.trees.convert import Unsupported, convert
 from pellucid.trees.engine import attribute
-from pellucid.trees.links import predictions
+from pellucid.trees.predict import predictions
 
 
 def difference(got: np.ndarray, own: np.ndarray) -> float:

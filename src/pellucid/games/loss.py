@@ -32,9 +32,8 @@ from pellucid.reading.trees import Refusal, read_trees
 from pellucid.runner import Intervention, Run
 from pellucid.stats import weighted_mean
 from pellucid.trees.convert import TreeModel
-from pellucid.trees.links import predictions
 from pellucid.trees.plain.choice import can_compile
-from pellucid.trees.predict import predict
+from pellucid.trees.predict import predict, predictions
 
 _AT_ONCE = 2**21  # predictions kept until their losses are known
 _CELLS = 2**24  # and cells of the tables behind them

@@ -21,8 +21,8 @@ from pellucid.reading.answer import Answer, watched
 from pellucid.reading.trees import Refusal, Trees, read_trees, tree_model
 from pellucid.runner import Batch, Intervention, Run
 from pellucid.trees.convert import TreeModel
-from pellucid.trees.links import predictions
 from pellucid.trees.plain.choice import can_compile
+from pellucid.trees.predict import predictions
 
 _WORTH = 1e7  # rows times variants times trees: some tenths of a second, as loading the kernels takes, once
 _USUAL = 200  # trees, of a model whose trees are not read

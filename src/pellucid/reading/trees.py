@@ -22,8 +22,7 @@ from pellucid.runner import Run
 from pellucid.trees.convert import NotTrees, TreeModel, Unsupported, convert
 from pellucid.trees.convert.combine import rescaled
 from pellucid.trees.convert.tree_model import Link, stumbled
-from pellucid.trees.links import magnitude, predictions
-from pellucid.trees.predict import predict
+from pellucid.trees.predict import magnitude, predict, predictions
 from pellucid.trees.rows import portions
 from pellucid.words import percent
 

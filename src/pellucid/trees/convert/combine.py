@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
-from pellucid.trees.convert.tables import dense, numbers
-from pellucid.trees.convert.tree_model import TreeModel
+from pellucid.trees.convert.tree_model import TreeModel, dense, numbers
 from pellucid.trees.ensemble import TreeEnsemble, concatenate
 
 

@@ -16,8 +16,7 @@ import pandas as pd
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.errors import InputError
-from pellucid.trees.convert.tables import dense
-from pellucid.trees.convert.tree_model import Link, TreeModel, Unsupported
+from pellucid.trees.convert.tree_model import Link, TreeModel, Unsupported, dense
 from pellucid.trees.ensemble import Nodes, TreeEnsemble
 
 Scale = Literal["response", "log-odds", "score"]

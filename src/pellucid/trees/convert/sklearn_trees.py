@@ -14,8 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
-from pellucid.trees.convert.tables import dense, numbers
-from pellucid.trees.convert.tree_model import Link, TreeModel, Unsupported
+from pellucid.trees.convert.tree_model import Link, TreeModel, Unsupported, dense, numbers
 from pellucid.trees.ensemble import Nodes, TreeEnsemble, at_most
 
 Scale = Literal["response", "probability", "log-odds", "score"]

@@ -17,8 +17,7 @@ from pellucid.models.columnwise import Mixing, chained, is_absent
 from pellucid.models.quiet import quietly
 from pellucid.trees.convert.combine import Term, combine, rescaled
 from pellucid.trees.convert.registry import convert
-from pellucid.trees.convert.tables import dense
-from pellucid.trees.convert.tree_model import TreeModel, Unsupported
+from pellucid.trees.convert.tree_model import TreeModel, Unsupported, dense
 
 
 def search(model: Any) -> TreeModel:

@@ -19,8 +19,7 @@ import pandas as pd
 from pellucid.arrays import FloatArray
 from pellucid.errors import InputError
 from pellucid.stats import logit
-from pellucid.trees.convert.tables import dense
-from pellucid.trees.convert.tree_model import Link, TreeModel, Unsupported
+from pellucid.trees.convert.tree_model import Link, TreeModel, Unsupported, dense
 from pellucid.trees.convert.xgboost_trees import Learner, model_of, tree_ensemble
 from pellucid.trees.ensemble import TreeEnsemble
 
