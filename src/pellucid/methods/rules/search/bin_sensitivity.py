@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -44,21 +44,12 @@ def precision_at_other_bins(
         rule = () if search.best is None or search.level > 0 else search.best.rule
         predicates = [space.predicates[q] for q in rule]
         if any(_cut(data, predicate) for predicate in predicates):
-            measure = partial(_half_and_double, data, setting, space, predicates, wanted, answers, run)
-            found[i] = run.unless_interrupted(measure, _UNKNOWN)
+            at = partial(_precision, data, setting, space, predicates, wanted, answers, run)
+            found[i] = run.unless_interrupted(partial(_half_and_double, at), _UNKNOWN)
     return found
 
 
-def _half_and_double(
-    data: Data,
-    setting: Setting,
-    space: TableSpace,
-    predicates: Sequence[Predicate],
-    wanted: Mapping[int, Any],
-    answers: Answers,
-    run: Run,
-) -> tuple[float, float]:
-    at = partial(_precision, data, setting, space, predicates, wanted, answers, run)
+def _half_and_double(at: Callable[[float], float]) -> tuple[float, float]:
     return at(0.5), at(2.0)
 
 
