@@ -17,7 +17,7 @@ from altair.typing import ChartType
 from pellucid.arrays import AnyArray, FloatArray
 from pellucid.charts import theme
 from pellucid.charts.chart import Chart
-from pellucid.charts.layout import grid, titled
+from pellucid.charts.layout import grid, layered, titled
 from pellucid.charts.local.against_anchor import lime_against_anchor
 from pellucid.charts.scales import Row, data
 from pellucid.data import Data
@@ -61,8 +61,8 @@ def densities(*, at: float = 0.75, random_state: int = 1) -> Chart:
     x, y = _x(), _y()
     window = alt.Chart(data([{"from": at - 0.1, "to": at + 0.1}])).mark_rect(color=theme.SECOND, opacity=0.18)
     line = alt.Chart(data([{"x1": at}])).mark_rule(color=theme.SECOND, strokeWidth=2)
-    scatter = alt.layer(
-        window.encode(x=_x("from"), x2="to"), line.encode(x=x), _dots(_rows(x1, x2)).encode(x=x, y=y)
+    scatter = layered(
+        window.encode(x=_x("from"), x2=alt.X2("to")), line.encode(x=x), _dots(_rows(x1, x2)).encode(x=x, y=y)
     ).properties(width=_SIZE, height=_SIZE)
     rows = density_data(x1, x2, at)
     names = list(dict.fromkeys(row["curve"] for row in rows))
@@ -76,7 +76,7 @@ def densities(*, at: float = 0.75, random_state: int = 1) -> Chart:
         y=_y("x2"),
         x=alt.X("density:Q", stack=None, title="density"),
         color=colour,
-        order="x2:Q",
+        order=alt.Order("x2:Q"),
         tooltip=["curve:N", alt.Tooltip("x2:Q", format=".2f"), alt.Tooltip("density:Q", format=".2f")],
     )
     notes = [f"With x1 at {at:g}, partial dependence still uses every x2, also those that never occur there."]
@@ -103,11 +103,11 @@ def interval_arrows(*, random_state: int = 4) -> Chart:
         moved.mark_point(shape=shape, filled=True, size=70, color=theme.SECOND, opacity=1).encode(x=_x(field))
         for field, shape in (("low", "triangle-left"), ("high", "triangle-right"))
     ]
-    picture = alt.layer(
+    picture = layered(
         walls.mark_rule(color=theme.FAINT, strokeDash=[4, 3]),
-        walls.mark_text(fontSize=12, color=theme.MUTED, dx=10).encode(y=y, text="label:N"),
+        walls.mark_text(fontSize=12, color=theme.MUTED, dx=10).encode(y=y, text=alt.Text("label:N")),
         _dots(_rows(x1, x2)).encode(x=x, y=y),
-        moved.mark_rule(color=theme.SECOND, strokeWidth=1.5).encode(x=_x("low"), x2="high"),
+        moved.mark_rule(color=theme.SECOND, strokeWidth=1.5).encode(x=_x("low"), x2=alt.X2("high")),
         *ends,
         moved.mark_point(filled=True, size=50, color=theme.INK, opacity=1).encode(x=x),
     ).properties(width=420, height=_SIZE)
@@ -134,18 +134,18 @@ def cell_corners(*, random_state: int = 12) -> Chart:
     walls = alt.Chart(data([{"at": float(edge)} for edge in _EDGES])).mark_rule(color=theme.FAINT)
     cell = {"x1": corners[0]["x1"], "right": corners[3]["x1"], "x2": corners[0]["x2"], "top": corners[3]["x2"]}
     marks = alt.Chart(data(corners)).encode(x=x, y=y)
-    picture = alt.layer(
+    picture = layered(
         walls.encode(x=_x("at")),
         walls.encode(y=_y("at")),
         alt.Chart(data([cell]))
         .mark_rect(color=theme.SECOND, fillOpacity=0.2, opacity=1, stroke=theme.SECOND)
-        .encode(x=x, x2="right", y=y, y2="top"),
+        .encode(x=x, x2=alt.X2("right"), y=y, y2=alt.Y2("top")),
         _dots(_rows(x1, x2)).encode(x=x, y=y),
         marks.mark_point(filled=True, size=110, color=theme.SECOND, opacity=1),
         *[
             alt.Chart(data(corners[half]))
             .mark_text(fontSize=15, fontWeight=600, dy=shift)
-            .encode(x=x, y=y, text="label:N")
+            .encode(x=x, y=y, text=alt.Text("label:N"))
             for half, shift in ((slice(0, 2), 16), (slice(2, 4), -14))
         ],
     ).properties(width=380, height=380)

@@ -9,7 +9,7 @@ from pellucid.arrays import FloatArray
 from pellucid.charts import theme
 from pellucid.charts.attribution.folding import DOWN, UP, half_widths
 from pellucid.charts.attribution.words import change, short_names
-from pellucid.charts.layout import grid, titled
+from pellucid.charts.layout import grid, layered, titled
 from pellucid.charts.local.bars import signed_bars
 from pellucid.charts.marks import zero_line
 from pellucid.charts.scales import Row, data, level_axis, limits_of, tooltips, value_axis
@@ -111,7 +111,7 @@ def _bars(
     x = value_axis(f"{what}{one.scale_of(one.output_names[0])}", limits, width, tickCount=4)
     y = alt.Y("feature", **level_axis(None, names, height, labels=named, ticks=named))
     layers = signed_bars(rows, x, y, tooltips(("", "feature"), (what, "label")), limits)
-    return _headed(alt.layer(*layers), heading, width, height)
+    return _headed(layered(*layers), heading, width, height)
 
 
 def _rule(rows: list[Row], names: list[str], width: float, height: float, *, named: bool) -> ChartType:
@@ -120,8 +120,8 @@ def _rule(rows: list[Row], names: list[str], width: float, height: float, *, nam
     y = alt.Y("feature", **level_axis(None, names, height, labels=named, ticks=named))
     bars = alt.Chart(data(rows)).mark_bar(color=theme.CATEGORIES[2], opacity=0.85)
     tips = tooltips(("", "condition"), ("adds", "label"))
-    layers = [bars.encode(x=alt.X("value", **x), x2=alt.datum(0), y=y, tooltip=tips), *zero_line(limits, True, "x")]
-    return _headed(alt.layer(*layers), "rule (anchor)", width, height)
+    layers = [bars.encode(x=alt.X("value", **x), x2=alt.X2Datum(0), y=y, tooltip=tips), *zero_line(limits, True, "x")]
+    return _headed(layered(*layers), "rule (anchor)", width, height)
 
 
 def _headed(view: ChartType, what: str, width: float, height: float) -> ChartType:

@@ -6,7 +6,7 @@ import altair as alt
 from altair.typing import ChartType
 
 from pellucid.charts import theme
-from pellucid.charts.layout import titled
+from pellucid.charts.layout import layered, titled
 from pellucid.charts.scales import Row, data, level_axis, tooltips
 from pellucid.charts.text import level_names
 from pellucid.explanations.audit import Audit
@@ -65,5 +65,5 @@ def body(result: Audit, options: PlotOptions) -> ChartType:
     words = base.mark_text(align="left", dx=4, yOffset=8, fontSize=10, color=theme.MUTED).encode(
         x=alt.value(0), y=y, text=alt.Text("label", type="nominal"), tooltip=tips
     )
-    chart = alt.layer(bars, marks, words).properties(width=width, height=height)
+    chart = layered(bars, marks, words).properties(width=width, height=height)
     return titled(chart, options.title or "Can explanations of this model be trusted?", [result.verdict], width)

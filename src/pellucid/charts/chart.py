@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, final
 
@@ -33,7 +34,7 @@ class Chart:
     @property
     def altair(self) -> ChartType:
         """The Altair chart, for anything that pellucid has no option for."""
-        return cast("ChartType", self._body.configure(**CONFIG))
+        return cast("ChartType", _layout().altairs_own(self._body).configure(**CONFIG))
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -41,7 +42,7 @@ class Chart:
         altair = require("altair", purpose="drawing a chart")
         # Whatever the user has set for other charts, here the data stay in the specification.
         with altair.data_transformers.enable("default", consolidate_datasets=True):
-            spec = self.altair.to_dict()
+            spec = self._body.configure(**CONFIG).to_dict()
         spec["datasets"] = {name: list(rows) for name, rows in spec.get("datasets", {}).items()}
         return spec
 
@@ -64,7 +65,7 @@ class Chart:
 
     def _joined(self, how: str, other: Composable) -> Chart:
         # Not with Altair's own operator: it would pour one grid of views into the other.
-        joined = getattr(require("altair", purpose="drawing a chart"), how)(self._body, _body(other))
+        joined = getattr(_layout(), how)(self._body, _body(other))
         # Parts of a composition mean different things by their colours, so each keeps its scale and legend.
         return Chart(joined.resolve_scale(color="independent"))
 
@@ -106,6 +107,11 @@ class Chart:
         else:
             target.write_bytes(_picture(self.spec, ending, scale))
         return target
+
+
+def _layout() -> Any:
+    """Imported when needed: it loads Altair."""
+    return import_module("pellucid.charts.layout")
 
 
 def _body(other: Composable) -> ChartType:

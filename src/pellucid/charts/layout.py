@@ -2,13 +2,89 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, Self
 
 import altair as alt
 from altair.typing import ChartType
+from altair.utils.schemapi import SchemaBase
 
 from pellucid.charts.text import wrapped
+
+
+class _Composed:
+    """Several views in one, copied as it stands.
+
+    Altair composes every copy anew, which copies all the parts again at each level; and it copies at every step.
+    """
+
+    _args: tuple[Any, ...]
+    _kwds: dict[str, Any]
+
+    def copy(self, deep: bool | Iterable[Any] = True, ignore: list[str] | None = None) -> Self:
+        anew = self._kwds.keys() - set(ignore or ()) if deep is True else set(deep or ())
+        twin = object.__new__(type(self))
+        object.__setattr__(twin, "_args", self._args)
+        copied = {name: _copied(value) if name in anew else value for name, value in self._kwds.items()}
+        object.__setattr__(twin, "_kwds", copied)
+        return twin
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self.copy()
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_copied(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _copied(item) for name, item in value.items()}
+    return value.copy() if isinstance(value, SchemaBase) else value
+
+
+def altairs_own(view: Any) -> Any:
+    """The same view, and all its parts, in Altair's own classes."""
+    if isinstance(view, list):
+        return [altairs_own(part) for part in view]
+    if not isinstance(view, _Composed):
+        return view
+    own = next(kind for kind in type(view).__mro__ if kind.__module__ != __name__)
+    return own(**{name: altairs_own(value) for name, value in view._kwds.items()})
+
+
+class LayerChart(_Composed, alt.LayerChart):
+    """Views over each other."""
+
+
+class ConcatChart(_Composed, alt.ConcatChart):
+    """Views in rows and columns."""
+
+
+class HConcatChart(_Composed, alt.HConcatChart):
+    """Views beside each other."""
+
+
+class VConcatChart(_Composed, alt.VConcatChart):
+    """Views below each other."""
+
+
+def layered(*views: ChartType, **more: Any) -> alt.LayerChart:
+    """The views over each other, the first at the bottom."""
+    return LayerChart(layer=views, **more)
+
+
+def concat(*views: ChartType, **more: Any) -> alt.ConcatChart:
+    """The views in rows and columns."""
+    return ConcatChart(concat=views, **more)
+
+
+def hconcat(*views: ChartType, **more: Any) -> alt.HConcatChart:
+    """The views beside each other."""
+    return HConcatChart(hconcat=views, **more)
+
+
+def vconcat(*views: ChartType, **more: Any) -> alt.VConcatChart:
+    """The views below each other."""
+    return VConcatChart(vconcat=views, **more)
 
 
 def assemble(main: ChartType, right: ChartType | None, below: Sequence[ChartType]) -> ChartType:
@@ -35,7 +111,7 @@ def grid(
     bounds: Literal["full", "flush"] = "full",
 ) -> ChartType:
     """Views in rows of ``columns``; every row and column is as large as its largest view."""
-    body = alt.concat(*parts, columns=columns, spacing={"row": row, "column": column}, align="each", bounds=bounds)
+    body = concat(*parts, columns=columns, spacing={"row": row, "column": column}, align="each", bounds=bounds)
     colours: Literal["shared", "independent"] = "shared" if one_legend else "independent"
     return body.resolve_scale(color=colours, x="independent", y="independent")
 

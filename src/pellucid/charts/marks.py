@@ -22,7 +22,7 @@ def zero_line(limits: Limits, wanted: bool, channel: str = "y") -> list[alt.Char
     """A rule at zero where values are changes."""
     if not wanted or not limits[0] <= 0 <= limits[1]:
         return []
-    place = {channel: alt.datum(0)}
+    place: dict[str, Any] = {channel: alt.XDatum(0) if channel == "x" else alt.YDatum(0)}
     return [alt.Chart(data([{}])).mark_rule(color=theme.MUTED, strokeWidth=1).encode(**place)]
 
 
@@ -30,7 +30,7 @@ def output_colour(effect: Effect, options: EffectOptions) -> Any:
     """One colour per output, or the one colour asked for."""
     names = list(effect.output_names)
     if len(names) == 1:
-        return alt.value(theme.MAIN if options.colour in ("auto", None) else options.colour)
+        return alt.ColorValue(theme.MAIN if options.colour in ("auto", None) else options.colour)
     title = "class" if effect.scale in ("probability", "log-odds") else "output"
     scale = alt.Scale(domain=names, **theme.category_range(len(names)))
     return alt.Color("output", type="nominal", scale=scale, legend=alt.Legend(title=title))

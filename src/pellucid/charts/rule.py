@@ -9,7 +9,7 @@ import numpy as np
 from altair.typing import ChartType
 
 from pellucid.charts import theme
-from pellucid.charts.layout import titled
+from pellucid.charts.layout import layered, titled
 from pellucid.charts.scales import Row, data, tooltips
 from pellucid.charts.text import caveat_note
 from pellucid.explanations.plot_options import RuleOptions
@@ -128,9 +128,9 @@ def body(result: Anchor | Rules, options: RuleOptions) -> ChartType:
         .mark_rect(opacity=0.85)
         .encode(
             x=x,
-            x2="x2",
+            x2=alt.X2("x2"),
             y=alt.Y("y", **place),
-            y2="y2",
+            y2=alt.Y2("y2"),
             tooltip=tips,
             color=alt.Color("shade", type="nominal", scale=None),
         )
@@ -145,7 +145,7 @@ def body(result: Anchor | Rules, options: RuleOptions) -> ChartType:
             color=alt.Color("shade", type="nominal", scale=None),
         )
     )
-    chart = alt.layer(pieces, *_ends(rules, tops, place), _goal(rules), text)
+    chart = layered(pieces, *_ends(rules, tops, place), _goal(rules), text)
     chart = chart.properties(width=width, height=height * stretch)
     more = len(every) - len(rules)
     notes = [
@@ -186,7 +186,7 @@ def _ends(rules: list[Anchor], tops: list[float], place: dict[str, Any]) -> list
     line = alt.Chart(data(rows)).mark_rule(color=theme.INK, strokeWidth=1.5)
     ends = [alt.Chart(data(rows)).mark_tick(color=theme.INK, height=8, thickness=1.5, orient="vertical")] * 2
     return [
-        line.encode(x=alt.X("x", type="quantitative"), x2="x2", y=y, tooltip=tips),
+        line.encode(x=alt.X("x", type="quantitative"), x2=alt.X2("x2"), y=y, tooltip=tips),
         *(
             end.encode(x=alt.X(field, type="quantitative"), y=y, tooltip=tips)
             for end, field in zip(ends, ("x", "x2"), strict=True)
@@ -202,4 +202,4 @@ def _goal(rules: list[Anchor]) -> alt.Chart:
     """Where the precision asked for lies."""
     wanted = float(rules[0].settings["precision"])
     rule = alt.Chart(data([{}])).mark_rule(color=theme.MUTED, strokeDash=[5, 4])
-    return rule.encode(x=alt.datum(wanted))
+    return rule.encode(x=alt.XDatum(wanted))

@@ -13,7 +13,7 @@ from pellucid.charts import attribution as contributions
 from pellucid.charts import theme
 from pellucid.charts.attribution.folding import half_widths
 from pellucid.charts.attribution.words import change, others_note, part_name
-from pellucid.charts.layout import grid, titled
+from pellucid.charts.layout import grid, layered, titled
 from pellucid.charts.png import data_uri
 from pellucid.charts.scales import Row, data, tooltips
 from pellucid.charts.signed_colours import colour_scales, largest, painted, signed_colour
@@ -202,10 +202,10 @@ def _view(attribution: ImageResult, output: str, numbers: int, size: tuple[float
     strips = alt.Chart(data(strip_data(attribution, output, size))).mark_rect(opacity=0)
     pointed = strips.encode(
         x=alt.X("x", **x),
-        x2="x2",
+        x2=alt.X2("x2"),
         y=alt.Y("y", **y),
-        y2="y2",
+        y2=alt.Y2("y2"),
         color=signed_colour(attribution, output, size[0]),
         tooltip=tooltips(("", "segment"), ("contribution", "label")),
     )
-    return alt.layer(drawn, *marks, pointed).properties(width=size[0], height=size[1])
+    return layered(drawn, *marks, pointed).properties(width=size[0], height=size[1])

@@ -10,7 +10,7 @@ from altair.typing import ChartType
 
 from pellucid.arrays import AnyArray
 from pellucid.charts import theme
-from pellucid.charts.layout import grid, titled
+from pellucid.charts.layout import grid, layered, titled
 from pellucid.charts.png import data_uri
 from pellucid.charts.scales import Row, data, tooltips
 from pellucid.charts.text import caveat_note
@@ -99,7 +99,7 @@ def _text(rule: TextRule, options: PartRuleOptions) -> ChartType:
     layers.append(boxes.mark_rect(opacity=0).encode(**place, tooltip=tips))
     more = every[-1].line - fragments[-1].line if fragments else 0
     notes = [*_notes(rule), f"{more:,} more lines not shown (max_lines=)" if more else ""]
-    view = alt.layer(*layers).properties(width=width, height=height)
+    view = layered(*layers).properties(width=width, height=height)
     return titled(view, _title(rule, options), notes, width)
 
 

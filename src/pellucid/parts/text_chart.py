@@ -13,7 +13,7 @@ from pellucid.charts import attribution as contributions
 from pellucid.charts import theme
 from pellucid.charts.attribution.folding import half_widths
 from pellucid.charts.attribution.words import change, others_note, part_name
-from pellucid.charts.layout import titled
+from pellucid.charts.layout import layered, titled, vconcat
 from pellucid.charts.scales import Row, data, tooltips
 from pellucid.charts.signed_colours import colour_scales, signed_colour
 from pellucid.charts.text import caveat_note, wrapped
@@ -41,9 +41,7 @@ def body(attribution: TextResult, options: TextOptions) -> ChartType:
     fragments = set_lines(attribution.source, [(a, b) for a, b in attribution.spans.tolist()], width / FONT - 2 * PAD)
     drawn = [fragment for fragment in fragments if fragment.line < options.max_lines]
     views = [_view(attribution, output, drawn, width, named=len(attribution.output_names) > 1) for output in outputs]
-    chart = (
-        views[0] if len(views) == 1 else alt.vconcat(*views, spacing=18).resolve_scale(color=colour_scales(attribution))
-    )
+    chart = views[0] if len(views) == 1 else vconcat(*views, spacing=18).resolve_scale(color=colour_scales(attribution))
     notes = [
         *_notes(attribution, outputs),
         others_note(attribution, outputs),
@@ -156,7 +154,7 @@ def _view(attribution: TextResult, output: str, fragments: list[Fragment], width
         )
     # A box without colour on top: letters would hide the tooltip of their word.
     layers.append(alt.Chart(data(boxes)).mark_rect(opacity=0).encode(**place, tooltip=tips))
-    view = alt.layer(*layers).properties(width=width, height=height)
+    view = layered(*layers).properties(width=width, height=height)
     if not named:
         return view
     return view.properties(title=alt.TitleParams(wrapped(panel_name(attribution, output), width), fontSize=13))

@@ -13,7 +13,7 @@ from altair.typing import ChartType
 
 from pellucid.charts import attribution as contributions
 from pellucid.charts import theme
-from pellucid.charts.layout import titled
+from pellucid.charts.layout import hconcat, titled
 from pellucid.charts.local import effects, widths
 from pellucid.charts.scales import Row, data, tooltips
 from pellucid.charts.text import caveat_note, level_names, shown
@@ -150,4 +150,4 @@ def variants(result: LocalPartAttribution, options: LocalTextOptions | LocalImag
         caveat_note(result),
     ]
     title = options.title or f"Variants of the {result.vocabulary.whole} behind the local model"
-    return titled(alt.hconcat(table, *sides, spacing=4), title, notes, max(width + 70 * len(sides), 420))
+    return titled(hconcat(table, *sides, spacing=4), title, notes, max(width + 70 * len(sides), 420))

@@ -8,7 +8,7 @@ from altair.typing import ChartType
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.charts import theme
-from pellucid.charts.layout import titled
+from pellucid.charts.layout import layered, titled
 from pellucid.charts.marks import text_layers
 from pellucid.charts.scales import Row, data, level_axis, tooltips
 from pellucid.charts.text import caveat_note, level_names
@@ -72,5 +72,5 @@ def body(associations: Associations, options: AssociationsOptions) -> ChartType:
     layers = [cells.encode(x=x, y=y, tooltip=tips, color=colour)]
     if printed:
         layers += text_layers(rows, {"x": x, "y": y, "tooltip": tips})
-    chart = alt.layer(*layers).properties(width=width, height=height)
+    chart = layered(*layers).properties(width=width, height=height)
     return titled(chart, options.title or "Associations between features", [caveat_note(associations)], width)

@@ -10,7 +10,7 @@ import numpy as np
 from altair.typing import ChartType
 
 from pellucid.charts import theme
-from pellucid.charts.layout import titled
+from pellucid.charts.layout import hconcat, layered, titled
 from pellucid.charts.scales import Row, data, level_axis, limits_of, plain, tooltips, value_axis
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.explanations import Clusters, Importance
@@ -135,11 +135,11 @@ def body(result: Clusters, options: ClusterOptions) -> ChartType:
     dots = standing.mark_point(filled=True, size=60, color=theme.INK, opacity=1).encode(
         x=x, y=alt.Y("y", **y), tooltip=tips
     )
-    tree = alt.layer(*_branches(branch_data(result, shown), x, y), _threshold(result), dots)
-    chart: ChartType = alt.layer(tree, named).resolve_scale(y="independent").properties(width=width, height=height)
+    tree = layered(*_branches(branch_data(result, shown), x, y), _threshold(result), dots)
+    chart: ChartType = layered(tree, named).resolve_scale(y="independent").properties(width=width, height=height)
     if result.importance is not None:
         beside = _importances(joint_data(result, shown), result.importance, y, height)
-        chart = alt.hconcat(chart, beside, spacing=14).resolve_scale(color="independent")
+        chart = hconcat(chart, beside, spacing=14).resolve_scale(color="independent")
     more = len(result.labels) - len(shown)
     notes = [
         f"cut at {number(result.threshold)}; dot: stands for its cluster",
@@ -153,7 +153,7 @@ def _branches(rows: list[Row], x: alt.X, y: Mapping[str, Any]) -> list[alt.Chart
     """Joins within clusters in one colour each, the others pale."""
     tips = tooltips(("association", "value_text"))
     clusters = list(dict.fromkeys(row["cluster"] for row in rows if row["joined"]))
-    place = {"x": x, "x2": "x2", "y": alt.Y("y", **y), "y2": "y2", "tooltip": tips}
+    place = {"x": x, "x2": alt.X2("x2"), "y": alt.Y("y", **y), "y2": alt.Y2("y2"), "tooltip": tips}
     apart = alt.Chart(data([row for row in rows if not row["joined"]]))
     joined = alt.Chart(data([row for row in rows if row["joined"]]))
     scale = alt.Scale(domain=clusters, range=[theme.CATEGORIES[i % 6] for i in range(len(clusters))])
@@ -171,15 +171,15 @@ def _importances(rows: list[Row], found: Importance, y: Mapping[str, Any], heigh
     x = value_axis(f"importance as a whole: {found.measured}", limits, _BARS)
     known = alt.Chart(data([row for row in rows if row["value"] is not None]))
     bars = known.mark_rect(color=theme.MAIN, opacity=0.75).encode(
-        x=alt.X("value", **x), x2="neutral", y=alt.Y("y", **y), y2="y2", tooltip=tips
+        x=alt.X("value", **x), x2=alt.X2("neutral"), y=alt.Y("y", **y), y2=alt.Y2("y2"), tooltip=tips
     )
     sure = alt.Chart(data([row for row in rows if row["low"] is not None]))
     lines = sure.mark_rule(color=theme.INK, strokeWidth=1.5).encode(
-        x=alt.X("low", **x), x2="high", y=alt.Y("middle", **y), tooltip=tips
+        x=alt.X("low", **x), x2=alt.X2("high"), y=alt.Y("middle", **y), tooltip=tips
     )
-    return alt.layer(bars, lines).properties(width=_BARS, height=height)
+    return layered(bars, lines).properties(width=_BARS, height=height)
 
 
 def _threshold(result: Clusters) -> alt.Chart:
     rule = alt.Chart(data([{}])).mark_rule(color=theme.MUTED, strokeDash=[5, 4])
-    return rule.encode(x=alt.datum(float(result.threshold)))
+    return rule.encode(x=alt.XDatum(float(result.threshold)))

@@ -10,6 +10,7 @@ from pellucid.charts import theme
 from pellucid.charts.attribution.folding import DOWN, UP, half_widths
 from pellucid.charts.attribution.waterfall import COLOURS
 from pellucid.charts.attribution.words import axis_title, change, not_shown, short_names
+from pellucid.charts.layout import layered
 from pellucid.charts.marks import zero_line
 from pellucid.charts.scales import Row, data, level_axis, limits_of, tooltips, value_axis
 from pellucid.explanations import Attribution
@@ -73,9 +74,13 @@ def view(attribution: Attribution, output: str, options: AttributionOptions, wid
     errors = alt.Chart(data(sure)).mark_rule(color=theme.INK, strokeWidth=1.5, clip=True)
     layers = [
         bars.encode(
-            x=alt.X("size", **x), x2=alt.datum(0), y=y, tooltip=tips, color=signed if one_row else alt.value(theme.MAIN)
+            x=alt.X("size", **x),
+            x2=alt.X2Datum(0),
+            y=y,
+            tooltip=tips,
+            color=signed if one_row else alt.ColorValue(theme.MAIN),
         ),
-        *([errors.encode(x=alt.X("low", **x), x2="high", y=y)] if sure else []),
+        *([errors.encode(x=alt.X("low", **x), x2=alt.X2("high"), y=y)] if sure else []),
         *zero_line(limits, True, "x"),
     ]
-    return alt.layer(*layers).properties(width=width, height=height)
+    return layered(*layers).properties(width=width, height=height)

@@ -12,6 +12,7 @@ from pellucid.arrays import FloatArray, IntArray
 from pellucid.charts import theme
 from pellucid.charts.attribution.folding import evenly, fold
 from pellucid.charts.attribution.words import axis_title, not_shown, rows_note, short_names, shortened
+from pellucid.charts.layout import layered
 from pellucid.charts.marks import zero_line
 from pellucid.charts.scales import Row, data, level_axis, limits_of, positions, tooltips, value_axis
 from pellucid.charts.text import shown
@@ -149,11 +150,11 @@ def view(attribution: Attribution, output: str, options: AttributionOptions, wid
     }
     layers = [*zero_line(limits, True, "x")]
     for colour, some in (
-        (alt.value(theme.MUTED), [row for row in rows if row["rank"] is None and row["sort"] == "value"]),
-        (alt.value(_CATEGORY), [row for row in rows if row["sort"] == "category"]),
+        (alt.ColorValue(theme.MUTED), [row for row in rows if row["rank"] is None and row["sort"] == "value"]),
+        (alt.ColorValue(_CATEGORY), [row for row in rows if row["sort"] == "category"]),
         (by_rank, [row for row in rows if row["rank"] is not None]),
     ):
         if some:
             dots = alt.Chart(data(some)).mark_circle(size=22, opacity=0.75)
             layers.append(dots.encode(**place, color=colour))
-    return alt.layer(*layers).properties(width=width, height=height)
+    return layered(*layers).properties(width=width, height=height)

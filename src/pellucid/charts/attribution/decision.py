@@ -9,6 +9,7 @@ from altair.typing import ChartType
 from pellucid.charts import theme
 from pellucid.charts.attribution.folding import evenly, fold
 from pellucid.charts.attribution.words import change, prediction_title, rows_note, short_names, start_name
+from pellucid.charts.layout import layered
 from pellucid.charts.scales import Row, data, level_axis, limits_of, number_format, tooltips, value_axis
 from pellucid.charts.text import shown, wrapped
 from pellucid.explanations import Attribution
@@ -76,12 +77,12 @@ def view(attribution: Attribution, output: str, options: AttributionOptions, wid
     many = len({row["line"] for row in rows}) > 1
     colour = alt.Color("prediction", type="quantitative", scale=scale, legend=legend)
     tips = tooltips(("row", "line"), ("", "step"), ("contribution", "label"), ("leads to", "at_text"))
-    base = alt.Chart(data(rows)).encode(x=x, y=y, color=colour if many else alt.value(theme.MAIN))
+    base = alt.Chart(data(rows)).encode(x=x, y=y, color=colour if many else alt.ColorValue(theme.MAIN))
     lines = base.mark_line(strokeWidth=1.5, opacity=0.35 if len(attribution) > 40 else 0.7)
     dots = base.mark_point(filled=True, size=30, opacity=0 if many else 1)
     start = alt.Chart(data([{}])).mark_rule(color=theme.FAINT, strokeDash=[4, 4])
-    return alt.layer(
-        start.encode(x=alt.datum(float(attribution.for_output(output).base))),
-        lines.encode(detail="line:N", order="order:Q"),
+    return layered(
+        start.encode(x=alt.XDatum(float(attribution.for_output(output).base))),
+        lines.encode(detail=alt.Detail("line:N"), order=alt.Order("order:Q")),
         dots.encode(tooltip=tips),
     ).properties(width=width, height=height)

@@ -15,7 +15,7 @@ from pellucid.charts.attribution.beeswarm import offsets
 from pellucid.charts.attribution.folding import evenly
 from pellucid.charts.attribution.words import axis_title, rows_note, shortened
 from pellucid.charts.colouring import OTHER, categories, colour_encoding, is_nominal
-from pellucid.charts.layout import assemble
+from pellucid.charts.layout import assemble, layered
 from pellucid.charts.marks import zero_line
 from pellucid.charts.scales import (
     Limits,
@@ -185,10 +185,10 @@ def _dots(
     layers = [*zero_line(limits, True)]
     plain = [row for row in rows if row.get("colour") is None]
     for some, colour in (
-        (plain, alt.value(theme.MAIN if colouring is None else theme.MUTED)),
+        (plain, alt.ColorValue(theme.MAIN if colouring is None else theme.MUTED)),
         ([row for row in rows if row.get("colour") is not None], colouring and colour_encoding(colouring)),
     ):
         if some:
             dots = alt.Chart(data(some)).mark_circle(size=26, opacity=0.7)
             layers.append(dots.encode(**x, y=y, color=colour, tooltip=tips))
-    return alt.layer(*layers)
+    return layered(*layers)

@@ -16,6 +16,7 @@ from pellucid.charts import theme
 from pellucid.charts.attribution.folding import DOWN, UP, Step, steps
 from pellucid.charts.attribution.waterfall import COLOURS, MOST_ROWS, below_each_other
 from pellucid.charts.attribution.words import change, prediction_title, rows_note, short_label, start_name
+from pellucid.charts.layout import layered
 from pellucid.charts.scales import Limits, Row, data, limits_of, tooltips, value_axis
 from pellucid.charts.text import shown
 from pellucid.explanations import Attribution
@@ -105,7 +106,7 @@ def _of_row(one: Attribution, output: str, options: AttributionOptions, width: f
         *_words(totals, x, y),
         *_words(words, x, y),
     ]
-    return alt.layer(*layers).properties(width=width, height=options.height or bottom)
+    return layered(*layers).properties(width=width, height=options.height or bottom)
 
 
 def total_words(one: Attribution, row: int, axis: Axis) -> list[Row]:
@@ -133,7 +134,7 @@ def _strings(rows: list[Row], x: dict[str, Any], y: alt.Y, **mark: Any) -> list[
     if not rows:
         return []
     strings = alt.Chart(data([{"x": each["at"], "y": each["y"] + 6, "y2": each["y2"]} for each in rows]))
-    return [strings.mark_rule(**mark).encode(x=alt.X("x", **x), y=y, y2="y2")]
+    return [strings.mark_rule(**mark).encode(x=alt.X("x", **x), y=y, y2=alt.Y2("y2"))]
 
 
 def _words(rows: list[Row], x: dict[str, Any], y: alt.Y) -> list[alt.Chart]:
@@ -179,7 +180,9 @@ def _arrows(arrows: list[Row], axis: Axis, top: float, x: dict[str, Any], y: alt
             interpolate="linear-closed", stroke="white", strokeWidth=1, fill=COLOURS[sort], fillOpacity=0.85
         )
         tips = tooltips(("", "full"), ("contribution", "label"))
-        layers.append(mark.encode(x=alt.X("x", **x), y=y, detail="arrow:N", order="order:Q", tooltip=tips))
+        layers.append(
+            mark.encode(x=alt.X("x", **x), y=y, detail=alt.Detail("arrow:N"), order=alt.Order("order:Q"), tooltip=tips)
+        )
     return layers
 
 

@@ -9,6 +9,7 @@ from altair.typing import ChartType
 from pellucid.arrays import FloatArray
 from pellucid.charts import theme
 from pellucid.charts.attribution.words import not_shown, short_names
+from pellucid.charts.layout import layered
 from pellucid.charts.marks import text_layers
 from pellucid.charts.scales import Row, data, level_axis, number_format, tooltips
 from pellucid.charts.text import shown, wrapped
@@ -101,4 +102,4 @@ def view(attribution: Attribution, output: str, options: AttributionOptions, _: 
     layers = [squares.encode(x=x, y=y, tooltip=tips, color=colour)]
     if printed:
         layers += text_layers(rows, {"x": x, "y": y, "tooltip": tips})
-    return alt.layer(*layers).properties(width=wide, height=height)
+    return layered(*layers).properties(width=wide, height=height)

@@ -19,6 +19,7 @@ from pellucid.charts import theme
 from pellucid.charts.attribution.folding import DOWN, UP, evenly, fold
 from pellucid.charts.attribution.waterfall import COLOURS
 from pellucid.charts.attribution.words import change, prediction_title, rows_note, short_names
+from pellucid.charts.layout import layered
 from pellucid.charts.scales import Limits, Row, data, limits_of, tooltips, value_axis
 from pellucid.charts.text import shown
 from pellucid.explanations import Attribution
@@ -138,12 +139,12 @@ def view(attribution: Attribution, output: str, options: AttributionOptions, wid
     }
     layers = [
         *_areas(areas, names, x, y),
-        alt.Chart(data([{}])).mark_rule(color=theme.INK, strokeDash=[4, 4]).encode(y=alt.datum(base)),
+        alt.Chart(data([{}])).mark_rule(color=theme.INK, strokeDash=[4, 4]).encode(y=alt.YDatum(base)),
         _line(columns, x, y),
         *_separators(columns, limits, x, y),
         _tips(columns, limits, x, y),
     ]
-    stack = alt.layer(*layers).resolve_scale(color="independent")
+    stack = layered(*layers).resolve_scale(color="independent")
     return stack.properties(width=width, height=height)
 
 
@@ -158,7 +159,7 @@ def _areas(areas: list[Row], names: list[str], x: Any, y: Any) -> list[alt.Chart
             chart.mark_area(opacity=1, strokeWidth=0).encode(
                 x=alt.X("x", **x),
                 y=alt.Y("near", **y, stack=None),
-                y2="far",
+                y2=alt.Y2("far"),
                 color=alt.Color("feature", type="nominal", scale=scale, legend=key),
             )
         )
@@ -205,4 +206,6 @@ def _tips(columns: list[Row], limits: Limits, x: Any, y: Any) -> alt.Chart:
     tips = tooltips(("row", "row"), *group, ("prediction", "prediction_text"), *said)
     rows = [{**row, "bottom": limits[0], "top": limits[1]} for row in columns]
     unseen = alt.Chart(data(rows)).mark_rect(opacity=0)
-    return unseen.encode(x=alt.X("left", **x), x2="right", y=alt.Y("bottom", **y), y2="top", tooltip=tips)
+    return unseen.encode(
+        x=alt.X("left", **x), x2=alt.X2("right"), y=alt.Y("bottom", **y), y2=alt.Y2("top"), tooltip=tips
+    )

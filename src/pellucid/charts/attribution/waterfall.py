@@ -10,6 +10,7 @@ from altair.typing import ChartType
 from pellucid.charts import theme
 from pellucid.charts.attribution.folding import DOWN, UP, steps
 from pellucid.charts.attribution.words import change, prediction_title, rows_note, short_names, start_name
+from pellucid.charts.layout import layered, vconcat
 from pellucid.charts.scales import Row, data, level_axis, limits_of, tooltips, value_axis
 from pellucid.charts.text import shown
 from pellucid.explanations import Attribution
@@ -93,13 +94,13 @@ def _of_row(one: Attribution, output: str, options: AttributionOptions, width: f
     words = alt.Chart(data(rows)).mark_text(align="left", dx=5, fontSize=11, color=theme.INK)
     start = alt.Chart(data([{}])).mark_rule(color=theme.FAINT, strokeDash=[4, 4])
     layers = [
-        start.encode(x=alt.datum(rows[0]["end"])),
-        bars.encode(x=alt.X("start", **x), x2="end", y=y, color=colour, tooltip=tips),
-        *([errors.encode(x=alt.X("low", **x), x2="high", y=y)] if sure else []),
+        start.encode(x=alt.XDatum(rows[0]["end"])),
+        bars.encode(x=alt.X("start", **x), x2=alt.X2("end"), y=y, color=colour, tooltip=tips),
+        *([errors.encode(x=alt.X("low", **x), x2=alt.X2("high"), y=y)] if sure else []),
         totals.encode(x=alt.X("end", **x), y=y, color=colour),
         words.encode(x=alt.X("right", **x), y=y, text=alt.Text("label", type="nominal")),
     ]
-    return alt.layer(*layers).properties(width=width, height=height)
+    return layered(*layers).properties(width=width, height=height)
 
 
 # -- Single rows below each other ------------------------------------------------------------------
@@ -115,4 +116,4 @@ def below_each_other(
         picture(one, output, options, width, i).properties(title=alt.TitleParams(f"row {i}", fontSize=12))
         for i in range(min(len(one), most))
     ]
-    return alt.vconcat(*named)
+    return vconcat(*named)

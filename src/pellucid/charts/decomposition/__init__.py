@@ -13,7 +13,7 @@ from altair.typing import ChartType
 
 from pellucid.charts import theme
 from pellucid.charts.decomposition.components import colour_limit, curve_limits, main_view, pair_view
-from pellucid.charts.layout import grid, titled
+from pellucid.charts.layout import grid, hconcat, layered, titled
 from pellucid.charts.scales import Row, data, level_axis, limits_of, tooltips, value_axis
 from pellucid.charts.text import caveat_note, level_names, scale_words, wrapped
 from pellucid.errors import InputError, nearest
@@ -52,7 +52,7 @@ def body(found: Decomposition, options: DecompositionOptions) -> ChartType:
     bars = _shares(found, k, options.max_display, (_BARS, None))
     if not panels:
         return titled(bars, title, _notes(found, k, options), _BARS + 150)
-    chart = alt.hconcat(bars, grid(panels, columns=columns), spacing=40).resolve_scale(color="independent")
+    chart = hconcat(bars, grid(panels, columns=columns), spacing=40).resolve_scale(color="independent")
     return titled(chart, title, _notes(found, k, options), wide + _BARS)
 
 
@@ -119,16 +119,16 @@ def _shares(found: Decomposition, k: int, most: int, size: tuple[float, float | 
     ]
     base = alt.Chart(data(rows)).encode(y=y, tooltip=tooltips(*pairs))
     layers: list[Any] = [
-        base.mark_bar(opacity=0.8).encode(x=alt.X("value", **x), x2="zero", color=colour),
-        alt.Chart(data([{}])).mark_rule(color=theme.MUTED).encode(x=alt.datum(0)),
+        base.mark_bar(opacity=0.8).encode(x=alt.X("value", **x), x2=alt.X2("zero"), color=colour),
+        alt.Chart(data([{}])).mark_rule(color=theme.MUTED).encode(x=alt.XDatum(0)),
     ]
     if overlap:
         layers.append(base.mark_tick(color=theme.INK, thickness=2, size=14).encode(x=alt.X("covariance", **x)))
     sure = [row for row in rows if row["high"] > row["low"]]
     if sure:
         rule = alt.Chart(data(sure)).mark_rule(color=theme.INK, strokeWidth=1.5)
-        layers.append(rule.encode(y=y, x=alt.X("low", **x), x2="high"))
-    return alt.layer(*layers).properties(width=width, height=height)
+        layers.append(rule.encode(y=y, x=alt.X("low", **x), x2=alt.X2("high")))
+    return layered(*layers).properties(width=width, height=height)
 
 
 def _panels(found: Decomposition, k: int, options: DecompositionOptions) -> list[ChartType]:

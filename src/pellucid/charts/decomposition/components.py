@@ -13,6 +13,7 @@ from altair.typing import ChartType
 from pellucid.arrays import AnyArray, FloatArray
 from pellucid.charts import theme
 from pellucid.charts.contour import contour_lines, nice_levels
+from pellucid.charts.layout import layered
 from pellucid.charts.marks import channel, zero_line
 from pellucid.charts.scales import (
     Limits,
@@ -197,7 +198,7 @@ def main_view(component: Component, k: int, scale: str, size: Size, limits: Limi
     rows = curve_rows(component, k, scale)
     place = np.array([row["x"] for row in rows])
     x = _number_axis(axis, span(place, place, axis.feature_kind), width)
-    base = alt.Chart(data(rows)).encode(x=alt.X("x", **x), y=alt.Y("value", **y), order="order:Q")
+    base = alt.Chart(data(rows)).encode(x=alt.X("x", **x), y=alt.Y("value", **y), order=alt.Order("order:Q"))
     layers: list[Any] = [*zero_line(limits, True), base.mark_line(color=theme.MAIN, strokeWidth=2)]
     layers.append(
         base.mark_point(filled=True, size=60 if len(rows) > 1 else 36, opacity=0 if len(rows) > 1 else 1).encode(
@@ -207,7 +208,7 @@ def main_view(component: Component, k: int, scale: str, size: Size, limits: Limi
     if axis.kind == "knots":
         ticks = alt.Chart(data(rows)).mark_tick(orient="vertical", color=theme.MUTED, thickness=1, size=5, yOffset=-3)
         layers.append(ticks.encode(x=alt.X("x", **x), y=alt.value(height)))
-    return alt.layer(*layers, *_missing(component, k, scale, y)).properties(width=width, height=height)
+    return layered(*layers, *_missing(component, k, scale, y)).properties(width=width, height=height)
 
 
 def _missing(component: Component, k: int, scale: str, y: Any) -> list[alt.Chart]:
@@ -231,8 +232,8 @@ def _bars(component: Component, k: int, scale: str, size: Size, y: Any, limits: 
     x = _level_axis(component, 0, k, size[0], labelAngle=-40)
     tips = tooltips((axis.name, "level"), ("effect", "value_text"))
     bars = alt.Chart(data(bar_rows(component, k, scale))).mark_bar(color=theme.MAIN, opacity=0.75)
-    bars = bars.encode(x=channel("x", "level", x), y=alt.Y("value", **y), y2="zero", tooltip=tips)
-    return alt.layer(bars, *zero_line(limits, True)).properties(width=size[0], height=size[1])
+    bars = bars.encode(x=channel("x", "level", x), y=alt.Y("value", **y), y2=alt.Y2("zero"), tooltip=tips)
+    return layered(bars, *zero_line(limits, True)).properties(width=size[0], height=size[1])
 
 
 def pair_view(
@@ -257,12 +258,12 @@ def pair_view(
             contours.encode(
                 x=alt.X("x", **x),
                 y=alt.Y("y", **y),
-                detail="line:N",
-                order="order:Q",
+                detail=alt.Detail("line:N"),
+                order=alt.Order("order:Q"),
                 tooltip=tooltips(("contour at", "level_text")),
             )
         )
-    return alt.layer(*layers).properties(width=size[0], height=size[1])
+    return layered(*layers).properties(width=size[0], height=size[1])
 
 
 def _map_axis(component: Component, d: int, k: int, pixels: float) -> dict[str, Any]:
@@ -291,5 +292,5 @@ def _map_place(axes: tuple[Axis, ...], x: Any, y: Any) -> dict[str, Any]:
             place[letter] = channel(letter, f"{letter}_level", properties)
         else:
             place[letter] = channel(letter, f"{letter}_from", properties)
-            place[f"{letter}2"] = f"{letter}_to"
+            place[f"{letter}2"] = alt.X2("x_to") if letter == "x" else alt.Y2("y_to")
     return place

@@ -16,7 +16,7 @@ from altair.typing import ChartType
 from pellucid.arrays import FloatArray
 from pellucid.charts import theme
 from pellucid.charts.effect.distribution import lower_views
-from pellucid.charts.layout import assemble
+from pellucid.charts.layout import assemble, layered
 from pellucid.charts.marks import dash, output_colour, output_tip, zero_line
 from pellucid.charts.scales import Limits, Row, data, feature_axis, limits_of, positions, span, tooltips, value_axis
 from pellucid.charts.text import is_change, rows_text, shown, value_title
@@ -149,7 +149,7 @@ def draw_curve(effect: Effect, options: EffectOptions, limits: Limits | None = N
     x = feature_axis(effect.feature_names[0], effect.kinds[0], x_limits, width, labels=not below)
     y = value_axis(value_title(effect), limits, height)
     layers = [*zero_line(limits, is_change(effect)), *curve_layers(curve_data(effect), effect, x, y, options), *rug]
-    main = alt.layer(*layers).properties(width=width, height=height)
+    main = layered(*layers).properties(width=width, height=height)
     return assemble(
         main, missing_view(missing_data(effect), effect, limits, options, output_colour(effect, options)), below
     )
@@ -174,9 +174,9 @@ def curve_layers(rows: list[Row], effect: Effect, x: Any, y: Any, options: Effec
     dots = alt.Chart(data(_known(seen))).mark_point(filled=True, size=36, opacity=1)
     target = alt.Chart(data(_known(rows))).mark_point(filled=True, size=80, opacity=0)  # for the tooltips
     return [
-        band.encode(x=across, y=alt.Y("low", **y), y2="high", color=colour, detail="run:N"),
-        line.encode(x=across, y=up, color=colour, detail="run:N", strokeDash=dash()),
-        rule.encode(x=across, y=alt.Y("low", **y), y2="high", color=colour),
+        band.encode(x=across, y=alt.Y("low", **y), y2=alt.Y2("high"), color=colour, detail=alt.Detail("run:N")),
+        line.encode(x=across, y=up, color=colour, detail=alt.Detail("run:N"), strokeDash=dash()),
+        rule.encode(x=across, y=alt.Y("low", **y), y2=alt.Y2("high"), color=colour),
         dots.encode(x=across, y=up, color=colour),
         target.encode(x=across, y=up, tooltip=tips),
     ]
@@ -208,9 +208,9 @@ def missing_view(
     y = value_axis(None, limits, height, labels=False, ticks=False, domain=False)
     tips = tooltips(*output_tip(effect), ("effect at missing", "value_text"), ("95% interval", "interval_text"))
     base = alt.Chart(data(rows)).encode(x=x, color=colour, tooltip=tips)
-    return alt.layer(
+    return layered(
         *zero_line(limits, is_change(effect)),
-        base.mark_rule(strokeWidth=2).encode(y=alt.Y("low", **y), y2="high"),
+        base.mark_rule(strokeWidth=2).encode(y=alt.Y("low", **y), y2=alt.Y2("high")),
         base.mark_point(filled=True, size=60, opacity=1).encode(y=alt.Y("value", **y)),
     ).properties(width=52, height=height)
 

@@ -10,6 +10,7 @@ from altair.typing import ChartType
 
 from pellucid.arrays import FloatArray
 from pellucid.charts import theme
+from pellucid.charts.layout import layered
 from pellucid.charts.marks import output_colour, output_tip
 from pellucid.charts.scales import FEW_INTEGERS, Limits, Row, data, feature_axis, number_format, positions, tooltips
 from pellucid.explanations import Effect
@@ -58,7 +59,7 @@ def histogram_view(rows: list[Row], effect: Effect, limits: Limits, width: float
     y = alt.Y("share", type="quantitative", axis=y_axis, scale=alt.Scale(domain=[0, top], nice=False))
     tips = tooltips((effect.feature_names[0], "range_text"), ("data", "share_text"))
     bars = alt.Chart(data(rows)).mark_rect(color=theme.FAINT, stroke="white", strokeWidth=0.5)
-    encoded = bars.encode(x=alt.X("from", **x), x2="to", y=y, y2=alt.datum(0), tooltip=tips)
+    encoded = bars.encode(x=alt.X("from", **x), x2=alt.X2("to"), y=y, y2=alt.Y2Datum(0), tooltip=tips)
     return encoded.properties(width=width, height=theme.STRIP)
 
 
@@ -112,10 +113,10 @@ def spread_view(
     axis = alt.Axis(title=["SD of", "slopes"], titleFontSize=11, tickCount=3, format=number_format((0.0, top)))
     y = alt.Y("value", type="quantitative", axis=axis, scale=alt.Scale(domain=[0, top], nice=False))
     tips = tooltips((effect.feature_names[0], "x_text"), *output_tip(effect), ("SD of slopes", "value_text"))
-    colour = output_colour(effect, options) if len(outputs) > 1 else alt.value(theme.SECOND)
+    colour = output_colour(effect, options) if len(outputs) > 1 else alt.ColorValue(theme.SECOND)
     base = alt.Chart(data(rows)).encode(x=alt.X("x", **x), y=y, color=colour)
     dots = base.mark_point(filled=True, opacity=0).encode(tooltip=tips)
-    return alt.layer(base.mark_line(strokeWidth=2), dots).properties(width=width, height=70)
+    return layered(base.mark_line(strokeWidth=2), dots).properties(width=width, height=70)
 
 
 # -- What stands below a curve ---------------------------------------------------------------------

@@ -14,7 +14,7 @@ from pellucid.charts.colouring import colour_encoding, row_colours
 from pellucid.charts.effect.curve import curve_data, curve_notes, line_data, missing_data, missing_view
 from pellucid.charts.effect.distribution import lower_views
 from pellucid.charts.effect.levels import extents, level_data, level_labels
-from pellucid.charts.layout import assemble, by_output
+from pellucid.charts.layout import assemble, by_output, layered
 from pellucid.charts.marks import dash, zero_line
 from pellucid.charts.scales import (
     Limits,
@@ -100,10 +100,10 @@ def _curves_view(effect: Effect, output: str, options: EffectOptions, limits: Li
         mark = {"type": "point", "filled": True, "fillOpacity": faint, "opacity": 1}
     lines = _coloured_layers(effect, output, options, mark, {"x": x, "y": y})
     average = [row for row in curve_data(effect) if row["output"] == output]
-    stroke = alt.Chart(data(line_data(average))).encode(x=x, y=y, detail="run:N")
+    stroke = alt.Chart(data(line_data(average))).encode(x=x, y=y, detail=alt.Detail("run:N"))
     tips = tooltips((effect.feature_names[0], "x_text"), ("average", "value_text"), ("data nearby", "rows_text"))
     dots = alt.Chart(data(average)).mark_point(filled=True, color=theme.INK, opacity=1.0 if one_point else 0.0, size=70)
-    main = alt.layer(
+    main = layered(
         *zero_line(limits, is_change(effect)),
         *lines,
         stroke.mark_line(strokeWidth=5, color="white", strokeOpacity=0.8),
@@ -111,7 +111,7 @@ def _curves_view(effect: Effect, output: str, options: EffectOptions, limits: Li
         dots.encode(x=x, y=y, tooltip=tips),
         *rug,
     ).properties(width=width, height=height)
-    ink = alt.value(theme.INK)
+    ink = alt.ColorValue(theme.INK)
     at_missing = [row for row in missing_data(effect) if row["output"] == output]
     return assemble(main, missing_view(at_missing, effect, limits, options, ink), below)
 
@@ -129,7 +129,7 @@ def _levels_view(effect: Effect, output: str, options: EffectOptions, limits: Li
         filled=True, size=90, color=theme.INK, opacity=1, stroke="white", strokeWidth=1.5
     )
     layers = [*zero_line(limits, is_change(effect), "x"), *ticks, dots.encode(x=x, y=y, tooltip=tips)]
-    return alt.layer(*layers).properties(width=width, height=height)
+    return layered(*layers).properties(width=width, height=height)
 
 
 def line_opacity(effect: Effect, options: EffectOptions) -> float:
@@ -142,7 +142,7 @@ def _coloured_layers(
 ) -> list[alt.Chart]:
     """Curves without a colour of their own in grey, then the coloured ones."""
     rows = individual_data(effect, output, options)
-    detail = {} if mark["type"] == "tick" else {"detail": "row:N"}
+    detail: dict[str, Any] = {} if mark["type"] == "tick" else {"detail": alt.Detail("row:N")}
     grey = [row for row in rows if "colour" not in row]
     coloured = [row for row in rows if "colour" in row]
 
@@ -153,7 +153,7 @@ def _coloured_layers(
     layers: list[alt.Chart] = []
     if grey:
         only = options.colour if options.colour not in ("auto", None) else theme.CATEGORIES[5]
-        layers.append(layer(grey, alt.value(theme.FAINT if coloured else only)))
+        layers.append(layer(grey, alt.ColorValue(theme.FAINT if coloured else only)))
     if coloured and effect.colouring is not None:
         named = (effect.colouring.feature, "colour_text")
         layers.append(layer(coloured, colour_encoding(effect.colouring), named))

@@ -15,7 +15,7 @@ from pellucid.arrays import FloatArray
 from pellucid.charts import theme
 from pellucid.charts.contour import nice_levels
 from pellucid.charts.effect.surface import colour_scale, value_range
-from pellucid.charts.layout import by_output
+from pellucid.charts.layout import by_output, layered
 from pellucid.charts.scales import Limits, Row, data, limits_of, number_format, positions, tooltips
 from pellucid.charts.text import is_change, shown, value_title, wrapped
 from pellucid.errors import InputError
@@ -122,15 +122,22 @@ def _view(effect: Effect, output: str, options: EffectOptions) -> ChartType:
     floor = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 0), (0, 1, 0), (0, 1, 1)]
     frame = [{**_on_page(*corner), "order": n} for n, corner in enumerate(floor)]
     layers = [
-        alt.Chart(data(frame)).mark_line(color=theme.FAINT, strokeWidth=1).encode(x=x, y=y, order="order:Q"),
+        alt.Chart(data(frame)).mark_line(color=theme.FAINT, strokeWidth=1).encode(x=x, y=y, order=alt.Order("order:Q")),
         alt.Chart(data(tile_data(effect, output)))
         .mark_line(interpolate="linear-closed", stroke="white", strokeWidth=0.5, strokeJoin="round")
-        .encode(x=x, y=y, detail="tile:N", order="order:Q", fill=fill, tooltip=tooltips(("effect", "value_text"))),
+        .encode(
+            x=x,
+            y=y,
+            detail=alt.Detail("tile:N"),
+            order=alt.Order("order:Q"),
+            fill=fill,
+            tooltip=tooltips(("effect", "value_text")),
+        ),
     ]
     for side in ("left", "right"):
         words = alt.Chart(data([row for row in edge_data(effect) if row["side"] == side]))
         mark = words.mark_text(align=side, fontSize=12, color=theme.INK)
         layers.append(mark.encode(x=x, y=y, text=alt.Text("label", type="nominal")))
-    return alt.layer(*layers).properties(
+    return layered(*layers).properties(
         width=options.width or theme.WIDTH + 40, height=options.height or theme.HEIGHT + 80
     )

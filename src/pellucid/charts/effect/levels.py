@@ -15,7 +15,7 @@ from altair.typing import ChartType
 from pellucid.arrays import FloatArray
 from pellucid.charts import theme
 from pellucid.charts.effect.curve import average_error, curve_limits, interval_row, missing_data
-from pellucid.charts.layout import grid
+from pellucid.charts.layout import grid, layered
 from pellucid.charts.marks import channel, output_colour, output_tip, zero_line
 from pellucid.charts.scales import Limits, Row, data, level_axis, tooltips, value_axis
 from pellucid.charts.text import is_change, level_names, rows_text, value_title
@@ -70,7 +70,7 @@ def draw_levels(
     bare = options.distribution is None or level_shares(effect) is None
     levels = _levels_axis(effect, labels, long, upright, shown=not upright or bare)
     values = value_axis(value_title(effect), limits, across)
-    main = alt.layer(*_layers(effect, options, levels, values, limits, channels)).properties(
+    main = layered(*_layers(effect, options, levels, values, limits, channels)).properties(
         **_size(long, across, upright)
     )
     if bare:

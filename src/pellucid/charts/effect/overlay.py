@@ -14,7 +14,7 @@ from pellucid.charts import theme
 from pellucid.charts.effect.distribution import histogram_data, histogram_view
 from pellucid.charts.effect.levels import extents
 from pellucid.charts.effect.side_by_side import check_effects
-from pellucid.charts.layout import assemble, by_output, titled
+from pellucid.charts.layout import assemble, by_output, layered, titled
 from pellucid.charts.marks import zero_line
 from pellucid.charts.scales import (
     Limits,
@@ -147,7 +147,7 @@ def _curves_view(
     x = alt.X("x", **feature_axis(first.feature_names[0], first.kinds[0], x_limits, width, labels=not bars))
     y = alt.Y("value", **value_axis(_title(first), limits, height))
     base = alt.Chart(data(rows)).encode(x=x, y=y, color=_colour(labels))
-    main = alt.layer(
+    main = layered(
         *zero_line(limits, True),
         base.mark_line(strokeWidth=2.2),
         base.mark_point(filled=True, opacity=0).encode(tooltip=_tips(first)),
@@ -168,4 +168,4 @@ def _levels_view(
     }
     dots = alt.Chart(data(rows)).mark_point(filled=True, size=60, opacity=1)
     encoded = dots.encode(**place, color=_colour(labels), tooltip=_tips(first))
-    return alt.layer(*zero_line(limits, True, "x"), encoded).properties(width=width, height=height)
+    return layered(*zero_line(limits, True, "x"), encoded).properties(width=width, height=height)

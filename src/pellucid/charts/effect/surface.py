@@ -17,7 +17,7 @@ from altair.typing import ChartType
 from pellucid.arrays import AnyArray, FloatArray
 from pellucid.charts import theme
 from pellucid.charts.contour import contour_lines, nice_levels
-from pellucid.charts.layout import by_output
+from pellucid.charts.layout import by_output, layered
 from pellucid.charts.marks import channel, text_layers
 from pellucid.charts.scales import (
     Limits,
@@ -211,7 +211,7 @@ def heat_map(
         layers.append(_points_layer(effect, x, y))
     if all(effect.nominal) and len(rows) <= _TEXT_CELLS:
         layers += _text_layers(effect, known, place, limits)
-    return alt.layer(*layers).properties(width=size[0], height=size[1])
+    return layered(*layers).properties(width=size[0], height=size[1])
 
 
 def colour_scale(effect: Effect, limits: Limits) -> alt.Scale:
@@ -241,7 +241,7 @@ def _cell_place(effect: Effect, x: Any, y: Any) -> dict[str, Any]:
             place[letter] = channel(letter, f"{letter}_level", properties)
         else:
             place[letter] = channel(letter, f"{letter}_from", properties)
-            place[f"{letter}2"] = f"{letter}_to"
+            place[f"{letter}2"] = alt.X2("x_to") if letter == "x" else alt.Y2("y_to")
     return place
 
 
@@ -252,7 +252,11 @@ def _contour_layers(effect: Effect, output: str, x: Any, y: Any) -> list[alt.Cha
     colour = theme.MUTED if is_change(effect) else "white"
     lines = alt.Chart(data(rows)).mark_line(color=colour, strokeWidth=1, strokeOpacity=0.8)
     tips = tooltips(("contour at", "level_text"))
-    return [lines.encode(x=alt.X("x", **x), y=alt.Y("y", **y), detail="line:N", order="order:Q", tooltip=tips)]
+    return [
+        lines.encode(
+            x=alt.X("x", **x), y=alt.Y("y", **y), detail=alt.Detail("line:N"), order=alt.Order("order:Q"), tooltip=tips
+        )
+    ]
 
 
 def _empty_layers(effect: Effect, rows: list[Row], place: Any, tips: Any) -> list[alt.Chart]:

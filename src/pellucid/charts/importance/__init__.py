@@ -10,7 +10,7 @@ from altair.typing import ChartType
 
 from pellucid.arrays import AnyArray, FloatArray
 from pellucid.charts import theme
-from pellucid.charts.layout import by_output, titled
+from pellucid.charts.layout import by_output, layered, titled
 from pellucid.charts.scales import Limits, Row, data, level_axis, limits_of, plain, tooltips, value_axis
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.errors import InputError
@@ -143,13 +143,13 @@ def _view(
         for row in importance_data(result, label=label, names=names)
         if row["output"] == output
     ]
-    neutral = alt.Chart(data([{}])).mark_rule(color=theme.MUTED).encode(x=alt.datum(first.neutral))
+    neutral = alt.Chart(data([{}])).mark_rule(color=theme.MUTED).encode(x=alt.XDatum(first.neutral))
     layers = (
         _bars(rows, first, x, y, _fold_dots(first, names, output))
         if len(sets) == 1
         else _points(sets, rows, names, output, x, y)
     )
-    return alt.layer(*layers, neutral).properties(width=width, height=height)
+    return layered(*layers, neutral).properties(width=width, height=height)
 
 
 def _fold_dots(importance: Importance, names: list[str], output: str) -> list[Row]:
@@ -164,7 +164,9 @@ def _bars(rows: list[Row], importance: Importance, x: Any, y: alt.Y, dots: list[
     sure = alt.Chart(data([row for row in rows if row["low"] is not None])).encode(y=y, tooltip=tips)
     pale = 0.75 if importance.first is None else 0.35
     layers = [
-        known.mark_bar(color=theme.MAIN).encode(x=alt.X("value", **x), x2="neutral", opacity=_opacity(importance, pale))
+        known.mark_bar(color=theme.MAIN).encode(
+            x=alt.X("value", **x), x2=alt.X2("neutral"), opacity=_opacity(importance, pale)
+        )
     ]
     if importance.first is not None:
         alone = alt.Chart(data([row for row in rows if row["first"] is not None])).encode(y=y, tooltip=tips)
@@ -173,7 +175,7 @@ def _bars(rows: list[Row], importance: Importance, x: Any, y: alt.Y, dots: list[
                 x=alt.X("first", **x), x2="neutral"
             )
         )
-    layers.append(sure.mark_rule(color=theme.INK, strokeWidth=1.5).encode(x=alt.X("low", **x), x2="high"))
+    layers.append(sure.mark_rule(color=theme.INK, strokeWidth=1.5).encode(x=alt.X("low", **x), x2=alt.X2("high")))
     if dots:
         single = alt.Chart(data(dots)).mark_point(filled=True, size=16, color=theme.INK, opacity=0.55)
         layers.append(single.encode(y=y, x=alt.X("value", **x), tooltip=tooltips(("one fold", "value_text"))))
@@ -186,7 +188,7 @@ def _bars(rows: list[Row], importance: Importance, x: Any, y: alt.Y, dots: list[
 def _opacity(importance: Importance, usual: float) -> Any:
     """Bars that may be chance are pale."""
     if importance.p_values is None:
-        return alt.value(usual)
+        return alt.OpacityValue(usual)
     return alt.Opacity(
         "chance", type="nominal", scale=alt.Scale(domain=[False, True], range=[usual, 0.25]), legend=None
     )
@@ -210,7 +212,7 @@ def _points(sets: Sets, rows: list[Row], names: list[str], output: str, x: Any, 
         **place, tooltip=tooltips(("data", "set"), ("one repetition", "value_text"))
     )
     return [
-        sure.mark_bar(size=8, opacity=0.3).encode(x=alt.X("low", **x), x2="high"),
+        sure.mark_bar(size=8, opacity=0.3).encode(x=alt.X("low", **x), x2=alt.X2("high")),
         single.mark_point(filled=True, size=14, opacity=0.6).encode(x=alt.X("value", **x)),
         known.mark_tick(thickness=3, size=14).encode(x=alt.X("value", **x)),
     ]

@@ -10,7 +10,7 @@ from altair.typing import ChartType
 
 from pellucid.arrays import FloatArray
 from pellucid.charts import theme
-from pellucid.charts.layout import grid, titled
+from pellucid.charts.layout import grid, layered, titled
 from pellucid.charts.marks import text_layers
 from pellucid.charts.scales import Row, data, level_axis, limits_of, plain, tooltips, value_axis
 from pellucid.charts.text import caveat_note, level_names
@@ -120,8 +120,8 @@ def _dots(result: ImportanceComparison, rows: list[Row], width: float, height: f
     }
     sure = alt.Chart(data([row for row in rows if row["low"] is not None])).encode(**place)
     known = alt.Chart(data([row for row in rows if row["share"] is not None])).encode(**place)
-    return alt.layer(
-        sure.mark_rule(strokeWidth=1.5, opacity=0.6, clip=True).encode(x=alt.X("low", **x), x2="high"),
+    return layered(
+        sure.mark_rule(strokeWidth=1.5, opacity=0.6, clip=True).encode(x=alt.X("low", **x), x2=alt.X2("high")),
         known.mark_point(filled=True, size=55, opacity=1).encode(x=alt.X("share", **x)),
     ).properties(width=width, height=tall)
 
@@ -140,4 +140,4 @@ def _heat_map(result: ImportanceComparison) -> ChartType:
     layers = [cells.encode(x=x, y=y, tooltip=tips, color=colour)]
     layers += text_layers(rows, {"x": x, "y": y, "tooltip": tips})
     title = alt.TitleParams(["agreement of the orders", "(Kendall's tau)"], fontSize=12, fontWeight="normal")
-    return alt.layer(*layers).properties(width=size, height=size, title=title)
+    return layered(*layers).properties(width=size, height=size, title=title)

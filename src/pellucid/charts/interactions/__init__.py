@@ -10,7 +10,7 @@ from altair.typing import ChartType
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.charts import theme
-from pellucid.charts.layout import by_output, grid, titled
+from pellucid.charts.layout import by_output, grid, layered, titled
 from pellucid.charts.marks import text_layers
 from pellucid.charts.scales import Row, data, level_axis, limits_of, number_format, plain, tooltips, value_axis
 from pellucid.charts.text import caveat_note, level_names, scale_words, wrapped
@@ -165,8 +165,8 @@ def _bars(
     if field == "value":
         sure = alt.Chart(data([row for row in rows if row["low"] is not None]))
         rules = sure.mark_rule(color=theme.INK, strokeWidth=1.5)
-        layers.append(rules.encode(x=alt.X("low", **x), x2="high", y=y, tooltip=_tips(interactions)))
-    return alt.layer(*layers).properties(width=wide, height=tall)
+        layers.append(rules.encode(x=alt.X("low", **x), x2=alt.X2("high"), y=y, tooltip=_tips(interactions)))
+    return layered(*layers).properties(width=wide, height=tall)
 
 
 def _layers(interactions: Interactions, rows: list[Row], field: str, x: Any, y: alt.Y) -> list[alt.Chart]:
@@ -216,7 +216,7 @@ def _matrix(interactions: Interactions, rows: list[Row], every: list[Row], optio
     layers = [alt.Chart(data(rows)).mark_rect().encode(x=x, y=y, tooltip=tips, color=colour)]
     if printed:
         layers += text_layers(rows, {"x": x, "y": y, "tooltip": tips})
-    return alt.layer(*layers).properties(width=wide, height=tall)
+    return layered(*layers).properties(width=wide, height=tall)
 
 
 # -- words ---------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from altair.typing import ChartType
 
 from pellucid.charts import theme
 from pellucid.charts.associations import feature_order
-from pellucid.charts.layout import titled
+from pellucid.charts.layout import layered, titled
 from pellucid.charts.scales import Row, data, tooltips
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.explanations import Network
@@ -109,7 +109,7 @@ def body(network: Network, options: NetworkOptions) -> ChartType:
         _nodes(node_data(network), offset),
         *(_names([row for row in names if row["side"] == side], side) for side in _SIDES),
     ]
-    chart = alt.layer(*layers).properties(width=wide, height=tall)
+    chart = layered(*layers).properties(width=wide, height=tall)
     chart = chart.resolve_scale(size="independent", strokeWidth="independent")
     title = options.title or f"What the model needs, but for {100 * network.loss:g}% of its variance"
     return titled(chart, title, _notes(network, options), wide + 60)
@@ -172,7 +172,7 @@ def _edges(rows: list[Row], offset: float) -> alt.Chart:
     )
     tips = tooltips(("pair", "pair"), ("cost of leaving it out", "cost_text"))
     marks = alt.Chart(data(rows)).mark_rule(color=theme.MAIN, opacity=0.6, strokeCap="round")
-    return marks.encode(x=_x(), y=_y(), x2="x2", y2="y2", strokeWidth=width, tooltip=tips)
+    return marks.encode(x=_x(), y=_y(), x2=alt.X2("x2"), y2=alt.Y2("y2"), strokeWidth=width, tooltip=tips)
 
 
 def _nodes(rows: list[Row], offset: float) -> alt.Chart:

@@ -21,7 +21,7 @@ from altair.typing import ChartType
 from pellucid.arrays import FloatArray
 from pellucid.charts import theme
 from pellucid.charts.chart import Chart
-from pellucid.charts.layout import grid, titled
+from pellucid.charts.layout import grid, layered, titled
 from pellucid.charts.local.boundary import line_data, raster_data
 from pellucid.charts.scales import Row, data, feature_axis, limits_of, tooltips
 from pellucid.charts.text import scale_words
@@ -155,15 +155,15 @@ def _regions(pair: Pair, x: dict[str, Any], y: dict[str, Any]) -> list[alt.Chart
     return [
         cells.encode(
             x=alt.X("x", **x),
-            x2="x2",
+            x2=alt.X2("x2"),
             y=alt.Y("y", **y),
-            y2="y2",
+            y2=alt.Y2("y2"),
             tooltip=tooltips((words, "label")),
             color=alt.Color(
                 "value", type="quantitative", scale=shade, legend=alt.Legend(title=words, gradientLength=140)
             ),
         ),
-        edge.encode(x=alt.X("x", **x), y=alt.Y("y", **y), detail="line:N", order="at:Q"),
+        edge.encode(x=alt.X("x", **x), y=alt.Y("y", **y), detail=alt.Detail("line:N"), order=alt.Order("at:Q")),
     ]
 
 
@@ -189,7 +189,7 @@ def _lines(pairs: list[Pair], x: dict[str, Any], y: dict[str, Any]) -> list[alt.
 
     def line(rows: list[Row], width: float, dash: list[float], ink: str) -> alt.Chart:
         drawn = alt.Chart(data(rows)).mark_line(color=ink, strokeWidth=width, strokeDash=dash, clip=True)
-        return drawn.encode(x=alt.X("x", **x), y=alt.Y("y", **y), detail="line:N", order="at:Q")
+        return drawn.encode(x=alt.X("x", **x), y=alt.Y("y", **y), detail=alt.Detail("line:N"), order=alt.Order("at:Q"))
 
     return [
         line(whole, 1.0, [2, 3], theme.INK),
@@ -213,7 +213,9 @@ def _boxes(pairs: list[Pair], x: dict[str, Any], y: dict[str, Any]) -> list[alt.
         said = {"x": (row["x"] + row["x2"]) / 2, "y": row["y2"] if higher else row["y"], "words": row["words"]}
         (above if higher else below).append(said)
     return [
-        boxes.encode(x=alt.X("x", **x), x2="x2", y=alt.Y("y", **y), y2="y2", tooltip=tooltips(("", "rule"))),
+        boxes.encode(
+            x=alt.X("x", **x), x2=alt.X2("x2"), y=alt.Y("y", **y), y2=alt.Y2("y2"), tooltip=tooltips(("", "rule"))
+        ),
         *_words(below, x, y),
         *_words(above, x, y, above=True),
     ]
@@ -221,10 +223,10 @@ def _boxes(pairs: list[Pair], x: dict[str, Any], y: dict[str, Any]) -> list[alt.
 
 def _words(rows: list[Row], x: dict[str, Any], y: dict[str, Any], *, above: bool = False) -> list[alt.Chart]:
     """Words of two lines below or above a place."""
-    text = alt.Chart(data(rows)).encode(x=alt.X("x", **x), y=alt.Y("y", **y), text="words:N")
+    text = alt.Chart(data(rows)).encode(x=alt.X("x", **x), y=alt.Y("y", **y), text=alt.Text("words:N"))
     shift = -2.4 * _TEXT - 6 if above else 6
     return [text.mark_text(fontSize=_TEXT, dy=shift, baseline="top", lineBreak="\n", color=theme.INK)]
 
 
 def _panel(name: str, layers: list[alt.Chart]) -> ChartType:
-    return alt.layer(*layers).properties(width=_SIZE, height=_SIZE, title=alt.TitleParams(name, fontSize=13))
+    return layered(*layers).properties(width=_SIZE, height=_SIZE, title=alt.TitleParams(name, fontSize=13))

@@ -27,7 +27,7 @@ def signed_bars(
     bars = alt.Chart(data(rows)).mark_bar(opacity=0.85)
     errors = alt.Chart(data(sure)).mark_rule(color=theme.INK, strokeWidth=1.5)
     return [
-        bars.encode(x=alt.X("value", **x), x2=alt.datum(0), y=y, color=colour, tooltip=tips),
-        *([errors.encode(x=alt.X("low", **x), x2="high", y=y)] if sure else []),
+        bars.encode(x=alt.X("value", **x), x2=alt.X2Datum(0), y=y, color=colour, tooltip=tips),
+        *([errors.encode(x=alt.X("low", **x), x2=alt.X2("high"), y=y)] if sure else []),
         *zero_line(limits, True, "x"),
     ]

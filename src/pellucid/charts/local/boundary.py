@@ -11,7 +11,7 @@ from altair.typing import ChartType
 from pellucid.arrays import FloatArray
 from pellucid.charts import theme
 from pellucid.charts.contour import contour_lines
-from pellucid.charts.layout import grid, titled
+from pellucid.charts.layout import grid, layered, titled
 from pellucid.charts.scales import Row, data, feature_axis, limits_of, tooltips
 from pellucid.charts.text import caveat_note, scale_words, shown
 from pellucid.errors import InputError
@@ -87,19 +87,24 @@ def body(result: LocalAttribution, options: LocalOptions) -> ChartType:
     def raster(values: FloatArray, opacity: float = 1.0) -> alt.Chart:
         cells = alt.Chart(data(raster_data(found, values, scale))).mark_rect(opacity=opacity)
         return cells.encode(
-            x=alt.X("x", **x), x2="x2", y=alt.Y("y", **y), y2="y2", color=colour, tooltip=tooltips((words, "label"))
+            x=alt.X("x", **x),
+            x2=alt.X2("x2"),
+            y=alt.Y("y", **y),
+            y2=alt.Y2("y2"),
+            color=colour,
+            tooltip=tooltips((words, "label")),
         )
 
     def line(values: FloatArray, ink: str, dash: list[float]) -> alt.Chart:
         drawn = alt.Chart(data(line_data(found, values))).mark_line(color=ink, strokeWidth=2.2, strokeDash=dash)
-        return drawn.encode(x=alt.X("x", **x), y=alt.Y("y", **y), detail="line:N", order="at:Q")
+        return drawn.encode(x=alt.X("x", **x), y=alt.Y("y", **y), detail=alt.Detail("line:N"), order=alt.Order("at:Q"))
 
     def dots(sized: bool) -> alt.Chart:
         marks = alt.Chart(data(points)).mark_point(filled=True, opacity=0.85, stroke=theme.MUTED, strokeWidth=0.3)
         area = alt.Size("count", type="quantitative", scale=alt.Scale(domain=[0, 1], range=[2, 90]), legend=None)
         tips = tooltips((words, "label"), ("weight", "weight"))
         return marks.encode(
-            x=alt.X("x", **x), y=alt.Y("y", **y), color=colour, size=area if sized else alt.value(14), tooltip=tips
+            x=alt.X("x", **x), y=alt.Y("y", **y), color=colour, size=area if sized else alt.SizeValue(14), tooltip=tips
         )
 
     cross = alt.Chart(data(here)).mark_point(
@@ -107,12 +112,12 @@ def body(result: LocalAttribution, options: LocalOptions) -> ChartType:
     )
     row = cross.encode(x=alt.X("x", **x), y=alt.Y("y", **y))
     panels = [
-        ("A: the model", alt.layer(raster(found.model), line(found.model, theme.INK, [1, 0]), row)),
-        ("B: samples and their predictions", alt.layer(dots(False), row)),
-        ("C: samples by how much they count", alt.layer(dots(True), row)),
+        ("A: the model", layered(raster(found.model), line(found.model, theme.INK, [1, 0]), row)),
+        ("B: samples and their predictions", layered(dots(False), row)),
+        ("C: samples by how much they count", layered(dots(True), row)),
         (
             "D: the local model and its boundary",
-            alt.layer(
+            layered(
                 raster(found.local),
                 line(found.model, theme.MUTED, [1, 0]),
                 line(found.local, "white", [1, 0]),

@@ -8,7 +8,7 @@ from altair.typing import ChartType
 from pellucid.charts import theme
 from pellucid.charts.attribution.folding import DOWN, UP, half_widths
 from pellucid.charts.attribution.words import change, short_names
-from pellucid.charts.layout import grid, titled
+from pellucid.charts.layout import grid, layered, titled
 from pellucid.charts.local.bars import signed_bars
 from pellucid.charts.scales import Limits, Row, level_axis, limits_of, tooltips, value_axis
 from pellucid.charts.text import caveat_note, shown, wrapped
@@ -81,6 +81,6 @@ def _panel(
     layers = signed_bars(rows, x, y, tips, limits)
     words = [f"row {i}" if len(result) > 1 else "", output if len(result.output_names) > 1 else "", numbers(one, i)]
     name = ": ".join(word for word in words if word)
-    return alt.layer(*layers).properties(
+    return layered(*layers).properties(
         width=width, height=height, title=alt.TitleParams(wrapped(name, width + 20, 12), fontSize=12, frame="group")
     )

@@ -8,7 +8,7 @@ from altair.typing import ChartType
 
 from pellucid.charts import theme
 from pellucid.charts.attribution.words import short_names
-from pellucid.charts.layout import titled
+from pellucid.charts.layout import concat, layered, titled
 from pellucid.charts.scales import Row, data, level_axis, limits_of, tooltips, value_axis
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.explanations.pick import Pick
@@ -67,7 +67,7 @@ def body(picked: Pick, options: PickOptions) -> ChartType:
         scale=shade,
         legend=alt.Legend(title="share of the row's effects", format="%", orient="bottom"),
     )
-    matrix = alt.layer(
+    matrix = layered(
         alt.Chart(data([cell for cell in cells if cell["share"] is None]))
         .mark_rect(color="#F4F4F4")
         .encode(x=x, y=y, tooltip=tips),
@@ -101,7 +101,7 @@ def body(picked: Pick, options: PickOptions) -> ChartType:
     ]
     above = _curve(curve, rows, width)
     blank = alt.Chart(alt.InlineData(values=[])).mark_point().properties(width=1, height=1)
-    chart = alt.concat(above, blank, matrix, beside, columns=2, spacing=10, align="each", bounds="flush")
+    chart = concat(above, blank, matrix, beside, columns=2, spacing=10, align="each", bounds="flush")
     more = int((picked.values > 0).sum()) - len(features)
     notes = [
         f"{len(picked)} of {picked.looked_at:,} rows, in the order picked",
@@ -120,4 +120,4 @@ def _curve(curve: list[Row], rows: list[str], width: float) -> ChartType:
         tooltip=tooltips(("", "row"), ("shown so far", "label")),
     )
     words = base.mark_text(dy=-8, fontSize=10, color=theme.INK).encode(text=alt.Text("label", type="nominal"))
-    return alt.layer(base.mark_line(point=True, color=theme.SECOND), words).properties(width=width, height=70)
+    return layered(base.mark_line(point=True, color=theme.SECOND), words).properties(width=width, height=70)

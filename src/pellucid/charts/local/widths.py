@@ -9,7 +9,7 @@ import numpy as np
 from altair.typing import ChartType
 
 from pellucid.charts import theme
-from pellucid.charts.layout import grid, titled
+from pellucid.charts.layout import grid, layered, titled, vconcat
 from pellucid.charts.marks import zero_line
 from pellucid.charts.scales import Row, data, limits_of, tooltips, value_axis
 from pellucid.charts.text import caveat_note, level_names
@@ -90,7 +90,7 @@ def _view(one: LocalModel, output: str, width: float, options: LocalOptions) -> 
         "axis": alt.Axis(title="kernel width", format="~g", grid=False, tickCount=6),
     }
     used = alt.Chart(data([{}])).mark_rule(strokeDash=[5, 4], color=theme.MUTED)
-    used = used.encode(x=alt.datum(float(one.width[0])))
+    used = used.encode(x=alt.XDatum(float(one.width[0])))
     colour = alt.Color(
         "feature",
         type="nominal",
@@ -101,8 +101,8 @@ def _view(one: LocalModel, output: str, width: float, options: LocalOptions) -> 
     lines = alt.Chart(data(rows))
     tips = tooltips(("feature", "feature"), ("weight", "label"), ("effective samples", "effective"))
     place = {"x": alt.X("width", **x), "color": colour}
-    upper = alt.layer(
-        lines.mark_area(opacity=0.15).encode(**place, y=alt.Y("low", **y), y2="high"),
+    upper = layered(
+        lines.mark_area(opacity=0.15).encode(**place, y=alt.Y("low", **y), y2=alt.Y2("high")),
         lines.mark_line(strokeWidth=2.2).encode(**place, y=alt.Y("weight", **y)),
         lines.mark_point(filled=True, size=34, opacity=1).encode(**place, y=alt.Y("weight", **y), tooltip=tips),
         *zero_line(limits, True),
@@ -115,9 +115,9 @@ def _view(one: LocalModel, output: str, width: float, options: LocalOptions) -> 
     )
     dashed = alt.StrokeDash("measure", type="nominal", legend=legend, scale=kinds)
     tips = tooltips(("", "measure"), ("", "label"))
-    lower = alt.layer(
+    lower = layered(
         curves.mark_line(strokeWidth=1.8, color=theme.INK).encode(strokeDash=dashed),
         curves.mark_point(filled=True, size=24, color=theme.INK, opacity=1).encode(tooltip=tips),
         used,
     ).properties(width=width, height=90.0)
-    return alt.vconcat(upper, lower).resolve_scale(color="independent", strokeDash="independent")
+    return vconcat(upper, lower).resolve_scale(color="independent", strokeDash="independent")
