@@ -18,7 +18,7 @@ from pellucid import Explainer
 from pellucid.errors import InputError, ModelError
 from pellucid.reading import additive, answer, terms
 from pellucid.reading import by_sums as sums
-from pellucid.reading.answer import Asked
+from pellucid.reading.answer import ModelAnswer
 from pellucid.runner import Intervention, Run, constant_intervention, exchange_intervention
 
 NUMBERS = ("temperature", "wind", "hour")
@@ -166,7 +166,7 @@ def test_means_spread_and_curves(explained):
     ]
     found = answer(Run(), explained.predictor, data, *interventions)
     assert found.engine == "sums"
-    asked = Asked(Run(), explained.predictor, data, tuple(interventions), False)
+    asked = ModelAnswer(Run(), explained.predictor, data, tuple(interventions), False)
     for (moments, curves), (want, wanted) in zip(found.averaged(kept), asked.averaged(kept), strict=True):
         for name in ("mean", "sd", "se", "effective"):
             size = np.abs(wanted).max()

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import FloatArray
+from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.errors import PellucidError
 from pellucid.models import Predictor
@@ -42,6 +42,23 @@ class Additive:
 
 
 @dataclass(frozen=True, eq=False)
+class SumRows:
+    """The sum of the explained outputs on the explained scale: encoded columns of some rows and of the background.
+
+    ``source`` is the column of the table that each is made from, ``share`` the weight of each background row.
+    """
+
+    explained: FloatArray
+    background: FloatArray
+    share: FloatArray
+    source: IntArray
+    slopes: FloatArray
+    intercept: FloatArray
+    prediction: FloatArray
+    scale: str
+
+
+@dataclass(frozen=True, eq=False)
 class _Compared:
     """What was found, and of what."""
 
@@ -51,7 +68,7 @@ class _Compared:
     found: Additive | Unlike
 
     def holds(self, predictor: Predictor, form: LinearForm, probe: FloatArray) -> bool:
-        """Whether this is what is read now: a model, or a step before it, may have been fitted again."""
+        """Whether this is what is read now."""
         mine = self.form
         return (
             self.model is predictor.model
@@ -65,7 +82,9 @@ class _Compared:
 
 def read_additive(run: Run, predictor: Predictor) -> Additive | Unlike:
     """The model as a sum, if it agrees with the predictions that are known of it; else why there is none."""
-    form = linear_form(predictor)
+    form = run.keep("form of a sum", predictor.model, lambda: linear_form(predictor))
+    if not isinstance(form, Unlike):
+        form = linear_form(predictor)  # anew: a model, or a step before it, may have been fitted again
     if isinstance(form, Unlike):
         return form
     known: dict[str, _Compared] = run.remember("sums", dict)
@@ -84,8 +103,32 @@ def _additive(form: LinearForm, probe: FloatArray, link: Link, predictor: Predic
     return Additive(form, link, _closely(form, form.sums(probe), link, predictor.probed), Tables())
 
 
-def compared_additive(run: Run, predictor: Predictor, rows: Data, background: Data) -> Additive | Unlike:
-    """The same, if it also agrees on the background, on mixtures of it, and on some of the rows."""
+def sum_rows(predictor: Predictor, rows: Data, background: Data, run: Run) -> SumRows | Unlike:
+    """The model's sum for the explained outputs, and rows for it; or why there is none."""
+    found = _compared_additive(run, predictor, rows, background)
+    if isinstance(found, Unlike):
+        return found
+    form, link = found.form, found.link
+    if link not in ("identity", "logit"):
+        return Unlike(f"{predictor.name} adds up before its {link} link")
+    if (link == "logit") != (predictor.link == "logit"):
+        return Unlike(f"{predictor.name} adds up on another scale than the one that is explained")
+    chosen = form.outputs(predictor.explained, predictor.width)
+    explained, absent = (form.encode(predictor.dressed(part.frame)) for part in (rows, background))
+    return SumRows(
+        explained,
+        absent,
+        background.weights / background.weights.sum(),
+        np.asarray(predictor.columns, dtype=np.intp)[form.source],
+        chosen.weights,
+        chosen.intercept,
+        chosen.sums(explained),
+        str(predictor.scale),
+    )
+
+
+def _compared_additive(run: Run, predictor: Predictor, rows: Data, background: Data) -> Additive | Unlike:
+    """The sum, if it also agrees on the background, on mixtures of it, and on some of the rows."""
     found = read_additive(run, predictor)
     if isinstance(found, Unlike):
         return found

@@ -77,7 +77,7 @@ class Answer(ABC):
         return table
 
 
-class Asked(Answer):
+class ModelAnswer(Answer):
     """The model's own answers."""
 
     engine = "model"

@@ -46,7 +46,7 @@ _LARGEST = 700.0  # the exponential of more overflows: the model says so itself
 
 def by_sums(
     run: Run, predictor: Predictor, data: Data, interventions: tuple[Intervention, ...], full: bool
-) -> Sums | None:
+) -> SumAnswer | None:
     """The answer of the sum; None where the model is none, or fails on these rows, or where asking is as quick."""
     if predictor.instability > 0 or _is_label(predictor) or not _worth(data, interventions):
         return None
@@ -57,7 +57,7 @@ def by_sums(
     terms = terms_of(Encoder(found.form, predictor, found.tables), data, (itself, *interventions))
     if terms is None or (found.link == "log" and max(map(Terms.highest, terms)) > _LARGEST):
         return None
-    return Sums(run, predictor, data, interventions, full, terms[1:], terms[0].rest, found.link)
+    return SumAnswer(run, predictor, data, interventions, full, terms[1:], terms[0].rest, found.link)
 
 
 def _is_label(predictor: Predictor) -> bool:
@@ -80,7 +80,7 @@ def _worth(data: Data, interventions: Sequence[Intervention]) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Sums(Answer):
+class SumAnswer(Answer):
     """Predictions from the terms of the sums."""
 
     terms: tuple[Terms, ...]
@@ -89,7 +89,7 @@ class Sums(Answer):
 
     engine = "sums"
 
-    def only(self, intervention: int) -> Sums:
+    def only(self, intervention: int) -> SumAnswer:
         return replace(self, interventions=(self.interventions[intervention],), terms=(self.terms[intervention],))
 
     def itself(self) -> FloatArray:

@@ -7,6 +7,7 @@ coalition where that is possible, else for some of them.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -19,11 +20,11 @@ from pellucid.games.conditional import ConditionalGame
 from pellucid.games.marginal import MOST, MarginalGame, Players, background_rows
 from pellucid.methods.attribution.estimation.estimate import Solved
 from pellucid.methods.attribution.estimators import Effort, solve
-from pellucid.methods.attribution.linear_shap import Terms, linear_shap, linear_terms
+from pellucid.methods.attribution.linear_shap import linear_shap
 from pellucid.methods.attribution.tree_shap import tree_shap
 from pellucid.models import Predictor
-from pellucid.models.linear import Unlike
-from pellucid.reading.trees import Refusal, TreeRows, tree_rows
+from pellucid.reading import Asked, SumRows, TreeRows, read
+from pellucid.reading.trees import Refusal
 from pellucid.runner import Run
 
 Method = Literal["auto", "exact", "kernel", "permutation", "tree", "linear"]
@@ -71,44 +72,42 @@ class Request:
             )
         limits = {name: asked.pop(name) for name in ("budget", "tolerance", "interactions", "sparse", "proxy")}
         effort = Effort(method="auto" if method in ("tree", "linear") else method, **limits)
-        _check_sparse(effort, method)
+        _check_sparse(effort, method, game)
         explained, players = data.rows(rows), data.schema.players()
         return cls(_on_scale(predictor, asked["scale"]), data, explained, players, effort=effort, **asked)
 
 
-def answer(request: Request) -> tuple[Solved, TreeRows | Refusal]:
-    """The contributions, and the model's trees or why they did not serve."""
-    trees = _trees(request)
-    if isinstance(trees, TreeRows):
-        absent = None if request.game == "path" else background_rows(request.data, request.background, request.run)
-        solved = tree_shap(
-            request.predictor,
-            trees,
-            absent,
-            players=request.players,
-            interactions=request.effort.index,
-            run=request.run,
-        )
-        return _because(request, solved, "the model is made of trees"), trees
-    terms = _terms(request)
-    if isinstance(terms, Terms):
-        solved = linear_shap(
-            terms, request.effort, players=request.players, conditional=request.game == "conditional", run=request.run
-        )
-        return _because(request, solved, "the model is a sum of one term per feature"), trees
-    return _asked(request, trees), trees
+def answer(request: Request) -> tuple[Solved, TreeRows | SumRows | Asked]:
+    """The contributions, and what they were read from."""
+    found = _read(request)
+    if isinstance(found, Asked):
+        return _asked(request, found.trees), found
+    players, run = request.players, request.run
+    if isinstance(found, TreeRows):
+        why, absent = "the model is made of trees", None if request.game == "path" else _background(request)
+        index = request.effort.index
+        solved = tree_shap(request.predictor, found, absent, players=players, interactions=index, run=run)
+    else:
+        why, conditional = "the model is a sum of one term per feature", request.game == "conditional"
+        solved = linear_shap(found, request.effort, players=players, conditional=conditional, run=run)
+    return replace(solved, settings={**solved.settings, "why": why}) if request.method == "auto" else solved, found
 
 
-def _because(request: Request, solved: Solved, why: str) -> Solved:
-    return replace(solved, settings={**solved.settings, "why": why}) if request.method == "auto" else solved
+def _background(request: Request) -> Data:
+    return background_rows(request.data, request.background, request.run)
 
 
 # -- checks ------------------------------------------------------------------------------------------
 
 
-def _check_sparse(effort: Effort, method: str) -> None:
-    if effort.sparse is not None and (method not in ("auto", "kernel") or effort.index):
-        what = f"interactions={effort.interactions!r}" if effort.index else f"method={method!r}"
+def _check_sparse(effort: Effort, method: str, game: str) -> None:
+    wrong = {
+        f"interactions={effort.interactions!r}": effort.index is not None,
+        f"method={method!r}": method not in ("auto", "kernel"),
+        "game='path'": game == "path",
+    }
+    what = next((what for what, is_wrong in wrong.items() if is_wrong), None)
+    if effort.sparse is not None and what is not None:
         raise InputError(f"sparse={effort.sparse} is answered by method='kernel' without interactions, not by {what}.")
 
 
@@ -129,35 +128,33 @@ def _on_scale(predictor: Predictor, scale: Scale) -> Predictor:
         ) from None
 
 
-# -- trees, terms, questions -------------------------------------------------------------------------
+# -- reading, asking ---------------------------------------------------------------------------------
 
 
-def _trees(request: Request) -> TreeRows | Refusal:
-    """The model's trees, or why they do not answer; an error where nothing else can."""
+def _read(request: Request) -> TreeRows | SumRows | Asked:
+    """What the contributions are read from, of what may answer the request; an error where nothing else can."""
     predictor, method, game = request.predictor, request.method, request.game
-    if method not in ("auto", "tree") or game == "conditional" or request.effort.sparse is not None:
-        return Refusal("no trees", "they were not asked for")
-    found = tree_rows(predictor, request.rows, request.data, request.run)
+    every = request.effort.sparse is None
+    drawn = game == "conditional" and request.conditional != "auto" and method == "auto"
+    found = read(
+        request.run,
+        predictor,
+        request.data,
+        request.rows,
+        partial(_background, request),
+        trees=every and method in ("auto", "tree") and game != "conditional",
+        sums=every and method in ("auto", "linear") and game != "path" and not drawn,
+    )
     if isinstance(found, TreeRows) and request.scale == "probability" and found.scale != "probability":
-        found = Refusal("scale", f"the trees of {predictor.name} add up to {found.scale}, not to probabilities")
-    if isinstance(found, Refusal) and (method == "tree" or game == "path"):
+        found = Asked(Refusal("scale", f"the trees of {predictor.name} add up to {found.scale}, not to probabilities"))
+    if isinstance(found, Asked) and (method == "tree" or game == "path"):
         asking = "method='tree'" if method == "tree" else "game='path'"
-        instead = _other_scale(predictor) if found.kind == "scale" else "method='auto' and game='marginal'"
-        raise InputError(f"{asking} needs trees, but {found.reason}; use {instead}.")
-    return found
-
-
-def _terms(request: Request) -> Terms | Unlike:
-    """The model's terms, or why there are none; an error where they were asked for."""
-    drawn = request.game == "conditional" and request.conditional != "auto" and request.method == "auto"
-    if request.method not in ("auto", "linear") or request.effort.sparse is not None or drawn:
-        return Unlike("they were not asked for")
-    absent = background_rows(request.data, request.background, request.run)
-    found = linear_terms(request.predictor, request.rows, absent, request.run)
-    if isinstance(found, Unlike) and request.method == "linear":
+        instead = _other_scale(predictor) if found.trees.kind == "scale" else "method='auto' and game='marginal'"
+        raise InputError(f"{asking} needs trees, but {found.trees.reason}; use {instead}.")
+    if isinstance(found, Asked) and method == "linear":
         scale = " (scale='log-odds' explains the log-odds of a logistic regression)" if request.scale == "auto" else ""
         raise InputError(
-            f"method='linear' needs a sum of one term per feature, but {found.reason}; use method='auto'{scale}."
+            f"method='linear' needs a sum of one term per feature, but {found.sums.reason}; use method='auto'{scale}."
         )
     return found
 

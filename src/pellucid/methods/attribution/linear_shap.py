@@ -23,63 +23,18 @@ Cost. The explained rows and the background, once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
-from pellucid.data import Data
 from pellucid.games import Game
 from pellucid.games.marginal import Players
 from pellucid.methods.attribution.estimation.estimate import Solved
 from pellucid.methods.attribution.estimators import Effort, solve
-from pellucid.models import Predictor
-from pellucid.models.linear import Unlike
-from pellucid.reading.additive import compared_additive
+from pellucid.reading.additive import SumRows
 from pellucid.runner import Run
 
 
-@dataclass(frozen=True, eq=False)
-class Terms:
-    """Encoded columns of the explained rows and of the background; ``source`` is the column of the table each is made
-    from.
-    """
-
-    explained: FloatArray
-    background: FloatArray
-    share: FloatArray
-    source: IntArray
-    slopes: FloatArray
-    intercept: FloatArray
-    prediction: FloatArray
-    scale: str
-
-
-def linear_terms(predictor: Predictor, rows: Data, background: Data, run: Run) -> Terms | Unlike:
-    """The model's terms on the explained scale, or why they cannot be had."""
-    found = compared_additive(run, predictor, rows, background)
-    if isinstance(found, Unlike):
-        return found
-    form, link = found.form, found.link
-    if link not in ("identity", "logit"):
-        return Unlike(f"{predictor.name} adds up before its {link} link")
-    if (link == "logit") != (predictor.link == "logit"):
-        return Unlike(f"{predictor.name} adds up on another scale than the one that is explained")
-    chosen = form.outputs(predictor.explained, predictor.width)
-    explained, absent = (form.encode(predictor.dressed(part.frame)) for part in (rows, background))
-    return Terms(
-        explained,
-        absent,
-        background.weights / background.weights.sum(),
-        np.asarray(predictor.columns, dtype=np.intp)[form.source],
-        chosen.weights,
-        chosen.intercept,
-        chosen.sums(explained),
-        str(predictor.scale),
-    )
-
-
-def linear_shap(terms: Terms, effort: Effort, *, players: Players, conditional: bool = False, run: Run) -> Solved:
+def linear_shap(terms: SumRows, effort: Effort, *, players: Players, conditional: bool = False, run: Run) -> Solved:
     """Contributions of the players in each row."""
     member = np.array([np.isin(terms.source, columns) for columns in players.values()])
     middle = terms.share @ terms.background
@@ -116,7 +71,7 @@ def _no_interactions(values: FloatArray) -> FloatArray:
 class _NormalGame(Game):
     """What a sum of jointly normal columns is expected to be, once some of them are known."""
 
-    def __init__(self, away: FloatArray, background: FloatArray, terms: Terms, member: BoolArray) -> None:
+    def __init__(self, away: FloatArray, background: FloatArray, terms: SumRows, member: BoolArray) -> None:
         scale = np.sqrt(terms.share @ np.square(background))
         scale = np.where(scale > 0, scale, 1.0)
         self._away, self._slopes, self._member = away / scale, terms.slopes * scale[:, None], member

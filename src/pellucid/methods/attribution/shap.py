@@ -29,7 +29,8 @@ from pellucid.methods.attribution.interaction_indices import Index
 from pellucid.methods.attribution.shapley_kernel import Proxy
 from pellucid.methods.attribution.tree_shap import both_games
 from pellucid.models import Predictor
-from pellucid.reading.trees import OutputTrees, Refusal, TreeRows
+from pellucid.reading import Asked, SumRows, TreeRows
+from pellucid.reading.trees import OutputTrees
 from pellucid.runner import Run
 
 _COMPARED = 4  # rows of the data on which the path game is compared with the marginal game
@@ -69,7 +70,7 @@ def shap(
         proxy=proxy,
         run=run,
     )
-    solved, trees = answer(request)
+    solved, read = answer(request)
     asks = {
         "game": game,
         "scale": scale,
@@ -82,7 +83,7 @@ def shap(
         },
         **({"proxy": proxy} if proxy != "curve" else {}),
     }
-    return _checked(request, _wrapped(request, solved, asks), trees)
+    return _checked(request, _wrapped(request, solved, asks), read)
 
 
 # -- wrapping ----------------------------------------------------------------------------------------
@@ -138,18 +139,19 @@ def cells_of(rows: Data, members: tuple[int, ...]) -> AnyArray:
     return np.array(said, dtype=object)
 
 
-def _checked(request: Request, result: Attribution, trees: TreeRows | Refusal) -> Attribution:
+def _checked(request: Request, result: Attribution, read: TreeRows | SumRows | Asked) -> Attribution:
     """The result with its caveats and what it cost in all."""
     predictor, data, players, run = request.predictor, request.data, request.players, request.run
     unread: Caveat | None = None
-    if isinstance(trees, Refusal) and trees.kind in ("unread", "unlike") and run.unread is None:
-        unread = unread_trees(trees.reason, run.cost().model_rows, trees.difference, trees.tolerance)
+    if isinstance(read, Asked) and read.trees.kind in ("unread", "unlike") and run.unread is None:
+        why = read.trees
+        unread = unread_trees(why.reason, run.cost().model_rows, why.difference, why.tolerance)
 
     def games() -> tuple[FloatArray, FloatArray] | None:
         """Both games of a few rows of the data, once for all rows that are explained."""
-        if result.game != "path" or isinstance(trees, Refusal):
+        if result.game != "path" or not isinstance(read, TreeRows):
             return None
-        outputs = trees.outputs
+        outputs = read.outputs
         return run.keep(f"games of {tuple(players)}", outputs, lambda: _both_games(request, outputs))
 
     caveats = attribution_caveats(

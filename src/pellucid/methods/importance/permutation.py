@@ -39,7 +39,7 @@ from pellucid.explanations import Header, Importance
 from pellucid.methods.importance.estimation.donors import Plan, direct_plan, donor_rows, joint_codes, plan_of
 from pellucid.methods.importance.estimation.loss_change import Changed, Compare, Setting, compared, losses, relative
 from pellucid.models import Predictor
-from pellucid.reading import Answer, Asked, answer
+from pellucid.reading import Answer, ModelAnswer, answer
 from pellucid.runner import Intervention, Run, exchange_intervention
 from pellucid.stats import Z95
 
@@ -148,7 +148,7 @@ class _Shuffled:
         asked = answer(run, predictor, data, *(plan.intervention for plan in plans), full=True)
         if asked.engine == "model":
             plans = [plan_of(data, player, donors) for player in players]
-            asked = Asked(run, predictor, data, tuple(plan.intervention for plan in plans), full=True)
+            asked = ModelAnswer(run, predictor, data, tuple(plan.intervention for plan in plans), full=True)
         return cls(plans, asked)
 
     def losses(self, setting: Setting) -> list[Changed]:

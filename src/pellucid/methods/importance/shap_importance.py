@@ -23,16 +23,17 @@ Cost. Nothing to speak of for trees and linear models, else at most ``budget`` m
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.explanations import Attribution, Importance
 from pellucid.explanations.explanation import Header, squeeze_outputs
 from pellucid.games.marginal import MOST, background_rows
-from pellucid.methods.attribution.linear_shap import Terms, linear_terms
 from pellucid.methods.attribution.shap import shap
 from pellucid.methods.importance.request import Request
-from pellucid.reading.trees import ExplainedTrees, explained_trees
+from pellucid.reading import Asked, read
 from pellucid.runner import Cost
 from pellucid.stats import interval, standard_error, weighted_mean
 
@@ -94,10 +95,8 @@ def mean_absolute(why: Attribution, weights: FloatArray) -> tuple[FloatArray, Fl
 def _is_read(q: Request) -> bool:
     """Whether the model's trees or terms can be read, so that every row is cheap."""
     some = q.data.take(q.data.spread(_PROBED))
-    if isinstance(explained_trees(q.predictor, some, q.data, q.run), ExplainedTrees):
-        return True
-    absent = background_rows(q.data, q.background, q.run, most=MOST)
-    return isinstance(linear_terms(q.predictor, some, absent, q.run), Terms)
+    absent = partial(background_rows, q.data, q.background, q.run, most=MOST)
+    return not isinstance(read(q.run, q.predictor, q.data, some, absent), Asked)
 
 
 def _asked_rows(q: Request) -> int:

@@ -17,7 +17,7 @@ from pellucid.data import Data, as_frame
 from pellucid.errors import InputError
 from pellucid.methods.decomposition.estimation import axes
 from pellucid.models import Predictor
-from pellucid.reading.trees import ExplainedTrees, Refusal, explained_trees, tree_model
+from pellucid.reading.trees import ExplainedTrees, Refusal, explained_trees
 from pellucid.runner import Run, constant_intervention
 from pellucid.trees.ensemble import TreeEnsemble
 
@@ -134,7 +134,7 @@ class TreeCells:
 
 def tree_cells(predictor: Predictor, data: Data, run: Run) -> TreeCells | None:
     """The model's trees, where they add up to the explained outputs on the explained scale and are not too many."""
-    if data.frame.kind == "sparse" or isinstance(tree_model(run, predictor), Refusal):
+    if data.frame.kind == "sparse":
         return None
     explained = explained_trees(predictor, data, data, run)
     if isinstance(explained, Refusal) or explained.scale != predictor.scale:

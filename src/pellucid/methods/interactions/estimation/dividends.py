@@ -27,10 +27,8 @@ import numpy as np
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.games.marginal import MarginalGame, background_rows
-from pellucid.methods.attribution.linear_shap import Terms, linear_terms
 from pellucid.methods.interactions.request import Request
-from pellucid.models.linear import Unlike
-from pellucid.reading.trees import ExplainedTrees, Refusal, explained_trees
+from pellucid.reading import ExplainedTrees, SumRows, read
 from pellucid.trees.dividends import dividends, worth_without
 
 Members = tuple[int, ...]
@@ -68,12 +66,11 @@ def find_dividends(request: Request) -> Dividends:
     predictor, run = request.predictor, request.run
     rows = chosen_rows(request, request.rows)
     background = background_rows(rows, request.background, run)
-    trees = explained_trees(predictor, rows, request.data, run)
-    if not isinstance(trees, Refusal) and (trees.link == "identity" or predictor.link == "logit"):
-        return TreeDividends.of(request, trees, rows, background)
-    terms = linear_terms(predictor, rows, background, run)
-    if not isinstance(terms, Unlike):
-        return LinearDividends.of(request, terms, rows)
+    found = read(run, predictor, request.data, rows, lambda: background, predicted=True)
+    if isinstance(found, ExplainedTrees) and (found.link == "identity" or predictor.link == "logit"):
+        return TreeDividends.of(request, found, rows, background)
+    if isinstance(found, SumRows):
+        return LinearDividends.of(request, found, rows)
     if request.rows is None:
         rows = chosen_rows(request, affordable_rows(request))
         background = background_rows(rows, request.background, run, most=len(rows))
@@ -172,7 +169,7 @@ class LinearDividends(Dividends):
     single: FloatArray  # (rows, players, outputs)
 
     @classmethod
-    def of(cls, request: Request, terms: Terms, rows: Data) -> LinearDividends:
+    def of(cls, request: Request, terms: SumRows, rows: Data) -> LinearDividends:
         away = terms.explained - terms.share @ terms.background
         member = np.array([np.isin(terms.source, columns) for columns in request.players.values()])
         single = np.einsum("ie,re,ek->rik", member, away, terms.slopes, optimize=True)
