@@ -7,8 +7,9 @@ rewrites the files. Each sentence has a line of its own; an indented one continu
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 FOLDER = Path(__file__).parent / "golden"
 HEAD = "What the library says, section by section. The tests compare; `make golden` rewrites.\n"
@@ -18,6 +19,23 @@ NUMBER = re.compile(r"(?<![\w.])[-+]?\d(?:[\d,]*\d)?(?:\.\d+)?(?:e[-+]?\d+)?(?![
 def masked(text: str) -> str:
     """The text with ``#`` for every number: those that come from sampling, or from a fitted model, differ between machines."""
     return NUMBER.sub("#", text)
+
+
+def titles(spec: Any) -> list[str]:
+    """What a chart says: its title with the lines below it, the titles of its views, axes and legends, each once."""
+
+    def within(node: Any) -> Iterator[str]:
+        if isinstance(node, dict):
+            title = node.get("title")
+            lines = (title.get("text"), title.get("subtitle")) if isinstance(title, dict) else (title,)
+            yield from (" ".join(line) if isinstance(line, list) else line for line in lines if line)
+        if isinstance(node, dict | list):
+            inner = node.items() if isinstance(node, dict) else enumerate(node)
+            for key, part in inner:
+                if key not in ("datasets", "data", "title"):
+                    yield from within(part)
+
+    return list(dict.fromkeys(within(spec)))
 
 
 def laid_out(text: str | Iterable[str]) -> str:

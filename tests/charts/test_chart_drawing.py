@@ -24,6 +24,7 @@ from charts.chart_examples import (
     surface,
     three,
 )
+from golden_files import titles
 from pellucid import teaching
 from pellucid.charts import Chart, draw, panel
 from pellucid.charts.text import value_title
@@ -153,26 +154,31 @@ def test_the_same_result_gives_the_same_specification():
     assert draw(individual(20)).spec == draw(individual(20)).spec
 
 
-def test_titles_say_what_and_on_which_scale():
-    assert value_title(effect(outputs=("Cancer",), scale="probability")) == "average prediction (probability of Cancer)"
-    assert value_title(effect()) == "average prediction"
-    assert value_title(effect(outputs=CLASSES, scale="log-odds")) == "average prediction (log-odds)"
-    assert value_title(ale()) == "effect on the prediction"
-    assert value_title(surface(method="ale")) == "joint effect on the prediction"
-    assert value_title(individual(5, center="12.5")) == "change of the prediction from temperature at 12.5"
-    assert value_title(individual(5, derivative=True)) == "slope of the prediction"
+def test_titles_say_what_and_on_which_scale(golden):
+    shown = {
+        "partial dependence": effect(),
+        "partial dependence, probability": effect(outputs=("Cancer",), scale="probability"),
+        "partial dependence, log-odds of classes": effect(outputs=CLASSES, scale="log-odds"),
+        "accumulated local effect": ale(),
+        "accumulated local effect of two features": surface(method="ale"),
+        "individual curves, centred": individual(5, center="12.5"),
+        "individual curves, slopes": individual(5, derivative=True),
+    }
+    for name, result in shown.items():
+        golden("charts", f"axis of effects: {name}", value_title(result))
 
 
-def test_subtitle_counts_caveats_and_says_what_is_left_out():
-    assert "1 caveat: see .caveats" in _subtitle(draw(effect(caveats=(caveat(),))))
-    assert "4 more features not shown" in _subtitle(draw(importance(), max_display=2))
-    assert "200 of 300 rows" in _subtitle(draw(individual(300)))
-    assert "grey cells: no rows of data there" in _subtitle(draw(surface(method="ale")))
-    assert "6 of 9 slices of wind" in _subtitle(draw(three()))
-
-
-def _subtitle(chart):
-    return " ".join(chart.spec["title"].get("subtitle", []))
+def test_subtitle_counts_caveats_and_says_what_is_left_out(golden):
+    shown = {
+        "partial dependence, with a caveat": draw(effect(caveats=(caveat(),))),
+        "importance, some features": draw(importance(), max_display=2),
+        "individual curves, some rows": draw(individual(300)),
+        "accumulated local effect of two features": draw(surface(method="ale")),
+        "accumulated local effect of three features": draw(three()),
+    }
+    for name, chart in shown.items():
+        golden("charts", name, titles(chart.spec))
+    assert "200 of 300" in " ".join(titles(shown["individual curves, some rows"].spec))
 
 
 def test_title_width_and_height_are_as_asked():

@@ -14,6 +14,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from typer.testing import CliRunner, Result
 
 import pellucid
+from golden_files import masked
 from pellucid.cli import app
 from versions import needs
 
@@ -62,25 +63,25 @@ def refused(result: Result, *words: str) -> None:
 # -- what works --------------------------------------------------------------------------------------
 
 
-def test_report(files: Path, tmp_path: Path) -> None:
+def test_report(files: Path, tmp_path: Path, golden: Any) -> None:
     path = tmp_path / "r.html"
     result = run(
         "report", files / "model.skops", files / "days.csv", "--target", "cnt", "-o", path, "--title", "<Rain>"
     )
     assert result.exit_code == 0, result.stderr
-    assert "- The model explains 100% of the variance of the outcome." in result.stdout
-    assert result.stdout.splitlines()[-1] == f"Report: {path.resolve()}"
-    assert result.stderr == "note: left out, because the model does not know it: mild.\n"
+    *lines, last = result.stdout.splitlines()
+    assert last == f"Report: {path.resolve()}"
+    golden("cli", "report", [*map(masked, lines), result.stderr])
     page = path.read_text(encoding="utf-8")
     assert "<h1>&lt;Rain&gt;</h1>" in page
     assert 'id="effect-2"' in page
 
 
-def test_report_without_target(files: Path, tmp_path: Path) -> None:
+def test_report_without_target(files: Path, tmp_path: Path, golden: Any) -> None:
     path = tmp_path / "r.html"
     result = run("report", files / "model.skops", files / "days.csv", "-o", path, "--top", 1)
     assert result.exit_code == 0, result.stderr
-    assert "no --target: the model is not scored" in result.stderr
+    golden("cli", "report without a target", result.stderr)
     page = path.read_text(encoding="utf-8")
     assert 'id="effect-1"' in page
     assert 'id="effect-2"' not in page
@@ -93,7 +94,7 @@ def test_rows_to_explain(files: Path, tmp_path: Path) -> None:
     assert result.exit_code == 0, result.stderr
     page = path.read_text(encoding="utf-8")
     for row in (3, 17):
-        assert f'<article class="card" id="row-{row}">\n<h3>Row {row}: asked for' in page
+        assert f'id="row-{row}">' in page
 
 
 def test_one_class_of_a_classifier(files: Path, tmp_path: Path) -> None:
@@ -244,7 +245,7 @@ def test_errors_of_the_system_are_one_sentence(files: Path, tmp_path: Path, monk
         app, ["report", str(files / "model.skops"), str(files / "days.csv"), "-o", str(tmp_path / "r.html")]
     )
     assert result.exit_code == 2
-    assert "error: r.html: No space left on device; check the path" in result.stderr
+    assert "r.html: No space left on device" in result.stderr
 
 
 @pytest.mark.parametrize(

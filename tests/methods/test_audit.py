@@ -7,6 +7,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import pellucid
+from golden_files import masked, titles
 from pellucid import Explainer
 from pellucid.charts.audit import audit_data
 from pellucid.losses import find_loss
@@ -131,10 +132,11 @@ def test_without_checks_the_lines_stay_and_the_caveats_go():
     assert found.line("score").finding in found.text()
 
 
-def test_it_speaks_tabulates_draws_and_is_stored(tmp_path):
+def test_it_speaks_tabulates_draws_and_is_stored(tmp_path, golden):
     X, y = numbers()
     found = Explainer(lambda Z: np.full(len(Z), y.mean()), X, y).audit()
-    assert found.text().startswith("1 of 8 checks speaks against")
+    golden("audit", "one of eight checks speaks against it", masked(found.text()))
+    golden("charts", "audit", titles(found.plot().spec))
     assert list(found.frame()["topic"]) == [line.topic for line in found.lines]
     rows = audit_data(found)
     assert [row["severity"] for row in rows] == [line.severity for line in found.lines]

@@ -10,6 +10,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import pellucid
+from golden_files import masked
 from pellucid import Explainer
 from pellucid.methods.effects.estimation import accumulation
 from reference import accumulated_local as slow
@@ -287,12 +288,12 @@ def test_constant_features_have_no_part():
     assert not effect.values.any()
 
 
-def test_words_table_and_file(tmp_path):
+def test_words_table_and_file(tmp_path, golden):
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(200, 2)), columns=["x", "z"])
     X["k"] = rng.choice(["a", "b"], 200)
     effect = Explainer(lambda X: X["x"] * X["z"] * (X["k"] == "a"), X).ale(("x", "z", "k"), bins=3)
-    assert "effect of x, z and k" in effect.text()
+    golden("effect", "accumulated local effect of three features", masked(effect.text()))
     table = effect.frame()
     assert list(table.columns) == ["x", "z", "k", "value", "se"]
     assert len(table) == 4 * 4 * 2

@@ -48,7 +48,7 @@ def test_ex_22_women_in_first_class_survived(titanic, perturb):
     assert {condition.words for condition in rule.conditions} == {"gender = female", "class = 1st"}
     assert rule.precision >= 0.95
     assert rule.coverage == pytest.approx(((X["gender"] == "female") & (X["class"] == "1st")).mean())
-    assert rule.sentence.startswith("IF gender = female AND class = 1st THEN PREDICT survived WITH PRECISION")
+    assert rule.prediction == "survived"
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 
 import pellucid
+from golden_files import masked, titles
 from pellucid.errors import InputError
 from pellucid.explanations.store import encode
 from pellucid.parts import rule_chart
@@ -31,12 +32,12 @@ def digits():
     return some, LogisticRegression(max_iter=3000).fit(some.data, some.target)
 
 
-def test_the_segments_that_are_needed_are_found():
+def test_the_segments_that_are_needed_are_found(golden):
     rule = ImageExplainer(corner, classes=("no", "yes"), **GRID).anchor(IMAGE)
     assert set(rule.kept) == {0, 5}
     assert rule.precision == 1.0
     assert rule.coverage == 0.25
-    assert "of other images it says nothing" in rule.text()
+    golden("image", "rule", masked(rule.text()))
     np.testing.assert_array_equal(rule.mask, np.isin(rule.segments, (0, 5)))
     assert "segment 1 (top left)" in rule.sentence
     assert "segment 6 (bottom right)" in rule.sentence
@@ -119,11 +120,11 @@ def test_images_of_the_corpus_must_be_alike():
         ex.anchor(IMAGE, perturb="corpus")
 
 
-def test_the_picture_keeps_the_pixels_of_the_rule():
+def test_the_picture_keeps_the_pixels_of_the_rule(golden):
     image = np.repeat((10 * IMAGE)[..., None], 3, axis=2).astype(np.uint8)
     rule = ImageExplainer(lambda x: corner(x[..., 0] / 10.0), classes=("no", "yes"), **GRID).anchor(image)
     drawn = rule_chart.kept_pixels(rule, (60.0, 40.0))
     assert drawn.shape == (80, 120, 3)
     assert tuple(drawn[0, 0]) == tuple(image[0, 0])
     assert (drawn[75, 5] > 190).all()
-    assert "These 2 segments fix the prediction yes" in json.dumps(rule_chart.body(rule, PartRuleOptions()).to_dict())
+    golden("charts", "rule of segments", titles(rule_chart.body(rule, PartRuleOptions()).to_dict()))

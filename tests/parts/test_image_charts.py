@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from golden_files import titles
 from pellucid.charts.chart import Chart
 from pellucid.charts.png import data_uri, png
 from pellucid.errors import InputError
@@ -88,7 +89,7 @@ def many(images):
     return np.column_stack([bright / 2, (1 - bright) / 2, np.full(len(images), 0.5)])
 
 
-def test_the_image_stands_beside_one_panel_for_every_output():
+def test_the_image_stands_beside_one_panel_for_every_output(golden):
     spec = chart(found(many)).spec
     assert [view["title"]["text"][0][:9] for view in spec["concat"]] == [
         "the image",
@@ -96,11 +97,10 @@ def test_the_image_stands_beside_one_panel_for_every_output():
         "1: 24.9% ",
         "2: 50% → ",
     ]
-    words = " ".join(spec["title"]["subtitle"])
-    assert "prediction for the image with every segment grey → prediction" in words
+    golden("charts", "contributions of segments", titles(spec))
     few = chart(found(many), panels=1).spec
     assert len(few["concat"]) == 2
-    assert "2 outputs with lower predictions not shown" in " ".join(few["title"]["subtitle"])
+    golden("charts", "contributions of segments, one of three outputs", titles(few))
 
 
 @pytest.mark.parametrize("shape", [(8, 8), (8, 8, 1), (8, 8, 2), (8, 8, 3), (8, 8, 4), (1, 1), (2, 50, 3)])

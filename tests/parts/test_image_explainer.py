@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import pellucid
+from golden_files import masked
 from pellucid.errors import InputError
 from pellucid.explanations.store import encode
 from pellucid.parts.image_explainer import ImageExplainer
@@ -207,20 +208,22 @@ def test_batches_fit_into_memory():
 # -- what comes out ----------------------------------------------------------------------------------
 
 
-def test_words_name_the_starting_point_and_the_place():
+def test_words_name_the_starting_point_and_the_place(golden):
     image = np.zeros((6, 6), dtype=np.uint8)
     image[:2, 4:] = 255
     found = ImageExplainer(brightness, segmenter="grid", segments=(3, 3), absent="grey").shap(image)
-    assert "the prediction for the image with every segment grey is 128" in found.text()
-    assert "segment 3 (top right) contributed +14.1" in found.text()
+    golden("image", "contributions", found.text())
+    golden("image", "contributions, short", found.text("short"))
+    assert "segment 3 (top right)" in found.text()
+    assert "+14.1" in found.text()
     assert "average" not in found.text() + found.text("short")
 
 
 @pytest.mark.parametrize("absent", ["grey", "mean", "neighbours", "blur", 0, np.zeros((4, 6))])
-def test_every_absence_has_words(absent):
+def test_every_absence_has_words(absent, golden):
     found = ImageExplainer(brightness, absent=absent, **GRID).shap(np.random.default_rng(0).random((4, 6)))
-    assert "the prediction for the image with every segment" in found.text()
-    assert "In place of an absent segment stands" in found.text()
+    name = absent if isinstance(absent, str) else "a number" if isinstance(absent, int) else "another image"
+    golden("image", f"contributions, absent segments: {name}", masked(found.text()))
 
 
 def test_tables_and_maps_say_where_the_segments_are():

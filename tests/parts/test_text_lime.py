@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pellucid
+from golden_files import masked
 from pellucid.errors import InputError
 from pellucid.explanations.store import encode
 from pellucid.parts import variants_chart
@@ -193,30 +194,30 @@ def test_texts_of_any_kind(text):
     assert found.text()
 
 
-def test_long_texts_are_joined_to_phrases_and_say_so():
+def test_long_texts_are_joined_to_phrases_and_say_so(golden):
     found = TextExplainer(additive).lime("buy it now! then go. " * 60)
     assert found.unit == "phrase"
     assert len(found.players) <= 60
-    assert "joined to" in found.text()
+    golden("text", "local model, words joined to phrases", masked(found.text().splitlines()[-1]))
 
 
-def test_the_callers_own_variants_are_used_as_they_are():
+def test_the_callers_own_variants_are_used_as_they_are(golden):
     own = [[1, 1, 1], [0, 1, 1], [1, 0, 1], [1, 1, 0]]
     found = TextExplainer(additive).lime("buy it now!", samples=own)
     np.testing.assert_array_equal(found.there, np.array(own, dtype=bool))
     np.testing.assert_allclose(found.values[0], [0.3, 0, -0.2], atol=1e-9)
-    assert "4 variants that were given" in found.text()
+    golden("text", "local model, given variants", masked(found.text()))
 
 
-def test_a_tolerance_adds_variants_until_the_words_are_stable():
+def test_a_tolerance_adds_variants_until_the_words_are_stable(golden):
     hard = lambda texts: np.array([len(text) % 7 + ("buy" in text) for text in texts], dtype=float)  # noqa: E731
     plain = TextExplainer(hard, checks=False).lime(LONG, samples=200)
     found = TextExplainer(hard, checks=False).lime(LONG, samples=200, tolerance=0.1)
     assert float(plain.stability[0]) < 0.9
     assert len(found.there) > len(plain.there)
     assert float(found.stability[0]) >= 0.9 or len(found.there) == 16 * len(plain.there)
-    words = "of the weight would be on the same words"
-    assert f"Asked again, {100 * float(found.stability[0]):.0f}% {words}" in found.text()
+    said = next(line for line in found.text().splitlines() if f" {100 * float(found.stability[0]):.0f}% " in line)
+    golden("text", "local model, stability", masked(said))
 
 
 def test_the_only_row_keeps_its_variants():
@@ -228,11 +229,11 @@ def test_the_only_row_keeps_its_variants():
         found.row(1)
 
 
-def test_a_starting_point_of_nothing_is_zero():
+def test_a_starting_point_of_nothing_is_zero(golden):
     """A text of one word, of which a model counts the letters: without it there are none."""
     found = TextExplainer(lambda texts: np.array([len(text) for text in texts], dtype=float)).lime("hello")
     assert (float(found.base), float(found.values[0, 0])) == (0.0, pytest.approx(5.0))
-    assert "absent, 0:" in found.text()
+    golden("text", "local model, one word", masked(found.text()))
 
 
 def test_same_seed_same_bytes_whatever_the_batches_and_threads():

@@ -9,8 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from golden_files import masked
 from pellucid import Explainer, InputError
 from pellucid.report import build
+from report.documents import part, said
 
 SECTIONS = [
     "model",
@@ -26,10 +28,6 @@ SECTIONS = [
     "ways",
     "care",
 ]
-
-
-def part(document: dict[str, Any], name: str) -> dict[str, Any]:
-    return next(section for section in document["sections"] if section["id"] == name)
 
 
 def views(spec: dict[str, Any]) -> list[dict[str, Any]]:
@@ -55,15 +53,14 @@ def test_document_is_plain_data(demo_document: dict[str, Any]) -> None:
     assert json.loads(json.dumps(demo_document, allow_nan=False)) == demo_document
 
 
-def test_summary_names_score_features_and_effect(demo_document: dict[str, Any]) -> None:
+def test_summary_names_score_features_and_effect(demo_document: dict[str, Any], golden: Any) -> None:
     score, matters, effect, acting, parts, care = demo_document["findings"]
-    assert score.startswith("The model explains 9")
-    assert score.endswith("% of the variance of the outcome.")
-    assert matters.startswith("What matters most: days_since_start, temp and ")
-    assert effect.startswith("days_since_start: The effect on the prediction rises")
-    assert acting.startswith("season and days_since_start act together most: without that the model loses 1.")
-    assert parts.startswith("Parts of one and two features reproduce 97.")
-    assert "beside the charts" in care
+    assert " 9" in score
+    assert "days_since_start, temp and " in matters
+    assert effect.startswith("days_since_start: ")
+    assert acting.startswith("season and days_since_start ")
+    assert "97." in parts
+    golden("report", "findings of the demo", map(masked, [score, acting, parts, care]))
 
 
 def test_the_data_table_has_a_line_per_feature(demo_document: dict[str, Any], bike: Explainer) -> None:
@@ -81,12 +78,12 @@ def test_top_features_are_shown_most_important_first(demo_document: dict[str, An
     assert shown == bike.importance().top(6)
 
 
-def test_features_that_go_together_get_accumulated_local_effects(demo_document: dict[str, Any]) -> None:
+def test_features_that_go_together_get_accumulated_local_effects(demo_document: dict[str, Any], golden: Any) -> None:
     cards = {card["title"]: card for card in part(demo_document, "responds")["cards"]}
-    assert cards["temp"]["subtitle"].startswith("Accumulated local effect of temp")
-    assert "is correlated with felt_temp" in cards["temp"]["why"]
-    assert cards["workingday"]["subtitle"].startswith("Partial dependence of workingday")
+    assert "felt_temp" in cards["temp"]["why"]
     assert cards["workingday"]["why"] == ""
+    shown = [masked(cards[name][field]) for name in ("temp", "workingday") for field in ("subtitle", "why")]
+    golden("report", "effects of a correlated feature, and of another", shown)
 
 
 def test_caveats_stand_beside_the_chart_they_are_about(demo_document: dict[str, Any], bike: Explainer) -> None:
@@ -126,13 +123,12 @@ def test_the_cost_counts_every_row_the_model_was_asked_for() -> None:
 # -- other models and data ---------------------------------------------------------------------------
 
 
-def test_without_an_outcome_there_is_no_score(linear: Any) -> None:
+def test_without_an_outcome_there_is_no_score(linear: Any, golden: Any) -> None:
     document = build(linear([3.0, 1.0], with_y=False))
     model = part(document, "model")
     assert model["table"] is None
-    assert "no outcome was given" in model["intro"][0]
-    assert "share of their variance" in part(document, "matters")["intro"][0]
-    assert document["findings"][0] == "What matters most: x0 and x1."
+    golden("report", "without an outcome", said(model, part(document, "matters")))
+    golden("report", "findings without an outcome", map(masked, document["findings"]))
 
 
 def test_an_average_is_over_all_rows_and_curves_over_some(linear: Any) -> None:
@@ -163,11 +159,11 @@ def test_every_class_has_its_colour(hostile_document: dict[str, Any]) -> None:
     assert [row[0] for row in part(hostile_document, "model")["table"]["rows"]] == ["Wrong classes", "AUC", "Log loss"]
 
 
-def test_one_feature(linear: Any) -> None:
+def test_one_feature(linear: Any, golden: Any) -> None:
     document = build(linear([2.0]))
     assert [card["title"] for card in part(document, "responds")["cards"]] == ["x0"]
     assert part(document, "together")["cards"] == []
-    assert part(document, "together")["intro"] == ["There is only one feature."]
+    golden("report", "one feature, correlated with none", part(document, "together")["intro"])
 
 
 def test_three_hundred_features(linear: Any) -> None:
@@ -180,7 +176,7 @@ def test_three_hundred_features(linear: Any) -> None:
     assert "280 more features" in part(document, "matters")["cards"][0]["note"]
 
 
-def test_of_many_categories_the_most_frequent_are_shown() -> None:
+def test_of_many_categories_the_most_frequent_are_shown(golden: Any) -> None:
     names = [f"town {k:02}" for k in range(40)]
     towns = np.repeat(names, np.arange(1, 41))
     X = pd.DataFrame({"town": towns, "x": np.random.default_rng(0).normal(size=len(towns))})
@@ -192,14 +188,14 @@ def test_of_many_categories_the_most_frequent_are_shown() -> None:
     card = part(build(Explainer(model, X, progress=False)), "responds")["cards"][0]
     assert card["title"] == "town"
     assert values(card["chart"], "level") == set(names[15:])
-    assert "Shown are the 25 most frequent of 40 categories." in card["sentences"]
+    golden("report", "the effect of forty categories", masked(" ".join([card["subtitle"], *card["sentences"]])))
 
 
-def test_features_that_never_change_have_no_effect_to_show() -> None:
+def test_features_that_never_change_have_no_effect_to_show(golden: Any) -> None:
     X = pd.DataFrame({"x": np.arange(30.0), "same": 1.0, "never": np.nan})
     document = build(Explainer(lambda rows: rows["x"].to_numpy(), X, progress=False))
     assert [card["title"] for card in part(document, "responds")["cards"]] == ["x"]
-    assert "same and never have only one value" in part(document, "data")["intro"][2]
+    golden("report", "features that never change", part(document, "data")["intro"])
     nothing = build(Explainer(lambda rows: np.zeros(len(rows)), X[["same"]], progress=False))
     assert part(nothing, "responds")["cards"] == []
 
@@ -207,37 +203,25 @@ def test_features_that_never_change_have_no_effect_to_show() -> None:
 def test_members_of_a_group_are_shown_one_by_one(linear: Any) -> None:
     document = build(linear([1.0, 2.0, 3.0], groups={"both": ["x0", "x2"]}))
     assert [card["title"] for card in part(document, "responds")["cards"]] == ["x0", "x2", "x1"]
-    assert document["findings"][1] == "What matters most: both and x1."
+    assert "both and x1" in document["findings"][1]
 
 
 # -- options -----------------------------------------------------------------------------------------
 
 
-def test_steps_are_announced_in_words(linear: Any) -> None:
+def test_steps_are_announced_in_words(linear: Any, golden: Any) -> None:
     steps: list[tuple[str, int, int]] = []
-    build(linear([3.0, 2.0, 1.0]), top=2, progress=lambda *step: steps.append(step))
-    assert [what for what, _, _ in steps] == [
-        "scoring the model",
-        "asking whether explanations can be trusted",
-        "measuring what matters",
-        "finding the effect of x0",
-        "finding the effect of x1",
-        "sharing predictions out among the features",
-        "explaining individual rows",
-        "explaining these rows in other ways",
-        "comparing measures of importance",
-        "looking for features that act together",
-        "taking the model apart",
-        "looking for correlated features",
-        "done",
-    ]
+    document = build(linear([3.0, 2.0, 1.0]), top=2, progress=lambda *step: steps.append(step))
+    golden("report", "a whole report of a weighted sum", said(*document["sections"]))
+    golden("report", "findings of a weighted sum", map(masked, document["findings"]))
+    golden("report", "steps", [what for what, _, _ in steps])
     assert [done for _, done, _ in steps] == list(range(13))
     assert {total for _, _, total in steps} == {12}
 
 
 @pytest.mark.parametrize("top", [0, -1, 2.5, True, "3"])
 def test_a_bad_number_of_features_is_refused(linear: Any, top: Any) -> None:
-    with pytest.raises(InputError, match="top must be a whole number of at least 1"):
+    with pytest.raises(InputError, match=r"top must .*at least 1"):
         build(linear([1.0]), top=top)
 
 

@@ -13,10 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from pellucid import Agreement, Explainer, InputError, agreement
 from pellucid.report import build, why
 from pellucid.words import number, percent
-
-
-def part(document: dict[str, Any], name: str) -> dict[str, Any]:
-    return next(section for section in document["sections"] if section["id"] == name)
+from report.documents import part
 
 
 def test_every_individual_row_is_explained_in_three_ways(demo_document: dict[str, Any]) -> None:
@@ -61,49 +58,48 @@ def test_each_row_is_explained_for_the_class_predicted_for_it() -> None:
         assert f"of {predicted}" in str(cards[f"ways-{place}"]["chart"])
 
 
-def test_without_rules_the_reason_is_said(linear: Callable[..., Explainer], monkeypatch: Any) -> None:
+def test_without_rules_the_reason_is_said(linear: Callable[..., Explainer], monkeypatch: Any, golden: Any) -> None:
     def refuse(*_: Any, **__: Any) -> Any:
         raise InputError("no rules today.")
 
     monkeypatch.setattr(Explainer, "anchor", refuse)
     found = part(build(linear([1.0, 2.0])), "ways")
-    assert "Rules could not be had: no rules today." in found["intro"]
+    golden("report", "without rules", next(line for line in found["intro"] if "no rules today." in line))
     assert all(len(card["chart"]["concat"]) == 2 for card in found["cards"])
     assert {line[4] for line in found["table"]["rows"]} == {"none"}
 
 
-def test_without_local_models_the_reason_is_said(linear: Callable[..., Explainer], monkeypatch: Any) -> None:
+def test_without_local_models_the_reason_is_said(
+    linear: Callable[..., Explainer], monkeypatch: Any, golden: Any
+) -> None:
     def refuse(*_: Any, **__: Any) -> Any:
         raise InputError("no local models today.")
 
     monkeypatch.setattr(Explainer, "lime", refuse)
     found = part(build(linear([1.0, 2.0])), "ways")
-    assert "Local models could not be had: no local models today." in found["intro"]
+    golden("report", "without local models", found["intro"])
     assert found["cards"] == []
 
 
-def test_a_slow_model_is_not_asked(linear: Callable[..., Explainer], monkeypatch: Any) -> None:
+def test_a_slow_model_is_not_asked(linear: Callable[..., Explainer], monkeypatch: Any, golden: Any) -> None:
     monkeypatch.setattr(why.Work, "affordable", lambda *_: 100)
     monkeypatch.setattr(why.Work, "seconds_per_row", 0.5)
     explainer = linear([1.0, 2.0])
     found = why._ways_section(explainer, None, None, why.Work(1, None))  # type: ignore[arg-type]
-    assert "about 2 rows a second" in " ".join(found["intro"])
+    golden("report", "rows in other ways: a slow model", found["intro"])
     assert found["cards"] == []
 
 
 @pytest.mark.parametrize(
-    ("likeness", "words"),
-    [
-        ([0.95, 0.99], "Of 2 rows in which contributions and local model can be compared, in 2 they agree."),
-        ([0.95, 0.7, -0.5, 0.1, np.nan], "Of 4 rows in which contributions and local model can be compared, in 1 they agree, in 1 in part and in 2 hardly or not at all."),
-        ([np.nan], "In none of these rows does any feature contribute, so there is nothing to compare."),
-    ],
-)  # fmt: skip
-def test_the_agreement_in_a_sentence(likeness: list[float], words: str) -> None:
+    ("likeness", "kind"),
+    [([0.95, 0.99], "all agree"), ([0.95, 0.7, -0.5, 0.1, np.nan], "some agree"), ([np.nan], "nothing to compare")],
+)
+def test_the_agreement_in_a_sentence(likeness: list[float], kind: str, golden: Any) -> None:
     class One(Agreement):
         def __init__(self, value: float) -> None:
             object.__setattr__(self, "value", value)
 
         likeness = property(lambda self: self.value)  # type: ignore[assignment]
 
-    assert why._overall([One(value) for value in likeness]) == words
+    said = why._overall([One(value) for value in likeness])
+    golden("report", f"contributions and local models: {kind}", said)

@@ -183,8 +183,8 @@ def test_the_path_is_checked_before_the_work(tmp_path: Path) -> None:
 
     explainer = Explainer(model, np.eye(3), progress=False)
     calls.clear()
-    with pytest.raises(InputError, match=r"there is no folder .*create it"):
+    with pytest.raises(InputError, match="create it"):
         report(explainer, tmp_path / "nowhere" / "r.html")
-    with pytest.raises(InputError, match="is a folder; give the path of a file"):
+    with pytest.raises(InputError, match="path of a file"):
         report(explainer, tmp_path)
     assert calls == []

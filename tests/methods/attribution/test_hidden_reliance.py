@@ -287,7 +287,6 @@ def test_a_model_that_knows_its_rows_by_heart_is_found_out_though_no_classifier_
 
     (found,), _ = audit(model, X)
     assert found.feature == "a"
-    assert "area under the curve of 0." in found.message
     area = float(found.message.split("curve of ")[1].removesuffix("."))
     assert abs(area - 0.5) < 0.12
 

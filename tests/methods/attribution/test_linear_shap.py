@@ -11,6 +11,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, SplineTransformer, StandardScaler
 
+from golden_files import masked
 from pellucid import Explainer, InputError
 
 RNG = np.random.default_rng(0)
@@ -33,14 +34,14 @@ def by_orders(v, p):
     return phi / len(orders)
 
 
-def test_marginal_contributions_are_slope_times_distance_from_the_mean():
+def test_marginal_contributions_are_slope_times_distance_from_the_mean(golden):
     weights = RNG.integers(1, 4, len(X))
     found = explainer(LinearRegression().fit(X, X @ SLOPES), sample_weight=weights).shap(range(5))
     assert found.method == "linear"
     mean = np.average(X, axis=0, weights=weights)
     np.testing.assert_allclose(found.values, (X.to_numpy()[:5] - mean) * SLOPES, atol=1e-10)
     np.testing.assert_array_equal(found.se, 0)
-    assert "sum of one term per feature" in found.text()
+    golden("attribution", "several rows, read from a linear model", masked(found.text()))
 
 
 def test_correlated_contributions_are_those_of_a_normal_distribution():

@@ -267,12 +267,12 @@ def test_large_tables_are_averaged_over_a_sample_with_errors(monkeypatch):
     assert other.values[0] != found.values[0]
 
 
-def test_a_constant_prediction_has_nothing_to_take_apart():
+def test_a_constant_prediction_has_nothing_to_take_apart(golden):
     found = Explainer(lambda X: np.full(len(X), 3.0), table(), progress=False).decompose()
     assert not found.values.any()
     assert found.constant == 3
     assert found.r2 == 1
-    assert "The prediction is 3 everywhere" in found.text()
+    golden("decomposition", "a constant prediction", found.text())
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestRegressor
 
+from golden_files import masked
 from pellucid import Explainer
 
 RNG = np.random.default_rng(0)
@@ -41,20 +42,20 @@ def disagreement(ex, methods, **options):
     return {caveat.feature: str(caveat) for caveat in found}
 
 
-def test_features_that_go_together_are_the_reason_named():
+def test_features_that_go_together_are_the_reason_named(golden):
     x = np.random.default_rng(2).normal(size=(500, 2))
     X = np.column_stack([x[:, 0], x[:, 0] + 0.05 * RNG.normal(size=500), 0.5 * x[:, 1]])
     said = disagreement(Explainer(lambda X: X.sum(axis=1), X, X.sum(axis=1)), ["permutation", "conditional"])
-    assert "is correlated with x1" in said["x0"]
+    golden("caveats", "measures-disagree: correlated features", masked(said["x0"]))
     assert "groups=" in said["x0"]
 
 
-def test_interactions_are_the_reason_named():
+def test_interactions_are_the_reason_named(golden):
     X = np.random.default_rng(3).normal(size=(500, 3))
     X -= X.mean(axis=0)
     ex = Explainer(lambda X: 3 * X[:, 0] * X[:, 1] + X[:, 2], X, 3 * X[:, 0] * X[:, 1] + X[:, 2])
     said = disagreement(ex, ["permutation", "pdp"])
-    assert "cancels in the average over rows" in said["x0"]
+    golden("caveats", "measures-disagree: an interaction", masked(said["x0"]))
     assert "cancels" not in said.get("x2", "")
 
 
@@ -118,10 +119,10 @@ def test_a_caveat_of_a_method_says_whose_it_is():
 
 
 @pytest.mark.parametrize("compare", ["difference", "ratio"])
-def test_a_model_of_nothing_has_no_shares_and_no_order(compare):
+def test_a_model_of_nothing_has_no_shares_and_no_order(compare, golden):
     X = np.random.default_rng(7).normal(size=(50, 2))
     both = Explainer(lambda X: np.zeros(len(X)), X, X[:, 0]).importance(method=["permutation", "pdp"], compare=compare)
     np.testing.assert_array_equal(both.shares, 0)
     assert np.isnan(both.agreement).all()
-    assert "no order" in both.text()
+    golden("importance_comparison", f"a model of nothing, {compare}", both.text())
     assert both.plot().spec["$schema"]

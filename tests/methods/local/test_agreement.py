@@ -12,6 +12,7 @@ from hypothesis.extra.numpy import arrays
 from sklearn.linear_model import LogisticRegression
 
 import pellucid
+from golden_files import masked, titles
 from pellucid import Explainer, InputError, agreement
 from pellucid.charts.agreement import bar_data, rule_data
 from pellucid.explanations.agreement import verdict
@@ -44,25 +45,25 @@ def test_contributions_and_effects_of_a_linear_model_are_the_same(linear):
     assert linear.caveats == ()
 
 
-def test_the_share_on_the_rule(linear):
+def test_the_share_on_the_rule(linear, golden):
     sizes = np.abs(linear.values[:, 0])
     used = [name in linear.rule.players for name in NAMES]
     assert linear.in_rule.tolist() == used
     assert linear.on_rule == pytest.approx(sizes[used].sum() / sizes.sum())
     assert linear.rule.sentence in linear.text()
+    golden("agreement", "contributions, a local model and a rule that agree", masked(linear.text()))
+    golden("charts", "agreement", titles(linear.plot().spec))
 
 
-def test_beyond_the_top_of_a_hill_they_contradict_each_other():
+def test_beyond_the_top_of_a_hill_they_contradict_each_other(golden):
     ex = Explainer(hill, ROWS[:, :2])
     row = np.array([1.8, 0.5])
     found = agreement(ex.shap(row), ex.lime(row, width=0.3))
     assert found.values[0, 0] > 0 > found.values[0, 1]
     assert found.likeness < -0.9
     assert found.same_direction == pytest.approx(np.abs(found.values[1, 0]) / np.abs(found.values[:, 0]).sum())
-    assert "opposite directions" in found.text()
-    assert "contradict each other" in found.text()
-    disagreement = next(item for item in found.caveats if item.code == "ways-disagree")
-    assert "fits well" in disagreement.message
+    golden("agreement", "contributions and a local model that contradict each other", masked(found.text()))
+    assert "ways-disagree" in {item.code for item in found.caveats}
     assert np.isnan(found.on_rule)
 
 
@@ -96,9 +97,10 @@ def agreement_of(values):
     return replace(template(), values=values)
 
 
-@pytest.mark.parametrize(("likeness", "words"), [(0.95, "agree"), (0.7, "agree in part"), (0.2, "hardly agree"), (-0.2, "contradict each other")])  # fmt: skip
-def test_verdicts(likeness, words):
-    assert verdict(likeness) == words
+def test_verdicts(golden):
+    said = [verdict(likeness) for likeness in (0.95, 0.7, 0.2, -0.2)]
+    assert len(set(said)) == 4
+    golden("agreement", "verdicts, from likeness 0.95 to -0.2", said)
 
 
 def test_one_of_several_outputs_and_a_group():
@@ -145,7 +147,7 @@ def test_wrong_input():
     with pytest.raises(InputError, match="different rows: temp is"):
         agreement(two.row(0), other)
     elsewhere = Explainer(line, ROWS, checks=False)
-    with pytest.raises(InputError, match="same Explainer for both, with the same groups"):
+    with pytest.raises(InputError, match="same Explainer for both"):
         agreement(two.row(0), elsewhere.lime(0))
     with pytest.raises(InputError, match="rule is about other features"):
         agreement(two.row(0), one, elsewhere.anchor(0, within=3.0))

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pellucid
+from golden_files import masked
 from methods.local.asking import explain, line, table, waves
 from pellucid import Explainer
 from pellucid.explanations.local_attribution import LocalAttribution
@@ -233,14 +234,15 @@ def test_the_other_of_two_classes_is_the_mirror_image():
 # -- bins and columns of one's own ------------------------------------------------------------------------
 
 
-def test_bins_say_whether_a_sample_is_in_the_rows_bin():
+def test_bins_say_whether_a_sample_is_in_the_rows_bin(golden):
     X = pd.DataFrame({"a": np.linspace(0, 100, 401), "b": np.tile([1.0, 2.0], 201)[:401]})
     found = explain(lambda Z: 10.0 * ((Z["a"] > 20) & (Z["a"] <= 60)), X, 100, space={"a": [20, 60]})
     assert found.weights[0, 0] == pytest.approx(10.0)
     assert found.label(0, 0) == "20 < a ≤ 60"
     assert found.conditions == (("20 < a ≤ 60", ""),)
     assert found.values[0, 0] == pytest.approx(10 * (1 - 0.4), abs=0.05)
-    assert "20 < a ≤ 60 contributed" in found.text()
+    golden("local", "bins of one's own", masked(found.text()))
+    assert "20 < a ≤ 60" in found.text()
     ends = explain(lambda Z: Z["a"], X, [0, 400], space={"a": [20, 60]})
     assert [line[0] for line in ends.conditions] == ["a ≤ 20", "a > 60"]
 
@@ -325,7 +327,7 @@ def together(X):
 
 
 @pytest.mark.parametrize("groups", [None, {"g": ["x1", "x3"]}])
-def test_with_shapleys_kernel_the_weights_are_shapley_values(groups):
+def test_with_shapleys_kernel_the_weights_are_shapley_values(groups, golden):
     X = np.random.default_rng(0).normal(size=(60, 4))
     ex = Explainer(together, X, groups=groups, checks=False)
     exact = ex.shap([0, 1, 2], method="exact")
@@ -334,7 +336,7 @@ def test_with_shapleys_kernel_the_weights_are_shapley_values(groups):
     np.testing.assert_allclose(found.base, exact.base)
     np.testing.assert_allclose(found.residual, 0, atol=1e-9)
     assert (found.se == 0).all()
-    assert "Shapley values" in found.text()
+    golden("local", "Shapley's kernel" + ", groups" * bool(groups), masked(found.text()))
 
 
 def test_some_coalitions_come_close_with_errors_that_say_how_close():

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import pellucid
+from golden_files import masked
 from methods.local.asking import explain, line, table, waves
 
 
@@ -53,25 +54,26 @@ def test_the_range_of_a_date_is_between_dates():
     np.testing.assert_allclose(found.ranges[0, 0], [19723, 19822])  # days since 1970
 
 
-def test_of_one_feature_there_are_no_others():
+def test_of_one_feature_there_are_no_others(golden):
     X = np.random.default_rng(0).normal(size=(200, 1))
-    assert "\nThe local model stays within" in explain(lambda Z: np.exp(Z[:, 0]), X, 0).text()
-    assert "With the other features" in explain(line([1.0, 2.0]), table(200, 2), 0).text()
+    golden("local", "one feature", masked(explain(lambda Z: np.exp(Z[:, 0]), X, 0).text()))
+    golden("local", "two features", masked(explain(line([1.0, 2.0]), table(200, 2), 0).text()))
 
 
-def test_what_has_no_weight_has_no_range():
+def test_what_has_no_weight_has_no_range(golden):
     text = explain(line([3.0, 0.0]), table(200, 2), 0).text()
+    golden("local", "a straight line", masked(text))
     assert "x0 from" in text
     assert "x1 from" not in text
     assert "e-1" not in text  # rounding is not an interval
 
 
-def test_a_width_at_which_nothing_counts_is_told():
+def test_a_width_at_which_nothing_counts_is_told(golden):
     narrow, wide = (explain(waves, table(), 0, width=width, checks=True) for width in (1e-6, 2.0))
     caveat = next(one for one in narrow.caveats if one.code == "nothing-near")
     assert narrow.effective[0] == 1.0
     assert caveat.value == pytest.approx(20.0)
-    assert "rests on what 1 of 5,000 samples say" in caveat.message
+    golden("caveats", "nothing-near: one sample", str(caveat))
     assert "nothing-near" not in {one.code for one in wide.caveats}
 
 
@@ -120,11 +122,10 @@ def test_own_columns_and_maps_meet_every_sampler():
             np.testing.assert_allclose(found.weights[0] * factor, [1.0, -2.0], atol=1e-8)
 
 
-def test_a_local_model_that_misses_its_own_row_does_not_claim_to_reach_anywhere():
+def test_a_local_model_that_misses_its_own_row_does_not_claim_to_reach_anywhere(golden):
     X = np.random.default_rng(0).normal(size=(300, 2))
     found = pellucid.Explainer(lambda X: 5.0 * (np.abs(X[:, 0]) < 0.1) + X[:, 0], X).lime(
         np.zeros(2), width=3.0, samples=2000
     )
     assert abs(found.residual[0]) > found.within[0]
-    assert "already misses the prediction by more than" in found.text()
-    assert "stays within" not in found.text()
+    golden("local", "a local model that misses its own row", masked(found.text()))

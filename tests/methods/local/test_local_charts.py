@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import pellucid
+from golden_files import masked, titles
 from methods.local.asking import explain, table, waves
 from pellucid.charts.chart import Chart
 from pellucid.charts.local import adding_up, body
@@ -28,7 +29,7 @@ def domains(node, channel="x"):
     return mine + [one for key, part in node.items() if key != "datasets" for one in domains(part, channel)]
 
 
-def test_bars_are_the_effects_of_the_chosen_features_with_common_limits():
+def test_bars_are_the_effects_of_the_chosen_features_with_common_limits(golden):
     found = explain(waves, table(), [0, 1, 2], features=2)
     for i in range(3):
         rows = effect_data(found, i)
@@ -37,7 +38,7 @@ def test_bars_are_the_effects_of_the_chosen_features_with_common_limits():
         assert sizes == sorted(sizes, reverse=True)
         assert {row["full"] for row in rows} == {found.label(int(j), i) for j in found.places(i)}
     assert len(set(domains(spec(found)))) == 1
-    assert "the first 2 of 3 rows" in str(spec(found, max_rows=2)["title"])
+    golden("charts", "effects of local models", map(masked, titles(spec(found, max_rows=2))))
 
 
 @pytest.mark.parametrize(
