@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 
 from pellucid.arrays import IntArray
 from pellucid.checks import flag, reporting, seed, workers
@@ -63,6 +63,20 @@ from pellucid.models import Predictor
 from pellucid.models.predictor import Link
 from pellucid.runner import Run
 from pellucid.runner.progress import Progress
+
+
+class _ImportanceOptions(TypedDict, total=False):
+    loss: Any
+    compare: Compare
+    repeats: int
+    scheme: Scheme
+    p_values: bool | int
+    grid: int
+    holdout: tuple[Any, Any] | None
+    folds: Any
+    refit: Any
+    budget: int | None
+    tolerance: float | None
 
 
 class Explainer:
@@ -298,41 +312,11 @@ class Explainer:
         return mplot(self.predictor, self.data, feature, bins=bins, run=self._run("marginal plot"))
 
     @overload
-    def importance(
-        self,
-        *,
-        method: str = ...,
-        loss: Any = ...,
-        compare: Compare = ...,
-        repeats: int = ...,
-        scheme: Scheme = ...,
-        p_values: bool | int = ...,
-        grid: int = ...,
-        holdout: tuple[Any, Any] | None = ...,
-        folds: Any = ...,
-        refit: Any = ...,
-        budget: int | None = ...,
-        tolerance: float | None = ...,
-    ) -> Importance: ...
-
+    def importance(self, *, method: str = ..., **options: Unpack[_ImportanceOptions]) -> Importance: ...
     @overload
     def importance(
-        self,
-        *,
-        method: list[str] | tuple[str, ...],
-        loss: Any = ...,
-        compare: Compare = ...,
-        repeats: int = ...,
-        scheme: Scheme = ...,
-        p_values: bool | int = ...,
-        grid: int = ...,
-        holdout: tuple[Any, Any] | None = ...,
-        folds: Any = ...,
-        refit: Any = ...,
-        budget: int | None = ...,
-        tolerance: float | None = ...,
+        self, *, method: list[str] | tuple[str, ...], **options: Unpack[_ImportanceOptions]
     ) -> ImportanceComparison: ...
-
     def importance(
         self,
         *,
