@@ -10,7 +10,7 @@ from pellucid.explanations.component import Axis, Component
 from pellucid.explanations.condition import Condition
 from pellucid.explanations.decomposition import Decomposition
 from pellucid.explanations.effect import AtMissing, Colouring, Effect
-from pellucid.explanations.explanation import Explanation, Header, changed
+from pellucid.explanations.explanation import Explanation, Header, changed, squeeze_outputs
 from pellucid.explanations.importance import Importance
 from pellucid.explanations.importance_comparison import ImportanceComparison
 from pellucid.explanations.interactions import Interactions
@@ -53,4 +53,5 @@ __all__ = [
     "WidthSearch",
     "changed",
     "load",
+    "squeeze_outputs",
 ]

@@ -39,8 +39,7 @@ import numpy as np
 from pellucid.arrays import BoolArray, FloatArray
 from pellucid.checks import one_of, optional, settle, whole
 from pellucid.errors import InputError
-from pellucid.explanations.condition import Condition
-from pellucid.explanations.explanation import Header
+from pellucid.explanations import Condition, Header
 from pellucid.methods.rules.search.beam import Candidate, Search, precision_gains
 from pellucid.methods.rules.search.certify import Goal
 from pellucid.methods.rules.search.same_prediction import SamePrediction, same_prediction, within_words

@@ -9,9 +9,7 @@ from typing import Self
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
-from pellucid.explanations import attribution_words
-from pellucid.explanations.attribution import Attribution
-from pellucid.explanations.explanation import Explanation, changed
+from pellucid.explanations import Attribution, Explanation, attribution_words, changed
 from pellucid.explanations.store import stored
 from pellucid.parts.options import ImageOptions, TextOptions
 from pellucid.parts.source import ImageParts, Parts, TextParts

@@ -11,8 +11,7 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, IntArray
 from pellucid.errors import InputError
-from pellucid.explanations.explanation import Explanation
-from pellucid.explanations.rule import Anchor
+from pellucid.explanations import Anchor, Explanation
 from pellucid.explanations.rule_words import REASONS, anchor_sentence, sureness
 from pellucid.explanations.store import stored
 from pellucid.parts.attribution import OfImage, OfText

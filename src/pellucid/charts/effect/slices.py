@@ -18,8 +18,7 @@ from pellucid.charts.effect.surface import cell_places, cells_along, heat_map, s
 from pellucid.charts.layout import grid
 from pellucid.charts.scales import positions
 from pellucid.charts.text import rows_text, wrapped
-from pellucid.explanations import Effect
-from pellucid.explanations.explanation import changed
+from pellucid.explanations import Effect, changed
 from pellucid.explanations.plot_options import EffectOptions
 
 _MOST = 6

@@ -10,8 +10,7 @@ from altair.typing import ChartType
 from pellucid.charts import attribution as contributions
 from pellucid.charts.local import boundary, effects, widths
 from pellucid.data.rarity import known
-from pellucid.explanations.explanation import changed
-from pellucid.explanations.local_attribution import LocalAttribution
+from pellucid.explanations import LocalAttribution, changed
 from pellucid.explanations.plot_options import AttributionOptions, LocalOptions
 
 _PICTURES = {"effects": effects.body, "widths": widths.body, "boundary": boundary.body}

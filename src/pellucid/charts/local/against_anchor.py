@@ -26,8 +26,7 @@ from pellucid.charts.local.boundary import line_data, raster_data
 from pellucid.charts.scales import Row, data, feature_axis, limits_of, tooltips
 from pellucid.charts.text import scale_words
 from pellucid.errors import InputError
-from pellucid.explanations.local_attribution import Boundary, LocalAttribution
-from pellucid.explanations.rule import Anchor
+from pellucid.explanations import Anchor, Boundary, LocalAttribution
 from pellucid.words import number, percent
 
 _SIZE = 330.0

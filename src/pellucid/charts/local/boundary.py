@@ -15,8 +15,7 @@ from pellucid.charts.layout import grid, layered, titled
 from pellucid.charts.scales import Row, data, feature_axis, limits_of, tooltips
 from pellucid.charts.text import caveat_note, scale_words, shown
 from pellucid.errors import InputError
-from pellucid.explanations.explanation import changed
-from pellucid.explanations.local_attribution import Boundary, LocalAttribution
+from pellucid.explanations import Boundary, LocalAttribution, changed
 from pellucid.explanations.plot_options import LocalOptions
 from pellucid.words import number
 

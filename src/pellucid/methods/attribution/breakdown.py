@@ -45,8 +45,7 @@ from pellucid.data import Data
 from pellucid.data.rarity import rarity
 from pellucid.diagnostics.by_method import attribution_caveats
 from pellucid.errors import InputError, nearest
-from pellucid.explanations import Attribution, Caveat
-from pellucid.explanations.explanation import Header, changed, squeeze_outputs
+from pellucid.explanations import Attribution, Caveat, Header, changed, squeeze_outputs
 from pellucid.games import Game, all_coalitions
 from pellucid.games.marginal import MOST, MarginalGame, Players, background_rows
 from pellucid.later import Later

@@ -11,8 +11,7 @@ import numpy as np
 from pellucid.arrays import BoolArray
 from pellucid.checks import distinct_names, one_of, reporting, seed, whole
 from pellucid.errors import InputError
-from pellucid.explanations import Attribution
-from pellucid.explanations.explanation import Header, squeeze_outputs
+from pellucid.explanations import Attribution, Header, squeeze_outputs
 from pellucid.games import FunctionGame
 from pellucid.methods.attribution.estimators import Effort, Estimator, solve
 from pellucid.methods.attribution.interaction_indices import INDICES, Index

@@ -36,8 +36,7 @@ from pellucid.arrays import FloatArray, IntArray, group_sums
 from pellucid.checks import flag
 from pellucid.data import Data
 from pellucid.diagnostics.by_method import ale_caveats
-from pellucid.explanations import AtMissing, Effect
-from pellucid.explanations.explanation import squeeze_outputs
+from pellucid.explanations import AtMissing, Effect, squeeze_outputs
 from pellucid.methods.effects.estimation.accumulation import accumulate, highest_order
 from pellucid.methods.effects.estimation.ale_axis import Axis, level_orders, make_axes
 from pellucid.methods.effects.estimation.ale_local import gradient_effects, local_effects

@@ -30,8 +30,7 @@ from pellucid.data.grid import given_codes, grid_codes
 from pellucid.diagnostics import effect_caveats
 from pellucid.diagnostics.heterogeneity import best_splitter, measure
 from pellucid.errors import InputError
-from pellucid.explanations import AtMissing, Effect
-from pellucid.explanations.explanation import squeeze_outputs
+from pellucid.explanations import AtMissing, Effect, squeeze_outputs
 from pellucid.methods.effects.estimation.effect import Estimate, build_effect, grid_counts, row_labels
 from pellucid.models import Predictor
 from pellucid.reading import Answer, answer

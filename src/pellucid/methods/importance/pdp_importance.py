@@ -19,8 +19,7 @@ from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.diagnostics.by_measure import pdp_importance_caveats
 from pellucid.errors import InputError
-from pellucid.explanations import Importance
-from pellucid.explanations.explanation import Header, squeeze_outputs
+from pellucid.explanations import Header, Importance, squeeze_outputs
 from pellucid.models import Predictor
 from pellucid.reading import answer
 from pellucid.runner import Run, constant_intervention

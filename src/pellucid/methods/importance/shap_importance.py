@@ -28,8 +28,7 @@ from functools import partial
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
-from pellucid.explanations import Attribution, Importance
-from pellucid.explanations.explanation import Header, squeeze_outputs
+from pellucid.explanations import Attribution, Header, Importance, squeeze_outputs
 from pellucid.games.marginal import MOST, background_rows
 from pellucid.methods.attribution.shap import shap
 from pellucid.methods.importance.request import Request

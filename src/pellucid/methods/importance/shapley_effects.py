@@ -46,8 +46,7 @@ from pellucid.data import Data, Schema
 from pellucid.data.sampling.conditional_draws import draws_for
 from pellucid.diagnostics.by_measure import shapley_effect_caveats
 from pellucid.errors import InputError
-from pellucid.explanations import Importance
-from pellucid.explanations.explanation import Header, squeeze_outputs
+from pellucid.explanations import Header, Importance, squeeze_outputs
 from pellucid.methods.importance.request import Request
 from pellucid.models import Predictor
 from pellucid.runner import Run

@@ -47,8 +47,7 @@ from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.diagnostics.by_measure import variance_caveats
 from pellucid.errors import InputError
-from pellucid.explanations import Importance
-from pellucid.explanations.explanation import Header, squeeze_outputs
+from pellucid.explanations import Header, Importance, squeeze_outputs
 from pellucid.methods.importance.estimation.inputs import Inputs, Unit
 from pellucid.methods.importance.estimation.pick_freeze import Moments, half_width, pick_freeze
 from pellucid.methods.importance.request import Request

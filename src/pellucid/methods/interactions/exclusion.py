@@ -32,8 +32,7 @@ from zlib import crc32
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
-from pellucid.explanations import Interactions
-from pellucid.explanations.explanation import changed, squeeze_outputs
+from pellucid.explanations import Interactions, changed, squeeze_outputs
 from pellucid.methods.interactions.estimation.dividends import rounding
 from pellucid.methods.interactions.request import Request
 from pellucid.runner import Intervention

@@ -29,8 +29,7 @@ from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.diagnostics.general import general_caveats
 from pellucid.errors import InputError
-from pellucid.explanations.explanation import Header, squeeze_outputs
-from pellucid.explanations.interactions import Interactions
+from pellucid.explanations import Header, Interactions, squeeze_outputs
 from pellucid.games.marginal import background_rows
 from pellucid.methods.importance.pdp_importance import curve_spread, unique_points
 from pellucid.methods.interactions.estimation.dividends import rounding

@@ -37,8 +37,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray, group_sums
 from pellucid.diagnostics.by_measure import h_caveats
-from pellucid.explanations.explanation import Header, squeeze_outputs
-from pellucid.explanations.interactions import Interactions
+from pellucid.explanations import Header, Interactions, squeeze_outputs
 from pellucid.methods.interactions.estimation.dividends import Dividends, Members, find_dividends, subsets_of
 from pellucid.methods.interactions.estimation.h_test import holm, interaction_p_values, outcomes
 from pellucid.methods.interactions.request import Request

@@ -27,8 +27,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import FloatArray
-from pellucid.explanations import Attribution, Interactions
-from pellucid.explanations.explanation import Header, squeeze_outputs
+from pellucid.explanations import Attribution, Header, Interactions, squeeze_outputs
 from pellucid.games.marginal import background_rows
 from pellucid.methods.attribution.shap import shap
 from pellucid.methods.interactions.estimation.dividends import rounding

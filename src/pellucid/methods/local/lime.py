@@ -45,8 +45,7 @@ from pellucid.data import Data
 from pellucid.data.rarity import rarity
 from pellucid.diagnostics.by_method import Facts, lime_caveats
 from pellucid.errors import InputError
-from pellucid.explanations.explanation import Header, squeeze_outputs
-from pellucid.explanations.local_attribution import LocalAttribution
+from pellucid.explanations import Header, LocalAttribution, squeeze_outputs
 from pellucid.later import Later
 from pellucid.methods.attribution.shap import cells_of
 from pellucid.methods.local.surrogate.coalitions import coalition_regression

@@ -13,9 +13,8 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
+from pellucid.explanations import Decomposition, Header, squeeze_outputs
 from pellucid.explanations.component import Axis, Check, Component
-from pellucid.explanations.decomposition import Decomposition
-from pellucid.explanations.explanation import Header, squeeze_outputs
 from pellucid.methods.decomposition.estimation.axes import Grid, Grids, Subset
 from pellucid.methods.decomposition.estimation.tree_cells import TreeCells
 from pellucid.methods.effects.estimation.effect import plain_setting

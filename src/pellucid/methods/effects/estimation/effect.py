@@ -10,8 +10,7 @@ import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.data import Data, Feature, is_missing
-from pellucid.explanations import Caveat, Effect
-from pellucid.explanations.explanation import Header, squeeze_outputs
+from pellucid.explanations import Caveat, Effect, Header, squeeze_outputs
 from pellucid.models import Predictor
 from pellucid.runner import Run
 

@@ -34,8 +34,7 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
 from pellucid.data.distance import Kernel, cosine, kernels, length
-from pellucid.explanations.explanation import squeeze_outputs
-from pellucid.explanations.width_search import WidthSearch
+from pellucid.explanations import WidthSearch, squeeze_outputs
 from pellucid.methods.local.surrogate.fitting import Linear, Moments, combined, fit, fold_counts
 from pellucid.methods.local.surrogate.stability import agreement, common, selection
 from pellucid.stats import effective_sizes
