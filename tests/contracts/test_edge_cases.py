@@ -1,5 +1,7 @@
 """Odd tables: an answer or a clear error, never a wrong number."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -105,6 +107,12 @@ def test_three_hundred_features(name):
         np.testing.assert_allclose(result.values[5:], 0, atol=1e-9)
 
 
+@cache
+def usual():
+    """The Explainer of the table as it is."""
+    return Explainer(model, as_pandas(columns()), outcome(as_pandas(columns())), progress=False)
+
+
 @every_method
 def test_names_in_any_script_and_names_that_look_alike(method):
     new = {"temp": "température °C", "hum": "hum", "season": "hum ", "work": "数据.列[0]", "day": 'quote"<b>'}
@@ -113,7 +121,7 @@ def test_names_in_any_script_and_names_that_look_alike(method):
     ex = Explainer(
         lambda frame: model(frame.rename(columns=back)), table, outcome(as_pandas(columns())), progress=False
     )
-    expected = method(Explainer(model, as_pandas(columns()), outcome(as_pandas(columns())), progress=False))
+    expected = method(usual())
     found = method(ex, by=new.get)
     # Random orders follow the names, so that they do not follow the order of the columns: an estimate may differ.
     small = 1e-5 * np.abs(expected.values).max()
@@ -158,22 +166,25 @@ def test_a_boolean_column():
     assert ex.ale("work").value(True) - ex.ale("work").value(False) == pytest.approx(3)
 
 
-@every_method
-def test_several_classes(method):
+@cache
+def forest(**options):
+    """The Explainer of a forest of three classes behind an encoder, which all methods are asked of."""
     table = as_pandas(columns())
     encoder = make_column_transformer((OneHotEncoder(), ["season"]), remainder="passthrough")
     labels = np.array(["low", "mid", "high"])[np.digitize(table["temp"], [5, 18])]
     fitted = make_pipeline(encoder, RandomForestClassifier(10, random_state=0)).fit(table, labels)
+    return Explainer(fitted, table, labels, progress=False, **options)
+
+
+@every_method
+def test_several_classes(method):
     options = {key: value for key, value in method.options.items() if value != "mae"}
-    result = type(method)(method.call, method.features, options=options)(
-        Explainer(fitted, table, labels, progress=False)
-    )
+    asked = type(method)(method.call, method.features, options=options)
+    result = asked(forest())
     assert result.output_names == ("high", "low", "mid")
     if method.features:
         assert result.values.shape[-1] == 3
-        one = type(method)(method.call, method.features, options=options)(
-            Explainer(fitted, table, labels, output="low", progress=False)
-        )
+        one = asked(forest(output="low"))
         np.testing.assert_allclose(one.values, result.values[..., 1], rtol=1e-12, atol=1e-14)
         if result.method == "pdp" and not result.settings["pure"] and result.center is None:
             np.testing.assert_allclose(result.values.sum(axis=-1), 1)

@@ -1,6 +1,7 @@
 """Data flow one way: a lower layer never imports a higher one."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pellucid
@@ -34,6 +35,7 @@ def rank(part: str) -> int:
     return next(k for k, layer in enumerate(LAYERS) if part in layer)
 
 
+@cache
 def imports() -> list[tuple[Path, str, str]]:
     """(file, its layer, imported module) for every import, the late ones included."""
     found = []
@@ -51,6 +53,9 @@ def imports() -> list[tuple[Path, str, str]]:
             elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "import_module":
                 found += [(relative, part, str(name.value)) for name in node.args[:1] if isinstance(name, ast.Constant)]
     return found
+
+
+graph_of_imports = cache(import_graph)
 
 
 def test_every_part_has_a_layer():
@@ -74,7 +79,7 @@ def test_lower_layers_do_not_import_higher_ones():
 
 
 def test_no_module_imports_itself_through_others():
-    assert cycles(import_graph()) == []
+    assert cycles(graph_of_imports()) == []
 
 
 def test_a_report_and_a_chart_get_results_and_compute_none():
@@ -87,7 +92,7 @@ def test_a_report_and_a_chart_get_results_and_compute_none():
 
 
 def test_results_know_nothing_of_charts_when_they_run():
-    graph = import_graph()
+    graph = graph_of_imports()
     results = [name for name in graph if name.startswith("pellucid.explanations")]
     assert results
     assert [(name, other) for name in results for other in graph[name] if other.startswith("pellucid.charts")] == []
