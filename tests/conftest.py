@@ -48,6 +48,19 @@ def golden(request):
     return request.config.golden.check
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Tests of one file run in one worker, and so do all those of the report: what they share is made once."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFile(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            file = super()._split_scope(nodeid)
+            return "report" if file.startswith("tests/report/") else file
+
+    return ByFile(config, log)
+
+
 @pytest.fixture(scope="session")
 def spam():
     """Comments, and whether each is spam."""
