@@ -61,7 +61,7 @@ from pellucid.methods.rules.anchor import anchor
 from pellucid.methods.rules.rule_check import check_rule
 from pellucid.models import Predictor
 from pellucid.models.predictor import Link
-from pellucid.runner import Run
+from pellucid.runner import Limits, Run
 from pellucid.runner.progress import Progress
 
 
@@ -147,6 +147,7 @@ class Explainer:
     ) -> None:
         self._random_state, self._checks = seed(random_state), flag("checks", checks)
         self._n_jobs, self._progress = workers(n_jobs), reporting(progress)
+        self._limits = Limits()
         labels = None if y is None else plain_array(y)
         judged = self._checks and (y is not None or link == "logit")
         self.predictor = Predictor(
@@ -177,6 +178,7 @@ class Explainer:
             seed=self._random_state,
             checks=self._checks,
             memory_of=self._known,
+            limits=self._limits,
         )
 
     def pdp(

@@ -10,10 +10,10 @@ import pytest
 import pellucid
 from contracts.methods import METHODS
 from contracts.tables import KINDS, NAMES, as_pandas, columns, model, outcome
+from limits import limited
 from pellucid import Explainer
 from pellucid.explanations import Rules
 from pellucid.explanations.store import encode
-from pellucid.runner import run as runner
 
 every_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS.keys())
 
@@ -77,12 +77,12 @@ def test_positions_and_names_are_the_same(method):
 
 
 @every_method
-def test_threads_do_not_change_a_bit_and_the_size_of_batches_does_not_matter(method, monkeypatch):
+def test_threads_do_not_change_a_bit_and_the_size_of_batches_does_not_matter(method):
     spent = usual(method)[1].cost
     # At least dozens of batches, of a size that divides nothing.
-    monkeypatch.setattr(runner, "_MOST_ROWS", 37 + (spent.model_rows + spent.check_rows) // 50)
+    size = 37 + (spent.model_rows + spent.check_rows) // 50
     table = as_pandas(columns())
-    one, two = method(explainer(table, n_jobs=1)), method(explainer(table, n_jobs=2))
+    one, two = (method(limited(explainer(table, n_jobs=jobs), batch_rows=size)) for jobs in (1, 2))
     assert content(one) == content(two)
     check_same_numbers(one, usual(method)[1], tolerance=1e-10)
 

@@ -1,13 +1,13 @@
 """Partial dependence and ICE equal their slow twins."""
 
 import math
-from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from limits import limited
 from reference import partial_dependence as slow
 from strategies import QUICK, assert_close, bent, is_missing, tables, varied
 
@@ -77,8 +77,7 @@ def test_pdp_where_the_feature_is_missing(table):
 @given(tables(weighted=False, least=3), st.sampled_from([1, 4, 1000]))
 @QUICK
 def test_standard_error_is_that_of_a_mean_whatever_the_batches(table, batch):
-    with mock.patch("pellucid.runner.run._MOST_ROWS", batch):
-        effect = table.explainer(bent).pdp("a", grid=5)
+    effect = limited(table.explainer(bent), batch_rows=batch).pdp("a", grid=5)
     curves = np.array(slow.ice(bent, table.rows, 0, effect.grid.tolist()))
     assert_close(effect.se, curves.std(axis=0, ddof=1) / np.sqrt(len(curves)))
     assert_close(effect.spread, curves.std(axis=0, ddof=1))

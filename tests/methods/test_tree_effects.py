@@ -13,8 +13,8 @@ from sklearn.ensemble import (
 )
 from sklearn.neighbors import KNeighborsRegressor
 
+from limits import limited
 from pellucid import Explainer
-from pellucid.reading import by_trees as answering
 
 
 def bikes(n=400, seed=0):
@@ -45,20 +45,17 @@ def forest(X, y):
     return RandomForestRegressor(15, random_state=0).fit(X, y)
 
 
-@pytest.fixture
-def both(monkeypatch):
+def reading(*given, **options):
+    """An Explainer that reads trees for small jobs as well."""
+    return limited(Explainer(*given, **options), worth_trees=0.0)
+
+
+def both(explainer, work):
     """A function of an explainer, answered by the trees and by the model."""
-
-    def ask(explainer, work):
-        results = []
-        for worth in (0.0, np.inf):
-            monkeypatch.setattr(answering, "_WORTH", worth)
-            results.append(work(explainer))
-        assert [result.settings["engine"] for result in results] == ["trees", "model"]
-        assert results[0].cost.model_rows < results[1].cost.model_rows
-        return results
-
-    return ask
+    results = [work(limited(explainer, worth_trees=worth)) for worth in (0.0, np.inf)]
+    assert [result.settings["engine"] for result in results] == ["trees", "model"]
+    assert results[0].cost.model_rows < results[1].cost.model_rows
+    return results
 
 
 def assert_same(trees, model):
@@ -83,7 +80,7 @@ ASKED = {
 
 
 @pytest.mark.parametrize("what", ASKED)
-def test_boosted_trees_with_categories_and_missing_values(both, what):
+def test_boosted_trees_with_categories_and_missing_values(what):
     X, y = bikes()
     weights = np.random.default_rng(1).random(len(X))
     explainer = Explainer(boosted(X, y), X, y, sample_weight=weights)
@@ -95,7 +92,7 @@ def test_boosted_trees_with_categories_and_missing_values(both, what):
 
 @pytest.mark.parametrize("what", ["a number", "two numbers", "curves"])
 @pytest.mark.parametrize("plain", [False, True])
-def test_forests(both, what, plain):
+def test_forests(what, plain):
     X, y = bikes()
     X = X[NUMBERS].fillna(0.0)
     model = forest(X.to_numpy() if plain else X, y)
@@ -107,7 +104,7 @@ def test_forests(both, what, plain):
 @pytest.mark.parametrize("link", ["identity", "logit"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("boosting", [True, False])
-def test_probabilities_and_log_odds(both, boosting, n_classes, link):
+def test_probabilities_and_log_odds(boosting, n_classes, link):
     X, y = bikes()
     X = X[NUMBERS].fillna(0.0)
     labels = np.array(["few", "some", "many"])[pd.qcut(y, n_classes, labels=False)]
@@ -121,32 +118,29 @@ def test_probabilities_and_log_odds(both, boosting, n_classes, link):
     assert_same(*both(explainer, lambda e: e.ice("wind", grid=9)))
 
 
-def test_columns_in_another_order_than_the_model_knows(both):
+def test_columns_in_another_order_than_the_model_knows():
     X, y = bikes()
     explainer = Explainer(boosted(X, y), X[list(reversed(X.columns))], y)
     assert_same(*both(explainer, lambda e: e.pdp(["hour", "weather"], grid=5)))
 
 
-def test_small_jobs_and_other_models_are_for_the_model(monkeypatch):
+def test_small_jobs_and_other_models_are_for_the_model():
     X, y = bikes()
     assert Explainer(boosted(X, y), X, y).pdp("wind").settings["engine"] == "model"
-    monkeypatch.setattr(answering, "_WORTH", 0.0)
     numbers = X[NUMBERS].fillna(0.0)
     neighbours = KNeighborsRegressor().fit(numbers, y)
-    assert Explainer(neighbours, numbers, y).pdp("wind").settings["engine"] == "model"
+    assert reading(neighbours, numbers, y).pdp("wind").settings["engine"] == "model"
     trees = boosted(numbers, y)
-    assert Explainer(lambda X: 1.0 * trees.predict(X), numbers, y).pdp("wind").settings["engine"] == "model"
+    assert reading(lambda X: 1.0 * trees.predict(X), numbers, y).pdp("wind").settings["engine"] == "model"
 
 
 def test_without_a_compiler_the_model_is_asked(monkeypatch):
-    monkeypatch.setattr(answering, "_WORTH", 0.0)
     monkeypatch.setitem(sys.modules, "numba", None)
     X, y = bikes(n=50)
-    assert Explainer(boosted(X, y), X, y).pdp("wind").settings["engine"] == "model"
+    assert reading(boosted(X, y), X, y).pdp("wind").settings["engine"] == "model"
 
 
-def test_trees_that_are_not_the_whole_model_are_not_asked(monkeypatch):
-    monkeypatch.setattr(answering, "_WORTH", 0.0)
+def test_trees_that_are_not_the_whole_model_are_not_asked():
     X, y = bikes()
     X = X[NUMBERS].fillna(0.0)
 
@@ -154,36 +148,31 @@ def test_trees_that_are_not_the_whole_model_are_not_asked(monkeypatch):
         def predict(self, X):
             return 2 * super().predict(X)
 
-    result = Explainer(Doubled(5, random_state=0).fit(X, y), X, y).pdp("wind")
+    result = reading(Doubled(5, random_state=0).fit(X, y), X, y).pdp("wind")
     assert result.settings["engine"] == "model"
 
 
-def test_what_the_trees_answer_costs_only_the_check(monkeypatch):
+def test_what_the_trees_answer_costs_only_the_check():
     X, y = bikes()
-    explainer = Explainer(boosted(X, y), X, y)
-    monkeypatch.setattr(answering, "_WORTH", 0.0)
+    explainer = reading(boosted(X, y), X, y)
     cost = explainer.pdp("wind", grid=20).cost
     assert cost.model_rows == 0
     assert cost.check_rows > 0
 
 
-def test_threads_change_no_bit(monkeypatch):
-    monkeypatch.setattr(answering, "_WORTH", 0.0)
+def test_threads_change_no_bit():
     X, y = bikes(n=5000)
     model = boosted(X, y)
-    results = [Explainer(model, X, y, n_jobs=jobs).pdp("temperature") for jobs in (1, 2)]
+    results = [reading(model, X, y, n_jobs=jobs).pdp("temperature") for jobs in (1, 2)]
     np.testing.assert_array_equal(results[0].values, results[1].values)
     np.testing.assert_array_equal(results[0].se, results[1].se)
 
 
-def test_an_interruption_is_raised_when_nothing_is_known(monkeypatch):
-    monkeypatch.setattr(answering, "_WORTH", 0.0)
+def test_an_interruption_is_raised_when_nothing_is_known():
     X, y = bikes()
-    explainer = Explainer(boosted(X, y), X, y)
-    monkeypatch.setattr(answering.TreeAnswer, "_predictions", _interrupted)
+
+    def impatient(done, total):
+        raise KeyboardInterrupt
+
     with pytest.raises(KeyboardInterrupt):
-        explainer.pdp("wind")
-
-
-def _interrupted(self, raw):
-    raise KeyboardInterrupt
+        reading(boosted(X, y), X, y, progress=impatient).pdp("wind")

@@ -1,5 +1,7 @@
 """A model is read as a sum only where it is one everywhere, and not just in the rows that were compared."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,17 +11,18 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
+from limits import limited
 from pellucid import Explainer
 from pellucid.errors import ModelError
 from pellucid.models.columnwise import Mixing, sources
-from pellucid.reading import additive
-from pellucid.reading import by_sums as sums
+from pellucid.models.linear import linear_form
+from pellucid.reading.additive import Additive, believed
+from pellucid.runner import Run
 
 
-@pytest.fixture(autouse=True)
-def always(monkeypatch):
-    """Small jobs as well."""
-    monkeypatch.setattr(sums, "_WORTH", -np.inf)
+def reading(*given, **options):
+    """An Explainer that reads sums for small jobs as well."""
+    return limited(Explainer(*given, **options), worth_sums=-np.inf)
 
 
 def table(n=80, seed=0):
@@ -37,7 +40,7 @@ def far_apart(centres):
 
 def assert_asked(model, X, y=None, **options):
     """The model answers, and the numbers are its own."""
-    found = Explainer(model, X, y).pdp(0, **options)
+    found = reading(model, X, y).pdp(0, **options)
     assert found.settings["engine"] == "model"
 
 
@@ -62,8 +65,8 @@ def test_labels_are_not_certain_probabilities():
     model = LogisticRegression(C=1e6).fit(X, y)
     assert np.allclose(model.predict(X), model.predict_proba(X)[:, 1], atol=1e-9)
     assert_asked(model.predict, X)
-    assert Explainer(model, X).pdp(0).settings["engine"] == "sums"
-    assert Explainer(SVC(kernel="linear").fit(X, y), X).pdp(0).settings["engine"] == "sums"
+    assert reading(model, X).pdp(0).settings["engine"] == "sums"
+    assert reading(SVC(kernel="linear").fit(X, y), X).pdp(0).settings["engine"] == "sums"
 
 
 @pytest.mark.parametrize("end", [0, 1])
@@ -77,7 +80,7 @@ def test_a_target_that_is_cut_off_between_the_rows(end):
     model.fit(X, first)
     model.regressor_.coef_ = np.array([1.0, 0.5])
     assert_asked(model, X)
-    found = Explainer(model, X).ice(0).values
+    found = reading(model, X).ice(0).values
     assert (found.min() == -60.0, found.max() == 60.0) == (end == 0, end == 1)
 
 
@@ -102,7 +105,7 @@ def test_what_a_prediction_goes_through_must_be_scikit_learns():
     inner = patched._decision_function
     patched._decision_function = lambda X: np.minimum(inner(X), 1e6)
     assert_asked(patched, X)
-    assert Explainer(FittedDifferently().fit(X, y), X).pdp(0).settings["engine"] == "sums"
+    assert reading(FittedDifferently().fit(X, y), X).pdp(0).settings["engine"] == "sums"
 
 
 def test_steps_with_ways_of_their_own_are_refused():
@@ -116,43 +119,37 @@ def test_steps_with_ways_of_their_own_are_refused():
         sources(FunctionTransformer(np.exp, kw_args={"where": np.array([True, False])}))
 
 
-def test_steps_that_are_fitted_again_are_noticed(monkeypatch):
+def test_steps_that_are_fitted_again_are_noticed():
     """The coefficients alone do not say it."""
     X, y = table()
     model = make_pipeline(StandardScaler(), Ridge()).fit(X, y)
-    compared = []
-    link = additive.agreeing_link
-    monkeypatch.setattr(additive, "agreeing_link", lambda *some: compared.append(some) or link(*some))
-    explainer = Explainer(model, X, y)
+    explainer = reading(model, X, y)
     assert explainer.pdp(0).settings["engine"] == "sums"
+    before = explainer._known["sums"]["read"]
     model[0].fit(3 * X + 1)
     again = explainer.pdp(0)
     assert again.settings["engine"] == "model"
+    after = explainer._known["sums"]["read"]
     explainer.pdp(1)
-    assert len(compared) == 2
-    np.testing.assert_allclose(again.values, Explainer(model, X, y).pdp(0).values, rtol=1e-9)
+    assert before is not after is explainer._known["sums"]["read"]
+    np.testing.assert_allclose(again.values, reading(model, X, y).pdp(0).values, rtol=1e-9)
 
 
-def test_a_large_constant_hides_no_difference(monkeypatch):
+def test_a_large_constant_hides_no_difference():
     X, y = table()
-    read = additive.linear_form
-
-    def wrong(predictor):
-        form = read(predictor)
-        return sums.replace(form, weights=form.weights * np.array([[1.0], [1.001]]))
-
     for offset in (0.0, 1e6):
-        model = LinearRegression().fit(X, y + offset)
-        assert Explainer(model, X).pdp(0).settings["engine"] == "sums"
-        with monkeypatch.context() as patch:
-            patch.setattr(additive, "linear_form", wrong)
-            assert_asked(model, X)
+        predictor = Explainer(LinearRegression().fit(X, y + offset), X).predictor
+        form = linear_form(predictor)
+        for factor in (1.0, 1.001):
+            given = replace(form, weights=form.weights * np.array([[1.0], [factor]]))
+            found = believed(Run(), predictor, given)
+            assert (isinstance(found, Additive) and found.exact) == (factor == 1.0)
 
 
 def test_single_precision_is_no_difference():
     X, y = table()
     X, y = X.astype(np.float32), y.astype(np.float32)
-    assert Explainer(Ridge().fit(X, y), X).pdp(0).settings["engine"] == "sums"
+    assert reading(Ridge().fit(X, y), X).pdp(0).settings["engine"] == "sums"
 
 
 @pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
@@ -163,27 +160,28 @@ def test_sums_that_overflow_are_refused_as_the_models_own():
     model = LinearRegression().fit(X, y)
     model.coef_ = np.full(2, 1.5e308 / np.abs(X).max())
     with pytest.raises(ModelError, match="inf"):
-        Explainer(model, X, checks=False).ice(0)
+        reading(model, X, checks=False).ice(0)
 
 
 @pytest.mark.parametrize("scheme", ["shuffle", "halves", "pairs"])
-def test_a_feature_that_is_the_same_in_all_rows(monkeypatch, scheme):
+def test_a_feature_that_is_the_same_in_all_rows(scheme):
     """It is exchanged in no row at all."""
     X, y = table()
     X = pd.DataFrame(X, columns=["a", "b"]).assign(same=1.0, word=np.where(X[:, 0] > 0, "x", "z"))
     steps = make_column_transformer((StandardScaler(), ["a", "b", "same"]), (OneHotEncoder(), ["word"]))
-    explainer = Explainer(make_pipeline(steps, Ridge()).fit(X, y), X, y)
+    explainer = reading(make_pipeline(steps, Ridge()).fit(X, y), X, y)
     found = explainer.importance(scheme=scheme)
     assert found.cost.model_rows == 0
     assert found.values[2] == 0.0
-    monkeypatch.setattr(sums, "_WORTH", np.inf)
-    np.testing.assert_allclose(found.values, explainer.importance(scheme=scheme).values, atol=1e-9)
+    asked = limited(explainer, worth_sums=np.inf)
+    np.testing.assert_allclose(found.values, asked.importance(scheme=scheme).values, atol=1e-9)
 
 
-def test_more_terms_than_fit_into_memory_are_asked_for(monkeypatch):
+def test_more_terms_than_fit_into_memory_are_asked_for():
     X, y = table()
-    explainer = Explainer(Ridge().fit(X, y), X, y)
-    monkeypatch.setattr(sums, "_MOST_HELD", 80 * 3)  # one feature, the sum up to it, and the rest
+    explainer = limited(
+        reading(Ridge().fit(X, y), X, y), sums_held=80 * 3
+    )  # one feature, the sum up to it, and the rest
     assert explainer.pdp(0).settings["engine"] == "sums"
     assert explainer.pdp([0, 1], grid=4).settings["engine"] == "model"
     assert explainer.importance().cost.model_rows > 0

@@ -1,6 +1,7 @@
 """What a sum over the features answers is what the model answers when it is asked."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -14,20 +15,25 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRe
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, SplineTransformer, StandardScaler
 
+from limits import limited
 from pellucid import Explainer
 from pellucid.errors import InputError, ModelError
-from pellucid.reading import additive, answer, terms
-from pellucid.reading import by_sums as sums
+from pellucid.models.linear import Unlike, linear_form
+from pellucid.reading import answer
+from pellucid.reading.additive import Additive, believed
 from pellucid.reading.answer import ModelAnswer
-from pellucid.runner import Intervention, Run, constant_intervention, exchange_intervention
+from pellucid.reading.terms import Encoder, Tables, terms_of
+from pellucid.runner import Intervention, Limits, Run, constant_intervention, exchange_intervention
 
 NUMBERS = ("temperature", "wind", "hour")
 
 
-@pytest.fixture(autouse=True)
-def always(monkeypatch):
-    """Small jobs as well."""
-    monkeypatch.setattr(sums, "_WORTH", -np.inf)
+SMALL = Limits(worth_sums=-np.inf)  # small jobs as well
+
+
+def reading(*given, **options):
+    """An Explainer that reads sums for small jobs as well."""
+    return limited(Explainer(*given, **options), worth_sums=-np.inf)
 
 
 def days(n=60, seed=0):
@@ -136,9 +142,9 @@ def explained(request):
     return Explainer(model, X, **options)
 
 
-def compare(explainer, *interventions, full=False):
+def compare(explainer, *interventions, full=False, limits=SMALL):
     """The answer that is read against the twin: the model, asked for each row of each variant."""
-    run = Run()
+    run = Run(limits=limits)
     found = answer(run, explainer.predictor, explainer.data, *interventions, full=full)
     assert found.engine == "sums"
     assert (run.cost().model_rows, run.cost().check_rows) == (0, 0)
@@ -164,7 +170,7 @@ def test_means_spread_and_curves(explained):
         constant_intervention(data, (1, 2), (np.array([1.0, 5.0]), np.array([2.0, 7.0]))),
         exchange_intervention(data, (2, 0), np.stack([np.roll(np.arange(len(data)), k) for k in (1, 2)])),
     ]
-    found = answer(Run(), explained.predictor, data, *interventions)
+    found = answer(Run(limits=SMALL), explained.predictor, data, *interventions)
     assert found.engine == "sums"
     asked = ModelAnswer(Run(), explained.predictor, data, tuple(interventions), False)
     for (moments, curves), (want, wanted) in zip(found.averaged(kept), asked.averaged(kept), strict=True):
@@ -195,13 +201,19 @@ def test_another_value_in_each_row_and_some_of_the_rows(explained, seed):
     compare(explained, *interventions, full=bool(rng.random() < 0.5))
 
 
-def test_in_portions(monkeypatch):
+def test_in_portions():
     """However the rows and the predictions are cut."""
-    monkeypatch.setattr(terms, "_ENCODED", 100)
-    monkeypatch.setattr(sums, "_AT_ONCE", 7)
     model, X, _ = piped(Ridge(), same)
     explainer = Explainer(model, X)
-    compare(explainer, constant_intervention(explainer.data, (1,), (np.arange(9.0),)))
+    intervention = constant_intervention(explainer.data, (1,), (np.arange(9.0),))
+    compare(explainer, intervention, limits=replace(SMALL, sums_at_once=7))
+    form = linear_form(explainer.predictor)
+    whole, parts = (
+        terms_of(Encoder(form, explainer.predictor, Tables(), cells), explainer.data, (intervention,))[0]
+        for cells in (10**9, 100)
+    )
+    np.testing.assert_allclose(parts.rest, whole.rest, rtol=1e-14)
+    np.testing.assert_allclose(parts.pools[0], whole.pools[0], rtol=1e-14)
 
 
 def test_a_value_that_dwarfs_the_others_swallows_nothing():
@@ -212,11 +224,8 @@ def test_a_value_that_dwarfs_the_others_swallows_nothing():
     compare(explainer, constant_intervention(explainer.data, (1,), (np.array([0.0, 3.0]),)))
 
 
-def both(monkeypatch, explainer, ask):
-    found = ask(explainer)
-    with monkeypatch.context() as patch:
-        patch.setattr(sums, "_WORTH", np.inf)
-        asked = ask(explainer)
+def both(explainer, ask):
+    found, asked = (ask(limited(explainer, worth_sums=worth)) for worth in (-np.inf, np.inf))
     assert found.cost.model_rows < asked.cost.model_rows
     return found, asked
 
@@ -243,11 +252,11 @@ ASKED = {
 
 @pytest.mark.parametrize("link", ["identity", "log"])
 @pytest.mark.parametrize("what", ASKED)
-def test_methods(monkeypatch, what, link):
+def test_methods(what, link):
     X, y = days()
     y = y if link == "identity" else counts(y)
     model = encoded(Ridge() if link == "identity" else PoissonRegressor()).fit(X, y)
-    found, asked = both(monkeypatch, Explainer(model, X, y), ASKED[what])
+    found, asked = both(Explainer(model, X, y), ASKED[what])
     names = ("values", "se", "average", "spread") if hasattr(asked, "average") else ("values", "se", "repeats")
     for name in names:
         want = getattr(asked, name)
@@ -258,40 +267,43 @@ def test_methods(monkeypatch, what, link):
     assert [caveat.code for caveat in found.caveats] == [caveat.code for caveat in asked.caveats]
 
 
-def test_the_model_is_compared_once_for_all_questions(monkeypatch):
+@pytest.mark.parametrize("checks", [True, False])
+def test_the_model_is_compared_once_for_all_questions(checks):
     X, y = days()
-    compared = []
+    explainer = reading(encoded(Ridge()).fit(X, y), X, y, checks=checks)
+    compared = set()
+    for name in ("wind", "hour", "wind"):
+        assert explainer.pdp(name).settings["engine"] == "sums"
+        compared.add(id(explainer._known["sums"]["read"]))
+    assert len(compared) == 1
 
-    def counted(*arguments):
-        compared.append(arguments)
-        return sums.Unlike("no") if refuse else link(*arguments)
 
-    link = additive.agreeing_link
-    monkeypatch.setattr(additive, "agreeing_link", counted)
-    for checks, refuse in ((True, False), (False, False), (False, True)):
-        compared.clear()
-        explainer = Explainer(encoded(Ridge()).fit(X, y), X, y, checks=checks)
-        engines = {explainer.pdp(name).settings["engine"] for name in ("wind", "hour", "wind")}
-        assert engines == {"model" if refuse else "sums"}
-        assert len(compared) == 1
+def test_a_model_that_is_no_sum_is_compared_once():
+    X, y = days()
+    numbers = X[list(NUMBERS)].fillna(0.0)
+    predictor = Explainer(Ridge().fit(numbers, y), numbers).predictor
+    wrong = replace(linear_form(predictor), intercept=np.array([1e6]))
+    run = Run()
+    assert isinstance(believed(run, predictor, wrong), Unlike)
+    assert believed(run, predictor, wrong) is believed(run, predictor, wrong)
 
 
 def test_a_model_that_is_fitted_again_is_asked():
     X, y = days()
     numbers = X[list(NUMBERS)].fillna(0.0)
     model = Ridge().fit(numbers, y)
-    explainer = Explainer(model, numbers, y)
+    explainer = reading(model, numbers, y)
     assert explainer.pdp("wind").settings["engine"] == "sums"
     for changed in ({"coef_": -model.coef_}, {"coef_": model.coef_, "intercept_": 7.0}):
         vars(model).update(changed)
         again = explainer.pdp("wind")
         assert again.settings["engine"] == "model"
-        np.testing.assert_allclose(again.values, Explainer(model, numbers, y).pdp("wind").values, rtol=1e-9)
+        np.testing.assert_allclose(again.values, reading(model, numbers, y).pdp("wind").values, rtol=1e-9)
 
 
 def test_an_explainer_can_be_sent_elsewhere():
     X, y = days()
-    explainer = Explainer(encoded(Ridge()).fit(X, y), X, y)
+    explainer = reading(encoded(Ridge()).fit(X, y), X, y)
     first = explainer.pdp("wind")
     again = pickle.loads(pickle.dumps(explainer)).pdp("wind")
     np.testing.assert_array_equal(again.values, first.values)
@@ -304,7 +316,7 @@ def test_a_feature_that_is_not_used_has_no_importance_at_all():
     y = X @ np.array([1.0, 0.3, 0.1, 0.7])
     model = LinearRegression().fit(X, y)
     model.coef_[1] = 0.0
-    found = Explainer(model, X, y).importance()
+    found = reading(model, X, y).importance()
     assert found.cost.model_rows == 0
     assert found.values[1] == 0.0
     assert (np.delete(found.values, 1) > 0).all()
@@ -322,80 +334,64 @@ def test_what_is_no_sum_is_asked():
     numbers = X[list(NUMBERS)].fillna(0.0)
     products = make_pipeline(StandardScaler(), PolynomialFeatures(2), Ridge())
     for model in (Rounded(), products):
-        found = Explainer(model.fit(numbers, y), numbers, y).pdp("wind", grid=5)
+        found = reading(model.fit(numbers, y), numbers, y).pdp("wind", grid=5)
         assert found.settings["engine"] == "model"
         assert found.cost.model_rows == 5 * len(X)
     ridge = Ridge().fit(numbers, y)
-    function = Explainer(lambda X: 1.0 * ridge.predict(X), numbers, y)
+    function = reading(lambda X: 1.0 * ridge.predict(X), numbers, y)
     assert function.pdp("wind", grid=5).settings["engine"] == "model"
 
 
-def test_coefficients_that_miss_the_predictions_are_not_believed(monkeypatch):
+def read_wrongly(change, *features):
+    """Whether a form that was changed is believed, and for which of the features its terms are."""
     X, y = days()
     numbers = X[list(NUMBERS)].fillna(0.0)
-    model = Ridge().fit(numbers, y)
-    read = additive.linear_form
+    predictor = (explainer := Explainer(Ridge().fit(numbers, y), numbers, y)).predictor
+    form = linear_form(predictor)
+    wrong = replace(form, **change(form))
+    found = believed(Run(), predictor, wrong)
+    interventions = [constant_intervention(explainer.data, some, [np.arange(9.0)] * len(some)) for some in features]
+    encoder = Encoder(wrong, predictor, Tables())
+    terms = [terms_of(encoder, explainer.data, (intervention,)) for intervention in interventions]
+    return isinstance(found, Additive) and found.exact, [each is not None for each in terms]
 
-    def wrong(predictor):
-        form = read(predictor)
-        return sums.replace(form, weights=form.weights * np.array([[1.0], [1.0], [1.001]]))
 
-    monkeypatch.setattr(additive, "linear_form", wrong)
-    assert Explainer(model, numbers, y).pdp("wind").settings["engine"] == "model"
+def test_coefficients_that_miss_the_predictions_are_not_believed():
+    exact, _ = read_wrongly(lambda form: {"weights": form.weights * np.array([[1.0], [1.0], [1.001]])})
+    assert not exact
 
 
-def test_columns_credited_to_the_wrong_feature_are_noticed(monkeypatch):
+def test_columns_credited_to_the_wrong_feature_are_noticed():
     """Real rows alone would agree: in a sum it does not matter whose the parts are."""
-    X, y = days()
-    numbers = X[list(NUMBERS)].fillna(0.0)
-    read = additive.linear_form
-
-    def wrong(predictor):
-        form = read(predictor)
-        return sums.replace(form, source=np.array([1, 0, 2]))
-
-    monkeypatch.setattr(additive, "linear_form", wrong)
-    explainer = Explainer(Ridge().fit(numbers, y), numbers, y)
-    for features in ("wind", ["wind", "hour"], ["temperature", "wind"]):
-        assert explainer.pdp(features, grid=9).settings["engine"] == "model"
-    assert explainer.pdp("hour").settings["engine"] == "sums"
-    assert explainer.importance().cost.model_rows > 0
+    exact, believable = read_wrongly(lambda form: {"source": np.array([1, 0, 2])}, (1,), (1, 2), (0, 1), (2,))
+    assert exact
+    assert believable == [False, False, False, True]
 
 
-def test_steps_that_mix_columns_are_noticed(monkeypatch):
+def test_steps_that_mix_columns_are_noticed():
     """The sums are right, but a part depends on two features."""
-    X, y = days()
-    numbers = X[list(NUMBERS)].fillna(0.0)
-    read = additive.linear_form
     mixing = np.array([[1.0, 0.0, 0.1], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
 
-    def wrong(predictor):
-        form = read(predictor)
-        return sums.replace(
-            form, encode=lambda table: form.encode(table) @ mixing, weights=np.linalg.solve(mixing, form.weights)
-        )
+    def mixed(form):
+        return {"encode": lambda table: form.encode(table) @ mixing, "weights": np.linalg.solve(mixing, form.weights)}
 
-    monkeypatch.setattr(additive, "linear_form", wrong)
-    explainer = Explainer(Ridge().fit(numbers, y), numbers, y)
-    assert explainer.pdp("wind").settings["engine"] == "sums"
-    for features in ("temperature", "hour", ["temperature", "hour"]):
-        assert explainer.pdp(features, grid=9).settings["engine"] == "model"
-    assert explainer.importance().cost.model_rows > 0
+    exact, believable = read_wrongly(mixed, (1,), (0,), (2,), (0, 2))
+    assert exact
+    assert believable == [True, False, False, False]
 
 
 def test_columns_that_are_said_to_be_the_tables_own_are_looked_at():
     model, X, _ = plain(LinearRegression(), same)
-    explainer = Explainer(model, X)
+    explainer = reading(model, X)
     own = exchange_intervention(explainer.data, (1,), np.arange(60)[None, ::-1])
-    assert answer(Run(), explainer.predictor, explainer.data, own).engine == "sums"
-    other = sums.replace(own, pools=(own.pools[0] + 1,))
-    assert answer(Run(), explainer.predictor, explainer.data, other).engine == "model"
+    assert answer(Run(limits=SMALL), explainer.predictor, explainer.data, own).engine == "sums"
+    other = replace(own, pools=(own.pools[0] + 1,))
+    assert answer(Run(limits=SMALL), explainer.predictor, explainer.data, other).engine == "model"
 
 
-def test_small_jobs_are_for_the_model(monkeypatch):
-    monkeypatch.setattr(sums, "_WORTH", 60)
+def test_small_jobs_are_for_the_model():
     model, X, _ = plain(LinearRegression(), same)
-    explainer = Explainer(model, X, feature_names=NUMBERS)
+    explainer = limited(Explainer(model, X, feature_names=NUMBERS), worth_sums=60)
     assert explainer.pdp("wind", at=[1, 2]).settings["engine"] == "model"
     assert explainer.pdp("wind", at=[1, 2, 3]).settings["engine"] == "sums"
 
@@ -406,23 +402,22 @@ def test_errors_are_those_of_the_model():
     model = LinearRegression().fit(numbers, y)
     holed = numbers.copy()
     holed.loc[1003, "wind"] = np.nan  # not among the rows that are asked first
-    explainer = Explainer(model, holed, y)
+    explainer = reading(model, holed, y)
     for ask in (lambda e: e.pdp("hour"), lambda e: e.importance(), lambda e: e.ale("hour")):
         with pytest.raises(ModelError, match="NaN"):
             ask(explainer)
     with pytest.raises(InputError, match="sunny"):
-        Explainer(encoded(Ridge()).fit(X, y), X, y).pdp("weather", at=["sunny"])
+        reading(encoded(Ridge()).fit(X, y), X, y).pdp("weather", at=["sunny"])
 
 
 def test_predictions_that_overflow_are_refused_as_the_models_own():
     model, X, options = plain(make_pipeline(StandardScaler(), PoissonRegressor()), counts)
-    explainer = Explainer(model, X, **options)
+    explainer = reading(model, X, **options)
     with pytest.raises(ModelError, match="predicted inf"), np.errstate(over="ignore"):
         explainer.pdp("temperature", at=[0.0, 1e7])
 
 
-def test_an_interruption_leaves_what_is_known(monkeypatch):
-    monkeypatch.setattr(sums, "_AT_ONCE", 60)
+def test_an_interruption_leaves_what_is_known():
     X, y = days()
 
     def impatient(done, total):
@@ -430,7 +425,8 @@ def test_an_interruption_leaves_what_is_known(monkeypatch):
             raise KeyboardInterrupt
 
     y = counts(y)
-    explainer = Explainer(encoded(PoissonRegressor()).fit(X, y), X, y, progress=impatient)
+    explainer = reading(encoded(PoissonRegressor()).fit(X, y), X, y, progress=impatient)
+    explainer = limited(explainer, sums_at_once=60)
     found = explainer.pdp("wind", grid=10)
     assert "partial" in {caveat.code for caveat in found.caveats}
     np.testing.assert_array_equal(np.isfinite(found.values), np.arange(10) < 4)

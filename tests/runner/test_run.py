@@ -11,7 +11,7 @@ from data.own_operations import fingerprint
 from pellucid.data import Data
 from pellucid.errors import InputError, ModelError
 from pellucid.models import Predictor
-from pellucid.runner import Intervention, Run, constant_intervention
+from pellucid.runner import Intervention, Limits, Run, constant_intervention
 from runner.asking import multiply, naive, noticing, numbers
 
 KINDS = [
@@ -46,7 +46,7 @@ def asked(request):
 def test_another_value_in_each_row(asked, memory):
     table, data, predictor = asked
     index = np.random.default_rng(0).integers(0, N, size=(5, N, 2))
-    found = Run(memory=memory).collect(predictor, data, intervention_of(data, (2, 0), index))
+    found = Run(limits=Limits(batch_bytes=memory)).collect(predictor, data, intervention_of(data, (2, 0), index))
     np.testing.assert_array_equal(found, naive(table, (2, 0), index))
 
 
@@ -54,7 +54,7 @@ def test_another_value_in_each_row(asked, memory):
 def test_the_same_value_in_all_rows(asked, memory):
     table, data, predictor = asked
     index = np.array([[3, 0], [1, 1], [5, 2]])
-    found = Run(memory=memory).collect(predictor, data, intervention_of(data, (0, 1), index))
+    found = Run(limits=Limits(batch_bytes=memory)).collect(predictor, data, intervention_of(data, (0, 1), index))
     np.testing.assert_array_equal(found, naive(table, (0, 1), np.repeat(index[:, None, :], N, axis=1)))
 
 
@@ -63,7 +63,7 @@ def test_some_of_the_rows(asked, memory):
     table, data, predictor = asked
     rows = np.array([4, 0, 4])
     index = np.random.default_rng(0).integers(0, N, size=(3, 3, 1))
-    found = Run(memory=memory).collect(predictor, data, intervention_of(data, (1,), index, rows))
+    found = Run(limits=Limits(batch_bytes=memory)).collect(predictor, data, intervention_of(data, (1,), index, rows))
     np.testing.assert_array_equal(found, naive(table, (1,), index, rows))
 
 
@@ -81,7 +81,7 @@ def test_several_interventions_in_one_stream(asked):
     interventions = [intervention_of(data, *one) for one in wanted]
     for memory in (1, 300, 2**26):
         out = [np.full((intervention.variants, intervention.n_rows(data), 2), np.nan) for intervention in interventions]
-        for batch in Run(memory=memory).stream(predictor, data, interventions):
+        for batch in Run(limits=Limits(batch_bytes=memory)).stream(predictor, data, interventions):
             out[batch.intervention][batch.variants, batch.rows] = batch.predictions
         for found, (features, index, rows) in zip(out, wanted, strict=True):
             np.testing.assert_array_equal(found, naive(table, features, index, rows))
@@ -104,7 +104,10 @@ def test_two_threads_give_the_numbers_of_one(asked):
     _, data, predictor = asked
     index = np.random.default_rng(0).integers(0, N, size=(9, N, 1))
     interventions = [intervention_of(data, (j,), index) for j in (0, 1)]
-    streams = [list(Run(n_jobs=n_jobs, memory=500).stream(predictor, data, interventions)) for n_jobs in (1, 2)]
+    streams = [
+        list(Run(n_jobs=n_jobs, limits=Limits(batch_bytes=500)).stream(predictor, data, interventions))
+        for n_jobs in (1, 2)
+    ]
     assert len(streams[0]) == len(streams[1]) > 2
     for one, two in zip(*streams, strict=True):
         assert (one.intervention, one.variants, one.rows) == (two.intervention, two.variants, two.rows)
@@ -116,7 +119,7 @@ def test_two_processes_give_the_numbers_of_one(asked):
     index = np.random.default_rng(0).integers(0, N, size=(3, N, 1))
     intervention = intervention_of(data, (1,), index)
     with joblib.parallel_config(backend="loky"):
-        found = Run(n_jobs=2, memory=100).collect(predictor, data, intervention)
+        found = Run(n_jobs=2, limits=Limits(batch_bytes=100)).collect(predictor, data, intervention)
     assert found.tobytes() == Run().collect(predictor, data, intervention).tobytes()
 
 
@@ -125,7 +128,7 @@ def test_a_function_without_a_name_goes_to_other_processes_once():
     X, data, _ = numbers()
     predictor = Predictor(_Counting(), X)
     with joblib.parallel_config(backend="loky", n_jobs=2):
-        found = Run(memory=100).predict(predictor, data)
+        found = Run(limits=Limits(batch_bytes=100)).predict(predictor, data)
     _Counting.serialised, count = 0, _Counting.serialised
     np.testing.assert_array_equal(found[:, 0], multiply(X))
     assert count == 1
@@ -150,15 +153,15 @@ def test_a_model_that_cannot_be_sent_says_so():
         joblib.parallel_config(backend="loky", n_jobs=2),
         pytest.raises(ModelError, match=r"cannot be sent to other processes.*use threads"),
     ):
-        Run(memory=100).predict(predictor, data)
-    assert Run(memory=100, n_jobs=2).predict(predictor, data).shape == (40, 1)
+        Run(limits=Limits(batch_bytes=100)).predict(predictor, data)
+    assert Run(limits=Limits(batch_bytes=100), n_jobs=2).predict(predictor, data).shape == (40, 1)
 
 
 @pytest.mark.parametrize("n_jobs", [0, "two"])
 def test_numbers_of_workers_that_make_no_sense(n_jobs):
     _, data, predictor = numbers()
     with pytest.raises(InputError, match="n_jobs must be a number of workers"):
-        Run(n_jobs=n_jobs, memory=100).predict(predictor, data)
+        Run(n_jobs=n_jobs, limits=Limits(batch_bytes=100)).predict(predictor, data)
 
 
 # -- models with habits ----------------------------------------------------------------------------------
@@ -183,7 +186,7 @@ def test_a_model_that_writes_into_its_input_spoils_nothing(kind, n_jobs):
     data, predictor = Data.of(table), Predictor(spoiling, table)
     index = np.random.default_rng(0).integers(0, N, size=(4, N, 1))
     for memory in (1, 2**26):
-        run = Run(memory=memory, n_jobs=n_jobs)
+        run = Run(limits=Limits(batch_bytes=memory), n_jobs=n_jobs)
         np.testing.assert_array_equal(run.predict(predictor, data), noticing(table))
         np.testing.assert_array_equal(
             run.collect(predictor, data, intervention_of(data, (1,), index)), naive(table, (1,), index)
@@ -198,7 +201,7 @@ def test_a_model_that_returns_a_view_of_its_input():
     X, data, _ = numbers()
     predictor = Predictor(lambda X: X[:, 1], X)
     index = np.random.default_rng(0).integers(0, 40, size=(5, 40, 1))
-    found = Run(memory=4_000, n_jobs=2).collect(predictor, data, intervention_of(data, (1,), index))
+    found = Run(limits=Limits(batch_bytes=4_000), n_jobs=2).collect(predictor, data, intervention_of(data, (1,), index))
     np.testing.assert_array_equal(found[:, :, 0], X[index[:, :, 0], 1])
 
 

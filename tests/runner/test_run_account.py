@@ -12,7 +12,7 @@ import pytest
 import pellucid
 from pellucid.errors import ModelError
 from pellucid.models import Predictor
-from pellucid.runner import Intervention, Run
+from pellucid.runner import Intervention, Limits, Run
 from runner.asking import ctrl_c, multiply, numbers, press_ctrl_c
 
 ROW = 3 * 8  # bytes
@@ -61,7 +61,7 @@ def test_cost_counts_rows_and_calls_exactly():
     calls = []
     predictor = Predictor(lambda X: calls.append(len(X)) or multiply(X), X)
     calls.clear()
-    run = Run(memory=50 * ROW)
+    run = Run(limits=Limits(batch_bytes=50 * ROW))
     run.predict(predictor, data)
     assert (run.cost().model_rows, run.cost().model_calls) == (40, 1)
     run.collect(predictor, data, five_variants(data))
@@ -77,7 +77,7 @@ def test_no_batch_is_larger_than_the_memory_allows(memory):
     sizes = []
     predictor = Predictor(lambda X: sizes.append(len(X)) or multiply(X), X)
     sizes.clear()
-    Run(memory=memory).collect(predictor, data, five_variants(data))
+    Run(limits=Limits(batch_bytes=memory)).collect(predictor, data, five_variants(data))
     assert max(sizes) <= max(memory // ROW, 1)
     assert sum(sizes) == 200
 
@@ -106,7 +106,9 @@ def test_checks_are_counted_apart():
 def test_progress_rises_to_the_total(n_jobs):
     _, data, predictor = numbers()
     seen = []
-    run = Run(memory=10 * ROW, n_jobs=n_jobs, progress=lambda done, total: seen.append((done, total)))
+    run = Run(
+        limits=Limits(batch_bytes=10 * ROW), n_jobs=n_jobs, progress=lambda done, total: seen.append((done, total))
+    )
     run.collect(predictor, data, five_variants(data))
     done = [done for done, _ in seen]
     assert done == sorted(set(done))
@@ -141,7 +143,7 @@ def test_an_interruption_ends_a_partial_stream():
     X, data, plain = numbers()
     predictor = Predictor(Stops(KeyboardInterrupt(), 3), X)
     seen = []
-    run = Run(memory=40 * ROW, progress=lambda done, total: seen.append((done, total)))
+    run = Run(limits=Limits(batch_bytes=40 * ROW), progress=lambda done, total: seen.append((done, total)))
     batches = list(run.stream(predictor, data, [five_variants(data)], partial=True))
     assert run.interrupted
     assert [batch.variants for batch in batches] == [slice(0, 1), slice(1, 2)]
@@ -153,7 +155,7 @@ def test_an_interruption_ends_a_partial_stream():
 
 def test_an_interruption_before_anything_is_known_is_raised():
     X, data, _ = numbers()
-    run = Run(memory=40 * ROW)
+    run = Run(limits=Limits(batch_bytes=40 * ROW))
     with pytest.raises(KeyboardInterrupt):
         list(run.stream(Predictor(Stops(KeyboardInterrupt(), 1), X), data, [five_variants(data)], partial=True))
     assert not run.interrupted
@@ -161,7 +163,7 @@ def test_an_interruption_before_anything_is_known_is_raised():
 
 def test_an_interruption_is_raised_when_a_part_is_of_no_use():
     X, data, _ = numbers()
-    run = Run(memory=40 * ROW)
+    run = Run(limits=Limits(batch_bytes=40 * ROW))
     with pytest.raises(KeyboardInterrupt):
         run.collect(Predictor(Stops(KeyboardInterrupt(), 3), X), data, five_variants(data))
     assert not run.interrupted
@@ -179,7 +181,7 @@ def test_ctrl_c_while_threads_work_ends_a_partial_stream():
         return multiply(X)
 
     predictor = Predictor(slow, X)
-    run = Run(memory=ROW, n_jobs=2)
+    run = Run(limits=Limits(batch_bytes=ROW), n_jobs=2)
     with ctrl_c():
         batches = list(run.stream(predictor, data, [five_variants(data)], partial=True))
     assert run.interrupted
@@ -192,7 +194,9 @@ def test_after_a_failure_the_run_can_go_on(n_jobs):
     X, data, plain = numbers()
     predictor = Predictor(Stops(ValueError("no such row"), 3), X)
     seen = []
-    run = Run(memory=40 * ROW, n_jobs=n_jobs, progress=lambda done, total: seen.append((done, total)))
+    run = Run(
+        limits=Limits(batch_bytes=40 * ROW), n_jobs=n_jobs, progress=lambda done, total: seen.append((done, total))
+    )
     with pytest.raises(ModelError, match=r"failed on a batch of 40 rows: ValueError: no such row"):
         run.collect(predictor, data, five_variants(data))
     done = run.cost().model_rows
@@ -208,7 +212,7 @@ def test_a_stream_that_is_left_early_stops_asking(n_jobs):
     X, data, _ = numbers()
     calls, seen = [], []
     predictor = Predictor(lambda X: time.sleep(0.005) or calls.append(len(X)) or multiply(X), X)
-    run = Run(memory=ROW, n_jobs=n_jobs, progress=lambda done, total: seen.append((done, total)))
+    run = Run(limits=Limits(batch_bytes=ROW), n_jobs=n_jobs, progress=lambda done, total: seen.append((done, total)))
     stream = run.stream(predictor, data, [five_variants(data)])
     next(stream)
     stream.close()

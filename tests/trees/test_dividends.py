@@ -1,5 +1,6 @@
 """Dividends of trees against their definition, by every path through the code."""
 
+import sys
 from itertools import combinations
 
 import numpy as np
@@ -7,13 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pellucid.trees import dividends as own
-from pellucid.trees import leaf_masses
 from pellucid.trees.dividends import dividends, worth_without
-from pellucid.trees.rows import Alone
 from reference.trees import marginal_game, model_of
 from trees.ensembles import chains, random_ensemble, random_rows, scenes
-from trees.watch import Interrupted, TwoThreads
+from trees.watch import Interrupted, Watched
 
 
 def all_sets(count):
@@ -52,7 +50,7 @@ def twin_without(ensemble, X, background, weights, players):
     return np.array([[v[everybody & ~(1 << j)] for j in range(count)] for v in tables])
 
 
-def check(scene, seed):
+def check(scene, seed, **limits):
     ensemble, background = scene
     rng = np.random.default_rng(seed)
     players = some_players(rng, ensemble.n_features)
@@ -60,12 +58,14 @@ def check(scene, seed):
     X = random_rows(rng, ensemble, 5, odd=0.4)
     sets = all_sets(int(players.max()) + 1)
     rng.shuffle(sets)
-    got = dividends(ensemble, X, sets, background=background, weights=weights, players=players)
+    watch = Watched(**limits)
+    got = dividends(ensemble, X, sets, background=background, weights=weights, players=players, watch=watch)
     want = twin(ensemble, X, background, weights, players, sets)
     size = 1e-10 * (1 + np.abs(ensemble.nodes.value).sum())
     np.testing.assert_allclose(got, want, rtol=0, atol=size)
     count = int(players.max()) + 1
-    rest = worth_without(ensemble, X, range(count), background=background, weights=weights, players=players)
+    options = {"background": background, "weights": weights, "players": players, "watch": watch}
+    rest = worth_without(ensemble, X, range(count), **options)
     np.testing.assert_allclose(rest, twin_without(ensemble, X, background, weights, players), rtol=0, atol=size)
 
 
@@ -82,33 +82,31 @@ def test_features_that_come_again_on_deep_paths(scene, seed):
 
 
 @pytest.mark.parametrize(
-    ("module", "name", "value"),
+    "limits",
     [
-        (leaf_masses, "_PATTERNS", 0),  # no tables of patterns
-        (leaf_masses, "_CELLS", 8),  # one row at a time
-        (leaf_masses, "PATIENCE", 0.0),  # the compiled walk
-        (own, "PATIENCE", 0.0),  # the compiled walk of the rest
-        (own, "_GRID", 3),  # no grids: the compiled sweep for pairs, comparisons for triples
-        (own, "_ENTRIES", 1),  # one tree at a time
-        (own, "_BLOCK", 1),  # one row at a time
+        {"patterns": 0},  # no tables of patterns
+        {"patience": 0.0},  # compiled walks
+        {"grid_cells": 3},  # no grids: the compiled sweep for pairs, comparisons for triples
+        {"coalitions": 1},  # one tree at a time
+        {"compared": 1},  # one row at a time
+        {"compared": 1, "grid_cells": 3},
     ],
+    ids=str,
 )
-def test_every_path_gives_the_same(monkeypatch, module, name, value):
+def test_every_path_gives_the_same(limits):
     rng = np.random.default_rng(7)
-    monkeypatch.setattr(module, name, value)
     for seed in range(6):
         ensemble = random_ensemble(
             rng, n_features=4, n_trees=3, depth=5, outputs=2, vector=seed % 2 == 0, categorical=0.2
         )
-        check((ensemble, random_rows(rng, ensemble, 9)), seed)
+        check((ensemble, random_rows(rng, ensemble, 9)), seed, **limits)
 
 
 def test_comparisons_without_a_compiler(monkeypatch):
-    monkeypatch.setattr(own, "_GRID", 1)
-    monkeypatch.setattr(own, "can_compile", lambda: False)
+    monkeypatch.setitem(sys.modules, "numba", None)
     rng = np.random.default_rng(3)
     ensemble = random_ensemble(rng, n_features=3, depth=4)
-    check((ensemble, random_rows(rng, ensemble, 9)), 0)
+    check((ensemble, random_rows(rng, ensemble, 9)), 0, grid_cells=1)
 
 
 def big(seed=0, n=400):
@@ -142,28 +140,26 @@ def test_a_player_that_no_split_asks_has_nothing():
 
 
 @pytest.mark.parametrize("patience", [0.0, 1e9])
-def test_threads_change_no_bit(monkeypatch, patience):
-    monkeypatch.setattr(leaf_masses, "PATIENCE", patience)
+def test_threads_change_no_bit(patience):
     ensemble, X = big()
     sets = all_sets(6)[:21]
-    alone = dividends(ensemble, X, sets, background=X, watch=Alone())
-    together = dividends(ensemble, X, sets, background=X, watch=TwoThreads())
+    watches = (Watched(threads, patience=patience) for threads in (1, 2))
+    alone, together = (dividends(ensemble, X, sets, background=X, watch=watch) for watch in watches)
     assert alone.tobytes() == together.tobytes()
 
 
-def test_a_person_may_interrupt(monkeypatch):
-    monkeypatch.setattr(leaf_masses, "PATIENCE", 0.0)
+def test_a_person_may_interrupt():
     ensemble, X = big()
     with pytest.raises(KeyboardInterrupt):
-        dividends(ensemble, X, [(0, 1)], background=X, watch=Interrupted(1))
+        dividends(ensemble, X, [(0, 1)], background=X, watch=Interrupted(1, patience=0.0))
 
 
 def test_small_jobs_compile_nothing(monkeypatch):
-    def refuse():
-        raise AssertionError("a small job asks for a compiler")
+    class Refusing:
+        def __getattr__(self, name):
+            raise AssertionError("a small job asks for a compiler")
 
-    monkeypatch.setattr(own, "can_compile", refuse)
-    monkeypatch.setattr(leaf_masses, "can_compile", refuse)
+    monkeypatch.setitem(sys.modules, "numba", Refusing())
     ensemble, X = big(n=60)
     assert dividends(ensemble, X, all_sets(6), background=X).any()
     assert worth_without(ensemble, X, [0, 1], background=X).any()

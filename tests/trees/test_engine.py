@@ -6,12 +6,13 @@ from hypothesis import given, settings
 
 from pellucid.errors import InputError
 from pellucid.trees import engine
-from pellucid.trees import marginal_game as tables
-from pellucid.trees.engine import attribute, coalition_values
+from pellucid.trees.engine import TreeGame, attribute, coalition_values
+from pellucid.trees.ensemble import concatenate
+from pellucid.trees.marginal_game import fits
 from reference.indices import interaction_matrix, shapley
 from reference.trees import marginal_game, model_of, path_game
 from trees.ensembles import random_ensemble, random_rows, scenes
-from trees.watch import TwoThreads
+from trees.watch import Watched
 
 
 @pytest.mark.parametrize("game", ["path", "marginal"])
@@ -30,29 +31,30 @@ def test_interactions_are_half_the_index_and_rows_add_up_to_the_values(scene, ga
     np.testing.assert_allclose(found.interactions.sum(axis=2), found.values, atol=1e-9)
 
 
-def mixed(depth=18):
+def mixed():
     """Shallow trees and deep ones in one ensemble."""
     rng = np.random.default_rng(0)
-    ensemble = random_ensemble(rng, n_features=20, n_trees=6, depth=depth, early=0.25)
+    ensemble = random_ensemble(rng, n_features=20, n_trees=6, depth=18, early=0.25)
     return ensemble, random_rows(rng, ensemble, 8), random_rows(rng, ensemble, 12)
 
 
 @pytest.mark.parametrize("order", [1, 2])
-def test_tables_and_walks_share_an_ensemble(monkeypatch, order):
-    ensemble, X, background = mixed(depth=9)  # few enough players for tables, and for their memory
-    mask = tables.fits(ensemble, np.arange(20), 12)
-    monkeypatch.setattr(tables, "fits", lambda *_: np.arange(6) % 2 == 0)
+def test_tables_and_walks_share_an_ensemble(order):
+    rng = np.random.default_rng(2)
+    shallow = random_ensemble(rng, n_features=20, n_trees=3, depth=5)
+    deep = random_ensemble(rng, n_features=20, n_trees=3, depth=30, chain=True, categorical=0.0)
+    ensemble = concatenate([shallow, deep])
+    X, background = random_rows(rng, ensemble, 8), random_rows(rng, ensemble, 12)
+    assert fits(ensemble, np.arange(20), 12, order).tolist() == [True] * 3 + [False] * 3
     both, members = coalition_values(ensemble, X, order, game="marginal", background=background)
-    monkeypatch.setattr(tables, "fits", lambda *_: np.zeros(6, bool))
-    walks, _ = coalition_values(ensemble, X, order, game="marginal", background=background)
-    assert mask.shape == (6,)
+    walks = TreeGame(ensemble, "marginal", background, tables=False).indices(X, "shapley", order)
     assert members.shape == (both.shape[1], order)
     np.testing.assert_allclose(both, walks, atol=1e-9)
 
 
 def test_progress_ends_even_when_nothing_comes_of_it():
     ensemble, X, background = mixed()
-    watch = TwoThreads()
+    watch = Watched(2)
     attribute(ensemble, X, game="marginal", background=background, run=watch)
     assert watch.planned == watch.done > 0
     assert watch.closed == 1
@@ -66,11 +68,11 @@ def test_a_game_that_lacks_what_it_needs_says_so():
         attribute(ensemble, X, game="marginal", background=X[:0])
 
 
-def test_interactions_that_would_fill_the_memory_are_refused(monkeypatch):
+def test_interactions_that_would_fill_the_memory_are_refused():
     ensemble, X, _ = mixed()
-    monkeypatch.setattr(engine, "_MOST_BYTES", 8 * len(X) * 19**2)
-    with pytest.raises(InputError, match=r"20 features in 8 rows .*groups="):
-        attribute(ensemble, X, game="path", interactions=True)
+    many = np.broadcast_to(X[:1], (700_000, 20))
+    with pytest.raises(InputError, match=r"20 features in 700000 rows .*groups="):
+        attribute(ensemble, many, game="path", interactions=True)
     assert attribute(ensemble, X, game="path").interactions is None
 
 
@@ -91,10 +93,9 @@ def test_a_row_has_the_same_bits_whatever_it_is_explained_with(scene, game):
 
 
 @pytest.mark.parametrize("game", ["path", "marginal"])
-def test_what_does_not_fit_is_made_anew_and_is_the_same(monkeypatch, game):
+def test_what_does_not_fit_is_made_anew_and_is_the_same(game):
     ensemble, X, background = mixed()
-    kept, anew = (engine.TreeGame(ensemble, game, background) for _ in range(2))
-    monkeypatch.setattr(anew, "_room", 0)
+    kept, anew = (TreeGame(ensemble, game, background, **room) for room in ({}, {"room": 0}))
     first, again, other = kept.attribute(X), kept.attribute(X), anew.attribute(X)
     assert first.values.tobytes() == again.values.tobytes() == other.values.tobytes()
     lists = [[value for value in each._made.values() if isinstance(value, list)] for each in (kept, anew)]

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pellucid.trees import ensemble as module
 from pellucid.trees.ensemble import Nodes, TreeEnsemble, at_most, concatenate, less_than
 from reference.trees import goes_left, leaf_of, predict_one
 from strategies import QUICK, assert_close
@@ -74,13 +73,12 @@ def test_threshold_that_nothing_is_below():
 
 
 @pytest.mark.parametrize("cells", [1, 7])
-def test_blocks_of_rows_change_nothing(monkeypatch, cells):
+def test_blocks_of_rows_change_nothing(cells):
     ensemble = seeded_ensemble(3, n_trees=3, outputs=2)
     rows = random_rows(np.random.default_rng(0), ensemble, 11)
     whole = ensemble.predict(rows)
-    monkeypatch.setattr(module, "_CELLS", cells)
-    np.testing.assert_array_equal(ensemble.predict(rows), whole)
-    assert ensemble.predict(rows[:0]).shape == (0, 2)
+    np.testing.assert_array_equal(ensemble.predict(rows, cells=cells), whole)
+    assert ensemble.predict(rows[:0], cells=cells).shape == (0, 2)
 
 
 def test_arrays_are_copied_and_cannot_be_written():

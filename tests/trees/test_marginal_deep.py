@@ -12,6 +12,7 @@ from pellucid.trees.marginal_deep import deep_marginal_interactions, deep_margin
 from reference.enumerated import SETS, enumerated
 from reference.trees import marginal_game, model_of
 from trees.ensembles import chains, random_ensemble, random_rows, scenes
+from trees.watch import Interrupted, Watched
 
 INDICES = ["shapley", "banzhaf", "taylor", "faithful"]
 
@@ -129,47 +130,34 @@ def test_a_row_against_itself_is_nothing(scene):
     assert not alone.pairs().any()
 
 
-def test_portions_change_nothing_but_rounding(scene, monkeypatch):
-    values, pairs = scene.values(), scene.pairs()
-    monkeypatch.setattr(marginal_deep, "_BACKGROUND_ROWS", 7)
-    monkeypatch.setattr(marginal_deep, "_OWN_BYTES", 1)
-    monkeypatch.setattr(marginal_deep, "_LEAST_ROWS", 7)
-    monkeypatch.setattr(marginal_deep, "_NODES", 300)
-    np.testing.assert_allclose(scene.values(), values, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(scene.pairs(), pairs, rtol=0, atol=1e-12)
+def test_portions_of_the_background_change_nothing_but_rounding(scene):
+    """More rows than are walked together."""
+    rows = random_rows(np.random.default_rng(5), scene.ensemble, 1500)
+    halves = [Scene(scene.ensemble, scene.X[:3], half, scene.players) for half in (rows[:600], rows[600:])]
+    whole = Scene(scene.ensemble, scene.X[:3], rows, scene.players)
+    assert len(list(marginal_deep._background(rows, None, 12, 0.0))) == 2
+    for ask in (Scene.values, Scene.pairs):
+        parts = [ask(half) for half in halves]
+        np.testing.assert_allclose(ask(whole), 0.4 * parts[0] + 0.6 * parts[1], rtol=0, atol=1e-11)
 
 
-class Recorder:
-    """A watch that counts."""
-
-    def __init__(self, threads):
-        self.threads, self.planned, self.done = threads, 0, 0
-
-    def plan(self, amount):
-        self.planned += amount
-
-    def advance(self, amount):
-        self.done += amount
+def test_every_tree_is_in_one_batch(scene):
+    several = list(marginal_deep._batches(scene.ensemble, 300))
+    assert len(several) > 2
+    assert np.concatenate(several).tolist() == list(range(6))
 
 
 def test_threads_change_no_bit_and_progress_reaches_the_plan(scene):
     for ask in (scene.values, scene.pairs):
-        one, three = Recorder(1), Recorder(3)
+        one, three = Watched(1), Watched(3)
         np.testing.assert_array_equal(ask(watch=one), ask(watch=three))
         assert one.done == one.planned == three.done == three.planned > 0
-
-
-class Interrupting(Recorder):
-    """Ctrl-C after the first share."""
-
-    def advance(self, amount):
-        raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_ctrl_c_is_heard_between_shares(scene, threads):
     with pytest.raises(KeyboardInterrupt):
-        scene.values(watch=Interrupting(threads))
+        scene.values(watch=Interrupted(threads))
 
 
 def test_nothing_to_explain(scene):

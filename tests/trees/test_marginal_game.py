@@ -6,14 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pellucid.errors import InputError
-from pellucid.trees import marginal_game as game_module
+from pellucid.runner import Limits
 from pellucid.trees import predict as predicting
-from pellucid.trees import rows
 from pellucid.trees.marginal_game import fits, marginal_base, marginal_values
 from reference.enumerated import enumerated
 from reference.trees import marginal_game, model_of
 from trees.ensembles import chains, random_ensemble, random_rows, scenes
-from trees.watch import Interrupted, TwoThreads
+from trees.watch import Interrupted, Watched
 
 
 def assert_equal_to_enumeration(ensemble, X, weights=None, players=None, index="shapley", order=1):
@@ -86,24 +85,21 @@ def test_a_weight_of_two_is_a_row_twice():
 
 
 @pytest.mark.parametrize("order", [1, 2])
-def test_threads_and_memory_change_no_bit(monkeypatch, order):
+def test_threads_and_memory_change_no_bit(order):
     ensemble, X, background = big()
     once = marginal_values(ensemble, X, background, None, np.arange(8), order=order)
-    watch = TwoThreads()
-    monkeypatch.setattr(rows, "SHARE_BLOCKS", 2)
-    monkeypatch.setattr(rows, "PORTION_BYTES", 100_000)
+    watch = Watched(2, share_blocks=2, portion_bytes=100_000)
     again = marginal_values(ensemble, X, background, None, np.arange(8), order=order, watch=watch)
     assert once.tobytes() == again.tobytes()
     assert watch.planned == watch.done > 0
-    monkeypatch.setattr(game_module, "_TABLE_BYTES", 50_000)  # the trees in several batches: sums in another order
-    parts = marginal_values(ensemble, X, background, None, np.arange(8), order=order)
+    batches = Watched(table_bytes=50_000)  # the trees in several batches: sums in another order
+    parts = marginal_values(ensemble, X, background, None, np.arange(8), order=order, watch=batches)
     np.testing.assert_allclose(parts, once, atol=1e-12)
 
 
-def test_an_interruption_is_heard_between_two_shares(monkeypatch):
+def test_an_interruption_is_heard_between_two_shares():
     ensemble, X, background = big()
-    monkeypatch.setattr(rows, "SHARE_BLOCKS", 2)
-    for watch in (Interrupted(1), Interrupted(2)):
+    for watch in (Interrupted(1, share_blocks=2), Interrupted(2, share_blocks=2)):
         with pytest.raises(KeyboardInterrupt):
             marginal_values(ensemble, X, background, None, np.arange(8), watch=watch)
         assert watch.done < watch.planned
@@ -133,11 +129,11 @@ def test_trees_whose_leaves_have_many_players_do_not_fit():
     assert fits(deep, np.zeros(40, int), background=1, rows=1).all()
 
 
-def test_tables_beyond_the_memory_are_not_made(monkeypatch):
+def test_tables_beyond_the_memory_are_not_made():
     ensemble, _, _ = big()
     assert fits(ensemble, np.arange(8), background=10**6, rows=10**6).all()
-    monkeypatch.setattr(game_module, "_TABLE_BYTES", 10_000)
-    assert not fits(ensemble, np.arange(8), background=10**6, rows=10**6).all()
+    few = Limits(table_bytes=10_000)
+    assert not fits(ensemble, np.arange(8), background=10**6, rows=10**6, limits=few).all()
 
 
 def test_one_row_against_many_does_not_count_them_in_every_table():

@@ -9,13 +9,12 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pellucid.trees import partial_dependence as dependence
-from pellucid.trees import rows
 from pellucid.trees.ensemble import concatenate
 from pellucid.trees.partial_dependence import curve_blocks, partial_dependence, partial_dependence_without
 from reference.trees import model_of
 from reference.trees import partial_dependence as twin
 from trees.ensembles import chains, random_ensemble, random_rows, scenes
+from trees.watch import Interrupted, Watched
 
 
 def some_columns(rng, ensemble):
@@ -189,19 +188,6 @@ def test_a_selection_of_outputs():
         np.testing.assert_array_equal(curves, individual_curves(ensemble, columns, points, X[:99])[..., [1]])
 
 
-class Watched:
-    """A number of threads, and progress that is noted."""
-
-    def __init__(self, threads):
-        self.threads, self.planned, self.done = threads, 0, 0
-
-    def plan(self, amount):
-        self.planned += amount
-
-    def advance(self, amount):
-        self.done += amount
-
-
 def everything(ensemble, X, weights, watch=None):
     return [
         partial_dependence(ensemble, 1, X[:40, 1], X, weights, watch=watch),
@@ -216,54 +202,50 @@ def assert_same_bits(first, second):
         np.testing.assert_array_equal(one, two)
 
 
-def test_threads_and_memory_change_no_bit(monkeypatch):
+def test_threads_and_memory_change_no_bit():
     ensemble, X, weights = big(n=40_000)
     alone = everything(ensemble, X, weights)
     watch = Watched(3)
     assert_same_bits(alone, everything(ensemble, X, weights, watch))
     assert watch.planned == watch.done > 0
-    monkeypatch.setattr(rows, "PORTION_BYTES", 2**16)
-    monkeypatch.setattr(rows, "SHARE_BLOCKS", 3)
-    monkeypatch.setattr(dependence, "_TREE_BYTES", 2**14)
-    assert_same_bits(alone, everything(ensemble, X, weights, Watched(3)))
+    portions = Watched(3, portion_bytes=2**16, share_blocks=3, tree_bytes=2**14)
+    assert_same_bits(alone, everything(ensemble, X, weights, portions))
+    assert portions.planned == portions.done > 0
 
 
-def test_lists_bits_and_pruning_change_no_bit(monkeypatch):
+def test_lists_bits_and_pruning_change_no_bit():
     ensemble, X, weights = big()
     usual = everything(ensemble, X, weights)
-    monkeypatch.setattr(dependence, "_PRUNING_POINTS", 0)
     for few in (2, 10**9):
-        monkeypatch.setattr(dependence, "_FEW", few)
-        assert_same_bits(usual, everything(ensemble, X, weights))
+        other = Watched(listed_rows=few, pruning_points=0)
+        assert_same_bits(usual, everything(ensemble, X, weights, other))
 
 
 @pytest.mark.parametrize("fill", [0.0, math.nan])
-def test_sparse_rows(monkeypatch, fill):
-    monkeypatch.setattr(rows, "PORTION_BYTES", 2**15)
+def test_sparse_rows(fill):
     ensemble, X, weights = big()
     stored = np.random.default_rng(0).random(X.shape) < 0.3
     sparse = scipy.sparse.csr_array(
         (X[stored], np.nonzero(stored)[1], np.append(0, np.cumsum(stored.sum(axis=1)))), shape=X.shape
     )
     full = np.where(stored, X, fill)
-    grid = X[:5, 1]
+    grid, options = X[:5, 1], {"fill": fill, "watch": Watched(portion_bytes=2**15)}
     np.testing.assert_array_equal(
-        partial_dependence(ensemble, 1, grid, sparse, weights, fill=fill),
+        partial_dependence(ensemble, 1, grid, sparse, weights, **options),
         partial_dependence(ensemble, 1, grid, full, weights),
     )
     np.testing.assert_array_equal(
-        partial_dependence_without(ensemble, 1, sparse, sparse, fill=fill),
+        partial_dependence_without(ensemble, 1, sparse, sparse, **options),
         partial_dependence_without(ensemble, 1, full, full),
     )
     np.testing.assert_array_equal(
-        individual_curves(ensemble, 1, grid, sparse, fill=fill), individual_curves(ensemble, 1, grid, full)
+        individual_curves(ensemble, 1, grid, sparse, **options), individual_curves(ensemble, 1, grid, full)
     )
 
 
-def test_blocks_of_curves_cover_the_rows_in_order(monkeypatch):
-    monkeypatch.setattr(rows, "PORTION_BYTES", 2**16)
+def test_blocks_of_curves_cover_the_rows_in_order():
     ensemble, X, _ = big(n=1000)
-    parts = list(curve_blocks(ensemble, 1, X[:20, 1], X))
+    parts = list(curve_blocks(ensemble, 1, X[:20, 1], X, watch=Watched(portion_bytes=2**16)))
     assert len(parts) > 3
     assert [part.start for part, _ in parts] == [0, *[part.stop for part, _ in parts[:-1]]]
     assert parts[-1][0].stop == 1000
@@ -272,10 +254,6 @@ def test_blocks_of_curves_cover_the_rows_in_order(monkeypatch):
 
 def test_an_interruption_is_heard_between_two_shares():
     ensemble, X, _ = big()
-
-    class Interrupted(Watched):
-        def advance(self, amount):
-            raise KeyboardInterrupt
 
     for threads in (1, 2):
         with pytest.raises(KeyboardInterrupt):

@@ -6,12 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pellucid.errors import InputError
-from pellucid.trees import rows
 from pellucid.trees.path_game import path_base, path_values
 from reference.enumerated import enumerated
 from reference.trees import path_game
 from trees.ensembles import chains, random_ensemble, random_rows, scenes
-from trees.watch import Interrupted, TwoThreads
+from trees.watch import Interrupted, Watched
 
 
 def assert_equal_to_enumeration(ensemble, X, players, index="shapley"):
@@ -114,12 +113,10 @@ def test_values_and_base_add_up_to_the_prediction():
     np.testing.assert_allclose(path_base(ensemble) + values.sum(axis=1), ensemble.predict(X), atol=1e-12)
 
 
-def test_threads_and_memory_change_no_bit(monkeypatch):
+def test_threads_and_memory_change_no_bit():
     ensemble, X = big()
     once = path_values(ensemble, X, np.arange(8))
-    watch = TwoThreads()
-    monkeypatch.setattr(rows, "SHARE_BLOCKS", 2)
-    monkeypatch.setattr(rows, "PORTION_BYTES", 100_000)
+    watch = Watched(2, share_blocks=2, portion_bytes=100_000)
     again = path_values(ensemble, X, np.arange(8), watch=watch)
     assert once.tobytes() == again.tobytes()
     assert watch.planned == watch.done > 0
@@ -141,10 +138,9 @@ def test_sparse_rows_are_the_dense_ones():
     assert path_values(ensemble, matrix, np.arange(8)).tobytes() == dense.tobytes()
 
 
-def test_an_interruption_is_heard_between_two_shares(monkeypatch):
+def test_an_interruption_is_heard_between_two_shares():
     ensemble, X = big()
-    monkeypatch.setattr(rows, "SHARE_BLOCKS", 2)
-    for watch in (Interrupted(1), Interrupted(2)):
+    for watch in (Interrupted(1, share_blocks=2), Interrupted(2, share_blocks=2)):
         with pytest.raises(KeyboardInterrupt):
             path_values(ensemble, X, np.arange(8), watch=watch)
         assert watch.done < watch.planned

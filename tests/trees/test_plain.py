@@ -13,12 +13,10 @@ from pellucid.trees import marginal_deep as compiled_deep
 from pellucid.trees import marginal_game as compiled_marginal
 from pellucid.trees import path_game as compiled_path
 from pellucid.trees.plain import choice, coalitions, marginal_base, marginal_values, path_base, path_values
-from pellucid.trees.plain import marginal as marginal_module
-from pellucid.trees.plain import path as path_module
 from reference.enumerated import PLAYERS, enumerated
 from reference.trees import marginal_game, model_of, path_game
 from trees.ensembles import chains, random_ensemble, random_rows, scenes
-from trees.watch import TwoThreads
+from trees.watch import Watched
 
 INDICES = ("shapley", "banzhaf", "taylor", "faithful")
 
@@ -135,14 +133,12 @@ def test_leaves_with_more_players_than_tables_have_room_for():
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
-def test_portions_of_trees_and_rows_change_nothing(monkeypatch, order):
+def test_portions_of_trees_and_rows_change_nothing(order):
     ensemble, X, background = big()
     players = np.arange(8)
     path = path_values(ensemble, X, players, order=order)
     marginal = marginal_values(ensemble, X, background, None, players, order=order)
-    monkeypatch.setattr(path_module, "_CELLS", 3000)
-    monkeypatch.setattr(marginal_module, "_WALKS", 5000)
-    watch = TwoThreads()
+    watch = Watched(2, plain_cells=3000)
     parts = path_values(ensemble, X, players, order=order, watch=watch)
     np.testing.assert_allclose(parts, path, rtol=0, atol=1e-13)
     parts = marginal_values(ensemble, X, background, None, players, order=order, watch=watch)

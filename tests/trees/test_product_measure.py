@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pellucid.trees import leaf_conditions, product_measure
-from pellucid.trees.leaf_conditions import Distribution
+from pellucid.trees.leaf_conditions import Distribution, Sets, _accepted
 from pellucid.trees.product_measure import Shares, first_order, pairs_of_leaves, variance_parts
 from reference.sobol import product_table, sobol
 from trees.ensembles import random_ensemble, random_rows, scenes
-from trees.watch import Interrupted, TwoThreads
+from trees.watch import Interrupted, Watched
 
 
 def some_players(rng, n_columns):
@@ -50,8 +49,7 @@ def combined(ensemble, matrix, weights, players):
     return table, mass, numbers, ensemble.predict(table)
 
 
-def assert_parts(ensemble, shares, table, mass, numbers, predictions):
-    parts = variance_parts(shares)
+def assert_parts(ensemble, parts, table, mass, numbers, predictions):
     size = 1 + np.abs(ensemble.nodes.value).max() ** 2 * len(ensemble.roots) ** 2
     np.testing.assert_allclose(parts.mean, mass @ predictions, atol=1e-10 * size)
     for k in range(ensemble.n_outputs):
@@ -70,9 +68,8 @@ def test_variances_are_those_of_all_combinations(compiled, scene, seed):
     players = some_players(rng, ensemble.n_features)
     weights = rng.integers(0, 3, len(matrix)) + (np.arange(len(matrix)) == 0.0)
     shares = of_rows(ensemble, matrix, weights, players)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(product_measure, "_PLAIN_PAIRS", -1 if compiled else np.inf)
-        assert_parts(ensemble, shares, *combined(ensemble, matrix, weights, players))
+    parts = variance_parts(shares, plain_pairs=-1 if compiled else np.inf)
+    assert_parts(ensemble, parts, *combined(ensemble, matrix, weights, players))
 
 
 def test_a_uniform_column_is_the_limit_of_a_fine_grid():
@@ -112,7 +109,7 @@ def test_a_threshold_that_nothing_is_below():
     matrix = np.array([[0.3, -1.0], [np.nan, 0.2], [-5.0, 2.0]])
     players, weights = np.arange(2), np.ones(3)
     shares = of_rows(ensemble, matrix, weights, players)
-    assert_parts(ensemble, shares, *combined(ensemble, matrix, weights, players))
+    assert_parts(ensemble, variance_parts(shares), *combined(ensemble, matrix, weights, players))
 
 
 def test_first_order_needs_no_pairs_and_is_the_same():
@@ -128,36 +125,41 @@ def big(rng):
     return of_rows(ensemble, random_rows(rng, ensemble, 60), players=np.array([0, 1, 2, 3, 3, 4]))
 
 
-def test_numpy_kernel_and_threads_agree(monkeypatch):
+class Unlisted(Sets):
+    """Sets of points of too many kinds for their overlaps to be listed."""
+
+    def listed(self):
+        return None
+
+
+def test_numpy_kernel_and_threads_agree():
     shares = big(np.random.default_rng(7))
-    monkeypatch.setattr(product_measure, "_PLAIN_PAIRS", np.inf)
-    monkeypatch.setattr(product_measure, "_CELLS", 1 << 16)
-    plain = variance_parts(shares)
-    monkeypatch.setattr(product_measure, "_PLAIN_PAIRS", -1)
-    one, two = variance_parts(shares), variance_parts(shares, TwoThreads())
+    plain = variance_parts(shares, plain_pairs=np.inf, cells=1 << 16)
+    one, two = (variance_parts(shares, watch, plain_pairs=-1) for watch in (None, Watched(2)))
     np.testing.assert_allclose(one.total, plain.total, rtol=1e-9)
     np.testing.assert_allclose(one.variance, plain.variance, rtol=1e-9)
     assert one.total.tobytes() == two.total.tobytes()
-    monkeypatch.setattr(leaf_conditions, "_MOST_KINDS", 0)  # overlaps that cannot be listed: numpy again
-    assert variance_parts(shares).total.tobytes() == plain.total.tobytes()
+    conditions = tuple(Unlisted(**vars(c)) if isinstance(c, Sets) else c for c in shares.conditions)
+    unlisted = replace(shares, conditions=conditions)
+    assert variance_parts(unlisted, plain_pairs=-1, cells=1 << 16).total.tobytes() == plain.total.tobytes()
 
 
 @pytest.mark.parametrize("limit", [-1, np.inf], ids=["kernel", "numpy"])
-def test_it_can_be_interrupted(monkeypatch, limit):
-    monkeypatch.setattr(product_measure, "_PLAIN_PAIRS", limit)
+def test_it_can_be_interrupted(limit):
     watch = Interrupted(1)
     with pytest.raises(KeyboardInterrupt):
-        variance_parts(big(np.random.default_rng(7)), watch)
+        variance_parts(big(np.random.default_rng(7)), watch, plain_pairs=limit)
     assert watch.closed == 1
 
 
-def test_walking_in_portions_changes_nothing(monkeypatch):
+def test_walking_in_portions_changes_nothing():
     rng = np.random.default_rng(2)
     ensemble = random_ensemble(rng, n_features=3, n_trees=7, depth=4, categorical=1.0)
-    matrix = random_rows(rng, ensemble, 20)
-    whole = variance_parts(of_rows(ensemble, matrix))
-    monkeypatch.setattr(leaf_conditions, "_CELLS", 40)
-    assert variance_parts(of_rows(ensemble, matrix)).total.tobytes() == whole.total.tobytes()
+    points = random_rows(rng, ensemble, 20)[:, [1]]
+    leaves = int((ensemble.nodes.feature < 0).sum())
+    whole, parts = (_accepted(ensemble, (1,), points, leaves, cells) for cells in (1 << 26, 40))
+    for one, two in zip(whole, parts, strict=True):
+        np.testing.assert_array_equal(one, two)
 
 
 def test_what_does_not_fit_is_refused():

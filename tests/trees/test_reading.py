@@ -8,8 +8,8 @@ from scipy import sparse
 from sklearn.tree import DecisionTreeRegressor
 
 import pellucid
+from limits import limited
 from pellucid.reading import trees as reading
-from pellucid.trees import rows
 from pellucid.trees.convert import convert
 
 
@@ -35,12 +35,11 @@ def test_a_model_without_splits_is_left_alone():
     assert reading.narrowed(model) is model
 
 
-def test_a_sparse_table_is_never_filled_in_as_a_whole(monkeypatch):
+def test_a_sparse_table_is_never_filled_in_as_a_whole():
     X, y = wide(n=2_000)
     model = DecisionTreeRegressor(max_depth=4, random_state=0).fit(X, y)
-    monkeypatch.setattr(rows, "PORTION_BYTES", 2**22)
     pellucid.Explainer(model, X[:50], progress=False, checks=False).shap([0])  # loads the compiler, once
-    explainer = pellucid.Explainer(model, X, progress=False, checks=False)
+    explainer = limited(pellucid.Explainer(model, X, progress=False, checks=False), portion_bytes=2**22)
     tracemalloc.start()
     found = explainer.shap(list(range(20)))
     _, peak = tracemalloc.get_traced_memory()

@@ -1,14 +1,15 @@
 """A model whose trees are not understood is asked, and every answer that suffers from it says so."""
 
+import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from pellucid import Explainer
-from pellucid.reading import trees as reading
-from pellucid.trees.convert import Unsupported, convert, registry
+from pellucid.trees.convert import Unsupported, convert
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(300, 4))
@@ -31,7 +32,7 @@ def stumbles(monkeypatch):
             tried.append(model)
             return {}["weight_drop"]
 
-    monkeypatch.setattr(registry, "import_module", lambda name: Reader)
+    monkeypatch.setitem(sys.modules, "pellucid.trees.convert.sklearn", Reader)
     return tried
 
 
@@ -51,7 +52,7 @@ class TestReader:
             def convert(model):
                 raise error
 
-        monkeypatch.setattr(registry, "import_module", lambda name: Reader)
+        monkeypatch.setitem(sys.modules, "pellucid.trees.convert.sklearn", Reader)
         with pytest.raises(Unsupported, match=f"{type(error).__name__}: {' '.join(str(error).split())}"):
             convert(model)
 
@@ -62,7 +63,7 @@ class TestAnswers:
             raise IndexError("column 7")
 
         read = replace(convert(model), encode=stumble)
-        monkeypatch.setattr(reading, "convert", lambda model: read)
+        monkeypatch.setitem(sys.modules, "pellucid.trees.convert.sklearn", SimpleNamespace(convert=lambda model: read))
         found = Explainer(model, X, Y, background=X[:50]).shap(0)
         assert found.method == "exact"
         assert "IndexError: column 7" in unread(found)[0].message

@@ -1,10 +1,11 @@
-"""A watch that counts, for tests of threads and progress."""
+"""A watch that counts, for tests of threads, progress and portions."""
+
+from pellucid.runner import Limits
 
 
-class TwoThreads:
-    threads = 2
-
-    def __init__(self):
+class Watched:
+    def __init__(self, threads=1, **limits):
+        self.threads, self.limits = threads, Limits(**limits)
         self.planned, self.done, self.closed = 0, 0, 0
 
     def plan(self, amount):
@@ -17,12 +18,8 @@ class TwoThreads:
         self.closed += 1
 
 
-class Interrupted(TwoThreads):
+class Interrupted(Watched):
     """A person who presses Ctrl-C as soon as something is done."""
-
-    def __init__(self, threads):
-        super().__init__()
-        self.threads = threads
 
     def advance(self, amount):
         super().advance(amount)

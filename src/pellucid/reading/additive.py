@@ -85,8 +85,11 @@ def read_additive(run: Run, predictor: Predictor) -> Additive | Unlike:
     form = run.keep("form of a sum", predictor.model, lambda: linear_form(predictor))
     if not isinstance(form, Unlike):
         form = linear_form(predictor)  # anew: a model, or a step before it, may have been fitted again
-    if isinstance(form, Unlike):
-        return form
+    return form if isinstance(form, Unlike) else believed(run, predictor, form)
+
+
+def believed(run: Run, predictor: Predictor, form: LinearForm) -> Additive | Unlike:
+    """A form that was read of the model, compared with what the model predicts, once for as long as neither changes."""
     known: dict[str, _Compared] = run.remember("sums", dict)
     try:
         probe = form.encode(predictor.dressed(predictor.probe))

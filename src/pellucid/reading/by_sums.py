@@ -37,10 +37,7 @@ from pellucid.runner import Batch, Intervention, Run
 from pellucid.runner.intervention import blocks
 from pellucid.stats import Moments
 
-_WORTH = 15_000  # rows asked beyond those encoded: fewer are asked as quickly
 _ENCODING = 1.5  # what it takes to encode a row, in rows predicted
-_MOST_HELD = 2**28  # terms, of eight bytes each: more are asked for, which takes hardly any memory
-_AT_ONCE = 2**16  # predictions made at once, so that they stay in the caches
 _LARGEST = 700.0  # the exponential of more overflows: the model says so itself
 
 
@@ -48,10 +45,10 @@ def by_sums(
     run: Run, predictor: Predictor, data: Data, interventions: tuple[Intervention, ...], full: bool
 ) -> SumAnswer | None:
     """The answer of the sum; None where the model is none, or fails on these rows, or where asking is as quick."""
-    if predictor.instability > 0 or _is_label(predictor) or not _worth(data, interventions):
+    if predictor.instability > 0 or _is_label(predictor) or _gain(data, interventions) < run.limits.worth_sums:
         return None
     found = read_additive(run, predictor)
-    if isinstance(found, Unlike) or not found.exact or _held(data, interventions, found.form) > _MOST_HELD:
+    if isinstance(found, Unlike) or not found.exact or _held(data, interventions, found.form) > run.limits.sums_held:
         return None
     itself = Intervention((), (), np.empty((1, 0), dtype=np.intp))
     terms = terms_of(Encoder(found.form, predictor, found.tables), data, (itself, *interventions))
@@ -72,11 +69,12 @@ def _held(data: Data, interventions: Sequence[Intervention], form: LinearForm) -
     return rows * form.weights.shape[1]
 
 
-def _worth(data: Data, interventions: Sequence[Intervention]) -> bool:
+def _gain(data: Data, interventions: Sequence[Intervention]) -> float:
+    """How many rows fewer are predicted than if the model were asked."""
     asked = sum(intervention.variants * intervention.n_rows(data) for intervention in interventions)
     pools = (len(pool) for intervention in interventions for pool in intervention.pools if not intervention.exchanged)
     encoded = len(data) + max(pools, default=0)
-    return asked - _ENCODING * encoded >= _WORTH
+    return asked - _ENCODING * encoded
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,13 +97,14 @@ class SumAnswer(Answer):
         return watched(self.run, self._batches(), partial=partial)
 
     def _batches(self) -> Iterator[Batch]:
+        at_once = self.run.limits.sums_at_once
         self.run.plan(
             sum(intervention.variants * intervention.n_rows(self.data) for intervention in self.interventions)
         )
         for s, (intervention, terms) in enumerate(zip(self.interventions, self.terms, strict=True)):
-            for rows in blocks(len(terms.rest), _AT_ONCE):
+            for rows in blocks(len(terms.rest), at_once):
                 n = rows.stop - rows.start
-                for variants in intervention.chunks(max(1, _AT_ONCE // n)):
+                for variants in intervention.chunks(max(1, at_once // n)):
                     made = self._predictions(terms.sums(intervention, variants, rows))
                     yield Batch(s, variants, rows, made)
                     self.run.advance(n * (variants.stop - variants.start))
@@ -113,7 +112,7 @@ class SumAnswer(Answer):
     def tables(self, *, partial: bool = False) -> Iterable[FloatArray]:
         """One after the other, and those that are small in one go."""
         for s, (intervention, terms) in enumerate(zip(self.interventions, self.terms, strict=True)):
-            if intervention.variants * intervention.n_rows(self.data) <= _AT_ONCE:
+            if intervention.variants * intervention.n_rows(self.data) <= self.run.limits.sums_at_once:
                 yield self._predictions(terms.sums(intervention, slice(None), slice(None)))
             else:
                 yield from Answer.tables(self.only(s), partial=partial)

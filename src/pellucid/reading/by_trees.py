@@ -24,7 +24,6 @@ from pellucid.trees.convert import TreeModel
 from pellucid.trees.plain.choice import can_compile
 from pellucid.trees.predict import predictions
 
-_WORTH = 1e7  # rows times variants times trees: some tenths of a second, as loading the kernels takes, once
 _USUAL = 200  # trees, of a model whose trees are not read
 
 
@@ -34,9 +33,9 @@ def by_trees(
     """The answer of the trees; None where there are none, where it is not theirs, or where asking is quicker."""
     if full or len(interventions) != 1 or interventions[0].index.ndim != 2 or interventions[0].rows is not None:
         return None
-    rows = interventions[0].variants * len(data)
-    model = tree_model(run, predictor, missed=rows * _USUAL >= _WORTH)
-    if isinstance(model, Refusal) or rows * len(model.ensemble.roots) < _WORTH or not can_compile():
+    rows, worth = interventions[0].variants * len(data), run.limits.worth_trees
+    model = tree_model(run, predictor, missed=rows * _USUAL >= worth)
+    if isinstance(model, Refusal) or rows * len(model.ensemble.roots) < worth or not can_compile():
         return None
     trees = read_trees(run, predictor, data)
     return None if isinstance(trees, Refusal) else TreeAnswer(run, predictor, data, interventions, full, trees)

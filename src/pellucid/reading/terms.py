@@ -90,12 +90,13 @@ class Encoder:
     form: LinearForm
     predictor: Predictor
     tables: Tables
+    cells: int = _ENCODED
 
     def parts(self, frame: Frame, features: Sequence[int]) -> tuple[FloatArray, dict[int, FloatArray]]:
         """What all other features and the intercept add to the sum of each row, and what each of the given ones
         does.
         """
-        size = max(1, _ENCODED // max(len(self.form.source), len(frame.names), 1))
+        size = max(1, self.cells // max(len(self.form.source), len(frame.names), 1))
         several = [self._portion(frame, rows, features) for rows in blocks(len(frame), size)]
         if len(several) == 1:
             return several[0]

@@ -19,6 +19,7 @@ from pellucid.data import Data
 from pellucid.errors import PellucidError
 from pellucid.models import Predictor
 from pellucid.runner import Run
+from pellucid.runner.limits import USUAL, Limits
 from pellucid.trees.convert import NotTrees, TreeModel, Unsupported, convert
 from pellucid.trees.convert.combine import rescaled
 from pellucid.trees.convert.tree_model import Link, stumbled
@@ -142,7 +143,7 @@ def tree_model(run: Run, predictor: Predictor, *, missed: bool = True) -> TreeMo
     """The trees, before they are compared with the model; the run takes note of those that exist, are not read and are
     ``missed``.
     """
-    found: TreeModel | Refusal = run.remember("trees", lambda: _converted(predictor))
+    found: TreeModel | Refusal = run.remember("trees", lambda: _converted(predictor, run.limits))
     if missed and isinstance(found, Refusal) and found.kind == "unread":
         run.unread = found.reason
     return found
@@ -157,10 +158,10 @@ def output_trees(run: Run, predictor: Predictor, found: Trees) -> OutputTrees | 
 # -- reading ---------------------------------------------------------------------------------------------------------
 
 
-def _converted(predictor: Predictor) -> TreeModel | Refusal:
+def _converted(predictor: Predictor, limits: Limits) -> TreeModel | Refusal:
     """The trees, if they also understand the rows that the model was first asked with."""
     try:
-        model = narrowed(convert(predictor.model))
+        model = narrowed(convert(predictor.model), limits)
     except NotTrees as reason:
         return Refusal("no trees", str(reason))
     except Unsupported as reason:
@@ -223,7 +224,7 @@ def _apart(model: TreeModel, link: Link, raw: FloatArray, full: FloatArray, pred
     return float((worst / np.where(size > 0, size, 1.0)).max())
 
 
-def narrowed(model: TreeModel) -> TreeModel:
+def narrowed(model: TreeModel, limits: Limits = USUAL) -> TreeModel:
     """The same trees on the columns that they compare."""
     nodes = model.ensemble.nodes
     columns = np.unique(nodes.feature[nodes.feature >= 0])
@@ -233,7 +234,7 @@ def narrowed(model: TreeModel) -> TreeModel:
     place[columns] = np.arange(len(columns))
     feature = np.where(nodes.feature >= 0, place[nodes.feature], -1)
     ensemble = replace(model.ensemble, nodes=replace(nodes, feature=feature), n_features=len(columns))
-    encode = _Narrow(model.encode, columns, model.ensemble.n_features)
+    encode = _Narrow(model.encode, columns, model.ensemble.n_features, limits)
     return replace(model, ensemble=ensemble, encode=encode, source=model.source[columns])
 
 
@@ -242,13 +243,14 @@ class _Narrow:
     encode: Callable[[Any], FloatArray]
     columns: IntArray
     width: int
+    limits: Limits
 
     def __call__(self, table: Any) -> FloatArray:
         if not hasattr(table, "tocsr"):
             return np.ascontiguousarray(self.encode(table)[:, self.columns])
         rows = table.tocsr()
         out = np.empty((rows.shape[0], len(self.columns)))
-        for part in portions(rows.shape[0], self.width):
+        for part in portions(rows.shape[0], self.width, self.limits):
             out[part] = self.encode(rows[part])[:, self.columns]
         return out
 

@@ -19,14 +19,12 @@ from pellucid.data import Data
 from pellucid.data.frames.frame import Frame, Scratch
 from pellucid.models import Predictor
 from pellucid.runner.intervention import Batch, Intervention, blocks
+from pellucid.runner.limits import USUAL, Limits
 from pellucid.runner.parallel import Sealed, elsewhere, in_processes, in_threads
 from pellucid.runner.progress import Progress, Reporter
 
 T = TypeVar("T")
 Result = TypeVar("Result", bound=Any)  # an explanation
-
-_MEMORY = 16 * 2**20  # bytes of table handed to the model at once: more no longer stays in the caches
-_MOST_ROWS = 131_072  # more no longer makes a forest or a linear model faster
 
 
 @dataclass(frozen=True)
@@ -94,18 +92,17 @@ class Run:
         progress: Progress = False,
         what: str = "asking the model",
         seed: int = 0,
-        memory: int = _MEMORY,
         checks: bool = True,
         memory_of: dict[str, Any] | None = None,
+        limits: Limits = USUAL,
     ) -> None:
         self._n_jobs = workers(n_jobs)
-        self._memory = memory
         self._reporter = Reporter(reporting(progress), what)
         self._start = time.perf_counter()
         self._rows, self._calls, self._seconds = 0, 0, 0.0
         self._checking, self._check_rows = False, 0
         self._known: dict[str, Any] = {} if memory_of is None else memory_of
-        self.checks = checks
+        self.checks, self.limits = checks, limits
         self.seed = seed
         self.interrupted = False
         self.unread: str | None = None  # why a model was asked that should have been read
@@ -273,7 +270,7 @@ class Run:
 
     def _batch_size(self, data: Data) -> int:
         """Rows per call: many, to outweigh the call itself and to keep each tree of a forest in the caches in turn."""
-        return max(1, min(self._memory // max(data.frame.bytes_per_row(), 1), _MOST_ROWS))
+        return max(1, min(self.limits.batch_bytes // max(data.frame.bytes_per_row(), 1), self.limits.batch_rows))
 
     def _plan(self, data: Data, interventions: Sequence[Intervention]) -> Iterator[_Job]:
         """Rows outside, variants inside: one stacked copy of the rows serves all variants and interventions."""

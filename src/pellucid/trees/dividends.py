@@ -25,16 +25,14 @@ from math import prod
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
+from pellucid.runner.limits import Limits
 from pellucid.trees.ensemble import TreeEnsemble
 from pellucid.trees.leaf_masses import Leaves, find_leaves, masses
-from pellucid.trees.plain.choice import PATIENCE, can_compile
+from pellucid.trees.plain.choice import can_compile
 from pellucid.trees.plain.levels import batches, column_of, inside, tree_sizes
 from pellucid.trees.regions import Atoms, Runs, all_runs, find_atoms
 from pellucid.trees.rows import Alone, Watch
 
-_ENTRIES = 1 << 21  # coalitions of leaves that are held at once
-_GRID = 1 << 22  # cells of a grid over which boxes are summed up
-_BLOCK = 1 << 22  # rows times boxes that are compared at once, where there are too many cells
 _WALK = 3e-8  # seconds per leaf, slot and row
 
 
@@ -59,15 +57,15 @@ def dividends(
     order = max((len(members) for members in wanted), default=0)
     share = _shares(background, weights)
     atoms = find_atoms(ensemble, players, X)
-    for roots, output in _some_trees(ensemble, players, order):
+    for roots, output in _some_trees(ensemble, players, order, watch.limits):
         leaves = find_leaves(ensemble, roots, players)
         mass = masses(ensemble, roots, leaves, background, share, order, watch)
         runs = all_runs(leaves.layout, atoms)
         for size in range(1, order + 1):
             entries = _Entries.of(ensemble, leaves, mass, size, output)
             places = [s for s, members in enumerate(wanted) if len(members) == size and members[-1] < len(atoms)]
-            for some in _together(places, [_cells(wanted[s], atoms) for s in places]):
-                _add(entries, [wanted[s] for s in some], atoms, runs, [found[s] for s in some])
+            for some in _together(places, [_cells(wanted[s], atoms) for s in places], watch.limits):
+                _add(entries, [wanted[s] for s in some], atoms, runs, [found[s] for s in some], watch.limits)
     return np.ascontiguousarray(found.transpose(2, 0, 1))
 
 
@@ -86,7 +84,7 @@ def worth_without(
     players = np.arange(ensemble.n_features) if players is None else np.asarray(players, dtype=np.int64)
     share = _shares(background, weights)
     leaf_count = (tree_sizes(ensemble)[0] + 1) // 2
-    if _WALK * 4 * leaf_count.sum() * (len(X) + len(background)) > PATIENCE and can_compile():
+    if _WALK * 4 * leaf_count.sum() * (len(X) + len(background)) > watch.limits.patience and can_compile():
         from pellucid.trees.partial_dependence import partial_dependence_without  # on use: it loads a compiler
 
         parts = [
@@ -95,9 +93,25 @@ def worth_without(
         ]
         return np.stack(parts, axis=1)
     found = np.tile(ensemble.base, (len(X), len(absent), 1))
-    for roots, output in _some_trees(ensemble, players, 1):
-        _add_without(ensemble, find_leaves(ensemble, roots, players), output, X, absent, background, share, found)
+    for roots, output in _some_trees(ensemble, players, 1, watch.limits):
+        leaves = find_leaves(ensemble, roots, players)
+        step = max(1, watch.limits.compared // max(leaves.layout.size, 1))
+        open_to = _open_to(ensemble, leaves, background, share, step)
+        for start in range(0, len(X), step):
+            some = slice(start, start + step)
+            _add_without(ensemble, leaves, output, X[some], absent, open_to, found[some])
     return found
+
+
+def _open_to(
+    ensemble: TreeEnsemble, leaves: Leaves, background: FloatArray, share: FloatArray, step: int
+) -> FloatArray:
+    """The share of the background that satisfies what each place of the layout asks."""
+    open_to = np.zeros(leaves.layout.size + 1)
+    for start in range(0, len(background), step):
+        some = slice(start, start + step)
+        open_to += inside(ensemble, leaves.layout, background[some]) @ share[some]
+    return open_to
 
 
 def _add_without(
@@ -106,30 +120,23 @@ def _add_without(
     output: IntArray,
     X: FloatArray,
     absent: Sequence[int],
-    background: FloatArray,
-    share: FloatArray,
+    open_to: FloatArray,
     found: FloatArray,
 ) -> None:
     """A leaf counts for the rows that satisfy all other players' conditions, by the share that satisfies this one's."""
-    step = max(1, _BLOCK // max(leaves.layout.size, 1))
-    open_to = np.zeros(leaves.layout.size + 1)
-    for start in range(0, len(background), step):
-        some = slice(start, start + step)
-        open_to += inside(ensemble, leaves.layout, background[some]) @ share[some]
     value = _leaf_values(ensemble, leaves, output)
     asked = leaves.layout.asked[leaves.turn]
     leaf = np.repeat(np.arange(len(leaves.node)), leaves.players)
-    for start in range(0, len(X), step):
-        missed = ~inside(ensemble, leaves.layout, X[start : start + step])[leaves.turn]
-        wrong = np.zeros((len(leaves.node), missed.shape[1]), dtype=np.int64)
-        np.add.at(wrong, leaf, missed)
-        reached = (wrong == 0).astype(np.float64)
-        whole = reached.T @ value
-        for a, player in enumerate(absent):
-            mine = np.flatnonzero(asked == player)
-            its = leaf[mine]
-            alone = (wrong[its] == missed[mine]).astype(np.float64) * open_to[leaves.turn[mine]][:, None]
-            found[start : start + step, a] += whole + (alone - reached[its]).T @ value[its]
+    missed = ~inside(ensemble, leaves.layout, X)[leaves.turn]
+    wrong = np.zeros((len(leaves.node), missed.shape[1]), dtype=np.int64)
+    np.add.at(wrong, leaf, missed)
+    reached = (wrong == 0).astype(np.float64)
+    whole = reached.T @ value
+    for a, player in enumerate(absent):
+        mine = np.flatnonzero(asked == player)
+        its = leaf[mine]
+        alone = (wrong[its] == missed[mine]).astype(np.float64) * open_to[leaves.turn[mine]][:, None]
+        found[:, a] += whole + (alone - reached[its]).T @ value[its]
 
 
 def _shares(background: FloatArray, weights: FloatArray | None) -> FloatArray:
@@ -137,13 +144,15 @@ def _shares(background: FloatArray, weights: FloatArray | None) -> FloatArray:
     return weights / weights.sum()
 
 
-def _some_trees(ensemble: TreeEnsemble, players: IntArray, order: int) -> Iterator[tuple[IntArray, IntArray]]:
+def _some_trees(
+    ensemble: TreeEnsemble, players: IntArray, order: int, limits: Limits
+) -> Iterator[tuple[IntArray, IntArray]]:
     """Trees with about as many coalitions as are held at once: their roots and outputs."""
     if len(ensemble.roots) == 0:
         return
     nodes, depth = tree_sizes(ensemble)
     most = np.minimum(depth, len(np.unique(players)))
-    for trees in batches((nodes + 1) // 2 * np.maximum(most, 1) ** min(order, 2), _ENTRIES):
+    for trees in batches((nodes + 1) // 2 * np.maximum(most, 1) ** min(order, 2), limits.coalitions):
         yield ensemble.roots[trees], ensemble.output[trees]
 
 
@@ -225,12 +234,12 @@ def _cells(members: IntArray, atoms: list[Atoms]) -> int:
     return prod(atoms[i].count + 1 for i in members)
 
 
-def _together(places: list[int], cells: list[int]) -> Iterator[list[int]]:
+def _together(places: list[int], cells: list[int], limits: Limits) -> Iterator[list[int]]:
     """Sets whose grids are summed up together; those without a grid one by one."""
     group: list[int] = []
     size = 0
     for place, own in zip(places, cells, strict=True):
-        if group and size + own > _GRID:
+        if group and size + own > limits.grid_cells:
             yield group
             group, size = [], 0
         group.append(place)
@@ -239,29 +248,31 @@ def _together(places: list[int], cells: list[int]) -> Iterator[list[int]]:
         yield group
 
 
-def _add(entries: _Entries, sets: list[IntArray], atoms: list[Atoms], runs: Runs, out: list[FloatArray]) -> None:
+def _add(
+    entries: _Entries, sets: list[IntArray], atoms: list[Atoms], runs: Runs, out: list[FloatArray], limits: Limits
+) -> None:
     """Adds the dividends of some sets to their places ``(outputs, rows)``."""
     chosen, which = entries.of_sets(sets)
     if len(which) == 0:
         return
     terms = list(chosen.terms(runs))
-    if sum(_cells(members, atoms) for members in sets) <= _GRID:
+    if sum(_cells(members, atoms) for members in sets) <= limits.grid_cells:
         _by_grid(terms, which, [[atoms[i] for i in members] for members in sets], out)
         return
     own = [atoms[i] for i in sets[0]]  # a single set
     for term in terms:
-        _add_one_by_one(term, [own[axis] for axis in term.axes], out[0])
+        _add_one_by_one(term, [own[axis] for axis in term.axes], out[0], limits)
 
 
-def _add_one_by_one(term: _Term, atoms: list[Atoms], out: FloatArray) -> None:
+def _add_one_by_one(term: _Term, atoms: list[Atoms], out: FloatArray, limits: Limits) -> None:
     """Where a grid for all axes has too many cells."""
-    if prod(own.count + 1 for own in atoms) <= _GRID:
+    if prod(own.count + 1 for own in atoms) <= limits.grid_cells:
         alone = _Term(tuple(range(len(atoms))), term.entry, term.boxes, term.weight)
         _by_grid([alone], np.zeros(int(term.entry.max(initial=0)) + 1, dtype=np.intp), [atoms], [out])
     elif len(atoms) == 2 and can_compile():
         _by_sweep(term.boxes, term.weight, atoms, out)
     else:
-        _by_comparison(term.boxes, term.weight, atoms, out)
+        _by_comparison(term, atoms, out, limits)
 
 
 def _boxes(turns: IntArray, runs: Runs) -> tuple[IntArray, list[tuple[IntArray, IntArray]]]:
@@ -322,14 +333,12 @@ def _by_sweep(boxes: list[tuple[IntArray, IntArray]], weight: FloatArray, atoms:
         )
 
 
-def _by_comparison(
-    boxes: list[tuple[IntArray, IntArray]], weight: FloatArray, atoms: list[Atoms], out: FloatArray
-) -> None:
-    step = max(1, _BLOCK // len(weight))
+def _by_comparison(term: _Term, atoms: list[Atoms], out: FloatArray, limits: Limits) -> None:
+    step = max(1, limits.compared // len(term.weight))
     for start in range(0, out.shape[1], step):
         rows = slice(start, start + step)
-        held = np.ones((len(weight), len(out[0, rows])), dtype=np.bool_)
-        for (low, high), own in zip(boxes, atoms, strict=True):
+        held = np.ones((len(term.weight), len(out[0, rows])), dtype=np.bool_)
+        for (low, high), own in zip(term.boxes, atoms, strict=True):
             number = own.number[rows]
             held &= (low[:, None] <= number) & (number < high[:, None])
-        out[:, rows] += weight.T @ held
+        out[:, rows] += term.weight.T @ held

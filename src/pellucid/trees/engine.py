@@ -67,6 +67,7 @@ class TreeGame:
         *,
         fill: float = 0.0,
         tables: bool = True,
+        room: int = KEPT_BYTES,
     ) -> None:
         if game == "path" and np.isnan(ensemble.nodes.cover).any():
             raise InputError(
@@ -81,12 +82,12 @@ class TreeGame:
         self._players = np.arange(ensemble.n_features) if players is None else np.asarray(players, dtype=np.int64)
         self._compiled = plain.can_compile()
         self._made: dict[Any, Any] = {}
-        self._room = KEPT_BYTES
+        self._room = self._given = room
 
     @property
     def nbytes(self) -> int:
         """Memory held for the next rows."""
-        return KEPT_BYTES - self._room
+        return self._given - self._room
 
     @property
     def count(self) -> int:

@@ -124,11 +124,11 @@ class TreeEnsemble:
         """Numbers per leaf."""
         return int(self.nodes.value.shape[1])
 
-    def predict(self, X: FloatArray) -> FloatArray:
+    def predict(self, X: FloatArray, *, cells: int = _CELLS) -> FloatArray:
         """Raw predictions ``(rows, outputs)``; plain numpy, all trees one level at a time."""
         X = np.asarray(X, dtype=np.float64)
         out = np.tile(self.base, (len(X), 1))
-        step = max(1, _CELLS // max(len(self.roots), 1))
+        step = max(1, cells // max(len(self.roots), 1))
         for start in range(0, len(X), step):
             leaf = self.leaves(X[start : start + step])
             for v in range(self.width):

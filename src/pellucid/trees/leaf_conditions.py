@@ -253,10 +253,10 @@ def _runs(ensemble: TreeEnsemble, columns: IntArray) -> tuple[IntArray, IntArray
 
 
 def _accepted(
-    ensemble: TreeEnsemble, columns: tuple[int, ...], points: FloatArray, n_leaves: int
+    ensemble: TreeEnsemble, columns: tuple[int, ...], points: FloatArray, n_leaves: int, cells: int = _CELLS
 ) -> tuple[IntArray, BoolArray]:
     """For each leaf, ascending, the number of its line in a table ``(lines, points)`` of what the leaves accept."""
-    step = max(1, _CELLS // max(len(points), 1) * len(ensemble.roots) // max(n_leaves, 1))
+    step = max(1, cells // max(len(points), 1) * len(ensemble.roots) // max(n_leaves, 1))
     leaves, lines = [], []
     for start in range(0, len(ensemble.roots), step):
         leaf, accepted = _walk(ensemble, ensemble.roots[start : start + step], columns, points)

@@ -15,13 +15,12 @@ from math import comb
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
+from pellucid.runner.limits import Limits
 from pellucid.trees.ensemble import TreeEnsemble
-from pellucid.trees.plain.choice import PATIENCE, can_compile
+from pellucid.trees.plain.choice import can_compile
 from pellucid.trees.plain.levels import Layout, coalitions, column_of, inside, lay_out
 from pellucid.trees.rows import Watch, share_out
 
-_CELLS = 1 << 22  # of leaves, slots and background rows that numpy treats at once
-_PATTERNS = 8  # players of a leaf of which all patterns are counted
 _SECONDS = 1.2e-8  # per cell, measured
 _CHUNK = 8192  # background rows per call of the kernel: Ctrl-C is heard between two
 
@@ -113,10 +112,10 @@ def masses(
     """For each order up to the given, the mass of every coalition of `Leaves.coalitions` (order 0: of every leaf)."""
     starts = [leaves.starts(k) for k in range(order + 1)]
     found = [np.zeros(int(start[-1])) for start in starts]
-    if _SECONDS * len(leaves.turn) * len(X) > PATIENCE and can_compile():
+    if _SECONDS * len(leaves.turn) * len(X) > watch.limits.patience and can_compile():
         _walked(ensemble, roots, leaves, X, weights, starts, found, watch)
     else:
-        _counted(ensemble, leaves, X, weights, starts, found)
+        _counted(ensemble, leaves, X, weights, starts, found, watch.limits)
     return found
 
 
@@ -168,16 +167,17 @@ def _counted(
     weights: FloatArray,
     starts: list[IntArray],
     found: list[FloatArray],
+    limits: Limits,
 ) -> None:
     """The same in numpy, leaves with equally many players together."""
-    step = max(1, _CELLS // max(leaves.layout.size, 1))
+    step = max(1, limits.compared // max(leaves.layout.size, 1))
     for row in range(0, len(X), step):
         some = slice(row, row + step)
         missed = ~inside(ensemble, leaves.layout, X[some])
         for d in np.unique(leaves.players):
             mine = np.flatnonzero(leaves.players == d)
             turns = leaves.turn[leaves.first[mine][:, None] + np.arange(d)]
-            add = _add_patterns if d <= _PATTERNS else _add_few
+            add = _add_patterns if d <= limits.patterns else _add_few
             add(missed, turns, weights[some], [start[mine] for start in starts], found)
 
 

@@ -17,7 +17,7 @@ from pellucid.trees.ensemble import TreeEnsemble
 from pellucid.trees.kernels.marginal_deep import deep_marginal
 from pellucid.trees.kernels.path_program import DEPTH, MOST, measure
 from pellucid.trees.quadrature import Index, quadrature
-from pellucid.trees.rows import SHARE_BLOCKS, Alone, Watch, dense, share_out
+from pellucid.trees.rows import Alone, Watch, dense, share_out
 
 _BACKGROUND_ROWS = 1024  # walked together: the lists and sums of a thread stay in the cache
 _OWN_BYTES = 16 * 2**20  # of the table that says for which background rows a player is own
@@ -108,7 +108,7 @@ def _add(
 
 def _share_rows(work: Callable[[slice], None], n: int, watch: Watch) -> None:
     """Calls ``work(rows)`` for a few rows at a time; a row is far more work than a block of rows is elsewhere."""
-    steps = -(-n // _SHARE_ROWS) * SHARE_BLOCKS
+    steps = -(-n // _SHARE_ROWS) * watch.limits.share_blocks
     if n > 0:
         share_out(lambda first, end: work(slice(first * n // steps, end * n // steps)), steps, watch)
 
@@ -143,9 +143,9 @@ def _background(
         yield np.ascontiguousarray(part.T), share[some]
 
 
-def _batches(ensemble: TreeEnsemble) -> Iterator[IntArray]:
+def _batches(ensemble: TreeEnsemble, most: int = _NODES) -> Iterator[IntArray]:
     """Trees, by number, some nodes at a time."""
     sizes = np.abs(np.diff(np.append(ensemble.roots, len(ensemble.nodes.feature))))
-    part = np.cumsum(sizes) // _NODES
+    part = np.cumsum(sizes) // most
     for p in np.unique(part):
         yield np.flatnonzero(part == p)

@@ -15,6 +15,7 @@ import numpy as np
 
 from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from pellucid.errors import InputError
+from pellucid.runner.limits import USUAL, Limits
 from pellucid.trees.ensemble import Nodes, TreeEnsemble
 from pellucid.trees.kernels import marginal_program, path_program
 from pellucid.trees.kernels.blocks import ROWS, aligned, empty_blocks, from_blocks, into_blocks, lanes_of
@@ -24,7 +25,6 @@ from pellucid.trees.quadrature import Index, quadrature
 from pellucid.trees.rows import Alone, Watch, dense, portions, share_out
 
 MOST_PLAYERS = 12  # of a leaf, for tables: 2^12 patterns times 12 players
-_TABLE_BYTES = 64 * 2**20
 # Measured, in nanoseconds: to fill a cell of a table at one quadrature point, to read a cell, to count a background row
 # in a table, and to walk a tree with one background row (times its inner nodes to the power 0.6).
 _NS_CELL, _NS_READ, _NS_COUNT, _NS_WALK = 3.0, 3.0, 7.0, 8.0
@@ -119,7 +119,7 @@ def marginal_values(
         else tables()
     )
     for some in made:
-        for rows in portions(X.shape[0], len(players) + columns):
+        for rows in portions(X.shape[0], len(players) + columns, watch.limits):
             values[rows, :, some.output] += _read(ensemble, some, dense(X, rows, fill), columns, watch)
         del some  # before the next are filled
     return values
@@ -138,7 +138,13 @@ def marginal_base(
 
 
 def fits(
-    ensemble: TreeEnsemble, players: IntArray, background: int, order: int = 1, *, rows: int = _USUAL_ROWS
+    ensemble: TreeEnsemble,
+    players: IntArray,
+    background: int,
+    order: int = 1,
+    *,
+    rows: int = _USUAL_ROWS,
+    limits: Limits = USUAL,
 ) -> BoolArray:
     """For each tree, whether tables are the cheaper way, by counting operations; within `MOST_PLAYERS` and the memory.
 
@@ -151,7 +157,7 @@ def fits(
     points = (_measured(ensemble, players, count)[:, path_program.MOST] + 1) // 2
     by_tables = _NS_CELL * cells * points + _NS_READ * rows * columns + _NS_COUNT * background * tables
     by_walks = _NS_WALK * np.maximum(inner, 1.0) ** 0.6 * order * float(rows) * background
-    room = (patterns >= 0) & (8 * (patterns + cells) <= _TABLE_BYTES)
+    room = (patterns >= 0) & (8 * (patterns + cells) <= limits.table_bytes)
     return room & (by_tables <= np.maximum(by_walks, _TRIFLE))
 
 
@@ -206,7 +212,7 @@ def _tables(
     for output in range(ensemble.n_outputs):
         column = output if ensemble.width > 1 else 0
         mine = np.arange(len(ensemble.roots)) if ensemble.width > 1 else np.flatnonzero(ensemble.output == output)
-        part = np.cumsum(8 * (sizes[mine, 4] + sizes[mine, 5])) // _TABLE_BYTES
+        part = np.cumsum(8 * (sizes[mine, 4] + sizes[mine, 5])) // watch.limits.table_bytes
         for p in np.unique(part):
             some = mine[part == p]
             depth = int(depths[some].max())

@@ -24,20 +24,17 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from pellucid.trees import rows as cutting
+from pellucid.runner.limits import Limits
 from pellucid.trees.ensemble import TreeEnsemble
 from pellucid.trees.kernels import partial_dependence as walk
 from pellucid.trees.kernels.row_bits import WORD
-from pellucid.trees.rows import Alone, Watch, dense, share_out
+from pellucid.trees.rows import Alone, Watch, dense, portions, share_out
 
 T = TypeVar("T")
 
-_TREE_BYTES = 32 * 2**20  # of nodes and steps held at once
 _CHUNK = 2048  # rows that go through a tree together, when values are added to them
 _MASS_CHUNK = 16384  # and when they are counted
-_FEW = 32  # a list, rather than bits, are the rows at a node that are fewer than one in so many of the chunk
 _MANY_COLUMNS = 256  # with more of them, chunks to be counted are smaller
-_PRUNING_POINTS = 4096  # up to so many points, it is looked up first where they can go
 
 
 def partial_dependence(
@@ -60,7 +57,7 @@ def partial_dependence(
     if len(chosen) == 1:
         return _step_function(ensemble, chosen, points[:, 0], background, weights, fill, watch)
     others = ~np.isin(np.arange(ensemble.n_features), chosen)
-    reached = _reached(ensemble, chosen, points)
+    reached = _reached(ensemble, chosen, points, watch.limits)
     shares = _shares(ensemble, others, background, weights, fill, watch, reached)
     return _weighted_leaves(ensemble, chosen, points, np.arange(len(chosen)), shares, 0.0, watch)
 
@@ -102,9 +99,9 @@ def curve_blocks(
     others = ~np.isin(np.arange(ensemble.n_features), chosen)
     used = _used(ensemble, others)
     size = len(points) * ensemble.n_outputs
-    stepped = _Again(lambda: _stepped(ensemble, used, chosen, points))
-    for rows in _portions(X.shape[0], len(used) + 2 * size):
-        part = _columns_first(X, rows, used, fill)
+    stepped = _Again(lambda: _stepped(ensemble, used, chosen, points, watch.limits))
+    for rows in portions(X.shape[0], len(used) + 2 * size, watch.limits, WORD):
+        part = _columns_first(X, rows, used, fill, watch.limits)
         sums = np.zeros((ensemble.n_outputs, len(points), part.shape[1]))
         for trees, steps in stepped:
             _add_leaves(trees, steps, trees.values, part, rows, sums, watch)
@@ -163,18 +160,11 @@ def _used(ensemble: TreeEnsemble, followed: BoolArray) -> IntArray:
     return np.flatnonzero(present & followed)
 
 
-def _portions(n: int, cells_per_row: int, unit: int = WORD) -> Iterator[slice]:
-    """Rows in portions of memory, a whole number of units each."""
-    size = max(1, cutting.PORTION_BYTES // (8 * unit * max(cells_per_row, 1))) * unit
-    for start in range(0, n, size):
-        yield slice(start, min(start + size, n))
-
-
-def _columns_first(X: Any, rows: slice, used: IntArray, fill: float) -> FloatArray:
+def _columns_first(X: Any, rows: slice, used: IntArray, fill: float, limits: Limits) -> FloatArray:
     """Some columns of some rows, each column in one piece; rows are filled up to whole words."""
     n = rows.stop - rows.start
     out = np.zeros((len(used), -(-n // WORD) * WORD))
-    step = max(1, cutting.PORTION_BYTES // (8 * max(X.shape[1], 1)))
+    step = max(1, limits.portion_bytes // (8 * max(X.shape[1], 1)))
     for start in range(rows.start, rows.stop, step):
         some = slice(start, min(start + step, rows.stop))
         out[:, start - rows.start : some.stop - rows.start] = dense(X, some, fill)[:, used].T
@@ -198,14 +188,14 @@ class _Trees:
         return self.table.view(np.float64)
 
 
-def _batches(ensemble: TreeEnsemble, used: IntArray, bytes_per_node: int = 0) -> Iterator[_Trees]:
+def _batches(ensemble: TreeEnsemble, used: IntArray, limits: Limits, bytes_per_node: int = 0) -> Iterator[_Trees]:
     """Consecutive trees, as many as the memory allows; splits on the used columns are followed."""
     place = np.full(ensemble.n_features, walk.BOTH_WAYS)
     place[used] = np.arange(len(used))
     order = np.argsort(ensemble.roots, kind="stable")
     starts = ensemble.roots[order]
     ends = np.append(starts, len(ensemble.nodes.feature))[1:]
-    part = (ends * (8 * walk.FIELDS + bytes_per_node)) // _TREE_BYTES
+    part = (ends * (8 * walk.FIELDS + bytes_per_node)) // limits.tree_bytes
     for p in np.unique(part):
         mine = np.flatnonzero(part == p)
         span = slice(int(starts[mine[0]]), int(ends[mine[-1]]))
@@ -245,10 +235,10 @@ class _Steps:
         return self.ends > self.starts
 
 
-def _steps(trees: _Trees, points: FloatArray, size: int | None = None) -> _Steps:
+def _steps(trees: _Trees, points: FloatArray, limits: Limits, size: int | None = None) -> _Steps:
     """Steps of trees whose used columns are those of the points; with ``size=0`` only their numbers."""
     starts, ends = np.zeros((2, len(trees.table)), dtype=np.int64)
-    part = _columns_first(points, slice(0, len(points)), np.arange(points.shape[1]), 0.0)
+    part = _columns_first(points, slice(0, len(points)), np.arange(points.shape[1]), 0.0, limits)
     size = 2 * len(trees.table) if size is None else size
     while True:
         steps = np.empty(size, dtype=np.int64)
@@ -260,7 +250,7 @@ def _steps(trees: _Trees, points: FloatArray, size: int | None = None) -> _Steps
             trees.depth,
             part,
             len(points),
-            len(points) // _FEW,
+            len(points) // limits.listed_rows,
             starts,
             ends,
             steps,
@@ -270,28 +260,30 @@ def _steps(trees: _Trees, points: FloatArray, size: int | None = None) -> _Steps
         size = found
 
 
-def _reached(ensemble: TreeEnsemble, columns: IntArray, points: FloatArray) -> BoolArray | None:
+def _reached(ensemble: TreeEnsemble, columns: IntArray, points: FloatArray, limits: Limits) -> BoolArray | None:
     """Which leaves any point can reach; None where finding out costs more than it saves."""
-    if not 0 < len(points) <= _PRUNING_POINTS:
+    if not 0 < len(points) <= limits.pruning_points:
         return None
     reached = np.zeros(len(ensemble.nodes.feature), dtype=np.bool_)
-    for trees in _batches(ensemble, columns):
-        reached[trees.nodes] = _steps(trees, points, size=0).reached
+    for trees in _batches(ensemble, columns, limits):
+        reached[trees.nodes] = _steps(trees, points, limits, size=0).reached
     return reached
 
 
-def _at_points(ensemble: TreeEnsemble, columns: IntArray, points: FloatArray) -> Iterator[tuple[_Trees, _Steps]]:
+def _at_points(
+    ensemble: TreeEnsemble, columns: IntArray, points: FloatArray, limits: Limits
+) -> Iterator[tuple[_Trees, _Steps]]:
     """Trees that follow the points, with the steps of their leaves."""
-    for trees in _batches(ensemble, columns, _step_bytes(columns, points)):
-        yield trees, _steps(trees, points)
+    for trees in _batches(ensemble, columns, limits, _step_bytes(columns, points)):
+        yield trees, _steps(trees, points, limits)
 
 
 def _stepped(
-    ensemble: TreeEnsemble, used: IntArray, columns: IntArray, points: FloatArray
+    ensemble: TreeEnsemble, used: IntArray, columns: IntArray, points: FloatArray, limits: Limits
 ) -> Iterator[tuple[_Trees, _Steps]]:
     """Trees that follow the other columns, with the steps of their leaves along the points."""
-    ours = _batches(ensemble, used, _step_bytes(columns, points))
-    for trees, (_, steps) in zip(ours, _at_points(ensemble, columns, points), strict=True):
+    ours = _batches(ensemble, used, limits, _step_bytes(columns, points))
+    for trees, (_, steps) in zip(ours, _at_points(ensemble, columns, points, limits), strict=True):
         walk.contract(trees.table, trees.roots, steps.reached)
         yield trees, steps
 
@@ -343,9 +335,9 @@ def _shares(
     if total == 0:
         raise ValueError("the background has no rows that count")
     chunk = _MASS_CHUNK if len(used) <= _MANY_COLUMNS else _CHUNK
-    for rows in _portions(n, len(used), chunk):  # sums over rows are always cut at the same places
-        part = _columns_first(background, rows, used, fill)
-        for trees in _batches(ensemble, used):
+    for rows in portions(n, len(used), watch.limits, chunk):  # sums over rows are always cut at the same places
+        part = _columns_first(background, rows, used, fill, watch.limits)
+        for trees in _batches(ensemble, used, watch.limits):
             if reached is not None:
                 walk.contract(trees.table, trees.roots, reached[trees.nodes])
             _add_mass(trees, part, rows.stop - rows.start, given[rows], weights is not None, chunk, mass, watch)
@@ -378,7 +370,7 @@ def _add_mass(
                 stop - start,
                 weights[start:stop],
                 weighted,
-                chunk // _FEW,
+                chunk // watch.limits.listed_rows,
                 mass[trees.nodes],
             )
 
@@ -408,7 +400,7 @@ def _add_leaves(
                 steps.ends,
                 steps.steps,
                 values,
-                _CHUNK // _FEW,
+                _CHUNK // watch.limits.listed_rows,
                 sums,
             )
 
@@ -426,7 +418,7 @@ def _step_function(
 ) -> FloatArray:
     """Partial dependence on one column: leaf values times shares along the points, added up once for all."""
     distinct, inverse = np.unique(points, return_inverse=True)
-    at_points = _Again(lambda: _at_points(ensemble, column, distinct[:, None]))
+    at_points = _Again(lambda: _at_points(ensemble, column, distinct[:, None], watch.limits))
     reached = np.zeros(len(ensemble.nodes.feature), dtype=np.bool_)
     for trees, steps in at_points:
         reached[trees.nodes] = steps.reached
@@ -456,10 +448,10 @@ def _weighted_leaves(
     """
     used = np.isin(columns, _used(ensemble, np.ones(ensemble.n_features, dtype=np.bool_)))
     result = np.empty((points.shape[0], ensemble.n_outputs))
-    for rows in _portions(points.shape[0], int(used.sum()) + 2 * ensemble.n_outputs):
-        part = _columns_first(points, rows, where[used], fill)
+    for rows in portions(points.shape[0], int(used.sum()) + 2 * ensemble.n_outputs, watch.limits, WORD):
+        part = _columns_first(points, rows, where[used], fill, watch.limits)
         sums = np.zeros((ensemble.n_outputs, 1, part.shape[1]))
-        for trees in _batches(ensemble, columns[used]):
+        for trees in _batches(ensemble, columns[used], watch.limits):
             values = trees.values * shares[trees.nodes, None]
             walk.collapse(trees.table, values)
             size = len(trees.table)

@@ -111,7 +111,7 @@ def path_values(
         programs = partial(path_programs, ensemble, players, index, order)
     columns = comb(count, order)
     values = np.zeros((X.shape[0], columns, ensemble.n_outputs))
-    for rows in portions(X.shape[0], len(players) + columns * ensemble.n_outputs):
+    for rows in portions(X.shape[0], len(players) + columns * ensemble.n_outputs, watch.limits):
         blocked = into_blocks(dense(X, rows, fill), spare=1)
         n = rows.stop - rows.start
         phi = [empty_blocks(n, columns) for _ in range(ensemble.n_outputs)]
@@ -187,7 +187,7 @@ def _triples(
 ) -> FloatArray:
     values = np.zeros((X.shape[0], comb(count, 3), ensemble.n_outputs))
     for batch in _batches(ensemble, players, count, index, 3):
-        for rows in portions(X.shape[0], len(players) + values.shape[1]):
+        for rows in portions(X.shape[0], len(players) + values.shape[1], watch.limits):
             part = np.ascontiguousarray(dense(X, rows, fill))
             values[rows, :, batch.output] += _some_triples(ensemble.nodes, batch, players, part, values.shape[1], watch)
     return values

@@ -110,7 +110,9 @@ def pairs_of_leaves(shares: Shares) -> float:
     return float(np.square(counts).sum() / 2 * max(depth, 1.0))
 
 
-def variance_parts(shares: Shares, watch: Watch | None = None) -> VarianceParts:
+def variance_parts(
+    shares: Shares, watch: Watch | None = None, *, plain_pairs: float = _PLAIN_PAIRS, cells: int = _CELLS
+) -> VarianceParts:
     """The exact parts of the variance of the predictions, by pairs of leaves (see `pairs_of_leaves` for the work)."""
     watch = Alone() if watch is None else watch
     reached = shares.share.prod(axis=1)
@@ -119,7 +121,7 @@ def variance_parts(shares: Shares, watch: Watch | None = None) -> VarianceParts:
     first = first_order(shares)
     n_players, n_outputs = first.shape
     variance, total = np.zeros(n_outputs), np.zeros((n_players, n_outputs))
-    big = pairs_of_leaves(shares) > _PLAIN_PAIRS and can_compile()
+    big = pairs_of_leaves(shares) > plain_pairs and can_compile()
     listed = [found for c in shares.conditions if (found := c.listed()) is not None] if big else []
     try:
         for k in range(n_outputs):
@@ -128,7 +130,7 @@ def variance_parts(shares: Shares, watch: Watch | None = None) -> VarianceParts:
             if big and len(listed) == n_players:
                 variance[k], total[:, k] = _compiled_pairs(shares, some, w, listed, watch)
             else:
-                variance[k], total[:, k] = _plain_pairs(shares, some, w, watch)
+                variance[k], total[:, k] = _plain_pairs(shares, some, w, watch, cells)
     finally:
         watch.close()
     return VarianceParts(mean, np.maximum(variance, 0.0), first, np.maximum(total, 0.0))
@@ -137,11 +139,11 @@ def variance_parts(shares: Shares, watch: Watch | None = None) -> VarianceParts:
 # -- pairs of leaves ---------------------------------------------------------------------------------
 
 
-def _plain_pairs(shares: Shares, some: IntArray, w: FloatArray, watch: Watch) -> tuple[float, FloatArray]:
+def _plain_pairs(shares: Shares, some: IntArray, w: FloatArray, watch: Watch, cells: int) -> tuple[float, FloatArray]:
     """Var f, and of each player what is lost when it is averaged out; in numpy, a block of leaves at a time."""
     players = [p for p in range(shares.share.shape[1]) if (shares.share[some, p] < 1.0).any()]
     variance, total = 0.0, np.zeros(shares.share.shape[1])
-    step = max(1, _CELLS // max(len(some) * max(len(players), 1), 1))
+    step = max(1, cells // max(len(some) * max(len(players), 1), 1))
     watch.plan(len(some))
     for start in range(0, len(some), step):
         block = some[start : start + step]

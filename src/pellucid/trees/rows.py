@@ -13,18 +13,18 @@ from typing import Any, Protocol
 import numpy as np
 
 from pellucid.arrays import FloatArray
+from pellucid.runner.limits import USUAL, Limits
 from pellucid.runner.parallel import in_threads
 from pellucid.trees.kernels.blocks import ROWS
 
-PORTION_BYTES = 64 * 2**20  # of blocked rows and results held at once
-SHARE_BLOCKS = 64  # at most so many per call of a kernel: their rows and results stay in the cache
-
 
 class Watch(Protocol):
-    """What the engine needs of the run of a method: threads, and telling how far it is."""
+    """What the engine needs of the run of a method: threads, how to cut the work, and telling how far it is."""
 
     @property
     def threads(self) -> int: ...
+    @property
+    def limits(self) -> Limits: ...
     def plan(self, amount: int) -> None: ...
     def advance(self, amount: int) -> None: ...
     def close(self) -> None: ...
@@ -35,6 +35,9 @@ class Alone:
 
     threads = 1
 
+    def __init__(self, limits: Limits = USUAL) -> None:
+        self.limits = limits
+
     def plan(self, amount: int) -> None: ...
 
     def advance(self, amount: int) -> None: ...
@@ -42,11 +45,11 @@ class Alone:
     def close(self) -> None: ...
 
 
-def portions(n: int, cells_per_row: int) -> Iterator[slice]:
-    """Rows in portions of about `PORTION_BYTES`, whole blocks each."""
-    blocks = max(1, PORTION_BYTES // (8 * ROWS * max(cells_per_row, 1)))
-    for start in range(0, n, blocks * ROWS):
-        yield slice(start, min(start + blocks * ROWS, n))
+def portions(n: int, cells_per_row: int, limits: Limits = USUAL, unit: int = ROWS) -> Iterator[slice]:
+    """Rows in portions of memory, whole blocks (or a whole number of other units) each."""
+    size = max(1, limits.portion_bytes // (8 * unit * max(cells_per_row, 1))) * unit
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))
 
 
 def dense(X: Any, rows: slice, fill: float) -> FloatArray:
@@ -63,7 +66,7 @@ def dense(X: Any, rows: slice, fill: float) -> FloatArray:
 
 def share_out(work: Callable[[int, int], None], blocks: int, watch: Watch) -> None:
     """Calls ``work(first, end)`` for shares of the blocks; Ctrl-C is heard between two shares."""
-    size = max(1, min(SHARE_BLOCKS, -(-blocks // watch.threads)))
+    size = max(1, min(watch.limits.share_blocks, -(-blocks // watch.threads)))
     shares = [(first, min(first + size, blocks)) for first in range(0, blocks, size)]
     watch.plan(blocks)
     with closing(in_threads([partial(work, *share) for share in shares], watch.threads)) as done:

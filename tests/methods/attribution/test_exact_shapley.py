@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pellucid
+from limits import limited
 from pellucid import Explainer
 from reference.indices import interaction_matrix, shapley
 from reference.trees import marginal_game
@@ -88,15 +89,15 @@ def test_user_pain_a7_weights_of_two_are_duplicated_background_rows():
     assert abs(float(unweighted.base - weighted.base)) > 1e-3
 
 
-def test_batches_and_threads_change_nothing(monkeypatch):
+def test_batches_and_threads_change_nothing():
     X = np.random.default_rng(5).normal(size=(60, 4))
 
     def f(Z):
         return Z[:, 0] * Z[:, 1] + Z[:, 2] ** 2
 
     expected = explainer(f, X).shap(range(5))
-    monkeypatch.setattr("pellucid.runner.run._MOST_ROWS", 17)
-    np.testing.assert_allclose(explainer(f, X, n_jobs=2).shap(range(5)).values, expected.values, atol=1e-12)
+    batches = limited(explainer(f, X, n_jobs=2), batch_rows=17)
+    np.testing.assert_allclose(batches.shap(range(5)).values, expected.values, atol=1e-12)
 
 
 def test_progress_counts_every_model_row():

@@ -5,6 +5,7 @@ import pytest
 from sklearn.ensemble import RandomForestRegressor
 
 from golden_files import masked
+from limits import limited
 from pellucid import Explainer
 
 RNG = np.random.default_rng(0)
@@ -85,10 +86,7 @@ def test_several_outputs_are_averaged_and_parts_kept():
     np.testing.assert_allclose(both.values[:, 0], both.of("shap").values.mean(axis=1))
 
 
-def test_an_interruption_keeps_the_methods_that_were_reached(monkeypatch):
-    from pellucid.runner import run as runner
-
-    monkeypatch.setattr(runner, "_MOST_ROWS", 100)
+def test_an_interruption_keeps_the_methods_that_were_reached():
     X = np.random.default_rng(6).normal(size=(100, 2))
     calls = []
 
@@ -98,7 +96,8 @@ def test_an_interruption_keeps_the_methods_that_were_reached(monkeypatch):
             raise KeyboardInterrupt
         return table[:, 0]
 
-    both = Explainer(model, X, X[:, 0]).importance(method=["permutation", "pdp"])
+    ex = limited(Explainer(model, X, X[:, 0]), batch_rows=100)
+    both = ex.importance(method=["permutation", "pdp"])
     assert both.methods == ("permutation",)
     assert both.settings["methods"] == ["permutation", "pdp"]
     assert "partial" in {caveat.code for caveat in both.caveats}

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import pellucid
+from limits import limited
 from pellucid import Explainer
 from pellucid.data.sampling import conditional_draws as draws
 from pellucid.diagnostics.correlated import fixed_share
@@ -147,10 +148,7 @@ def test_a_large_table_is_sampled(monkeypatch):
     np.testing.assert_allclose(found.values, CLOSED_FORM, rtol=0.35)
 
 
-def test_an_interruption_leaves_what_is_known(monkeypatch):
-    from pellucid.runner import run as runner
-
-    monkeypatch.setattr(runner, "_MOST_ROWS", 100)
+def test_an_interruption_leaves_what_is_known():
     calls = []
 
     def model(X):
@@ -160,7 +158,7 @@ def test_an_interruption_leaves_what_is_known(monkeypatch):
         return linear(X)
 
     X, y = normal(100)
-    found = Explainer(model, X, y).importance(method="conditional")
+    found = limited(Explainer(model, X, y), batch_rows=100).importance(method="conditional")
     assert np.isfinite(found.repeats).any()
     assert np.isnan(found.repeats).any()
     assert "partial" in {caveat.code for caveat in found.caveats}

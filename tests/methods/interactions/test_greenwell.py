@@ -7,6 +7,7 @@ from hypothesis import given
 from sklearn.ensemble import GradientBoostingRegressor
 
 import pellucid
+from limits import limited
 from pellucid import Explainer
 from pellucid.methods.interactions import greenwell
 from pellucid.methods.interactions.greenwell import grid_points
@@ -66,14 +67,11 @@ def test_it_misses_what_only_turns_an_effect_round():
     assert result.cost_of("x0", "x1") == pytest.approx(1, abs=0.1)
 
 
-def test_trees_and_asking_give_the_same(monkeypatch):
+def test_trees_and_asking_give_the_same():
     X = np.random.default_rng(0).normal(size=(60, 3))
     model = GradientBoostingRegressor(n_estimators=30, random_state=0).fit(X, X[:, 0] * X[:, 1])
     asked = Explainer(model, X, progress=False).interactions(method="greenwell")
-    from pellucid.reading import by_trees
-
-    monkeypatch.setattr(by_trees, "_WORTH", 0)
-    read = Explainer(model, X, progress=False).interactions(method="greenwell")
+    read = limited(Explainer(model, X, progress=False), worth_trees=0).interactions(method="greenwell")
     np.testing.assert_allclose(read.values, asked.values, rtol=1e-9)
     assert read.cost.model_rows < asked.cost.model_rows
 

@@ -6,8 +6,6 @@ a row must have the same numbers whatever it is explained with.
 
 from __future__ import annotations
 
-PATIENCE = 0.25  # seconds that the walks of a decomposition may take in numpy
-
 
 def can_compile() -> bool:
     """Whether numba is there and compiles."""

@@ -25,7 +25,6 @@ from pellucid.trees.plain.levels import Layout, Level, batches, column_of, insid
 from pellucid.trees.quadrature import Index, quadrature
 from pellucid.trees.rows import Alone, Watch, dense
 
-_WALKS = 1 << 20  # leaves times pairs of rows that are held at once
 _PAIRS = 1 << 12  # pairs of rows that walk together
 
 
@@ -50,9 +49,9 @@ def marginal_values(
     columns = comb(int(players.max(initial=-1)) + 1, order)
     phi = np.zeros((ensemble.n_outputs * columns, n))
     leaves = (tree_sizes(ensemble)[0] + 1) // 2
-    for trees in batches(leaves, _WALKS // max(min(n * m, _PAIRS), 1)):
+    for trees in batches(leaves, watch.limits.plain_cells // max(min(n * m, _PAIRS), 1)):
         layout = lay_out(ensemble, ensemble.roots[trees], players)
-        pairs = min(_PAIRS, max(1, _WALKS // int(leaves[trees].sum())))
+        pairs = min(_PAIRS, max(1, watch.limits.plain_cells // int(leaves[trees].sum())))
         rows_at_once = min(n, max(1, pairs // m))
         against_at_once = max(1, pairs // max(rows_at_once, 1))
         watch.plan(n)

@@ -27,7 +27,6 @@ from pellucid.trees.plain.levels import (
 from pellucid.trees.quadrature import Index, Quadrature, quadrature
 from pellucid.trees.rows import Alone, Watch, dense
 
-_CELLS = 1 << 20  # nodes times quadrature points times rows that are held at once
 _ROWS = 64  # together: one numpy call then treats enough numbers even for few trees
 
 
@@ -49,11 +48,11 @@ def path_values(
     phi = np.zeros((ensemble.n_outputs * columns, n))
     size, depth = tree_sizes(ensemble)
     weight = size * (np.minimum(depth, count) // 2 + 1)
-    for trees in batches(weight, _CELLS // max(min(n, _ROWS), 1)):
+    for trees in batches(weight, watch.limits.plain_cells // max(min(n, _ROWS), 1)):
         layout = lay_out(ensemble, ensemble.roots[trees], players, order)
         rule = quadrature(index, order, layout.most)
-        walk = _Walk(ensemble, layout, ensemble.output[trees], columns, rule)
-        step = min(_ROWS, max(1, _CELLS // int(weight[trees].sum())))
+        walk = _Walk(ensemble, layout, ensemble.output[trees], columns, rule, watch.limits.plain_cells)
+        step = min(_ROWS, max(1, watch.limits.plain_cells // int(weight[trees].sum())))
         watch.plan(n)
         for start in range(0, n, step):
             rows = slice(start, min(start + step, n))
@@ -85,6 +84,7 @@ class _Walk:
     output: IntArray
     columns: int
     rule: Quadrature
+    cells: int  # that are held at once
 
     def add(self, X: FloatArray, phi: FloatArray) -> None:
         """Adds the indices of the rows to ``phi`` (outputs times columns, rows)."""
@@ -138,7 +138,7 @@ class _Walk:
         t = self.rule.points
         outside = -1 / (1 - t)
         found = []
-        step = max(1, _CELLS // max(change[:1].size, 1))
+        step = max(1, self.cells // max(change[:1].size, 1))
         for start in range(0, len(level.coalition), step):
             split, others = level.coalition[start : start + step], level.others[start : start + step].T
             what = change[split]
