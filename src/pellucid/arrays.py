@@ -1,7 +1,8 @@
-"""Names for the arrays that travel through the library, and sums over groups of rows."""
+"""Names for the arrays that travel through the library, sums over groups of rows, and read-only arrays."""
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -27,3 +28,13 @@ def frozen(array: AnyArray) -> AnyArray:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def freeze(record: Any) -> None:
+    """Make all arrays that a frozen dataclass holds read-only, those in tuples too."""
+    for field in dataclasses.fields(record):
+        value = getattr(record, field.name)
+        if isinstance(value, np.ndarray):
+            object.__setattr__(record, field.name, frozen(value))
+        elif isinstance(value, tuple) and value and isinstance(value[0], np.ndarray):
+            object.__setattr__(record, field.name, tuple(frozen(each) for each in value))

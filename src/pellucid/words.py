@@ -12,16 +12,19 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What sentences call the explained ``whole``, the ``part`` that contributes, and a perturbed copy (``sample``)."""
+    """What sentences call the explained ``whole``, the ``part`` that contributes, a perturbed copy (``sample``) and what
+    contributions ``start`` from.
+    """
 
     whole: str
     part: str
     sample: str
+    start: str = "average prediction"
 
     @property
     def each(self) -> str:
         """``" per row"`` where several are explained at once."""
-        return f" per {self.whole}" if self == TABLE else ""
+        return f" per {self.whole}" if self.whole == TABLE.whole else ""
 
 
 TABLE = Vocabulary("row", "feature", "sample")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.explanations import Associations, AtMissing, Attribution, Caveat, Colouring, Effect, Importance
+from pellucid.explanations.attribution import Entries, InteractionValues, Reference
 from pellucid.explanations.explanation import headed
 from pellucid.runner import Cost
 
@@ -234,9 +235,10 @@ def attribution(
         "values": values, "se": np.zeros(shape), "feature_names": names, "output_names": outputs,
         "scale": "response" if len(outputs) == 1 else "probability", "method": "exact", "game": "marginal",
         "base": base, "prediction": base + values.sum(axis=1),
-        "data": tuple(kinds[j % 5] for j in range(len(names))), "background": 100, **COMMON,
+        "reference": Reference(100), **COMMON,
     }  # fmt: skip
-    return Attribution(**headed({**fields, **more}))
+    data = more.pop("data", tuple(kinds[j % 5] for j in range(len(names))))
+    return Attribution(entries=Entries(data), **headed({**fields, **more}))
 
 
 def with_pairs(n: int = 30, **more: Any) -> Attribution:
@@ -247,7 +249,7 @@ def with_pairs(n: int = 30, **more: Any) -> Attribution:
     pairs = (pairs + np.swapaxes(pairs, 1, 2)) / 2
     own = np.arange(p)
     pairs[:, own, own] += found.values - pairs.sum(axis=2)
-    return replace(found, interaction_values=pairs)
+    return replace(found, interactions=InteractionValues(pairs))
 
 
 ONE_ROW_KINDS = ("waterfall", "force", "bar", "decision")
@@ -266,7 +268,7 @@ def attribution_cases() -> dict[str, Any]:
         "one feature": lambda: with_pairs(20, names=["only"]),
         "one row of one feature": lambda: with_pairs(1, names=["only"]),
         "sixty features": lambda: with_pairs(12, names=[f"f{j} {NASTY}" for j in range(60)]),
-        "nothing": lambda: replace(attribution(9, size=0.0), interaction_values=np.zeros((9, 5, 5))),
+        "nothing": lambda: replace(attribution(9, size=0.0), interactions=InteractionValues(np.zeros((9, 5, 5)))),
         "estimates": lambda: replace(with_pairs(6), se=np.full((6, 5), 20.0)),
         "an estimate": lambda: replace(with_pairs(1), se=np.full((1, 5), 20.0)),
         "nasty names": lambda: with_pairs(9, names=(NASTY, "prediction", "average prediction", "2 others", "x")),

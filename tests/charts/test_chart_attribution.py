@@ -21,6 +21,7 @@ from pellucid.charts.attribution.interactions import interaction_data
 from pellucid.charts.attribution.waterfall import waterfall_data
 from pellucid.charts.attribution.words import change, shortened
 from pellucid.errors import InputError
+from pellucid.explanations.attribution_words import labels_of
 
 ONE = "prediction"
 CASES = attribution_cases()
@@ -231,7 +232,7 @@ def test_categories_have_strips_from_high_to_low():
 def test_many_categories_are_folded():
     words = np.array([f"level {i % 20}" for i in range(60)], dtype=object)
     words[:30] = "common"
-    found = replace(attribution(60), data=(words, *attribution(60).data[1:]))
+    found = attribution(60, data=(words, *attribution(60).data[1:]))
     dots = [row for row in swarm_data(found, ONE) if row["feature"] == "temperature"]
     strips = {dot["strip"] for dot in dots}
     assert len(strips) == 5
@@ -279,7 +280,7 @@ def test_the_matrix_holds_mean_absolute_interaction_values():
     cells = {(row["feature"], row["other"]): row["value"] for row in interaction_data(found, ONE)}
     expected = np.abs(found.interaction_values).mean(axis=0)
     for (one, other), value in cells.items():
-        assert value == expected[found.position(one), found.position(other)]
+        assert value == expected[found.feature_names.index(one), found.feature_names.index(other)]
     assert len(cells) == 25
     assert len(interaction_data(found, ONE, 3)) == 9
 
@@ -358,7 +359,7 @@ def test_long_names_are_cut_but_numbers_never(against, width):
     names = [f"measurement number {j} of the second series of the long experiment" for j in range(6)]
     found = attribution(2, names=names, se=np.full((2, 6), 12.5))
     one = found.contrast(1).row(0) if against else found.row(0)
-    values = [label.split(" = ")[1] for label in one.labels(0)]
+    values = [label.split(" = ")[1] for label in labels_of(one, 0)]
     assert any("(not " in value for value in values) == against
     steps = waterfall_data(one, 10)[1:-1]
     assert all(any(step["step"].endswith(f" = {value}") for value in values) for step in steps)
@@ -389,7 +390,7 @@ def test_rare_categories_with_large_contributions_keep_their_strip():
     values = np.full((80, 5), 0.1)
     values[40, 0] = 100.0
     found = attribution(80, values=values)
-    found = replace(found, data=(words, *found.data[1:]))
+    found = replace(found, entries=replace(found.entries, data=(words, *found.data[1:])))
     assert "temperature = rare" in {row["strip"] for row in swarm_data(found, ONE)}
 
 
@@ -397,7 +398,7 @@ def test_interactions_of_one_row_have_their_sign():
     one = with_pairs(1)
     cells = {(row["feature"], row["other"]): row["value"] for row in interaction_data(one, ONE)}
     for (a, b), value in cells.items():
-        assert value == one.interaction_values[0, one.position(a), one.position(b)]
+        assert value == one.interaction_values[0, one.feature_names.index(a), one.feature_names.index(b)]
     assert min(cells.values()) < 0
     spec = str(draw(one, kind="interactions").spec)
     assert "mean absolute" not in spec

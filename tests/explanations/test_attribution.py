@@ -6,6 +6,8 @@ import pytest
 
 import pellucid
 from pellucid import Attribution
+from pellucid.explanations.attribution import Entries, InteractionValues, Reference
+from pellucid.explanations.attribution_words import labels_of, mean_sizes
 from pellucid.explanations.explanation import headed
 from pellucid.runner import Cost
 
@@ -21,7 +23,19 @@ def attribution(values=((1.0, -2.0, 0.5), (0.0, 3.0, 1.0)), *, base=10.0, predic
         "members": (("temp",), ("season",), ("day",)), "method": "exact", "game": "marginal", "background": 100,
         "cost": Cost(0, 0.0, 0, 0.0), "settings": {"method": "shap"},
     }  # fmt: skip
-    return Attribution(**headed({**fields, **more}))
+    return composed({**fields, **more})
+
+
+def composed(fields):
+    """Contributions of plain fields, those of their parts put into them."""
+    taken = {name: fields.pop(name, None) for name in ("data", "members", "unusual", "background")}
+    pairs, errors = fields.pop("interaction_values", None), fields.pop("interaction_se", None)
+    return Attribution(
+        entries=Entries(taken["data"], taken["members"] or (), taken["unusual"]),
+        interactions=None if pairs is None else InteractionValues(pairs, errors),
+        reference=Reference(taken["background"] or 0),
+        **headed(fields),
+    )
 
 
 def classes():
@@ -50,8 +64,8 @@ def test_worst_row_among_several_outputs():
 
 def test_ranking_and_mean_absolute_contribution():
     assert attribution().top(2) == ["season", "day"]
-    np.testing.assert_allclose(attribution().mean_abs, [0.5, 2.5, 0.75])
-    assert classes().mean_abs.shape == (3, 2)
+    np.testing.assert_allclose(mean_sizes(attribution()), [0.5, 2.5, 0.75])
+    assert mean_sizes(classes()).shape == (3, 2)
 
 
 def test_for_output():
@@ -117,4 +131,4 @@ def test_nothing_can_be_written_to():
 def test_a_group_names_its_members():
     data = (np.array(["temp = 3, hum = 5"], dtype=object), np.array([1.0]), np.array([2]))
     found = attribution([[1.0, 2.0, 3.0]], data=data, members=(("temp", "hum"), ("season",), ("day",)))
-    assert found.labels(0) == ["temp: temp = 3, hum = 5", "season = 1", "day = 2"]
+    assert labels_of(found, 0) == ["temp: temp = 3, hum = 5", "season = 1", "day = 2"]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import pellucid
 from explanations.test_attribution import attribution, classes
 from pellucid.data.rarity import Rarity
+from pellucid.explanations.attribution_words import labels_of, sequence
 from pellucid.explanations.explanation import changed
 
 
@@ -34,7 +35,7 @@ def check_adds_up(found):
         np.testing.assert_allclose(found.interaction_values.sum(axis=2), found.values, atol=1e-10)
         np.testing.assert_allclose(found.interaction_values, np.swapaxes(found.interaction_values, 1, 2), atol=1e-12)
     assert found.se.shape == found.values.shape
-    assert len(found.data) == len(found.feature_names) == len(found.members)
+    assert len(found.data) == len(found.feature_names) == len(found.entries.members)
     assert all(len(column) == len(found) for column in found.data)
 
 
@@ -69,11 +70,11 @@ def test_sparse_keeps_the_largest_and_says_what_is_hidden(golden):
     found = attribution([[1.0, -4.0, 0.5], [0.0, 3.0, 1.5]]).sparse(1)
     assert found.feature_names == ("season", "2 others")
     np.testing.assert_allclose(found.values, [[-4.0, 1.5], [3.0, 1.5]])
-    np.testing.assert_allclose(found.hidden, [1.5 / 5.5, 1.5 / 4.5])
+    np.testing.assert_allclose(found.entries.hidden, [1.5 / 5.5, 1.5 / 4.5])
     golden("attribution", "several rows, sparse", found.text())
     golden("attribution", "one row, sparse", found.row(0).text())
-    assert found.row(0).labels(0) == ["season = fall", "2 others"]
-    assert found.members[1] == ("temp", "day")
+    assert labels_of(found.row(0), 0) == ["season = fall", "2 others"]
+    assert found.entries.members[1] == ("temp", "day")
     assert found.settings["sparse"] == 1
 
 
@@ -86,7 +87,7 @@ def test_sparse_of_one_row_is_about_that_row():
 def test_contributions_that_cancel_are_hidden_all_the_same():
     found = attribution([[5.0, 3.0, -3.0]], data=attribution().row(0).data).sparse(1)
     assert found.values[0, 1] == 0.0
-    assert found.hidden[0] == pytest.approx(6 / 11)
+    assert found.entries.hidden[0] == pytest.approx(6 / 11)
 
 
 def test_the_others_are_never_ranked_before_a_feature():
@@ -126,7 +127,7 @@ def test_hidden_is_the_share_of_the_features_left_out(k, seed):
     found = full.sparse(k)
     left = [j for j, name in enumerate(full.feature_names) if name not in found.feature_names]
     sizes = np.abs(full.values)
-    np.testing.assert_allclose(found.hidden, sizes[:, left].sum(axis=1) / sizes.sum(axis=1))
+    np.testing.assert_allclose(found.entries.hidden, sizes[:, left].sum(axis=1) / sizes.sum(axis=1))
     np.testing.assert_allclose(found.values[:, -1], full.values[:, left].sum(axis=1))
 
 
@@ -135,18 +136,18 @@ def test_hidden_is_the_share_of_the_features_left_out(k, seed):
 
 def test_groups_are_sums():
     full = rich()
-    found = full.group({"both": ["b", "d"]})
+    found, rare = full.group({"both": ["b", "d"]}), full.entries.rarity.share
     assert found.feature_names == ("a", "both", "c", "e")
     np.testing.assert_allclose(found.values[:, 1], full.values[:, 1] + full.values[:, 3])
     np.testing.assert_allclose(found.se[:, 1], full.se[:, 1] + full.se[:, 3])
     np.testing.assert_array_equal(found.values[:, 2], full.values[:, 2])
-    np.testing.assert_allclose(found.rarity[:, 1], np.minimum(full.rarity[:, 1], full.rarity[:, 3]))
-    assert (found.side[:, 1] == 0).all()
+    np.testing.assert_allclose(found.entries.rarity.share[:, 1], np.minimum(rare[:, 1], rare[:, 3]))
+    assert (found.entries.rarity.side[:, 1] == 0).all()
     pairs = full.interaction_values[:, [1, 3]]
     np.testing.assert_allclose(found.interaction_values[:, 1, 1], pairs[:, :, [1, 3]].sum(axis=(1, 2)))
     np.testing.assert_allclose(found.interaction_values[:, 1, 2], pairs[:, :, 2].sum(axis=1))
-    assert found.members[1] == ("b", "d")
-    assert found.labels(0)[1] == "both: b = x, d = yes"
+    assert found.entries.members[1] == ("b", "d")
+    assert labels_of(found, 0)[1] == "both: b = x, d = yes"
 
 
 def test_a_sum_is_not_one_player_and_says_so(golden):
@@ -158,7 +159,7 @@ def test_a_sum_is_not_one_player_and_says_so(golden):
 def test_groups_of_groups():
     found = rich().group({"g": ["a", "b"]}).group({"h": ["g", "c"]})
     assert found.feature_names == ("h", "d", "e")
-    assert found.members[0] == ("a", "b", "c")
+    assert found.entries.members[0] == ("a", "b", "c")
     np.testing.assert_allclose(found.values[:, 0], rich().values[:, :3].sum(axis=1))
 
 
@@ -201,14 +202,14 @@ def test_contrast_in_words(golden):
 
 def test_equal_values_are_not_contrasted():
     data = (np.array([1.0, 1.0]), np.array(["a", "b"], dtype=object), np.array([3, 4]))
-    assert attribution(data=data).contrast(1).labels(0) == ["temp = 1", "season = a (not b)", "day = 3 (not 4)"]
+    assert labels_of(attribution(data=data).contrast(1), 0) == ["temp = 1", "season = a (not b)", "day = 3 (not 4)"]
 
 
 @given(st.integers(0, 5), st.integers(0, 5))
 def test_the_last_contrast_counts(first, second):
     once, twice = rich().contrast(second), rich().contrast(first).contrast(second)
     np.testing.assert_allclose(twice.values, once.values, atol=1e-12)
-    assert (twice.base, twice.against) == (once.base, once.against)
+    assert (twice.base, twice.reference) == (once.base, once.reference)
 
 
 def test_contrast_with_a_row_that_is_not_there():
@@ -278,12 +279,12 @@ def test_steps_are_told_in_their_order():
     steps = attribution(
         settings={"method": "breakdown", "order": [["day", "temp", "season"], ["season", "day", "temp"]]}
     )
-    assert steps.sequence(0).tolist() == [2, 0, 1]
+    assert sequence(steps, 0).tolist() == [2, 0, 1]
     assert steps.row(1).settings["order"] == [["season", "day", "temp"]]
-    assert steps.row(1).sequence(0).tolist() == [1, 2, 0]
+    assert sequence(steps.row(1), 0).tolist() == [1, 2, 0]
     told = steps.row(0).text()
     assert told.index("day = 3") < told.index("temp = 21.5") < told.index("season = fall")
-    assert attribution().sequence(0).tolist() == [1, 0, 2]
+    assert sequence(attribution(), 0).tolist() == [1, 0, 2]
 
 
 def test_a_sum_is_as_sure_as_what_is_left():
@@ -299,9 +300,9 @@ def test_errors_of_interactions_follow_the_views():
     rng = np.random.default_rng(0)
     pairs, errors = rng.normal(size=(2, 2, 3, 3))
     found = attribution(interaction_values=pairs, interaction_se=np.abs(errors))
-    assert found.row(1).interaction_se.shape == (1, 3, 3)
+    assert found.row(1).interactions.se.shape == (1, 3, 3)
     grouped = found.group({"both": ["temp", "day"]})
-    assert grouped.interaction_se.shape == grouped.interaction_values.shape
-    assert found.contrast(0).interaction_se is None
+    assert grouped.interactions.se.shape == grouped.interaction_values.shape
+    assert found.contrast(0).interactions.se is None
     with pytest.raises(pellucid.InputError, match=r"row must be a whole number .* got 1\.5"):
         found.row(1.5)

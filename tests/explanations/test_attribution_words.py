@@ -13,6 +13,11 @@ from pellucid.data.rarity import Rarity
 from pellucid.explanations import Caveat
 
 
+def unusual(found, rarity):
+    """The same contributions, of values that are as unusual as this."""
+    return replace(found, entries=replace(found.entries, unusual=rarity))
+
+
 def letters(values, **more):
     """One row of features a, b, c, ... all of value 0."""
     values = np.array([values], dtype=float)
@@ -70,7 +75,7 @@ def test_the_game_is_said(game, golden):
 
 def test_short_is_contrastive_and_names_unusual_values(golden):
     found = attribution([[3.0, 2.0, -0.5]], data=(np.array([34.0]), np.array(["fall"], dtype=object), np.array([3])))
-    found = replace(found, unusual=Rarity(np.array([[0.04, 0.03, 0.5]]), np.array([[1.0, 0.0, -1.0]])))
+    found = unusual(found, Rarity(np.array([[0.04, 0.03, 0.5]]), np.array([[1.0, 0.0, -1.0]])))
     text = found.text(mode="short")
     golden("attribution", "one row, short, two unusual values", text)
     assert text.index("temp = 34") < text.index("98%") < text.index("season = fall") < text.index("3.0%")
@@ -139,9 +144,9 @@ def test_unknown_mode():
 )
 def test_what_is_unusual(value, share, side, kind, golden):
     found = letters([3.0, 1.0], data=(value, np.zeros(1)))
-    found = replace(found, unusual=Rarity(np.array([[share, 1.0]]), np.array([[side, 0.0]])))
+    found = unusual(found, Rarity(np.array([[share, 1.0]]), np.array([[side, 0.0]])))
     golden("attribution", f"one row, short, an unusual value: {kind}", found.text("short"))
-    usual = replace(found, unusual=Rarity(np.array([[0.2, 1.0]]), found.side))
+    usual = unusual(found, Rarity(np.array([[0.2, 1.0]]), found.entries.rarity.side))
     assert "of the rows" not in usual.text("short")
 
 
@@ -150,15 +155,15 @@ def test_what_is_unusual(value, share, side, kind, golden):
 
 def test_size_comes_first():
     assert letters([1, 3, 2]).causes() == ["b", "c"]
-    rare = replace(letters([1, 3, 2]), unusual=Rarity(np.array([[0.001, 1.0, 1.0]]), np.zeros((1, 3))))
+    rare = unusual(letters([1, 3, 2]), Rarity(np.array([[0.001, 1.0, 1.0]]), np.zeros((1, 3))))
     assert rare.causes() == ["b", "c"]
 
 
 def test_rarity_breaks_near_ties():
-    found = replace(letters([3.0, 2.8, 1.0]), unusual=Rarity(np.array([[0.5, 0.01, 0.01]]), np.zeros((1, 3))))
+    found = unusual(letters([3.0, 2.8, 1.0]), Rarity(np.array([[0.5, 0.01, 0.01]]), np.zeros((1, 3))))
     assert found.causes() == ["b", "a"]
     assert replace(found, values=np.array([[3.0, 2.6, 1.0]])).causes() == ["a", "b"]
-    unknown = replace(found, unusual=Rarity(np.array([[np.nan, np.nan, 0.01]]), found.side))
+    unknown = unusual(found, Rarity(np.array([[np.nan, np.nan, 0.01]]), found.entries.rarity.side))
     assert unknown.causes() == ["a", "b"]
 
 
@@ -175,7 +180,7 @@ def test_the_sum_of_others_is_no_cause():
 @given(st.lists(st.floats(-5, 5), min_size=1, max_size=7), st.lists(st.floats(0, 1), min_size=7, max_size=7))
 def test_each_cause_is_nearly_the_largest_that_is_left(values, shares):
     found = letters(values)
-    found = replace(found, unusual=Rarity(np.array([shares[: len(values)]]), np.zeros((1, len(values)))))
+    found = unusual(found, Rarity(np.array([shares[: len(values)]]), np.zeros((1, len(values)))))
     names = found.causes(len(values))
     assert len(set(names)) == len(names)
     sign = np.sign(float(found.prediction[0] - found.base))

@@ -6,6 +6,7 @@ import pytest
 
 import pellucid
 from pellucid import Explainer, InputError
+from pellucid.explanations.attribution_words import labels_of
 from pellucid.explanations.component import Axis, Check, Component
 from pellucid.explanations.decomposition_words import reproduced
 
@@ -139,7 +140,7 @@ def test_a_row_is_explained_by_its_components_and_what_they_leave():
     assert parts.plot(kind="waterfall").spec["$schema"]
     own = found().explain(X.iloc[:5])
     assert own.values.shape == (5, 6)
-    assert own.labels(0)[3].startswith("temp × season: 0.1, ")
+    assert labels_of(own, 0)[3].startswith("temp × season: 0.1, ")
     np.testing.assert_allclose(own.prediction, found().predict(X.iloc[:5]))
     with pytest.raises(InputError, match=r"prediction .*3.*1"):
         result.explain(row, prediction=[1, 2, 3])

@@ -14,6 +14,7 @@ from golden_files import titles
 from pellucid.charts.chart import Chart
 from pellucid.charts.png import data_uri, png
 from pellucid.errors import InputError
+from pellucid.explanations.attribution_words import labels_of
 from pellucid.parts.image_chart import body, borders, enlarged, number_data, overlay, strip_data
 from pellucid.parts.image_explainer import ImageExplainer
 from pellucid.parts.options import ImageOptions
@@ -71,7 +72,7 @@ def test_tooltips_cover_the_image_and_name_the_segments():
     strips = strip_data(result, "prediction", (120.0, 80.0))
     area = sum((strip["x2"] - strip["x"]) * (strip["y2"] - strip["y"]) for strip in strips)
     assert area == pytest.approx(120 * 80)
-    assert {strip["segment"] for strip in strips} == set(result.labels(0))
+    assert {strip["segment"] for strip in strips} == set(labels_of(result, 0))
     top_right = [strip for strip in strips if strip["segment"] == "segment 3 (top right)"]
     assert {strip["label"] for strip in top_right} == {"+42.5"}
 
@@ -147,7 +148,7 @@ def test_segments_inside_a_sum_are_grey_without_number_and_nan_on_the_map():
     image = np.arange(24, dtype=np.uint8).reshape(4, 6) * 10
     whole = found(image=image, absent=0)
     few = whole.sparse(2)
-    folded = (few.entry_of == few.others)[few.segments]
+    folded = (few.entry_of == few.entries.others)[few.segments]
     assert folded.sum() == 16
     np.testing.assert_array_equal(np.isnan(few.map()), folded)
     np.testing.assert_array_equal(few.map()[~folded], whole.map()[~folded])

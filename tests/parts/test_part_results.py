@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -47,7 +48,7 @@ def test_the_parts_are_one_field_of_every_result():
     for found in (texts.shap("a b c"), texts.lime("a b c"), texts.anchor("a b c")):
         assert (found.source, found.tokens, found.unit) == ("a b c", ("a", "b", "c"), "word")
         assert found.parts.spans.tolist() == parts.spans.tolist()
-        assert found.vocabulary == parts.vocabulary
+        assert replace(found.vocabulary, start="") == replace(parts.vocabulary, start="")
     images = ImageExplainer(lambda images: images.mean(axis=(1, 2)), segmenter="grid", segments=(1, 2))
     image = np.array([[0.0, 1.0]] * 2)
     for found in (images.shap(image), images.lime(image), images.anchor(image)):

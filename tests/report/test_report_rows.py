@@ -15,6 +15,7 @@ from sklearn.linear_model import LinearRegression
 
 from golden_files import masked
 from pellucid import Explainer, InputError
+from pellucid.explanations.attribution_words import mean_sizes
 from pellucid.report import asking
 from pellucid.report.asking import MODEL_ROWS
 from pellucid.report.rows import MOST_ASKED, check_rows, usual_value
@@ -199,10 +200,10 @@ def test_the_bars_are_the_mean_absolute_contributions(demo_document: dict[str, A
     size, rows, along = part(demo_document, "contributions")["cards"]
     drawn = {row["full"]: row["size"] for data in size["chart"]["datasets"].values() for row in data if "size" in row}
     assert list(drawn) == found.top(len(found.feature_names))
-    for name, value in zip(found.feature_names, found.mean_abs, strict=True):
+    for name, value in zip(found.feature_names, mean_sizes(found), strict=True):
         assert drawn[name] == pytest.approx(float(value), rel=1e-6)
     assert along["title"] == f"Contribution of {found.top(1)[0]} and its value"
-    up = int((found.values[:, found.position(found.top(1)[0])] > 0).sum())
+    up = int((found.values[:, found.feature_names.index(found.top(1)[0])] > 0).sum())
     assert f"raises the prediction in {up} and" in rows["sentences"][0]
 
 

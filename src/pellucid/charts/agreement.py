@@ -16,6 +16,7 @@ from pellucid.charts.scales import Row, data, level_axis, limits_of, tooltips, v
 from pellucid.charts.text import caveat_note, wrapped
 from pellucid.explanations.agreement import Agreement, verdict
 from pellucid.explanations.attribution import Attribution
+from pellucid.explanations.attribution_words import labels_of, scale_of
 from pellucid.explanations.plot_options import AgreementOptions
 from pellucid.words import counted, number, percent
 
@@ -65,7 +66,7 @@ def rule_data(result: Agreement, order: list[int], names: list[str]) -> list[Row
 def body(result: Agreement, options: AgreementOptions) -> ChartType:
     """Panels side by side over the same features."""
     order = result.order[: options.max_display]
-    labels = result.contributions.labels(0)
+    labels = labels_of(result.contributions, 0)
     names = short_names(labels[j] for j in order)
     height = options.height or max(40.0, _STEP * len(names))
     width = options.width or _PANEL
@@ -108,7 +109,7 @@ def _bars(
 ) -> ChartType:
     ends = [row[end] for row in rows for end in ("value", "low", "high") if row[end] is not None]
     limits = limits_of(ends, zero=True)
-    x = value_axis(f"{what}{one.scale_of(one.output_names[0])}", limits, width, tickCount=4)
+    x = value_axis(f"{what}{scale_of(one)}", limits, width, tickCount=4)
     y = alt.Y("feature", **level_axis(None, names, height, labels=named, ticks=named))
     layers = signed_bars(rows, x, y, tooltips(("", "feature"), (what, "label")), limits)
     return _headed(layered(*layers), heading, width, height)

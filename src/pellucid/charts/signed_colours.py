@@ -25,7 +25,8 @@ def colour_scales(attribution: Attribution) -> Literal["shared", "independent"]:
 def largest(attribution: Attribution, output: str) -> float:
     """The contribution with the full colour."""
     shown = attribution if colour_scales(attribution) == "shared" else attribution.for_output(output)
-    values = shown.values if shown.others is None else np.delete(shown.values, shown.others, axis=1)
+    others = shown.entries.others
+    values = shown.values if others is None else np.delete(shown.values, others, axis=1)
     return float(np.abs(values).max(initial=0.0)) or 1.0
 
 

@@ -22,10 +22,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pellucid.arrays import FloatArray, frozen
+from pellucid.arrays import FloatArray, freeze
 from pellucid.data.schema import Feature
 from pellucid.data.table import Data
-from pellucid.later import Later
 
 _MOST = 20_000
 _FEW = 16  # rows for which counting is quicker than a sort
@@ -43,8 +42,7 @@ class Rarity:
     side: FloatArray
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "share", frozen(self.share))
-        object.__setattr__(self, "side", frozen(self.side))
+        freeze(self)
 
     def rows(self, which: slice) -> Rarity:
         """Those of some rows."""
@@ -61,11 +59,6 @@ class Rarity:
         share = np.stack([np.fmin.reduce(self.share[:, list(members)], axis=1) for members in groups], axis=1)
         sides = [self.side[:, members[0]] * (len(members) == 1) for members in groups]
         return Rarity(share, np.stack(sides, axis=1))
-
-
-def known(unusual: Rarity | Later[Rarity] | None) -> Rarity | None:
-    """What a result holds, worked out if it has not been."""
-    return unusual.value if isinstance(unusual, Later) else unusual
 
 
 def rarity(reference: Data, rows: Data, players: Mapping[str, tuple[int, ...]], most: int = _MOST) -> Rarity:

@@ -2,7 +2,7 @@
 
 from pellucid.explanations.agreement import Agreement
 from pellucid.explanations.associations import Associations
-from pellucid.explanations.attribution import Additivity, Attribution
+from pellucid.explanations.attribution import Additivity, Attribution, Entries, InteractionValues, Reference
 from pellucid.explanations.audit import Audit, AuditLine
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.clusters import Clusters
@@ -39,14 +39,17 @@ __all__ = [
     "Condition",
     "Decomposition",
     "Effect",
+    "Entries",
     "Explanation",
     "Header",
     "Importance",
     "ImportanceComparison",
+    "InteractionValues",
     "Interactions",
     "LocalAttribution",
     "Network",
     "Pick",
+    "Reference",
     "Rule",
     "RuleCheck",
     "Rules",

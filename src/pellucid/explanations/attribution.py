@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any, Self
 
 import numpy as np
 
-from pellucid.arrays import AnyArray, FloatArray, IntArray, frozen
+from pellucid.arrays import AnyArray, FloatArray, IntArray, freeze
 from pellucid.checks import fraction, one_of, whole
-from pellucid.data.rarity import Rarity, known
+from pellucid.data.rarity import Rarity
 from pellucid.errors import InputError, nearest
-from pellucid.explanations import attribution_partner, attribution_views, attribution_words
+from pellucid.explanations import attribution_views, attribution_words
 from pellucid.explanations.attribution_words import GAMES as GAMES
 from pellucid.explanations.attribution_words import shown_value as shown_value
 from pellucid.explanations.explanation import Explanation, changed
@@ -37,46 +37,137 @@ class Additivity:
 
 
 @stored
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """What the entries of contributions stand for.
+
+    ``data`` holds, for each entry, its value in every row (for a group, those of its ``members`` in words), ``unusual``
+    how unusual the values are. ``hidden`` is the share of a row's absolute contributions that `Attribution.sparse` has
+    summed in the last entry.
+    """
+
+    data: tuple[AnyArray, ...]
+    members: tuple[tuple[str, ...], ...] = ()
+    unusual: Rarity | Later[Rarity] | None = None
+    hidden: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+    @property
+    def rarity(self) -> Rarity | None:
+        """How unusual the values are, worked out if it has not been."""
+        return self.unusual.value if isinstance(self.unusual, Later) else self.unusual
+
+    @property
+    def others(self) -> int | None:
+        """The position of the sum of others that `Attribution.sparse` has made, if it has."""
+        return None if self.hidden is None else len(self.data) - 1
+
+    def for_output(self, k: Any) -> Entries:
+        """Those of one output, or some, of several."""
+        return self if self.hidden is None else replace(self, hidden=self.hidden[..., k])
+
+    def row(self, i: int) -> Entries:
+        """Those of one row."""
+        rare, one = self.rarity, slice(i, i + 1)
+        return replace(
+            self,
+            data=tuple(column[one] for column in self.data),
+            unusual=None if rare is None else rare.rows(one),
+            hidden=None if self.hidden is None else self.hidden[one],
+        )
+
+    def taken(self, places: Sequence[int], blank: int = 0) -> Entries:
+        """Some of the entries, and so many more that stand for no feature."""
+        rare = self.rarity
+        empty = np.full(len(self.data[0]) if self.data else 1, "", dtype=object)
+        return replace(
+            self,
+            data=(*(self.data[j] for j in places), *(empty,) * blank),
+            members=(*(self.members[j] for j in places), *((),) * blank),
+            unusual=None if rare is None else rare.taken(places, unknown=blank),
+        )
+
+
+@stored
+@dataclass(frozen=True, eq=False)
+class InteractionValues:
+    """What pairs of features contribute together.
+
+    ``values`` (rows, features, features) has half of each pair's interaction off the diagonal and what is left of the
+    feature's contribution on it, outputs last if there are several; ``se`` are their standard errors where they are
+    estimates. ``index`` says of which index ("shapley", "taylor", "banzhaf", "faithful"). ``triples`` (rows, features,
+    features, features), of games of one's own, has the whole index of each triple.
+    """
+
+    values: FloatArray
+    se: FloatArray | None = None
+    index: str = "shapley"
+    triples: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+    def each(self, change: Callable[[FloatArray], FloatArray]) -> InteractionValues:
+        """The same change of values, errors and triples."""
+        errors, triples = (None if part is None else change(part) for part in (self.se, self.triples))
+        return replace(self, values=change(self.values), se=errors, triples=triples)
+
+
+@stored
+@dataclass(frozen=True)
+class Reference:
+    """What contributions are compared with.
+
+    ``rows`` is how many background rows stand for an absent feature. Where the contributions start from one row, it is
+    called ``name``, and ``values`` are its own, one per entry.
+    """
+
+    rows: int = 0
+    name: str = ""
+    values: tuple[str, ...] = ()
+
+
+@stored
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Attribution(Explanation, options=AttributionOptions):
     """Contributions ``values`` (rows, features), with outputs last if there are several.
 
     ``base`` is what the contributions start from, the average prediction: one number, or one per output.
     ``prediction`` (rows, or rows x outputs) is where they lead, on the explained `scale`; what is missing is in
-    `residual`. ``data`` holds, for each feature, its value in every row (for a group, those of its
-    ``members`` in words). ``interaction_values`` (rows, features, features), where asked for, has half of each pair's
-    interaction off the diagonal and what is left of the feature's contribution on it, ``interaction_se`` their standard
-    errors where they are estimates; ``interaction_index`` says of which index ("shapley", "taylor", "banzhaf",
-    "faithful"). ``triple_values`` (rows, features, features, features), of games of one's own, has the whole index of
-    each triple. ``game`` says what an absent feature is, ``background`` how many rows stand for it.
+    `residual`. ``game`` says what an absent feature is, ``reference`` which rows stand for it.
 
-    ``unusual`` tells how unusual the values are (see `rarity` and `side`). ``hidden`` is the share
-    of a row's absolute contributions that `sparse` has summed. After `contrast`, ``against`` names the row that
-    ``base`` belongs to and ``instead`` its values.
+    ``entries`` says what the entries are: one feature each, or several; `data` are their values in every row.
+    ``interactions``, where asked for, are those of pairs: `interaction_values` (rows, features, features).
     """
 
     method: str
     game: str
     base: FloatArray
     prediction: FloatArray
-    data: tuple[AnyArray, ...]
-    members: tuple[tuple[str, ...], ...] = ()
-    interaction_values: FloatArray | None = None
-    interaction_se: FloatArray | None = None
-    interaction_index: str = ""
-    triple_values: FloatArray | None = None
-    background: int = 0
-    unusual: Rarity | Later[Rarity] | None = None
-    hidden: FloatArray | None = None
-    against: str = ""
-    instead: tuple[str, ...] = ()
+    entries: Entries
+    interactions: InteractionValues | None = None
+    reference: Reference = Reference()
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "data", tuple(frozen(column) for column in self.data))
+        if not self.entries.members:
+            alone = tuple((name,) for name in self.feature_names)
+            object.__setattr__(self, "entries", replace(self.entries, members=alone))
 
     def __len__(self) -> int:
         return len(self.values)
+
+    @property
+    def data(self) -> tuple[AnyArray, ...]:
+        """For each entry, its value in every row."""
+        return self.entries.data
+
+    @property
+    def interaction_values(self) -> FloatArray | None:
+        """Half of each pair's interaction off the diagonal and what is left of the feature's contribution on it."""
+        return None if self.interactions is None else self.interactions.values
 
     @property
     def residual(self) -> FloatArray:
@@ -92,42 +183,6 @@ class Attribution(Explanation, options=AttributionOptions):
         worst = int(np.argmax(shares)) if shares.size else 0
         row = worst // max(shares[:1].size, 1)
         return Additivity(row, float(residual.ravel()[worst]), float(shares.ravel()[worst]))
-
-    def stacked(self, name: str = "values") -> FloatArray:
-        """A field with the axis of outputs, also where there is only one."""
-        part: FloatArray = getattr(self, name)
-        return part if self._several else part[..., None]
-
-    @property
-    def _several(self) -> bool:
-        return self.values.ndim == 3
-
-    @property
-    def starting_point(self) -> str:
-        """What ``base`` is, in words."""
-        return f"the prediction of {self.against}" if self.against else "the average prediction"
-
-    @property
-    def compared_with(self) -> str:
-        """What the contributions compare the row with, in words."""
-        return self.against or "the average prediction"
-
-    @property
-    def rarity(self) -> FloatArray | None:
-        """The share of reference rows whose value is at least as extreme (rows, features); NaN where not known."""
-        found = known(self.unusual)
-        return None if found is None else found.share
-
-    @property
-    def side(self) -> FloatArray | None:
-        """+1 where a value is high, -1 where it is low, 0 where it has no order (rows, features)."""
-        found = known(self.unusual)
-        return None if found is None else found.side
-
-    @property
-    def others(self) -> int | None:
-        """The position of the sum of others that `sparse` has made, if it has."""
-        return None if self.hidden is None else len(self.feature_names) - 1
 
     def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
         """Lower and upper ends of normal intervals of the contributions; of no width where they are exact."""
@@ -148,59 +203,39 @@ class Attribution(Explanation, options=AttributionOptions):
             if other is None:
                 raise InputError(f"there is no output {name!r}{nearest(str(name), self.output_names)}")
             return other
-        if not self._several:
+        if len(self.output_names) == 1:
             return self
-        k = self.output_names.index(str(name))
-        return changed(
-            self, output_names=(str(name),), **{field: part[..., k] for field, part in self._arrays().items()}
-        )
+        return changed(self, output_names=(str(name),), **self._of_outputs(self.output_names.index(str(name))))
 
     def row(self, i: int) -> Self:
         """The contributions in one row alone, by its place among the explained rows."""
         i = whole("row", i, least=0, most=len(self) - 1)
         fields = self._arrays()
         del fields["base"]
-        parts = {field: part[i : i + 1] for field, part in fields.items() if part is not None}
+        parts = {field: part[i : i + 1] for field, part in fields.items()}
         orders = self.settings.get("order")
         settings = {**self.settings, "order": [orders[i]]} if isinstance(orders, list | tuple) else self.settings
-        data = tuple(column[i : i + 1] for column in self.data)
-        found = known(self.unusual)
-        rare = None if found is None else found.rows(slice(i, i + 1))
-        return changed(self, data=data, settings=settings, unusual=rare, **parts)
-
-    def sequence(self, i: int) -> IntArray:
-        """Positions of the entries of row ``i`` as they are told: in the order of a break-down, else from large to
-        small.
-
-        The sum of others is last.
-        """
-        largest = np.abs(self.stacked()[i]).max(axis=1)
-        order = np.argsort(-largest, kind="stable")
-        steps = self.settings.get("order")
-        if isinstance(steps, list | tuple) and set(steps[i]) <= set(self.feature_names):
-            entered = [self.feature_names.index(name) for name in steps[i]]
-            order = np.array([*entered, *(j for j in order if j not in entered)], dtype=np.intp)
-        return order if self.others is None else np.append(order[order != self.others], self.others)
+        pairs = None if self.interactions is None else self.interactions.each(lambda part: part[i : i + 1])
+        return changed(self, settings=settings, entries=self.entries.row(i), interactions=pairs, **parts)
 
     def _arrays(self) -> dict[str, Any]:
-        names = (
-            "values",
-            "se",
-            "base",
-            "prediction",
-            "interaction_values",
-            "interaction_se",
-            "triple_values",
-            "hidden",
-        )
-        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        """The fields that are arrays with outputs last."""
+        return {name: getattr(self, name) for name in ("values", "se", "base", "prediction")}
+
+    def _of_outputs(self, k: Any) -> dict[str, Any]:
+        """The fields of one output, by its position, or of some."""
+        return {
+            **{name: part[..., k] for name, part in self._arrays().items()},
+            "entries": self.entries.for_output(k),
+            "interactions": None if self.interactions is None else self.interactions.each(lambda part: part[..., k]),
+        }
 
     # -- views ---------------------------------------------------------------------------------------
 
     def sparse(self, k: int) -> Self:
         """The ``k`` features that contribute most, over all rows and outputs, and the sum of the others as one entry.
 
-        ``hidden`` is the fidelity lost: the share of each row's absolute contributions that is inside that sum.
+        ``entries.hidden`` is the fidelity lost: the share of each row's absolute contributions that is inside that sum.
         """
         return attribution_views.sparse(self, k)
 
@@ -224,16 +259,11 @@ class Attribution(Explanation, options=AttributionOptions):
     # -- overall -------------------------------------------------------------------------------------
 
     @property
-    def mean_abs(self) -> FloatArray:
-        """Mean absolute contribution of each feature over the rows: (features,), outputs last if several."""
-        return np.asarray(np.abs(self.values).mean(axis=0))
-
-    @property
     def ranking(self) -> IntArray:
         """Positions of the features from largest to smallest mean absolute contribution, over all outputs."""
         overall = np.abs(self.stacked()).mean(axis=(0, 2))
-        if self.others is not None:  # no feature, so behind all of them
-            overall[self.others] = -1.0
+        if self.entries.others is not None:  # no feature, so behind all of them
+            overall[self.entries.others] = -1.0
         return np.asarray(np.argsort(-overall, kind="stable"), dtype=np.intp)
 
     def top(self, n: int) -> list[str]:
@@ -244,31 +274,11 @@ class Attribution(Explanation, options=AttributionOptions):
         """Names of at most ``n`` features to give as the reason, most telling first.
 
         Of one row: those that push the prediction towards where it lies, seen from the base. Size decides; among
-        contributions of at least 90% of the largest left, the rarest value comes first (`rarity`). Of several
+        contributions of at least 90% of the largest left, the rarest value comes first. Of several
         rows: those that contribute most.
         """
         n = whole("n", n)
         return [self.feature_names[j] for j in attribution_words.causes(self, n)]
-
-    def partner(self, feature: str) -> str | None:
-        """The feature on which the contributions of ``feature`` depend most besides its own value, if there is one.
-
-        By mean absolute interaction value, where there are interaction values; otherwise by the share it explains
-        of what is left of the contributions after the curve of ``feature``'s own value.
-        """
-        best = attribution_partner.partner(self, self.position(feature))
-        return None if best is None else self.feature_names[best]
-
-    def position(self, feature: str) -> int:
-        """The position of a feature by its name."""
-        if feature not in self.feature_names:
-            raise InputError(f"there is no feature {feature!r}{nearest(str(feature), self.feature_names)}")
-        return self.feature_names.index(feature)
-
-    def comparable_names(self, others: Sequence[Attribution]) -> tuple[str, ...]:
-        """Names of the entries, such that the same name in the explanations of ``others`` is the same thing."""
-        del others
-        return self.feature_names
 
     # -- table and words -----------------------------------------------------------------------------
 
@@ -282,7 +292,7 @@ class Attribution(Explanation, options=AttributionOptions):
             "contribution": self.values.ravel(),
             "se": self.se.ravel(),
         }
-        if self._several:
+        if outputs > 1:
             tidy["output"] = np.tile(np.array(self.output_names, dtype=object), n * p)
         return tidy
 
@@ -294,22 +304,14 @@ class Attribution(Explanation, options=AttributionOptions):
             some[:] = [_exact(value) for value in column]
         return cells
 
-    def labels(self, i: int) -> list[str]:
-        """``feature = value`` for each feature in one row; a group names its members' values."""
-        return [self.label(j, i) for j in range(len(self.feature_names))]
-
     def label(self, j: int, i: int) -> str:
         """``feature = value`` in one row, and in a contrast the other row's value where it differs."""
         name, cell = self.feature_names[j], self.data[j][i]
-        if self.grouped(j):
+        if attribution_words.grouped(self, j):
             return f"{name}: {cell}" if cell else name
-        value = shown_value(cell)
-        other = f" (not {self.instead[j]})" if self.instead and self.instead[j] != value else ""
+        value, instead = shown_value(cell), self.reference.values
+        other = f" (not {instead[j]})" if instead and instead[j] != value else ""
         return f"{name} = {value}{other}"
-
-    def grouped(self, j: int) -> bool:
-        """Whether an entry stands for several features."""
-        return bool(self.members) and self.members[j] != (self.feature_names[j],)
 
     def text(self, mode: str = "complete") -> str:
         """The finding in plain sentences.
@@ -325,11 +327,6 @@ class Attribution(Explanation, options=AttributionOptions):
 
     def findings(self) -> list[str]:
         return attribution_words.complete(self)
-
-    def scale_of(self, output: str) -> str:
-        """The scale in words, with the output's name where there is one to name: `` (log-odds of yes)``."""
-        named = "" if output in ("prediction", "output") else f" of {output}"
-        return named if self.scale == "response" else f" ({self.scale}{named})"
 
 
 def _exact(value: object) -> str | None:

@@ -24,6 +24,8 @@ import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.data.frames.frame import is_missing
+from pellucid.errors import InputError, nearest
+from pellucid.explanations.attribution_words import grouped
 
 if TYPE_CHECKING:
     from pellucid.explanations.attribution import Attribution
@@ -39,8 +41,20 @@ _BINS = 12
 _LEVELS = 6  # categories kept apart
 
 
-def partner(found: Attribution, j: int) -> int | None:
-    """The position of the strongest partner of feature ``j``, or None if there is none."""
+def partner(found: Attribution, feature: str) -> str | None:
+    """The feature on which the contributions of ``feature`` depend most besides its own value, if there is one."""
+    best = _partner(found, position(found, feature))
+    return None if best is None else found.feature_names[best]
+
+
+def position(found: Attribution, feature: str) -> int:
+    """The position of a feature by its name."""
+    if feature not in found.feature_names:
+        raise InputError(f"there is no feature {feature!r}{nearest(str(feature), found.feature_names)}")
+    return found.feature_names.index(feature)
+
+
+def _partner(found: Attribution, j: int) -> int | None:
     if found.interaction_values is not None:
         strength = np.abs(found.stacked("interaction_values")[:, j]).mean(axis=(0, 2))
         strength[j] = 0.0
@@ -51,7 +65,7 @@ def partner(found: Attribution, j: int) -> int | None:
     residual = without_curve(values, found.data[j])
     if not residual.std() > max(_SMALL * values.std(), _ROUNDING * float(np.abs(values).max(initial=0.0))):
         return None
-    others = [k for k in range(len(found.feature_names)) if k != j and not found.grouped(k)]
+    others = [k for k in range(len(found.feature_names)) if k != j and not grouped(found, k)]
     shares = {k: explained(residual, own, found.data[k]) for k in others}
     best = max(shares, key=lambda k: shares[k], default=j)
     least = max(_LEAST, 8.0 / _holders(residual), explained(residual, own, found.data[j]))

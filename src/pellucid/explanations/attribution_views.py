@@ -8,15 +8,16 @@ contributions add up to a known difference, a sum is as uncertain as the sum of 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import singledispatch
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.checks import whole
-from pellucid.data.rarity import known
 from pellucid.errors import InputError, nearest
-from pellucid.explanations.attribution_words import shown_value
+from pellucid.explanations.attribution_words import grouped, shown_value
 from pellucid.explanations.explanation import changed
 from pellucid.words import counted
 
@@ -48,16 +49,8 @@ def sparse(found: A, k: int) -> A:
     hidden = sizes[:, rest].sum(axis=1) / np.where(total > 0, total, 1.0)
     parts = [(names[j], (int(j),)) for j in kept]
     merged = _merged(found, [*parts, (name, tuple(int(j) for j in rest))])
-    blank, rare = np.full(len(found), "", dtype=object), known(merged.unusual)
-    instead = (*merged.instead[:-1], "") if merged.instead else ()
-    return changed(
-        merged,
-        hidden=np.asarray(hidden),
-        data=(*merged.data[:-1], blank),
-        instead=instead,
-        unusual=None if rare is None else rare.taken(range(len(kept)), unknown=1),
-        settings={**found.settings, "sparse": int(k)},
-    )
+    entries = replace(merged.entries.taken(range(len(kept)), blank=1), members=merged.entries.members, hidden=hidden)
+    return changed(merged, entries=entries, settings={**found.settings, "sparse": int(k)})
 
 
 def group(found: A, groups: Mapping[str, Sequence[str]]) -> A:
@@ -76,17 +69,17 @@ def contrast(found: A, other: int) -> A:
     """Every row compared with row ``other`` instead of with the average prediction."""
     _refuse_sparse(found, "contrast")
     one = found.row(other)
-    pairs = found.interaction_values
+    values = tuple("" if grouped(found, j) else shown_value(column[0]) for j, column in enumerate(one.data))
+    pairs = None
+    if found.interactions is not None:
+        pairs = replace(found.interactions.each(lambda part: part - part[other]), se=None)
     return changed(
         found,
         values=found.values - one.values,
         se=found.se + one.se,
         base=one.prediction[0],
-        interaction_values=None if pairs is None else pairs - pairs[other],
-        interaction_se=None,
-        triple_values=None if found.triple_values is None else found.triple_values - found.triple_values[other],
-        against=f"row {other}",
-        instead=tuple("" if found.grouped(j) else shown_value(column[0]) for j, column in enumerate(one.data)),
+        interactions=pairs,
+        reference=replace(found.reference, name=f"row {other}", values=values),
         settings={**found.settings, "contrast": int(other)},
     )
 
@@ -99,16 +92,22 @@ def mirrored(found: A, name: str) -> A | None:
         return None
     if len(classes) != 2 or {name, found.output_names[0]} != set(classes):
         return None
-    pairs = found.interaction_values
+    pairs = found.interactions
     return changed(
         found,
         output_names=(name,),
         values=-found.values,
         base=np.asarray(at - found.base),
         prediction=at - found.prediction,
-        interaction_values=None if pairs is None else -pairs,
-        triple_values=None if found.triple_values is None else -found.triple_values,
+        interactions=None if pairs is None else replace(pairs.each(np.negative), se=pairs.se),
     )
+
+
+@singledispatch
+def comparable_names(found: Attribution, others: Sequence[Attribution]) -> tuple[str, ...]:
+    """Names of the entries, such that the same name in the explanations of ``others`` is the same thing."""
+    del others
+    return found.feature_names
 
 
 # -- summing -----------------------------------------------------------------------------------------
@@ -125,20 +124,27 @@ def _merged(found: A, parts: Sequence[Part]) -> A:
     errors = [
         found.se[:, members[0]] if len(members) == 1 else sum_error(found.se, members, exact, 1) for members in places
     ]
-    pairs, rare = found.interaction_values, known(found.unusual)
-    names = found.members or tuple((name,) for name in found.feature_names)
+    entries, pairs, other = found.entries, found.interactions, found.reference
+    rare = entries.rarity
     return changed(
         found,
         values=summed(found.values),
         se=np.stack(errors, 1),
         feature_names=tuple(name for name, _ in parts),
-        members=tuple(tuple(name for j in members for name in names[j]) for members in places),
-        data=tuple(_cells(found, members) for members in places),
-        interaction_values=None if pairs is None else summed(summed(pairs, 1), 2),
-        interaction_se=None if found.interaction_se is None else summed(summed(found.interaction_se, 1), 2),
-        triple_values=None,  # of groups they would be pairs and players too
-        unusual=None if rare is None else rare.merged(places),
-        instead=tuple(found.instead[m[0]] if len(m) == 1 else "" for m in places) if found.instead else (),
+        entries=replace(
+            entries,
+            members=tuple(tuple(name for j in members for name in entries.members[j]) for members in places),
+            data=tuple(_cells(found, members) for members in places),
+            unusual=None if rare is None else rare.merged(places),
+        ),
+        interactions=(
+            None
+            if pairs is None  # triples of groups would be pairs and players too
+            else replace(pairs, triples=None).each(lambda part: summed(summed(part, 1), 2))
+        ),
+        reference=replace(
+            other, values=tuple(other.values[m[0]] if len(m) == 1 else "" for m in places) if other.values else ()
+        ),
     )
 
 
@@ -166,7 +172,7 @@ def _cells(found: Attribution, members: tuple[int, ...]) -> AnyArray:
 
 
 def _refuse_sparse(found: Attribution, what: str) -> None:
-    if found.hidden is not None:
+    if found.entries.hidden is not None:
         raise InputError(
             f"{what}() needs every contribution, but sparse() has summed some of them; make sparse() the last step."
         )

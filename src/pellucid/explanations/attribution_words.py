@@ -11,10 +11,6 @@ from pellucid.words import counted, listed, number, percent, value_name
 
 if TYPE_CHECKING:
     from pellucid.explanations.attribution import Attribution
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pellucid.explanations.attribution import Attribution
 
 _SAID = 10  # features named one by one
 _MAIN = 0.5  # of the difference: causes that make up less are not the main ones
@@ -63,30 +59,30 @@ def complete(found: Attribution) -> list[str]:
     link = _SUMS.get(str(found.settings.get("link")))
     if link is not None:
         lines.append(f"The trees of this model add up to {link}.")
-    rows = f" The background has {counted(found.background, 'row')}." if found.background else ""
+    rows = f" The background has {counted(found.reference.rows, 'row')}." if found.reference.rows else ""
     game = (GAMES.get(found.game, "") + rows + _how(found)).strip()
     return [*lines, game] if game else lines
 
 
 def matrix_words(found: Attribution) -> str:
     """What the matrix of interaction values holds."""
-    index = found.interaction_index or "shapley"
+    index = "shapley" if found.interactions is None else found.interactions.index
     return f"off the diagonal half of a pair's interaction, on it {_DIAGONALS[index]}"
 
 
 def _index(found: Attribution) -> list[str]:
     """Which index the interactions are of, where it is not that of Shapley, and what adds up to what."""
-    index, of_game = found.interaction_index, found.settings.get("method") == "shapley"
-    triples = found.triple_values is not None and index in ("taylor", "faithful")
+    pairs, of_game = found.interactions, found.settings.get("method") == "shapley"
     lines = []
-    if index == "banzhaf" and of_game:
+    if of_game and found.settings["index"] == "banzhaf":
         lines.append(
             "These are Banzhaf values, mean gains over all coalitions; they need not add up to the difference."
         )
-    if index and index != "shapley" and found.interaction_values is not None:
-        sums = "Banzhaf values" if index == "banzhaf" and not of_game else "contributions"
+    if pairs is not None and pairs.index != "shapley":
+        sums = "Banzhaf values" if pairs.index == "banzhaf" and not of_game else "contributions"
+        triples = pairs.triples is not None and pairs.index in ("taylor", "faithful")
         lines.append(
-            f"Interactions are those of the {INDICES[index]} index: {matrix_words(found)};"
+            f"Interactions are those of the {INDICES[pairs.index]} index: {matrix_words(found)};"
             f" {'a row and a third of its triples sum' if triples else 'rows sum'} to the {sums}."
         )
     return lines
@@ -147,8 +143,8 @@ def short(found: Attribution) -> list[str]:
 
 
 def _of_row(one: Attribution) -> str:
-    values, labels = settled(one), one.labels(0)
-    order = [int(j) for j in one.sequence(0) if values[j] != 0]
+    values, labels = settled(one), labels_of(one, 0)
+    order = [int(j) for j in sequence(one, 0) if values[j] != 0]
     said = [f"{labels[j]} contributed {amount(float(values[j]), _half(one)[0, j])}" for j in order[:_SAID]]
     rest = order[_SAID:]
     if rest:
@@ -158,24 +154,21 @@ def _of_row(one: Attribution) -> str:
         )
     idle = [labels[j] for j in range(len(values)) if values[j] == 0]
     nothing = f" {listed(idle)} contributed nothing." if idle and said else "" if said else " Nothing contributed."
-    story = f" Compared with {one.compared_with}, {listed(said, len(said))}." if said else ""
+    story = f" Compared with {compared_with(one)}, {listed(said, len(said))}." if said else ""
     return (
-        f"The prediction{one.scale_of(one.output_names[0])} is {number(float(one.prediction[0]))}; {one.starting_point}"
+        f"The prediction{scale_of(one)} is {number(float(one.prediction[0]))}; {starting_point(one)}"
         f" is {number(float(one.base))}; the difference is {number(difference(one), sign=True)}.{story}{nothing}"
     )
 
 
 def _short(one: Attribution) -> str:
-    values, labels, chosen = settled(one), one.labels(0), causes(one, 2)
+    values, labels, chosen = settled(one), labels_of(one, 0), causes(one, 2)
     start = (
-        f"The prediction{one.scale_of(one.output_names[0])} is {number(float(one.prediction[0]))} rather than "
-        f"{number(float(one.base))}, {one.starting_point}"
+        f"The prediction{scale_of(one)} is {number(float(one.prediction[0]))} rather than "
+        f"{number(float(one.base))}, {starting_point(one)}"
     )
     if not difference(one):
-        start = (
-            f"The prediction{one.scale_of(one.output_names[0])} is {number(float(one.base))}, equal to"
-            f" {one.starting_point}"
-        )
+        start = f"The prediction{scale_of(one)} is {number(float(one.base))}, equal to {starting_point(one)}"
     if not chosen:
         return f"{start}: no {one.vocabulary.part} contributed."
     if len(chosen) > 1 and abs(values[chosen[1]]) < _SECOND * abs(values[chosen[0]]):
@@ -206,24 +199,26 @@ def _short(one: Attribution) -> str:
 
 
 def _of_rows(one: Attribution) -> str:
-    sizes, errors = one.mean_abs, _half(one).mean(axis=0)
+    sizes, errors = mean_sizes(one), _half(one).mean(axis=0)
     order = _by_size(one, sizes)
     said = [f"{one.feature_names[j]} ({amount(float(sizes[j]), errors[j], sign=False)})" for j in order[:_SAID]]
     rest = order[_SAID:]
     if len(rest):
         said.append(f"the other {len(rest)} together {number(float(sizes[rest].sum()))}")
     return (
-        f"Mean absolute contribution to the prediction{one.scale_of(one.output_names[0])} over {len(one):,} rows, "
-        f"compared with {one.starting_point} of {number(float(one.base))}: {listed(said, len(said))}."
+        f"Mean absolute contribution to the prediction{scale_of(one)} over {len(one):,} rows, "
+        f"compared with {starting_point(one)} of {number(float(one.base))}: {listed(said, len(said))}."
     )
 
 
 def _short_of_rows(found: Attribution) -> str:
     names = [found.feature_names[j] for j in causes(found, 2)]
     if not names:
-        return f"No feature moves any of the {len(found):,} predictions away from {found.starting_point}."
+        return f"No feature moves any of the {len(found):,} predictions away from {starting_point(found)}."
     verb = "moves" if len(names) == 1 else "move"
-    return f"Over {len(found):,} rows {listed(names)} {verb} the predictions most, compared with {found.compared_with}."
+    return (
+        f"Over {len(found):,} rows {listed(names)} {verb} the predictions most, compared with {compared_with(found)}."
+    )
 
 
 # -- both --------------------------------------------------------------------------------------------
@@ -237,8 +232,8 @@ def _views(found: Attribution) -> list[str]:
             f"{name} is the sum of the contributions of {listed(list(members))}; that is not the contribution of the "
             "group as one player, which Explainer(groups=...) gives."
         )
-    if found.hidden is not None:
-        share = found.hidden
+    share = found.entries.hidden
+    if share is not None:
         most = f", at most {percent(float(share.max()))}" if share.size > 1 else ""
         lines.append(
             f"{found.feature_names[-1]}: {percent(float(share.mean()))}{most} of the absolute contributions are hidden"
@@ -251,13 +246,12 @@ def _views(found: Attribution) -> list[str]:
 
 
 def _combined(found: Attribution) -> bool:
-    return bool(found.against) or any(key in found.settings for key in ("grouped", "sparse")) or len(found) > 1
+    return bool(found.reference.name) or any(key in found.settings for key in ("grouped", "sparse")) or len(found) > 1
 
 
 def _by_size(one: Attribution, sizes: FloatArray) -> IntArray:
     """Positions from large to small, the sum of others last."""
-    order = np.argsort(-sizes, kind="stable")
-    return order if one.others is None else np.append(order[order != one.others], one.others)
+    return _others_last(one, np.argsort(-sizes, kind="stable"))
 
 
 def _half(one: Attribution) -> FloatArray:
@@ -279,6 +273,64 @@ def shown_value(value: object) -> str:
     return value_name(value)
 
 
+# -- names and order ---------------------------------------------------------------------------------
+
+
+def start_name(found: Attribution) -> str:
+    """What the contributions start from, without its article."""
+    return f"prediction of {found.reference.name}" if found.reference.name else found.vocabulary.start
+
+
+def starting_point(found: Attribution) -> str:
+    """What the contributions start from."""
+    return f"the {start_name(found)}"
+
+
+def compared_with(found: Attribution) -> str:
+    """What the contributions compare the row with."""
+    return found.reference.name or starting_point(found)
+
+
+def scale_of(found: Attribution, output: str | None = None) -> str:
+    """The scale in words, with the output's name where there is one to name: `` (log-odds of yes)``."""
+    name = found.output_names[0] if output is None else output
+    named = "" if name in ("prediction", "output") else f" of {name}"
+    return named if found.scale == "response" else f" ({found.scale}{named})"
+
+
+def grouped(found: Attribution, j: int) -> bool:
+    """Whether an entry stands for several features."""
+    return found.entries.members[j] != (found.feature_names[j],)
+
+
+def labels_of(found: Attribution, i: int) -> list[str]:
+    """``feature = value`` for each feature in one row; a group names its members' values."""
+    return [found.label(j, i) for j in range(len(found.feature_names))]
+
+
+def mean_sizes(found: Attribution) -> FloatArray:
+    """Mean absolute contribution of each feature over the rows: (features,), outputs last if several."""
+    return np.asarray(np.abs(found.values).mean(axis=0))
+
+
+def sequence(found: Attribution, i: int) -> IntArray:
+    """Positions of the entries of row ``i`` as they are told: in the order of a break-down, else from large to small.
+
+    The sum of others is last.
+    """
+    order = np.argsort(-np.abs(found.stacked()[i]).max(axis=1), kind="stable")
+    steps = found.settings.get("order")
+    if isinstance(steps, list | tuple) and set(steps[i]) <= set(found.feature_names):
+        entered = [found.feature_names.index(name) for name in steps[i]]
+        order = np.array([*entered, *(j for j in order if j not in entered)], dtype=np.intp)
+    return _others_last(found, order)
+
+
+def _others_last(found: Attribution, order: IntArray) -> IntArray:
+    others = found.entries.others
+    return order if others is None else np.append(order[order != others], others)
+
+
 # -- Which contributions to name -------------------------------------------------------------------
 #
 # Which contributions to name when only one or two can be named.
@@ -297,9 +349,9 @@ def shown_value(value: object) -> str:
 def causes(found: Attribution, n: int) -> list[int]:
     """Positions of at most ``n`` features, in the order in which to name them."""
     sizes = pushes(found)
-    rare = np.ones(len(sizes)) if found.rarity is None or len(found) > 1 else found.rarity[0]
-    rare = np.where(np.isnan(rare), 1.0, rare)
-    left = [int(j) for j in np.argsort(-sizes, kind="stable") if sizes[j] > 0 and j != found.others]
+    known = found.entries.rarity
+    rare = np.ones(len(sizes)) if known is None or len(found) > 1 else np.nan_to_num(known.share[0], nan=1.0)
+    left = [int(j) for j in np.argsort(-sizes, kind="stable") if sizes[j] > 0 and j != found.entries.others]
     chosen: list[int] = []
     while left and len(chosen) < n:
         near = [j for j in left if sizes[j] >= NEAR_TIE * sizes[left[0]]]
@@ -335,10 +387,11 @@ def _noise(found: Attribution) -> float:
 
 def remark(found: Attribution, j: int) -> str:
     """Why the value of a feature in the first row is unusual: `` (higher than 98% of the rows)``, or nothing."""
-    if found.rarity is None or found.side is None or not found.rarity[0, j] <= UNUSUAL:
+    rare = found.entries.rarity
+    if rare is None or not rare.share[0, j] <= UNUSUAL:
         return ""
-    share, side = float(found.rarity[0, j]), float(found.side[0, j])
-    if found.grouped(j):
+    share, side = float(rare.share[0, j]), float(rare.side[0, j])
+    if grouped(found, j):
         return f" (one of these values is as unusual as in {percent(share)} of the rows)"
     if side == 0:
         return f" (as in {percent(share)} of the rows)" if share > 0 else " (as in none of the rows)"

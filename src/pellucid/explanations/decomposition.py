@@ -13,7 +13,7 @@ from pellucid.data.frames.doorway import as_frame, is_series
 from pellucid.data.frames.frame import Frame
 from pellucid.errors import InputError, nearest
 from pellucid.explanations import decomposition_words
-from pellucid.explanations.attribution import Attribution, shown_value
+from pellucid.explanations.attribution import Attribution, Entries, shown_value
 from pellucid.explanations.component import JOIN, Axis, Check, Component
 from pellucid.explanations.explanation import Explanation, Header, native_table, squeeze_outputs
 from pellucid.explanations.plot_options import DecompositionOptions
@@ -65,11 +65,6 @@ class Decomposition(Explanation, options=DecompositionOptions):
     def top(self, n: int) -> list[str]:
         """Names of the ``n`` components with the largest shares."""
         return [self.feature_names[k] for k in self.ranking[:n]]
-
-    def stacked(self, name: str = "values") -> FloatArray:
-        """A field with the axis of outputs, also where there is only one."""
-        part: FloatArray = np.asarray(getattr(self, name))
-        return part if len(self.output_names) > 1 else part[..., None]
 
     def position(self, *features: str) -> int:
         """The position of the component of these features, in any order."""
@@ -137,8 +132,7 @@ class Decomposition(Explanation, options=DecompositionOptions):
             se=squeeze_outputs(np.zeros(parts.shape)),
             base=squeeze_outputs(constant),
             prediction=squeeze_outputs(target),
-            data=tuple(data),
-            members=members,
+            entries=Entries(tuple(data), members),
         )
 
     def _given(self, prediction: Any, own: FloatArray) -> FloatArray:

@@ -78,11 +78,6 @@ class Effect(Explanation, options=EffectOptions):
         """Feature values: one array, or one array per feature if there are several."""
         return self.grids[0] if len(self.grids) == 1 else self.grids
 
-    def stacked(self, name: str = "values") -> FloatArray:
-        """A field with the output axis always present."""
-        array: FloatArray = getattr(self, name)
-        return array[..., None] if len(self.output_names) == 1 else array
-
     @property
     def nominal(self) -> tuple[bool, ...]:
         """Per feature whether its grid consists of levels rather than points on a line."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
-from pellucid.arrays import AnyArray, FloatArray, frozen
+from pellucid.arrays import AnyArray, FloatArray, freeze
 from pellucid.drawing import drawn
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.plot_options import PlotOptions, documented
@@ -127,10 +127,12 @@ class Explanation(ABC):
         return self.header.library
 
     def __post_init__(self) -> None:
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, np.ndarray):
-                object.__setattr__(self, field.name, frozen(value))
+        freeze(self)
+
+    def stacked(self, name: str = "values") -> FloatArray:
+        """A field with the axis of outputs, also where there is only one."""
+        part = np.asarray(getattr(self, name))
+        return part if len(self.output_names) > 1 else part[..., None]
 
     @property
     def vocabulary(self) -> Vocabulary:

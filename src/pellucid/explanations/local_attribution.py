@@ -15,6 +15,7 @@ from pellucid.explanations.explanation import Explanation
 from pellucid.explanations.plot_options import LocalOptions
 from pellucid.explanations.store import stored
 from pellucid.explanations.width_search import WidthSearch
+from pellucid.words import TABLE, Vocabulary
 
 _BY_OUTPUT = ("weights", "bases", "fidelity", "selection", "stability", "agreement", "radius", "within")
 
@@ -91,10 +92,6 @@ class LocalModel(Attribution):
         return np.ones((len(self), len(self.terms)))
 
     @property
-    def compared_with(self) -> str:
-        return self.starting_point
-
-    @property
     def selected(self) -> tuple[tuple[str, ...], ...]:
         """For each row the terms that have a weight (for any output), largest first."""
         sizes = np.abs(self.stacked("weights")).max(axis=2) * self.term_scales
@@ -124,12 +121,9 @@ class LocalModel(Attribution):
             f" shap(rows).contrast({other})."
         )
 
-    def _entries(self) -> tuple[tuple[str, ...], ...]:
-        return self.members or tuple((name,) for name in self.feature_names)
-
     def weight_of(self, j: int, i: int, k: int = 0) -> float:
         """The weight of an entry in one row, NaN for an entry that stands for several terms."""
-        members = self._entries()[j]
+        members = self.entries.members[j]
         if len(members) != 1 or members[0] not in self.terms:
             return float("nan")
         return float(self.stacked("weights")[i, self.terms.index(members[0]), k])
@@ -162,10 +156,10 @@ class LocalAttribution(LocalModel, options=LocalOptions):
     __repr__ = Explanation.__repr__
 
     @property
-    def starting_point(self) -> str:
+    def vocabulary(self) -> Vocabulary:
         if self.game:  # Shapley's kernel
-            return super().starting_point
-        return "the local model at zero" if self.zeroed else "the local model's answer for an average row"
+            return TABLE
+        return replace(TABLE, start="local model at zero" if self.zeroed else "local model's answer for an average row")
 
     @property
     def term_scales(self) -> FloatArray:
@@ -193,10 +187,10 @@ class LocalAttribution(LocalModel, options=LocalOptions):
         term = {name: j for j, name in enumerate(self.terms)}
         encoded = self.encoded[:, :, None]
         weights, errors = self.stacked("weights") * encoded, self.stacked("weights_se") * np.abs(encoded)
-        parts = [[term[name] for name in members if name in term] for members in self._entries()]
+        parts = [[term[name] for name in members if name in term] for members in self.entries.members]
         effects = np.stack([weights[:, part].sum(axis=1) for part in parts], axis=1)
         se = np.stack([errors[:, part].sum(axis=1) for part in parts], axis=1)
-        bases = (self.local_prediction if self._several else self.local_prediction[:, None]) - effects.sum(axis=1)
+        bases = self.stacked("local_prediction") - effects.sum(axis=1)
         shape = self.bases.shape
         return replace(
             self,
@@ -226,7 +220,7 @@ class LocalAttribution(LocalModel, options=LocalOptions):
         return tidy
 
     def _condition(self, j: int, i: int) -> str:
-        members = self._entries()[j]
+        members = self.entries.members[j]
         if len(members) != 1 or members[0] not in self.terms:
             return ""
         return self.conditions[i][self.terms.index(members[0])]

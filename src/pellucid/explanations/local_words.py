@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pellucid.explanations.attribution_words import mean_sizes, scale_of, sequence, starting_point
 from pellucid.words import listed, number, percent, value_name
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def complete(found: LocalAttribution) -> list[str]:
 def of_one(one: LocalModel) -> str:
     """A single row, text or image: what moves its local model, one output."""
     half = (one.interval()[1] - one.interval()[0]) / 2
-    order = [int(j) for j in one.sequence(0) if one.values[0, j] != 0]
+    order = [int(j) for j in sequence(one, 0) if one.values[0, j] != 0]
     said = [
         f"{one.label(j, 0)} contributed"
         f" {number(float(one.values[0, j]), sign=True)}{_about(float(half[0, j]), float(one.values[0, j]))}"
@@ -50,8 +51,8 @@ def of_one(one: LocalModel) -> str:
         said.append(f"the other {len(rest)} together {number(float(one.values[0, rest].sum()), sign=True)}")
     story = f": {listed(said, len(said))}" if said else f"; no {one.vocabulary.part} contributed"
     return (
-        f"The prediction{one.scale_of(one.output_names[0])} is {number(float(one.prediction[0]))}; the local model"
-        f" gives {number(float(one.local_prediction[0]))}. Compared with {one.starting_point},"
+        f"The prediction{scale_of(one)} is {number(float(one.prediction[0]))}; the local model"
+        f" gives {number(float(one.local_prediction[0]))}. Compared with {starting_point(one)},"
         f" {number(float(one.bases[0]))}{story}."
     )
 
@@ -62,11 +63,11 @@ def _about(half: float, effect: float) -> str:
 
 
 def _of_rows(one: LocalAttribution) -> str:
-    sizes = one.mean_abs
+    sizes = mean_sizes(one)
     order = [int(j) for j in np.argsort(-sizes, kind="stable") if sizes[j] > 0]
     said = [f"{one.feature_names[j]} ({number(float(sizes[j]))})" for j in order[:_SAID]]
     return (
-        f"Mean absolute effect in the local models of {len(one):,} rows{one.scale_of(one.output_names[0])}: "
+        f"Mean absolute effect in the local models of {len(one):,} rows{scale_of(one)}: "
         f"{listed(said, len(said)) if said else 'none'}."
     )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import AnyArray, FloatArray, frozen
+from pellucid.arrays import AnyArray, FloatArray, freeze
 from pellucid.explanations.explanation import native_table, squeeze_outputs
 from pellucid.explanations.store import stored
 
@@ -40,8 +40,7 @@ class WidthSearch:
     library: str = "pandas"
 
     def __post_init__(self) -> None:
-        for name in self._arrays():
-            object.__setattr__(self, name, frozen(getattr(self, name)))
+        freeze(self)
 
     def _arrays(self) -> list[str]:
         return [field.name for field in fields(self) if field.name not in ("output_names", "library")]

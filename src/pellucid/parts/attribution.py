@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.explanations import Attribution, Explanation, attribution_words, changed
+from pellucid.explanations.attribution_views import comparable_names
 from pellucid.explanations.store import stored
 from pellucid.parts.options import ImageOptions, TextOptions
 from pellucid.parts.source import ImageParts, Parts, TextParts
@@ -32,7 +33,7 @@ class PartAttribution(Attribution):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        return self.parts.vocabulary
+        return replace(self.parts.vocabulary, start=f"prediction for {self.parts.nothing}")
 
     @property
     def players(self) -> tuple[str, ...]:
@@ -40,29 +41,16 @@ class PartAttribution(Attribution):
         return self.parts.names
 
     @property
-    def starting_point(self) -> str:
-        return f"the prediction of {self.against}" if self.against else f"the prediction for {self.parts.nothing}"
-
-    @property
-    def compared_with(self) -> str:
-        return self.starting_point
-
-    @property
     def entry_of(self) -> IntArray:
         """For each player the entry that it is in."""
-        if not self.members:
-            return np.arange(len(self.players))
-        entry = {name: j for j, members in enumerate(self.members) for name in members}
+        entry = {name: j for j, members in enumerate(self.entries.members) for name in members}
         return np.array([entry[name] for name in self.players], dtype=np.intp)
-
-    def comparable_names(self, others: Sequence[Attribution]) -> tuple[str, ...]:
-        return self.parts.comparable([getattr(other, "parts", None) for other in others])
 
     def label(self, j: int, i: int) -> str:
         name = self.feature_names[j]
-        if self.others == j:
+        if self.entries.others == j:
             return name
-        if self.grouped(j):
+        if attribution_words.grouped(self, j):
             return super().label(j, i)
         return self.parts.label(self.players.index(name))
 
@@ -76,7 +64,7 @@ class PartAttribution(Attribution):
             "contribution": self.values.ravel(),
             "se": self.se.ravel(),
         }
-        if self._several:
+        if outputs > 1:
             tidy["output"] = np.tile(np.array(self.output_names, dtype=object), p)
         return tidy
 
@@ -94,7 +82,7 @@ class PartAttribution(Attribution):
         highest = float(self.prediction[0].max())
         some = [self.output_names.index(name) for name in self.leading(_SAID_OUTPUTS)]
         kept = [k for k in some if self.prediction[0, k] >= min(_NEAR * highest, highest)]
-        fields = {name: part[..., kept] for name, part in self._arrays().items()}
+        fields = self._of_outputs(kept if len(kept) > 1 else kept[0])
         return changed(self, output_names=tuple(self.output_names[k] for k in kept), **fields)
 
     def findings(self) -> list[str]:
@@ -111,6 +99,11 @@ class PartAttribution(Attribution):
             f"The other {len(hidden)} outputs have predictions of at most {highest}; for_output(name) gives their"
             " contributions."
         ]
+
+
+@comparable_names.register(PartAttribution)
+def _(found: PartAttribution, others: Sequence[Attribution]) -> tuple[str, ...]:
+    return found.parts.comparable([getattr(other, "parts", None) for other in others])
 
 
 class OfText:
@@ -200,6 +193,6 @@ def contribution_map(found: PartAttribution, parts: ImageParts, output: str | No
     """The contribution of the segment of every pixel to one output."""
     one = found.for_output(found.output_names[0] if output is None else output)
     values = one.values[0].copy()
-    if found.others is not None:
-        values[found.others] = np.nan
+    if found.entries.others is not None:
+        values[found.entries.others] = np.nan
     return np.asarray(values[found.entry_of][parts.segments])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pellucid.charts.attribution.words import change, start_name
+from pellucid.charts.attribution.words import change
 from pellucid.charts.text import shown
+from pellucid.explanations.attribution_words import start_name
 from pellucid.parts.attribution import PartAttribution
 from pellucid.parts.local import LocalPartAttribution
 from pellucid.words import percent

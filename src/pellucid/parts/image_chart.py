@@ -112,8 +112,8 @@ def overlay(attribution: ImageResult, output: str, size: tuple[float, float]) ->
     entry = attribution.entry_of[segments]
     values = attribution.for_output(output).values[0][entry]
     tint = painted(values, largest(attribution, output)).astype(np.float64)
-    if attribution.others is not None:
-        tint[entry == attribution.others] = _FOLDED
+    if attribution.entries.others is not None:
+        tint[entry == attribution.entries.others] = _FOLDED
     brightness = enlarged(as_bytes(attribution.image)[..., :3], size).astype(np.float64).mean(axis=2, keepdims=True)
     mixed = tint * (1 - _FAINT + _FAINT * brightness / 255)
     mixed[borders(segments)] = 90
@@ -178,8 +178,8 @@ def number_data(attribution: ImageResult, output: str, most: int, size: tuple[fl
     """The numbers of the segments with the largest contributions, at their middles; none inside a sum of others."""
     entry = attribution.entry_of
     values: FloatArray = attribution.for_output(output).values[0][entry]
-    if attribution.others is not None:
-        values = np.where(entry == attribution.others, 0.0, values)
+    if attribution.entries.others is not None:
+        values = np.where(entry == attribution.entries.others, 0.0, values)
     least = _WORTH_A_NUMBER * largest(attribution, output)
     top = [k for k in np.argsort(-np.abs(values), kind="stable")[:most] if abs(values[k]) >= least]
     middles = attribution.parts.centres * [size[1], size[0]]

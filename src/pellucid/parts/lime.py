@@ -40,6 +40,7 @@ from pellucid.arrays import BoolArray, FloatArray
 from pellucid.checks import fraction, one_of, optional, settle, whole
 from pellucid.data.distance import Kernel, exponential, kernels
 from pellucid.errors import InputError
+from pellucid.explanations.attribution import Entries
 from pellucid.explanations.explanation import headed, squeeze_outputs
 from pellucid.games import all_coalitions
 from pellucid.methods.local.surrogate.fitting import MODELS, Model
@@ -140,7 +141,12 @@ def part_lime(kind: type[L], games: Games, model: WholeModel, *, effort: LimeEff
     game = games.game(model, run)
     fields = _local(game, parts.names, effort, games.changes(), run)
     settings = {"method": "lime", **games.settings(), **fields.pop("settings")}
-    found = kind(game=parts.vocabulary.whole, parts=parts, data=parts.data, **headed({**fields, "settings": settings}))
+    found = kind(
+        game=parts.vocabulary.whole,
+        parts=parts,
+        entries=Entries(parts.data),
+        **headed({**fields, "settings": settings}),
+    )
     return _checked(found, game, empty_predictions(games, game, run), effort, run)
 
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pellucid.arrays import AnyArray, BoolArray, FloatArray, frozen
+from pellucid.arrays import AnyArray, BoolArray, FloatArray, freeze
 from pellucid.explanations.explanation import Explanation, native_table, squeeze_outputs
 from pellucid.explanations.local_attribution import LocalModel
 from pellucid.explanations.local_words import of_one
@@ -15,7 +15,7 @@ from pellucid.explanations.store import stored
 from pellucid.parts.attribution import OfImage, OfText, PartAttribution, contribution_map
 from pellucid.parts.options import LocalImageOptions, LocalTextOptions
 from pellucid.parts.source import ImageParts, TextParts
-from pellucid.words import number, percent
+from pellucid.words import Vocabulary, number, percent
 
 
 @stored
@@ -35,8 +35,7 @@ class FittedVariants:
     nearest: float
 
     def __post_init__(self) -> None:
-        for name in ("there", "counts", "answers", "spread"):
-            object.__setattr__(self, name, frozen(getattr(self, name)))
+        freeze(self)
 
     def for_outputs(self, kept: list[int]) -> FittedVariants:
         """The answers of some outputs alone, of several."""
@@ -117,8 +116,9 @@ class LocalPartAttribution(PartAttribution, LocalModel):
         return self
 
     @property
-    def starting_point(self) -> str:
-        return f"the local model's answer with every {self.vocabulary.part} absent"
+    def vocabulary(self) -> Vocabulary:
+        words = self.parts.vocabulary
+        return replace(words, start=f"local model's answer with every {words.part} absent")
 
     def findings(self) -> list[str]:
         return complete(self)

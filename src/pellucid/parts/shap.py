@@ -30,6 +30,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.errors import InputError
+from pellucid.explanations.attribution import Entries, InteractionValues
 from pellucid.explanations.explanation import headed, squeeze_outputs
 from pellucid.games import all_coalitions
 from pellucid.methods.attribution.estimators import MOST_PLAYERS, Effort, Estimator, solve
@@ -67,7 +68,7 @@ def part_shap(kind: type[A], games: Games, model: WholeModel, *, effort: Effort,
     found = kind(
         game=parts.vocabulary.whole,
         parts=parts,
-        data=parts.data,
+        entries=Entries(parts.data),
         **headed({**fields, "feature_names": parts.names, "settings": settings}),
     )
     return _checked(found, games, game, run)
@@ -106,8 +107,7 @@ def _solved(game: PartGame, effort: Effort, larger: str, run: Run) -> dict[str, 
         "se": squeeze_outputs(se),
         "base": np.asarray(squeeze_outputs(nobody[0])),
         "prediction": squeeze_outputs(everybody),
-        "interaction_values": None if pairs is None else squeeze_outputs(pairs),
-        "interaction_index": effort.index or "",
+        "interactions": None if pairs is None else InteractionValues(squeeze_outputs(pairs), index=effort.index or ""),
         "settings": settings,
         "cost": run.cost(),
     }

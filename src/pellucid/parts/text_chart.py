@@ -84,7 +84,7 @@ def box_data(attribution: TextResult, output: str, fragments: list[Fragment]) ->
         rows.append(
             {
                 **box,
-                "value": None if j == one.others else value,
+                "value": None if j == one.entries.others else value,
                 "label": change(value, one.scale, float(halves[j])),
                 "word": part_name(one, j),
             }

@@ -14,10 +14,9 @@ from altair.typing import ChartType
 from pellucid.charts import attribution as contributions
 from pellucid.charts import theme
 from pellucid.charts.layout import hconcat, titled
-from pellucid.charts.local import effects, widths
+from pellucid.charts.local import effects, widths, with_rest
 from pellucid.charts.scales import Row, data, tooltips
 from pellucid.charts.text import caveat_note, level_names, shown
-from pellucid.explanations.explanation import changed
 from pellucid.explanations.plot_options import AttributionOptions, LocalOptions
 from pellucid.parts import image_chart, text_chart
 from pellucid.parts.local import LocalImageAttribution, LocalPartAttribution, LocalTextAttribution, counted
@@ -27,7 +26,6 @@ from pellucid.words import number
 _CHARTS = {"effects": effects.body, "widths": widths.body}
 _CELL = 26.0
 _MOST_WORDS = 12
-_REST = "not in the local model"
 
 
 def body(result: LocalPartAttribution, options: LocalTextOptions | LocalImageOptions) -> ChartType:
@@ -56,15 +54,7 @@ def adding_up(result: LocalPartAttribution) -> LocalPartAttribution:
     rest = np.asarray(result.residual)[:, None]
     if np.abs(rest).max(initial=0.0) <= 1e-9 * np.abs(result.prediction).max(initial=0.0):
         return result
-    members = result.members or tuple((name,) for name in result.feature_names)
-    return changed(
-        result,
-        values=np.concatenate([result.values, rest], axis=1),
-        se=np.concatenate([result.se, np.zeros_like(rest)], axis=1),
-        feature_names=(*result.feature_names, _REST),
-        members=(*members, ()),
-        data=(*result.data, np.array([""], dtype=object)),
-    )
+    return with_rest(result, range(len(result.feature_names)), rest)
 
 
 # -- variants ----------------------------------------------------------------------------------------

@@ -8,6 +8,8 @@ import numpy as np
 
 from pellucid.arrays import FloatArray
 from pellucid.explanations import Attribution, changed
+from pellucid.explanations.attribution_partner import partner, position
+from pellucid.explanations.attribution_words import grouped, scale_of
 from pellucid.report.cards import Plain, card, section
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ def contribution_section(explainer: Explainer, found: Attribution) -> Plain:
     intro = [_MEANING, *how_found(explainer, found), *_which_output(explainer, found, main.output_names[0])]
     cards = [_bars(found, main), _dots(main)]
     top = main.top(1)[0]
-    if not main.grouped(main.position(top)):
+    if not grouped(main, position(main, top)):
         cards.append(_along(main, top))
     return section("contributions", TITLE, intro, cards=cards)
 
@@ -62,8 +64,8 @@ def main_output(explainer: Explainer, found: Attribution) -> str:
 
 def how_found(explainer: Explainer, found: Attribution) -> list[str]:
     """Whether the contributions are exact, for which background, and on which scale."""
-    drawn = " drawn from the data" if 0 < found.background < len(explainer.data) else ""
-    against = f"a background of {found.background:,} rows{drawn}"
+    drawn = " drawn from the data" if 0 < found.reference.rows < len(explainer.data) else ""
+    against = f"a background of {found.reference.rows:,} rows{drawn}"
     if found.method in _EXACT:
         said = f"The contributions are exact, for {against}."
     else:
@@ -121,7 +123,7 @@ def _dots(main: Attribution) -> Plain:
         "contributions-rows",
         "Contributions row by row",
         about(main, names),
-        subtitle=f"One dot for each of {len(main):,} rows and each feature{main.scale_of(main.output_names[0])}",
+        subtitle=f"One dot for each of {len(main):,} rows and each feature{scale_of(main)}",
         sentences=[_directions(main, names[0])],
         advice=TOGETHER,
         kind="beeswarm",
@@ -130,17 +132,17 @@ def _dots(main: Attribution) -> Plain:
 
 
 def _along(main: Attribution, feature: str) -> Plain:
-    partner = main.partner(feature)
+    other = partner(main, feature)
     mixed = (
-        f" The colour is {partner}, on which the contributions of {feature} depend most besides its own value."
-        if partner is not None
+        f" The colour is {other}, on which the contributions of {feature} depend most besides its own value."
+        if other is not None
         else ""
     )
     return card(
         "contributions-along",
         f"Contribution of {feature} and its value",
         about(main, [feature]),
-        subtitle=f"One dot for each of {len(main):,} rows{main.scale_of(main.output_names[0])}",
+        subtitle=f"One dot for each of {len(main):,} rows{scale_of(main)}",
         sentences=[f"Dots above zero: here {feature} raises the prediction, below zero it lowers it.{mixed}"],
         advice=TOGETHER,
         kind="dependence",
@@ -150,7 +152,7 @@ def _along(main: Attribution, feature: str) -> Plain:
 
 def _directions(main: Attribution, feature: str) -> str:
     """How often, and how far, the first feature raises or lowers predictions."""
-    values: FloatArray = main.values[:, main.position(feature)]
+    values: FloatArray = main.values[:, position(main, feature)]
     up, down = int((values > 0).sum()), int((values < 0).sum())
     return (
         f"{feature} raises the prediction in {up:,} and lowers it in {down:,} of {len(values):,} rows. "

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pellucid.explainer import Explainer
 from pellucid.data import Data
 from pellucid.explanations.attribution import shown_value
-from pellucid.explanations.attribution_words import amount, remark
+from pellucid.explanations.attribution_words import amount, grouped, remark
 from pellucid.report.cards import table
 from pellucid.stats import weighted_median
 
@@ -270,7 +270,7 @@ def value_table(data: Data, one: Attribution, order: Sequence[int], *, shown: in
     for j in order:
         name = one.feature_names[j]
         value = f"{shown_value(one.data[j][0])}{remark(one, j)}"
-        usual = "" if one.grouped(j) else usual_value(data, players[name][0])
+        usual = "" if grouped(one, j) else usual_value(data, players[name][0])
         half = float(high[0, j] - low[0, j]) / 2
         rows.append([name, value, usual, amount(float(one.values[0, j]), half)])
     return table(_HEAD, rows, shown=shown, what="features") if rows else None

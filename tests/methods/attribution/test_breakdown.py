@@ -108,7 +108,7 @@ def test_steps_of_several_features_enter_together():
     assert found.feature_names == ("x1", "x2", "x0:x3")
     expected = [v[15] - v[0b1101], v[0b0100] - v[0], v[0b1101] - v[0b0100]]
     np.testing.assert_allclose(found.values[0], expected, atol=1e-12)
-    assert found.members[2] == ("x0", "x3")
+    assert found.entries.members[2] == ("x0", "x3")
     assert found.settings["order"] == [["x2", "x0:x3", "x1"]]
 
 
@@ -135,7 +135,7 @@ def test_two_joint_steps_of_one_name_are_told_apart():
     frame = pd.DataFrame(X, columns=["a", "b:c", "a:b", "c"])
     found = explained(lambda Z: f(np.asarray(Z)), frame, 0, order=[("a:b", "c"), ("a", "b:c")])
     assert found.feature_names == ("a:b:c", "a:b:c (2)")
-    assert found.members == (("a", "b:c"), ("a:b", "c"))
+    assert found.entries.members == (("a", "b:c"), ("a:b", "c"))
 
 
 # -- theorems ----------------------------------------------------------------------------------------

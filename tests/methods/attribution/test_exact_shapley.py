@@ -66,11 +66,11 @@ def test_background_rows_are_drawn_with_the_seed():
     first, again, other = (
         explainer(lambda Z: Z[:, 0], X, random_state=seed, background=50).shap(0) for seed in (0, 0, 1)
     )
-    assert first.background == 50
+    assert first.reference.rows == 50
     assert first.base == again.base
     assert first.base != other.base
-    assert explainer(lambda Z: Z[:, 0], X).shap(0).background == 200
-    assert explainer(lambda Z: Z[:, 0], X, background=1000).shap(0).background == 500
+    assert explainer(lambda Z: Z[:, 0], X).shap(0).reference.rows == 200
+    assert explainer(lambda Z: Z[:, 0], X, background=1000).shap(0).reference.rows == 500
 
 
 def test_user_pain_a7_weights_of_two_are_duplicated_background_rows():

@@ -2,6 +2,7 @@
 
 from itertools import combinations
 from math import comb
+from operator import attrgetter
 
 import numpy as np
 import pytest
@@ -71,7 +72,7 @@ def test_shapley_and_banzhaf_are_their_defining_sums(seed, p, outputs):
                 np.testing.assert_allclose(2 * result.stacked("interaction_values")[0][place], worth, atol=1e-10)
         for (i, j, k), worth in sets(v, 3).items():
             for place in ((i, j, k), (k, i, j), (j, i, k)):
-                np.testing.assert_allclose(result.stacked("triple_values")[0][place], worth, atol=1e-10)
+                np.testing.assert_allclose(result.interactions.triples[0][place], np.squeeze(worth), atol=1e-10)
     np.testing.assert_allclose(found(v, "shapley").stacked("interaction_values")[0], interaction_matrix(v), atol=1e-10)
 
 
@@ -89,7 +90,7 @@ def test_taylor_and_faithful_are_their_definitions_at_every_order(seed, p, order
         elif len(members) == 2:
             assert 2 * matrix[members] == pytest.approx(worth, abs=1e-8)
         elif len(members) == 3:
-            assert result.triple_values[0][members] == pytest.approx(worth, abs=1e-8)
+            assert result.interactions.triples[0][members] == pytest.approx(worth, abs=1e-8)
     np.testing.assert_allclose(result.values[0], shapley_twin(v)[:, 0], atol=1e-10)
 
 
@@ -118,7 +119,7 @@ def test_players_who_are_worth_something_only_all_together(r, order):
     for index in INDICES:
         result = found(v, index, order)
         matrix = result.interaction_values[0]
-        pair, triple = 2 * matrix[0, 1], result.triple_values[0, 0, 1, 2] if order == 3 else 0.0
+        pair, triple = 2 * matrix[0, 1], result.interactions.triples[0, 0, 1, 2] if order == 3 else 0.0
         if index == "shapley":
             expected = {2: 1 / (r - 1) if r > 1 else 0.0, 3: 1 / (r - 2) if r > 2 else 0.0}
         elif index == "banzhaf":
@@ -170,7 +171,7 @@ def test_efficiency(seed, p, index):
     np.testing.assert_allclose(two.interaction_values.sum(), v[-1] - v[0], atol=1e-10)
     np.testing.assert_allclose(two.interaction_values.sum(axis=2), two.values, atol=1e-10)
     if index != "shapley":
-        third = three.triple_values.sum(axis=(2, 3)) / 6
+        third = three.interactions.triples.sum(axis=(2, 3)) / 6
         np.testing.assert_allclose(three.interaction_values.sum(axis=2) + third, three.values, atol=1e-10)
 
 
@@ -183,9 +184,9 @@ def test_a_dummy_has_its_own_worth_and_no_interaction(seed, p, index):
     np.testing.assert_allclose(result.interaction_values[0, -1, :-1], 0, atol=1e-9)
     assert result.interaction_values[0, -1, -1] == pytest.approx(2.5)
     assert result.values[0, -1] == pytest.approx(2.5)
-    np.testing.assert_allclose(result.triple_values[0, -1], 0, atol=1e-9)
+    np.testing.assert_allclose(result.interactions.triples[0, -1], 0, atol=1e-9)
     np.testing.assert_allclose(result.interaction_values[:, :-1, :-1], without.interaction_values, atol=1e-9)
-    np.testing.assert_allclose(result.triple_values[:, :-1, :-1, :-1], without.triple_values, atol=1e-9)
+    np.testing.assert_allclose(result.interactions.triples[:, :-1, :-1, :-1], without.interactions.triples, atol=1e-9)
 
 
 @many
@@ -197,7 +198,7 @@ def test_names_do_not_matter(seed, order, index):
     np.testing.assert_allclose(renamed.values, plain.values[:, order], atol=1e-10)
     np.testing.assert_allclose(renamed.interaction_values, plain.interaction_values[:, order][:, :, order], atol=1e-10)
     np.testing.assert_allclose(
-        renamed.triple_values, plain.triple_values[:, order][:, :, order][:, :, :, order], atol=1e-10
+        renamed.interactions.triples, plain.interactions.triples[:, order][:, :, order][:, :, :, order], atol=1e-10
     )
 
 
@@ -206,9 +207,9 @@ def test_names_do_not_matter(seed, order, index):
 def test_linearity(seed, a, index):
     v, w = game(seed, 4, 2).T
     whole, first, second = (found(each, index, 3) for each in (v + a * w, v, w))
-    for name in ("values", "interaction_values", "triple_values"):
-        parts = getattr(first, name) + a * getattr(second, name)
-        np.testing.assert_allclose(getattr(whole, name), parts, atol=1e-9)
+    for name in ("values", "interaction_values", "interactions.triples"):
+        one, other, both = (attrgetter(name)(each) for each in (first, second, whole))
+        np.testing.assert_allclose(both, one + a * other, atol=1e-9)
 
 
 @many
@@ -248,7 +249,7 @@ def test_trees_equal_enumeration_and_the_game(index, order):
     ex = Explainer(model, X, background=X[:12], feature_names=list("abcde"), **order)
     read, asked = ex.shap([0, 4, 9], interactions=index), ex.shap([0, 4, 9], interactions=index, method="exact")
     assert (read.method, asked.method) == ("tree", "exact")
-    assert read.interaction_index == asked.interaction_index == index
+    assert read.interactions.index == asked.interactions.index == index
     np.testing.assert_allclose(read.values, asked.values, atol=1e-9)
     np.testing.assert_allclose(read.interaction_values, asked.interaction_values, atol=1e-9)
     if not order:
@@ -297,8 +298,8 @@ def test_true_is_the_shapley_index():
     ex = Explainer(KNeighborsRegressor(3).fit(X, y), X, background=5)
     plain, named = ex.shap(0, interactions=True), ex.shap(0, interactions="shapley")
     np.testing.assert_array_equal(plain.interaction_values, named.interaction_values)
-    assert plain.interaction_index == named.interaction_index == "shapley"
-    assert ex.shap(0).interaction_index == ""
+    assert plain.interactions.index == named.interactions.index == "shapley"
+    assert ex.shap(0).interactions is None
     assert ex.shap(0, interactions=np.bool_(False)).interaction_values is None
 
 
@@ -373,16 +374,16 @@ def test_banzhaf_values_say_that_they_need_not_add_up(golden):
 def test_views_and_files_keep_triples(tmp_path):
     v = game(0, 4, 2)
     result = found(v, "faithful", 3)
-    assert result.triple_values.shape == (1, 4, 4, 4, 2)
+    assert result.interactions.triples.shape == (1, 4, 4, 4, 2)
     second = result.for_output("worth 1")
-    np.testing.assert_array_equal(second.triple_values, result.triple_values[..., 1])
-    np.testing.assert_array_equal(second.row(0).triple_values, second.triple_values)
-    np.testing.assert_array_equal(second.contrast(0).triple_values, 0)
-    assert second.sparse(2).triple_values is None
+    np.testing.assert_array_equal(second.interactions.triples, result.interactions.triples[..., 1])
+    np.testing.assert_array_equal(second.row(0).interactions.triples, second.interactions.triples)
+    np.testing.assert_array_equal(second.contrast(0).interactions.triples, 0)
+    assert second.sparse(2).interactions.triples is None
     result.save(tmp_path / "game.json")
     again = pellucid.load(tmp_path / "game.json")
-    assert again.interaction_index == "faithful"
-    np.testing.assert_array_equal(again.triple_values, result.triple_values)
+    assert again.interactions.index == "faithful"
+    np.testing.assert_array_equal(again.interactions.triples, result.interactions.triples)
 
 
 def test_words_and_segments_have_the_same_indices():
@@ -390,7 +391,7 @@ def test_words_and_segments_have_the_same_indices():
         return np.array([2.0 * ("not" in text and "good" in text) for text in texts])
 
     result = pellucid.TextExplainer(sour).shap("this is not good", interactions="taylor")
-    assert result.interaction_index == "taylor"
+    assert result.interactions.index == "taylor"
     np.testing.assert_allclose(result.interaction_values[0, 2:, 2:], [[0, 1], [1, 0]], atol=1e-12)
     np.testing.assert_allclose(result.interaction_values.sum(axis=2), result.values, atol=1e-12)
     assert "Shapley-Taylor" in result.text()

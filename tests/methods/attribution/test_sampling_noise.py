@@ -10,6 +10,7 @@ from pellucid import Attribution
 from pellucid.diagnostics.disagreement import conditional_game
 from pellucid.diagnostics.left_over import dense_answer
 from pellucid.diagnostics.sampling_noise import imprecise
+from pellucid.explanations.attribution import Entries, Reference
 from pellucid.explanations.explanation import Header
 from pellucid.runner import Cost
 from pellucid.stats import Z95
@@ -25,8 +26,7 @@ def attribution(values, se=0.0, *, game="marginal", outputs=("prediction",), mod
     return Attribution(
         values=values, se=np.broadcast_to(np.asarray(se, dtype=float), values.shape), base=base,
         prediction=base + values.sum(axis=1), header=Header(feature_names=names, output_names=outputs, scale="response", cost=Cost(model_rows, 0.0, 1, 0.0), settings={"method": "shap"}),
-        data=(np.zeros(len(values)),) * p, members=tuple((name,) for name in names), method="permutation", game=game,
-        background=50,
+        entries=Entries((np.zeros(len(values)),) * p), method="permutation", game=game, reference=Reference(50),
     )  # fmt: skip
 
 
@@ -173,4 +173,4 @@ def test_the_fidelity_lost_is_that_of_the_sparse_view(seed, outputs):
     full = attribution(values[:, :, 0] if outputs == 1 else values, outputs=names)
     found = only(dense_answer(full), "many-small")
     said = float(found.advice.split("it sums ")[1].split("%")[0])
-    assert said == pytest.approx(100 * full.sparse(5).hidden.mean(), abs=0.5)
+    assert said == pytest.approx(100 * full.sparse(5).entries.hidden.mean(), abs=0.5)

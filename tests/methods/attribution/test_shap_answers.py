@@ -156,7 +156,7 @@ def test_a_background_of_the_callers_own():
     few = frame.iloc[:9][list(frame.columns[::-1])]
     ex = Explainer(model, frame, background=few, progress=False)
     found = ex.shap(20)
-    assert found.background == 9
+    assert found.reference.rows == 9
     assert float(found.base) == pytest.approx(model.predict(frame.iloc[:9]).mean())
     np.testing.assert_allclose(found.values, ex.shap(20, method="exact").values, atol=1e-9)
 

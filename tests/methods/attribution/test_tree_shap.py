@@ -8,6 +8,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor, IsolationForest, Ran
 import pellucid
 from methods.attribution.scenes import MODELS, SMALL, coded, one_hot, outcome, scene, table
 from pellucid import Explainer
+from pellucid.explanations.attribution_words import labels_of
 from pellucid.methods.attribution.interaction_indices import interaction_matrix
 from pellucid.methods.attribution.shapley_exact import shapley_values
 from pellucid.reading import trees as reading
@@ -72,7 +73,7 @@ def test_path_game_equals_its_definition(name):
     v = np.stack([path_game(read.ensemble, row, read.source) for row in matrix])
     np.testing.assert_allclose(found.stacked(), shapley_values(v), atol=1e-9)
     np.testing.assert_allclose(found.stacked("interaction_values"), interaction_matrix(v), atol=1e-9)
-    assert (found.game, found.background) == ("path", 0)
+    assert (found.game, found.reference.rows) == ("path", 0)
     assert "path game" in found.text()
 
 
@@ -83,9 +84,9 @@ def test_a_group_is_one_player():
     fast, slow = ex.shap(ROWS), ex.shap(ROWS, method="exact")
     assert fast.method == "tree"
     assert fast.feature_names == ("weather", "time", "work")
-    assert fast.members == (("temp", "hum"), ("season", "day"), ("work",))
+    assert fast.entries.members == (("temp", "hum"), ("season", "day"), ("work",))
     np.testing.assert_allclose(fast.values, slow.values, atol=1e-9)
-    assert fast.labels(0)[0].startswith("weather: temp = 31.3, ")
+    assert labels_of(fast, 0)[0].startswith("weather: temp = 31.3, ")
 
 
 def test_features_the_model_does_not_use_contribute_exactly_nothing():
@@ -164,7 +165,7 @@ def test_a_background_of_any_size_costs_no_model_rows():
     many = pd.concat([frame] * 20, ignore_index=True)
     once, often = (Explainer(model, X, progress=False, checks=False).shap(frame.iloc[ROWS]) for X in (frame, many))
     np.testing.assert_allclose(once.values, often.values, atol=1e-9)
-    assert often.background == 1200
+    assert often.reference.rows == 1200
     assert often.cost.model_rows == len(ROWS)
 
 

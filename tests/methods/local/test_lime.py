@@ -10,6 +10,7 @@ import pellucid
 from golden_files import masked
 from methods.local.asking import explain, line, table, waves
 from pellucid import Explainer
+from pellucid.explanations.attribution_words import labels_of
 from pellucid.explanations.local_attribution import LocalAttribution
 from reference.lime import weighted_line
 
@@ -157,7 +158,7 @@ def test_categories_stay_categories_and_integers_integers():
     for sampler in ("data", "gaussian", "around", "correlated"):
         found = explain(model, X, 1, samples=400, sampler=sampler)
         np.testing.assert_allclose(found.weights[0], [1.0, 3.0, 2.0], atol=1e-9)  # being v; being False
-        assert found.labels(0) == ["n = 1", "c = v", "b = no"]
+        assert labels_of(found, 0) == ["n = 1", "c = v", "b = no"]
 
 
 def test_a_date_has_a_weight_per_day():

@@ -7,6 +7,7 @@ from sklearn.decomposition import PCA
 
 import pellucid
 from methods.local.asking import explain, line, table
+from pellucid.explanations.attribution_words import labels_of
 
 WORDS = ("cheap", "price", "good", "bad")
 MEANINGS = np.array(
@@ -38,7 +39,7 @@ def test_ex_40_six_numbers_of_a_model_are_one_word_of_four():
     slopes = np.array([0.3, -0.2, 0.5, 1.0, -0.7, 0.1])
     found = explain(line(slopes), EVERY @ MEANINGS, x, space=(said, meant))
     assert found.feature_names == WORDS
-    assert found.labels(0) == ["cheap = no", "price = no", "good = yes", "bad = no"]
+    assert labels_of(found, 0) == ["cheap = no", "price = no", "good = yes", "bad = no"]
     own = MEANINGS @ slopes  # what each word adds; it is the weight of being there, or minus that of being absent
     np.testing.assert_allclose(found.weights[0], own * [-1, -1, 1, -1], atol=1e-9)
     np.testing.assert_allclose(found.local_prediction, found.prediction)
@@ -149,7 +150,7 @@ def test_statements_about_rows_are_held_or_not():
     }
     found = explain(model, X, 400, space=space)
     np.testing.assert_allclose(found.weights[0], [7.0, 3.0, 0.1], atol=1e-9)  # warm, not stormy, per degree
-    assert found.labels(0)[:2] == ["warm = yes", "stormy = no"]
+    assert labels_of(found, 0)[:2] == ["warm = yes", "stormy = no"]
     assert found.settings["space"] == {"warm": "<lambda>", "stormy": "<lambda>", "degrees": "<lambda>"}
 
 

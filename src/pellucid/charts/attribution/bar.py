@@ -14,6 +14,7 @@ from pellucid.charts.layout import layered
 from pellucid.charts.marks import zero_line
 from pellucid.charts.scales import Row, data, level_axis, limits_of, tooltips, value_axis
 from pellucid.explanations import Attribution
+from pellucid.explanations.attribution_words import labels_of
 from pellucid.explanations.plot_options import AttributionOptions
 
 
@@ -33,7 +34,7 @@ def bar_data(attribution: Attribution, output: str, max_display: int = 20, aggre
     total = np.sum if aggregate == "sum" else np.mean
     sizes = one.values[0] if len(one) == 1 else total(np.abs(one.values), axis=0)
     halves = total(half_widths(one), axis=0)
-    names = one.labels(0) if len(one) == 1 else list(one.feature_names)
+    names = labels_of(one, 0) if len(one) == 1 else list(one.feature_names)
     rows: list[Row] = []
     for name, j in zip(short_names(names[j] for j in order), order, strict=True):
         size, half = float(sizes[j]), float(halves[j])

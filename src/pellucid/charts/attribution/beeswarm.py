@@ -18,6 +18,7 @@ from pellucid.charts.scales import Row, data, level_axis, limits_of, positions, 
 from pellucid.charts.text import shown
 from pellucid.explanations import Attribution
 from pellucid.explanations.attribution import shown_value
+from pellucid.explanations.attribution_words import grouped
 from pellucid.explanations.plot_options import AttributionOptions
 
 _MOST_POINTS = 2000
@@ -100,7 +101,7 @@ def strips(one: Attribution, j: int, name: str, rows: IntArray, most: int) -> li
 
 def _nominal(attribution: Attribution, j: int) -> bool:
     """Whether a feature is drawn as categories; a group's values are words, but all different."""
-    return attribution.data[j].dtype.kind not in "iufbM" and not attribution.grouped(j)
+    return attribution.data[j].dtype.kind not in "iufbM" and not grouped(attribution, j)
 
 
 def ranks(attribution: Attribution, j: int) -> FloatArray:

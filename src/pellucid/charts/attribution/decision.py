@@ -8,11 +8,12 @@ from altair.typing import ChartType
 
 from pellucid.charts import theme
 from pellucid.charts.attribution.folding import evenly, fold
-from pellucid.charts.attribution.words import change, prediction_title, rows_note, short_names, start_name
+from pellucid.charts.attribution.words import change, prediction_title, rows_note, short_names
 from pellucid.charts.layout import layered
 from pellucid.charts.scales import Row, data, level_axis, limits_of, number_format, tooltips, value_axis
 from pellucid.charts.text import shown, wrapped
 from pellucid.explanations import Attribution
+from pellucid.explanations.attribution_words import labels_of, start_name
 from pellucid.explanations.plot_options import AttributionOptions
 
 _MOST_LINES = 150
@@ -56,7 +57,7 @@ def decision_data(attribution: Attribution, output: str, max_display: int = 12) 
 def step_names(attribution: Attribution, max_display: int) -> list[str]:
     """The levels from bottom to top: the base, the small ones together, the features, the prediction."""
     kept, rest = fold(attribution.ranking, max_display)
-    labels = attribution.labels(0) if len(attribution) == 1 else list(attribution.feature_names)
+    labels = labels_of(attribution, 0) if len(attribution) == 1 else list(attribution.feature_names)
     folded = [f"{len(rest)} others"] if len(rest) else []
     return short_names([start_name(attribution), *folded, *(labels[j] for j in kept[::-1]), "prediction"])
 

@@ -32,6 +32,7 @@ from pellucid.charts.text import shown
 from pellucid.data.frames.frame import is_missing
 from pellucid.explanations import Attribution, Colouring
 from pellucid.explanations.attribution import shown_value
+from pellucid.explanations.attribution_partner import partner, position
 from pellucid.explanations.plot_options import AttributionOptions
 
 _MOST_POINTS = 1500
@@ -57,19 +58,19 @@ def notes(attribution: Attribution, options: AttributionOptions) -> list[str]:
 
 def feature_of(attribution: Attribution, options: AttributionOptions) -> int:
     """The position of the feature asked for, or of the one that contributes most."""
-    return int(attribution.ranking[0]) if options.feature is None else attribution.position(options.feature)
+    return int(attribution.ranking[0]) if options.feature is None else position(attribution, options.feature)
 
 
 def colour_of(attribution: Attribution, options: AttributionOptions) -> Colouring | None:
-    """The feature that gives the colours: named, or found by `Attribution.partner`."""
+    """The feature that gives the colours: named, or found by `attribution_partner`."""
     if options.colour is None:
         return None
     name: str | None = options.colour
     if name == "auto" and "auto" not in attribution.feature_names:
-        name = attribution.partner(attribution.feature_names[feature_of(attribution, options)])
+        name = partner(attribution, attribution.feature_names[feature_of(attribution, options)])
     if name is None:
         return None
-    values = attribution.data[attribution.position(name)]
+    values = attribution.data[position(attribution, name)]
     if all(is_missing(value) for value in values):
         return None
     return Colouring(name, values, float("nan"))

@@ -9,6 +9,7 @@ import numpy as np
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.explanations import Attribution
 from pellucid.explanations.attribution_views import sum_error
+from pellucid.explanations.attribution_words import labels_of, sequence
 
 UP, DOWN = "up", "down"
 
@@ -26,9 +27,9 @@ def steps(one: Attribution, row: int, max_display: int) -> list[Step]:
     """The contributions to a row, largest first or step by step; those beyond ``max_display`` are the last one
     together.
     """
-    values, labels = one.values[row], one.labels(row)
+    values, labels = one.values[row], labels_of(one, row)
     half = half_widths(one)[row]
-    kept, rest = fold(one.sequence(row), max_display)
+    kept, rest = fold(sequence(one, row), max_display)
     found = [Step(labels[j], float(values[j]), float(half[j])) for j in kept]
     if len(rest):
         found.append(Step(f"{len(rest)} others", float(values[rest].sum()), _half_of_sum(one, row, rest)))

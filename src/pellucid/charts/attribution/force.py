@@ -15,11 +15,12 @@ from altair.typing import ChartType
 from pellucid.charts import theme
 from pellucid.charts.attribution.folding import DOWN, UP, Step, steps
 from pellucid.charts.attribution.waterfall import COLOURS, MOST_ROWS, below_each_other
-from pellucid.charts.attribution.words import change, prediction_title, rows_note, short_label, start_name
+from pellucid.charts.attribution.words import change, prediction_title, rows_note, short_label
 from pellucid.charts.layout import layered
 from pellucid.charts.scales import Limits, Row, data, limits_of, tooltips, value_axis
 from pellucid.charts.text import shown
 from pellucid.explanations import Attribution
+from pellucid.explanations.attribution_words import start_name
 from pellucid.explanations.plot_options import AttributionOptions
 
 _BOLD = 6.6  # pixels of a letter

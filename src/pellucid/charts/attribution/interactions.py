@@ -15,7 +15,7 @@ from pellucid.charts.scales import Row, data, level_axis, number_format, tooltip
 from pellucid.charts.text import shown, wrapped
 from pellucid.errors import InputError
 from pellucid.explanations import Attribution
-from pellucid.explanations.attribution_words import INDICES, matrix_words
+from pellucid.explanations.attribution_words import INDICES, matrix_words, scale_of
 from pellucid.explanations.plot_options import AttributionOptions
 from pellucid.words import number
 
@@ -80,11 +80,11 @@ def view(attribution: Attribution, output: str, options: AttributionOptions, _: 
     top, single = _largest(attribution) or 1.0, len(attribution) == 1
     only = output if len(attribution.output_names) == 1 else "output"
     cells = "; in cells percentage points" if attribution.scale == "probability" and printed else ""
-    other = attribution.interaction_index not in ("", "shapley")
-    named = f"{INDICES[attribution.interaction_index]} " if other else ""
+    index = "shapley" if attribution.interactions is None else attribution.interactions.index
+    named = "" if index == "shapley" else f"{INDICES[index]} "
     legend = alt.Legend(
         title=wrapped(
-            f"{'' if single else 'mean absolute '}{named}interaction value{attribution.scale_of(only)}{cells}", 170, 12
+            f"{'' if single else 'mean absolute '}{named}interaction value{scale_of(attribution, only)}{cells}", 170, 12
         ),
         format=number_format((-top if single else 0.0, top)),
         gradientLength=max(60.0, min(height, 160.0)),

@@ -23,6 +23,7 @@ from pellucid.charts.layout import layered
 from pellucid.charts.scales import Limits, Row, data, limits_of, tooltips, value_axis
 from pellucid.charts.text import shown
 from pellucid.explanations import Attribution
+from pellucid.explanations.attribution_words import labels_of
 from pellucid.explanations.plot_options import AttributionOptions
 
 _MOST_ROWS = 200
@@ -106,7 +107,7 @@ def column_data(attribution: Attribution, output: str, order: Arrangement) -> li
     n_groups = int(order.groups.max(initial=0)) + 1
     rows: list[Row] = []
     for at, (i, group) in enumerate(zip(order.rows, order.groups, strict=True)):
-        values, labels = one.values[i], one.labels(i)
+        values, labels = one.values[i], labels_of(one, i)
         top = np.argsort(-np.abs(values), kind="stable")[:_SAID]
         rows.append(
             {

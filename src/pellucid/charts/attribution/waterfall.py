@@ -9,11 +9,12 @@ from altair.typing import ChartType
 
 from pellucid.charts import theme
 from pellucid.charts.attribution.folding import DOWN, UP, steps
-from pellucid.charts.attribution.words import change, prediction_title, rows_note, short_names, start_name
+from pellucid.charts.attribution.words import change, prediction_title, rows_note, short_names
 from pellucid.charts.layout import layered, vconcat
 from pellucid.charts.scales import Row, data, level_axis, limits_of, tooltips, value_axis
 from pellucid.charts.text import shown
 from pellucid.explanations import Attribution
+from pellucid.explanations.attribution_words import start_name
 from pellucid.explanations.plot_options import AttributionOptions
 
 MOST_ROWS = 4

@@ -8,7 +8,8 @@ import numpy as np
 
 from pellucid.charts.text import level_names, shown
 from pellucid.explanations import Attribution
-from pellucid.words import counted
+from pellucid.explanations.attribution_words import grouped, scale_of, start_name, starting_point
+from pellucid.words import counted, number
 
 _LETTERS = 46  # of a label; the tooltip has it in full
 _LEAST_NAME = 8  # letters that stay of a name beside a long value
@@ -18,7 +19,7 @@ _WHOLE = 32  # letters of a value that is never cut; numbers are shorter
 
 def title(attribution: Attribution, kind: str, feature: str) -> str:
     """What the picture shows."""
-    start = attribution.starting_point
+    start = starting_point(attribution)
     some = counted(len(attribution), "prediction")
     one = f"From {start} to this prediction" if len(attribution) == 1 else f"From {start} to predictions"
     titles = {
@@ -48,9 +49,11 @@ def who_and_where(attribution: Attribution) -> list[str]:
         notes = [f"{start_name(attribution)}: {', '.join(bases[:4])}{', ...' if len(bases) > 4 else ''}"]
     if attribution.game:
         notes.append(f"{attribution.game} game")
-    if attribution.hidden is not None:
-        hidden = shown(float(attribution.hidden.mean()), "probability", change=False)
-        notes.append(f"{hidden} of the absolute contributions are in {attribution.feature_names[-1]}")
+    hidden = attribution.entries.hidden
+    if hidden is not None:
+        notes.append(
+            f"{shown(float(hidden.mean()), 'probability', change=False)} of the absolute contributions are in {attribution.feature_names[-1]}"
+        )
     return notes
 
 
@@ -62,28 +65,21 @@ def _numbers(one: Attribution) -> str:
     )
 
 
-def start_name(attribution: Attribution) -> str:
-    """What the contributions start from, without its article."""
-    return attribution.starting_point.removeprefix("the ")
-
-
 def change(value: float, scale: str, half: float = 0.0) -> str:
     """A contribution with its sign, and half its interval where it is an estimate."""
-    points = " percentage points"
-    text = shown(value, scale, change=True)
-    if half > 0:
-        text = f"{text.removesuffix(points)} ± {shown(half, scale, change=True).lstrip('+')}"
-    return text.replace(points, " pp")
+    factor, unit = (100.0, " pp") if scale == "probability" else (1.0, "")
+    spread = f" ± {number(factor * half)}" if half > 0 else ""
+    return f"{number(factor * value, sign=True)}{spread}{unit if np.isfinite(value) else ''}"
 
 
 def axis_title(attribution: Attribution, output: str) -> str:
     """The contributions and their scale."""
-    return f"contribution to the prediction{attribution.scale_of(output)}"
+    return f"contribution to the prediction{scale_of(attribution, output)}"
 
 
 def prediction_title(attribution: Attribution, output: str) -> str:
     """The prediction and its scale."""
-    return f"prediction{attribution.scale_of(output)}"
+    return f"prediction{scale_of(attribution, output)}"
 
 
 def not_shown(attribution: Attribution, max_display: int) -> list[str]:
@@ -142,14 +138,14 @@ def shortened(label: str, most: int = _LETTERS) -> str:
 def part_name(one: Attribution, j: int) -> str:
     """A part of a text or image by its name; what is drawn as one with others says so."""
     label = one.label(j, 0)
-    if one.others == j:
+    if one.entries.others == j:
         return f"one of {label}, which contribute together"
-    return f"{label} (together, in one colour)" if one.grouped(j) else label
+    return f"{label} (together, in one colour)" if grouped(one, j) else label
 
 
 def others_note(attribution: Attribution, outputs: Iterable[str]) -> str:
     """What the grey parts, which have no contribution of their own any more, contribute together."""
-    j = attribution.others
+    j = attribution.entries.others
     if j is None:
         return ""
     several = len(attribution.output_names) > 1

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 from altair.typing import ChartType
 
+from pellucid.arrays import FloatArray
 from pellucid.charts import attribution as contributions
 from pellucid.charts.local import boundary, effects, widths
-from pellucid.data.rarity import known
 from pellucid.explanations import LocalAttribution, changed
+from pellucid.explanations.local_attribution import LocalModel
 from pellucid.explanations.plot_options import AttributionOptions, LocalOptions
 
 _PICTURES = {"effects": effects.body, "widths": widths.body, "boundary": boundary.body}
 _ADDING_UP = ("waterfall", "force", "decision", "stacked")
 _REST = "not in the local model"
+L = TypeVar("L", bound=LocalModel)
 
 
 def body(result: LocalAttribution, options: LocalOptions) -> ChartType:
@@ -36,18 +40,16 @@ def adding_up(result: LocalAttribution) -> LocalAttribution:
     rest = np.asarray(result.prediction - result.base - result.values.sum(axis=1))[:, None]
     used = [j for j in range(result.values.shape[1]) if result.values[:, j].any()]
     whole = np.abs(rest).max(initial=0.0) <= 1e-9 * np.abs(result.prediction).max(initial=0.0)
-    members = result.members or tuple((name,) for name in result.feature_names)
-    blank = np.full(len(result), "", dtype=object)
-    if whole and used:
-        rest, blank = rest[:, :0], blank[:0]
+    return with_rest(result, used, rest[:, :0] if whole and used else rest)
 
-    rare = known(result.unusual)
+
+def with_rest(result: L, used: Sequence[int], rest: FloatArray) -> L:
+    """Some of the effects and, as a last one, what the local model misses, if it does."""
+    missed = int(rest.size > 0)
     return changed(
         result,
         values=np.concatenate([result.values[:, used], rest], axis=1),
         se=np.concatenate([result.se[:, used], np.zeros_like(rest)], axis=1),
-        feature_names=(*(result.feature_names[j] for j in used), *((_REST,) if rest.size else ())),
-        data=(*(result.data[j] for j in used), *((blank,) if rest.size else ())),
-        members=(*(members[j] for j in used), *(((),) if rest.size else ())),
-        unusual=None if rare is None else rare.taken(used, unknown=int(rest.size > 0)),
+        feature_names=(*(result.feature_names[j] for j in used), *(_REST,) * missed),
+        entries=result.entries.taken(used, blank=missed),
     )

@@ -12,6 +12,7 @@ from pellucid.charts.layout import grid, layered, titled
 from pellucid.charts.local.bars import signed_bars
 from pellucid.charts.scales import Limits, Row, level_axis, limits_of, tooltips, value_axis
 from pellucid.charts.text import caveat_note, shown, wrapped
+from pellucid.explanations.attribution_words import labels_of, scale_of, sequence, starting_point
 from pellucid.explanations.local_attribution import LocalModel
 from pellucid.explanations.plot_options import LocalOptions
 from pellucid.words import number
@@ -21,8 +22,8 @@ _STEP = 24.0
 
 def effect_data(one: LocalModel, i: int, max_display: int = 12) -> list[Row]:
     """One bar per feature with an effect in a row, largest first."""
-    order = [int(j) for j in one.sequence(i) if one.values[i, j] != 0][:max_display]
-    labels, halves = one.labels(i), half_widths(one)[i]
+    order = [int(j) for j in sequence(one, i) if one.values[i, j] != 0][:max_display]
+    labels, halves = labels_of(one, i), half_widths(one)[i]
     rows: list[Row] = []
     for name, j in zip(short_names(labels[j] for j in order), order, strict=True):
         value, half = float(one.values[i, j]), float(halves[j])
@@ -56,7 +57,7 @@ def body(result: LocalModel, options: LocalOptions) -> ChartType:
     more = [f"the first {n} of {len(result)} rows"] if n < len(result) else []
     thin = ["thin lines: 95% intervals"] if (result.se > 0).any() else []
     alone = [numbers(result.for_output(outputs[0]), 0)] if len(views) == 1 else []
-    notes = [*alone, f"effects start from {result.starting_point}", *more, *thin, caveat_note(result)]
+    notes = [*alone, f"effects start from {starting_point(result)}", *more, *thin, caveat_note(result)]
     title = options.title or ("Effects in the local model" if n == 1 else "Effects in the local models")
     return titled(chart, title, notes, len(outputs) * (width + 150))
 
@@ -75,7 +76,7 @@ def _panel(
 ) -> ChartType:
     one = result.for_output(output)
     height = options.height or max(40.0, _STEP * len(rows))
-    x = value_axis(f"effect on the prediction{one.scale_of(output)}", limits, width, tickCount=5)
+    x = value_axis(f"effect on the prediction{scale_of(one, output)}", limits, width, tickCount=5)
     y = alt.Y("feature", **level_axis(None, [row["feature"] for row in rows], height))
     tips = tooltips(("", "full"), ("effect", "label"), ("weight", "weight"))
     layers = signed_bars(rows, x, y, tips, limits)

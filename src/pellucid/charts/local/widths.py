@@ -14,6 +14,7 @@ from pellucid.charts.marks import zero_line
 from pellucid.charts.scales import Row, data, limits_of, tooltips, value_axis
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.errors import InputError
+from pellucid.explanations.attribution_words import scale_of
 from pellucid.explanations.local_attribution import LocalModel
 from pellucid.explanations.plot_options import LocalOptions
 from pellucid.stats import Z95
@@ -97,7 +98,7 @@ def _view(one: LocalModel, output: str, width: float, options: LocalOptions) -> 
         scale=alt.Scale(domain=names, **theme.category_range(len(names))),
         legend=alt.Legend(title=None),
     )
-    y = value_axis(f"weight (numbers: per standard deviation){one.scale_of(output)}", limits, 200.0)
+    y = value_axis(f"weight (numbers: per standard deviation){scale_of(one, output)}", limits, 200.0)
     lines = alt.Chart(data(rows))
     tips = tooltips(("feature", "feature"), ("weight", "label"), ("effective samples", "effective"))
     place = {"x": alt.X("width", **x), "color": colour}

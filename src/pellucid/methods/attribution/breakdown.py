@@ -33,7 +33,6 @@ rows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -42,14 +41,12 @@ import numpy as np
 from pellucid.arrays import BoolArray, FloatArray
 from pellucid.checks import flag, is_whole
 from pellucid.data import Data
-from pellucid.data.rarity import rarity
 from pellucid.diagnostics.by_method import attribution_caveats
 from pellucid.errors import InputError, nearest
-from pellucid.explanations import Attribution, Caveat, Header, changed, squeeze_outputs
+from pellucid.explanations import Attribution, Caveat, Entries, Header, Reference, changed, squeeze_outputs
 from pellucid.games import Game, all_coalitions
 from pellucid.games.marginal import MOST, MarginalGame, Players, background_rows
-from pellucid.later import Later
-from pellucid.methods.attribution.shap import cells_of as cells
+from pellucid.methods.attribution.shap import entries_of
 from pellucid.methods.attribution.shapley_exact import shapley_exact
 from pellucid.models import Predictor
 from pellucid.runner import Run
@@ -125,7 +122,7 @@ def _wrapped(
     return Attribution(
         method="breakdown",
         game="marginal",
-        background=game.donors,
+        reference=Reference(game.donors),
         header=Header(
             scale=predictor.scale,
             feature_names=tuple(entries),
@@ -138,9 +135,7 @@ def _wrapped(
         se=np.zeros(shown.shape),
         base=squeeze_outputs(game.ends()[0][0]),
         prediction=squeeze_outputs(prediction),
-        data=tuple(cells(rows, members) for members in entries.values()),
-        unusual=Later(partial(rarity, data, rows, entries)),
-        members=tuple(tuple(data.schema.names[j] for j in members) for members in entries.values()),
+        entries=entries_of(data, rows, entries),
     )
 
 
@@ -149,7 +144,7 @@ def _by_player(result: Attribution, values: FloatArray, steps: Sequence[Step], p
     share = np.array([[(i in step) / len(step) for i in range(len(players))] for step in steps])
     alone = squeeze_outputs(np.einsum("rsk,sp->rpk", values, share))
     return changed(
-        result, values=alone, se=np.zeros(alone.shape), feature_names=tuple(players), members=(), data=(), unusual=None
+        result, values=alone, se=np.zeros(alone.shape), feature_names=tuple(players), entries=Entries(data=())
     )
 
 

@@ -19,9 +19,9 @@ from pellucid.data.rarity import rarity
 from pellucid.diagnostics.by_method import attribution_caveats
 from pellucid.diagnostics.general import unread_trees
 from pellucid.explanations import Attribution, Caveat
-from pellucid.explanations.attribution import shown_value
+from pellucid.explanations.attribution import Entries, InteractionValues, Reference, shown_value
 from pellucid.explanations.explanation import Header, squeeze_outputs
-from pellucid.games.marginal import MOST, background_rows
+from pellucid.games.marginal import MOST, Players, background_rows
 from pellucid.later import Later
 from pellucid.methods.attribution.dispatch import Conditional, GameName, Method, Request, Scale, answer
 from pellucid.methods.attribution.estimation.estimate import Solved
@@ -91,13 +91,18 @@ def shap(
 
 def _wrapped(request: Request, solved: Solved, asks: Mapping[str, Any]) -> Attribution:
     predictor, data, rows, players = request.predictor, request.data, request.rows, request.players
-    part = solved.interactions
+    pairs = None
+    if solved.interactions is not None:
+        errors = None if solved.interactions_se is None else squeeze_outputs(solved.interactions_se)
+        pairs = InteractionValues(squeeze_outputs(solved.interactions), errors, request.effort.index or "")
     two = predictor.classes if predictor.classes is not None and len(predictor.classes) == 2 else None
     asks = asks if two is None else {**asks, "classes": [str(label) for label in two]}
     return Attribution(
         method=solved.method,
         game=request.game,
-        background=solved.background,
+        reference=Reference(
+            solved.background, "the background row" if request.game == "marginal" and solved.background == 1 else ""
+        ),
         header=Header(
             scale=solved.scale,
             feature_names=tuple(players),
@@ -116,13 +121,17 @@ def _wrapped(request: Request, solved: Solved, asks: Mapping[str, Any]) -> Attri
         se=squeeze_outputs(solved.se),
         base=squeeze_outputs(solved.base),
         prediction=squeeze_outputs(solved.prediction),
-        interaction_values=None if part is None else squeeze_outputs(part),
-        interaction_se=None if solved.interactions_se is None else squeeze_outputs(solved.interactions_se),
-        interaction_index=request.effort.index or "",
-        data=tuple(cells_of(rows, members) for members in players.values()),
-        unusual=Later(partial(rarity, data, rows, players)),
-        against="the background row" if request.game == "marginal" and solved.background == 1 else "",
-        members=tuple(tuple(data.schema.names[j] for j in members) for members in players.values()),
+        interactions=pairs,
+        entries=entries_of(data, rows, players),
+    )
+
+
+def entries_of(data: Data, rows: Data, players: Players) -> Entries:
+    """What the players stand for in the explained rows, and how unusual their values are among the data."""
+    return Entries(
+        tuple(cells_of(rows, members) for members in players.values()),
+        tuple(tuple(data.schema.names[j] for j in members) for members in players.values()),
+        Later(partial(rarity, data, rows, players)),
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from pellucid.arrays import BoolArray
 from pellucid.checks import distinct_names, one_of, reporting, seed, whole
 from pellucid.errors import InputError
-from pellucid.explanations import Attribution, Header, squeeze_outputs
+from pellucid.explanations import Attribution, Entries, Header, InteractionValues, Reference, squeeze_outputs
 from pellucid.games import FunctionGame
 from pellucid.methods.attribution.estimators import Effort, Estimator, solve
 from pellucid.methods.attribution.interaction_indices import INDICES, Index
@@ -45,7 +45,7 @@ def shapley(
     et al. 2018), ``"taylor"`` the Shapley-Taylor index (Sundararajan et al. 2020: the diagonal is what a player adds
     alone), ``"faithful"`` the faithful Shapley index (Tsai et al. 2023: the polynomial of that order that is nearest to
     the game), and ``"banzhaf"`` the Banzhaf index, in which all coalitions count the same: its ``values`` are Banzhaf
-    values, which need not add up to what all achieve together. ``order=3`` adds `triple_values`. Of ``"taylor"`` and
+    values, which need not add up to what all achieve together. ``order=3`` adds ``interactions.triples``. Of ``"taylor"`` and
     ``"faithful"`` pairs and players are then others: the row of a player and a third of its triples sum to its value.
     Only the Shapley interaction index of pairs is estimated; all else takes every coalition.
 
@@ -86,11 +86,17 @@ def shapley(
     nobody, everybody = game.ends()
     if index == "banzhaf" and found.interactions is not None:  # rows sum to the Banzhaf values
         found = replace(found, values=found.interactions.sum(axis=2))
-    pairs, pairs_se = (found.interactions, found.interactions_se) if order > 1 else (None, None)
+    pairs = None
+    if order > 1 and found.interactions is not None:
+        pairs = InteractionValues(
+            squeeze_outputs(found.interactions),
+            None if found.interactions_se is None else squeeze_outputs(found.interactions_se),
+            index,
+            None if found.triples is None else squeeze_outputs(found.triples),
+        )
     return Attribution(
         method=found.method,
         game="given",
-        background=0,
         header=Header(
             scale="response",
             feature_names=players,
@@ -108,11 +114,7 @@ def shapley(
         se=squeeze_outputs(found.se),
         base=squeeze_outputs(nobody[0]),
         prediction=squeeze_outputs(everybody),
-        interaction_values=None if pairs is None else squeeze_outputs(pairs),
-        interaction_se=None if pairs_se is None else squeeze_outputs(pairs_se),
-        interaction_index=asked or "",
-        triple_values=None if found.triples is None else squeeze_outputs(found.triples),
-        against="nobody",
-        data=(np.array([""], dtype=object),) * n,
-        members=((),) * n,  # players have names, but no values
+        interactions=pairs,
+        reference=Reference(name="nobody"),
+        entries=Entries((np.array([""], dtype=object),) * n, ((),) * n),  # players have names, but no values
     )

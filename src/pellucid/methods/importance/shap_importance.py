@@ -79,7 +79,7 @@ def from_contributions(why: Attribution, weights: FloatArray) -> Importance:
             settings={**why.settings, "rows": len(weights)},
             library=why.library,
         ),
-        members=why.members,
+        members=why.entries.members,
     )
 
 

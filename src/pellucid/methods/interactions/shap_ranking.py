@@ -84,7 +84,12 @@ def shap_ranking(request: Request) -> Interactions:
             caveats=result.caveats,
             cost=q.run.cost(),
             library=q.data.caller,
-            settings={"method": "shap", "algorithm": result.method, "rows": len(rows), "background": result.background},
+            settings={
+                "method": "shap",
+                "algorithm": result.method,
+                "rows": len(rows),
+                "background": result.reference.rows,
+            },
         ),
     )
 
@@ -107,7 +112,9 @@ def _sizes(result: Attribution, floor: FloatArray) -> tuple[FloatArray, FloatArr
     parts = np.where(parts <= floor, 0.0, parts)
     alone = np.einsum("njjo->njo", parts)
     sizes = 2 * parts * (1 - np.eye(parts.shape[1]))[:, :, None]
-    errors = np.zeros_like(sizes) if result.interaction_se is None else 2 * result.stacked("interaction_se")
+    assert result.interactions is not None
+    known = result.interactions.se
+    errors = np.zeros_like(sizes) if known is None else 2 * known.reshape(parts.shape)
     total = alone.sum(axis=1) + sizes.sum(axis=(1, 2)) / 2
     return np.where(sizes <= _ROUNDING * total[:, None, None], 0.0, sizes), errors, total
 

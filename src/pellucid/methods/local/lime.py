@@ -35,19 +35,16 @@ values), once for an Explainer, up to 20,000 where explanations are not stable (
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from pellucid.arrays import FloatArray
 from pellucid.data import Data
-from pellucid.data.rarity import rarity
 from pellucid.diagnostics.by_method import Facts, lime_caveats
 from pellucid.errors import InputError
-from pellucid.explanations import Header, LocalAttribution, squeeze_outputs
-from pellucid.later import Later
-from pellucid.methods.attribution.shap import cells_of
+from pellucid.explanations import Entries, Header, LocalAttribution, Reference, squeeze_outputs
+from pellucid.methods.attribution.shap import entries_of
 from pellucid.methods.local.surrogate.coalitions import coalition_regression
 from pellucid.methods.local.surrogate.fitting import Model
 from pellucid.methods.local.surrogate.local_fit import LocalFit
@@ -146,7 +143,7 @@ def _wrapped(
     result = LocalAttribution(
         method="lime",
         game="" if space is not None else "marginal",
-        background=int(settings.get("background", 0)),
+        reference=Reference(int(settings.get("background", 0))),
         header=Header(
             scale="log-odds" if options.model == "logistic" else predictor.scale,
             feature_names=tuple(players) if own is None else names,
@@ -160,7 +157,11 @@ def _wrapped(
         base=np.asarray(bases.mean(axis=0)),
         bases=bases,
         prediction=squeeze_outputs(logit(answers, LOGIT_FLOOR) if options.model == "logistic" else answers),
-        **(_of_features(explained) if own is None else _of_columns(own, x)),
+        entries=(
+            entries_of(explained.data, rows, players)
+            if own is None
+            else Entries(own.cells(x), tuple((name,) for name in own.names))
+        ),
         terms=names,
         **_local_models(explained, fits, space, x),
         ranges=squeeze_outputs(ranges),
@@ -188,21 +189,6 @@ def _returned(explained: Explained, run: Run) -> FloatArray | None:
         return None
     with run.checking():
         return run.predict(explained.predictor, explained.rows)
-
-
-def _of_features(explained: Explained) -> dict[str, Any]:
-    """What an explanation in features (or groups) shows of the rows."""
-    data, rows, players = explained.data, explained.rows, explained.data.schema.players()
-    return {
-        "data": tuple(cells_of(rows, members) for members in players.values()),
-        "unusual": Later(partial(rarity, data, rows, players)),
-        "members": tuple(tuple(data.schema.names[j] for j in members) for members in players.values()),
-    }
-
-
-def _of_columns(space: Representation, x: FloatArray) -> dict[str, Any]:
-    """What an explanation in columns of the caller's own shows of the rows."""
-    return {"data": space.cells(x), "unusual": None, "members": tuple((name,) for name in space.names)}
 
 
 def _local_models(

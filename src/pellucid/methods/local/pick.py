@@ -36,6 +36,7 @@ from pellucid.diagnostics.general import general_caveats
 from pellucid.diagnostics.local_models import uncovered
 from pellucid.errors import InputError
 from pellucid.explanations import Attribution, Header, Pick
+from pellucid.explanations.attribution_views import comparable_names
 from pellucid.methods.local.lime import lime
 from pellucid.models import Predictor
 from pellucid.runner import Run
@@ -121,7 +122,7 @@ def _effects(given: Attribution | Sequence[Attribution]) -> Effects:
         )
     places: dict[str, int] = {}
     own = [np.abs(one.stacked()).sum(axis=2) for one in every]
-    found = [[places.setdefault(name, len(places)) for name in one.comparable_names(every)] for one in every]
+    found = [[places.setdefault(name, len(places)) for name in comparable_names(one, every)] for one in every]
     W = np.zeros((sum(len(part) for part in own), len(places)))
     start = 0
     for part, columns in zip(own, found, strict=True):
