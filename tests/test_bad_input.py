@@ -128,9 +128,7 @@ def test_a_label_that_is_no_class_names_the_row():
     fitted = LogisticRegression().fit(X[["temp"]], labels)
     wrong = labels.copy()
     wrong[4] = "yse"
-    with pytest.raises(
-        pellucid.InputError, match="y is 'yse' in row 4, which is no class of the model; did you mean 'yes'"
-    ):
+    with pytest.raises(pellucid.InputError, match=r"'yse' in row 4.*'yes'"):
         Explainer(fitted, X[["temp"]], wrong, progress=False).importance()
 
 

@@ -61,7 +61,7 @@ def test_the_matrix_is_symmetric_and_without_a_diagonal():
     assert cells["temp", "wind"] == 0.5
     assert measured().plot(kind="matrix").spec["$schema"]
     one = interactions([0.1, 0.3], sets=(("temp",), ("hum",)), against="all")
-    with pytest.raises(InputError, match="kind='matrix' shows pairs; this result has against='all'"):
+    with pytest.raises(InputError, match=r"kind='matrix' .*against='all'"):
         one.plot(kind="matrix")
 
 

@@ -64,7 +64,7 @@ def test_html_is_self_contained_and_inert(tmp_path):
 
 
 def test_unknown_ending_names_the_known_ones(chart, tmp_path):
-    with pytest.raises(InputError, match=r"must end in \.png, \.svg, \.pdf, \.html, \.json"):
+    with pytest.raises(InputError, match=r"\.png, \.svg, \.pdf, \.html, \.json"):
         chart.save(tmp_path / "chart.gif")
     with pytest.raises(InputError, match="scale=0 gives no picture"):
         chart.save(tmp_path / "chart.png", scale=0)
@@ -103,7 +103,7 @@ def test_charts_compose_with_altair(chart):
 def test_what_cannot_be_composed_says_so(chart):
     with pytest.raises(InputError, match="cannot be laid over another"):
         chart + chart
-    with pytest.raises(InputError, match="composes with a chart, not with a int"):
+    with pytest.raises(InputError, match=r"with a chart.*int"):
         chart | 3
 
 

@@ -76,9 +76,9 @@ def test_an_unknown_option_is_answered_with_every_option(options):
 
 
 def test_an_option_of_one_kind_of_chart_is_refused_with_others():
-    with pytest.raises(InputError, match="aggregate= is an option of kind='bar'"):
+    with pytest.raises(InputError, match=r"aggregate= .*kind='bar'"):
         AttributionOptions(aggregate="sum")
-    with pytest.raises(InputError, match="aggregate= is an option of kind='bar'"):
+    with pytest.raises(InputError, match=r"aggregate= .*kind='bar'"):
         LocalOptions(kind="widths", aggregate="sum")
     assert AttributionOptions(kind="bar", aggregate="sum").aggregate == "sum"
 

@@ -183,7 +183,5 @@ def test_a_model_that_fails_halfway_is_a_clear_error(method):
     if method.call in (Explainer.associations, Explainer.clusters) and not method.needs_y:
         assert method(ex).values.shape == (5, 5)
         return
-    with pytest.raises(
-        pellucid.ModelError, match=r"failed on a batch of .* rows: RuntimeError: out of memory on the device"
-    ):
+    with pytest.raises(pellucid.ModelError, match=r"RuntimeError: out of memory"):
         method(ex)

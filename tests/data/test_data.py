@@ -168,7 +168,7 @@ def test_floats_for_a_table_of_floats_are_taken_as_they_are(dtype):
             assert rows.codes(j).dtype == np.float64
     with pytest.raises(InputError, match="feature 'x1' is infinite in row 1"):
         data.rows(np.array([[1.0, 2.0], [3.0, np.inf]], dtype=dtype))
-    with pytest.raises(InputError, match=r"4\.0 is not a category of feature 'x0'"):
+    with pytest.raises(InputError, match=r"4\.0 .* feature 'x0'"):
         Data.of(X, categorical=[0]).rows(np.array([[4.0, 0.0]], dtype=dtype))
 
 

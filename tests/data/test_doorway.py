@@ -52,7 +52,7 @@ def test_names_of_a_matrix():
     assert as_frame(np.zeros((1, 2))).names == ("x0", "x1")
     assert as_frame(np.zeros((1, 2)), ["a", "b"]).names == ("a", "b")
     assert as_frame(sparse.csr_array(np.zeros((1, 2))), ["a", "b"]).names == ("a", "b")
-    with pytest.raises(InputError, match="feature_names has 1 names but X has 2 columns"):
+    with pytest.raises(InputError, match=r"feature_names has 1 .*2 columns"):
         as_frame(np.zeros((1, 2)), ["a"])
 
 
@@ -132,7 +132,7 @@ def test_as_a_matrix_numbers_stay_numbers(table, dtype):
 def test_the_same_container_is_no_conversion():
     frame = as_frame(pandas_table())
     assert convert(frame, "pandas") is frame
-    with pytest.raises(InputError, match="cannot turn a pandas table into polars"):
+    with pytest.raises(InputError, match="pandas table into polars"):
         convert(frame, "polars")
 
 

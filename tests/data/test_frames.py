@@ -173,7 +173,7 @@ def test_nanoseconds_are_cut_to_microseconds_and_far_dates_are_refused(make):
     np.testing.assert_array_equal(frame.values(0), cut)
     np.testing.assert_array_equal(frame.replace({0: frame.column(0, cut)}).values(0), cut)
     far = np.array(["3000-01-01"], dtype="M8[us]")
-    with pytest.raises(InputError, match=r"cannot take '3000-01-01.*give dates from 1678 to 2261"):
+    with pytest.raises(InputError, match=r"'3000-01-01.*1678 to 2261"):
         frame.column(0, far)
 
 

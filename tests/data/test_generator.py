@@ -258,13 +258,13 @@ def test_what_cannot_be_generated_is_refused(tmp_path):
             RowGenerator.learn(bad)
     with pytest.raises(InputError, match="no text or numbers"):
         RowGenerator.learn(pd.DataFrame({"bin": pd.cut(X[:, 0], 2)}))
-    with pytest.raises(InputError, match="least must be a whole number from 2 to 30, got 31"):
+    with pytest.raises(InputError, match=r"least must .*2 to 30.*31"):
         RowGenerator.learn(X, least=31)
     for least in (10.5, True, "10", 1):
-        with pytest.raises(InputError, match="least must be a whole number from 2"):
+        with pytest.raises(InputError, match=r"least must .*from 2"):
             RowGenerator.learn(X, least=least)
     for n in (0, 2.5, True, "3"):
-        with pytest.raises(InputError, match="n must be a whole number of at least 1"):
+        with pytest.raises(InputError, match=r"n must .*at least 1"):
             RowGenerator.learn(X).sample(n)
     for seed in (-1, 0.5, "a"):
         with pytest.raises(InputError, match="random_state must be"):

@@ -55,9 +55,9 @@ def test_days_stay_days_and_times_stay_microseconds():
 
 def test_one_point_and_none():
     assert grid_codes(*one([1.0, 2.0, 3.0]), 1).tolist() == [1.0]
-    with pytest.raises(InputError, match="grid must be a whole number"):
+    with pytest.raises(InputError, match="grid must"):
         grid_codes(*one([1.0, 2.0]), 0)
-    with pytest.raises(InputError, match="feature 'x' is missing in every row; there is nothing to vary"):
+    with pytest.raises(InputError, match=r"feature 'x' .*nothing to vary"):
         grid_codes(*one([np.nan, np.nan]), 5)
 
 
@@ -131,7 +131,7 @@ def test_given_values_that_the_feature_cannot_take(column, at, message):
 
 def test_half_an_integer_is_refused_when_the_column_is_made():
     data = Data.of(pd.DataFrame({"x": [1, 2]}))
-    with pytest.raises(InputError, match=r"column 'x' holds int64 and cannot take 1.5; give whole numbers"):
+    with pytest.raises(InputError, match=r"column 'x' holds int64 .*1.5; give"):
         data.pool(0, given_codes(data.schema.features[0], [1.5]))
 
 
@@ -195,9 +195,9 @@ def test_edges_of_tied_skewed_and_missing_data():
     assert quantile_edges(np.array([0.0] * 95 + [1, 2, 3, 4, 5]), 10, np.ones(100)).tolist() == [0, 5]
     assert quantile_edges(np.array([2.0, 2.0]), 4, np.ones(2)).tolist() == [2]
     assert quantile_edges(np.array([np.nan, 1.0, 3.0]), 2, np.ones(3)).tolist() == [1, 3]
-    with pytest.raises(InputError, match="bins must be a whole number"):
+    with pytest.raises(InputError, match="bins must"):
         quantile_edges(np.array([1.0]), 0, np.ones(1))
-    with pytest.raises(InputError, match="missing in every row that counts"):
+    with pytest.raises(InputError, match="missing in every row"):
         quantile_edges(np.array([np.nan, 1.0]), 2, np.array([1.0, 0.0]))
 
 

@@ -102,9 +102,7 @@ def test_a_damaged_cache_is_downloaded_again(shelf, small_wine):
 def test_a_wrong_checksum_leaves_nothing(shelf, small_wine):
     wrong = TABLE.replace(b"9.4", b"9.5")
     shelf.files["/files/wine_quality.csv"] = wrong
-    with pytest.raises(
-        InputError, match=r"wine_quality\.csv has the sha256 .* instead of .*try again, or put"
-    ) as failure:
+    with pytest.raises(InputError, match=r"wine_quality\.csv .*sha256 .*try again") as failure:
         datasets.wine()
     assert hashlib.sha256(wrong).hexdigest() in str(failure.value)
     assert hashlib.sha256(TABLE).hexdigest() in str(failure.value)
@@ -124,7 +122,7 @@ def test_a_file_that_the_server_lacks(shelf, small_wine):
 def test_an_interrupted_transfer_leaves_nothing(shelf, small_wine):
     shelf.files["/files/wine_quality.csv"] = TABLE
     shelf.cut = True
-    with pytest.raises(InputError, match=r"could not be downloaded .*IncompleteRead.*try again") as failure:
+    with pytest.raises(InputError, match=r"IncompleteRead.*try again") as failure:
         datasets.wine()
     assert one_sentence(failure)
     assert cached_files() == []
@@ -136,14 +134,14 @@ def test_no_network(small_wine, monkeypatch):
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))  # bound and not listening: refused at once
         monkeypatch.setenv("PELLUCID_DATA_URL", f"http://127.0.0.1:{unused.getsockname()[1]}")
-        with pytest.raises(InputError, match="check the network connection and try again, or put") as failure:
+        with pytest.raises(InputError, match="network connection") as failure:
             datasets.wine()
     assert one_sentence(failure)
 
 
 def test_an_address_that_is_none(small_wine, monkeypatch):
     monkeypatch.setenv("PELLUCID_DATA_URL", "not an address")
-    with pytest.raises(InputError, match=r"not an address/wine_quality\.csv could not be downloaded"):
+    with pytest.raises(InputError, match=r"not an address/wine_quality\.csv"):
         datasets.wine()
 
 
@@ -220,17 +218,14 @@ def test_a_file_that_the_users_folder_lacks_comes_from_the_cache(shelf, small_wi
 
 def test_the_users_own_version_must_have_the_target(folder):
     (folder / "wine_quality.csv").write_bytes(b"color,Quality\nred,5\n")
-    with pytest.raises(
-        InputError,
-        match=r"mine.wine_quality\.csv must have its target in a column named 'quality'; did you mean 'Quality'\?",
-    ):
+    with pytest.raises(InputError, match=r"mine.wine_quality\.csv .*'quality'.*'Quality'"):
         datasets.wine()
 
 
 @pytest.mark.parametrize("content", [b"", b"quality\n1\n2,3,4\n", b"quality\n\xff\xfe\n"])
 def test_a_file_that_is_no_table(folder, content):
     (folder / "wine_quality.csv").write_bytes(content)
-    with pytest.raises(InputError, match=r"wine_quality\.csv could not be read as a comma-separated table"):
+    with pytest.raises(InputError, match=r"wine_quality\.csv .*comma-separated"):
         datasets.wine()
 
 
@@ -249,9 +244,7 @@ def test_decimals_in_the_users_own_version_stay_decimals(folder):
 
 def test_a_folder_that_does_not_exist(monkeypatch, tmp_path):
     monkeypatch.setenv("PELLUCID_DATA", str(tmp_path / "nowhere"))
-    with pytest.raises(
-        InputError, match=r"PELLUCID_DATA names the folder .*nowhere.* does not exist; create it"
-    ) as failure:
+    with pytest.raises(InputError, match=r"PELLUCID_DATA .*nowhere.*create it") as failure:
         datasets.bike()
     assert one_sentence(failure)
 
@@ -272,7 +265,7 @@ def test_no_home(monkeypatch):
 
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setattr(Path, "home", homeless)
-    with pytest.raises(InputError, match=r"no home folder .*set the environment variable XDG_CACHE_HOME"):
+    with pytest.raises(InputError, match=r"home folder .*XDG_CACHE_HOME"):
         fetch.cache_folder("linux")
 
 

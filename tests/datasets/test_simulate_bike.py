@@ -193,12 +193,12 @@ def test_survives_copy_and_pickle():
 
 def test_truth_names_a_missing_column():
     days = simulate_bike(n=5)
-    with pytest.raises(InputError, match="X has no column 'temp'; give every feature: 'season'"):
+    with pytest.raises(InputError, match=r"'temp'.*'season'"):
         days.truth(days.X.drop(columns="temp"))
 
 
 def test_truth_names_an_unknown_level():
-    with pytest.raises(InputError, match=r"weather is 'mist' in a row; did you mean 'misty'\?"):
+    with pytest.raises(InputError, match=r"weather .*'mist'.*'misty'"):
         simulate_bike(n=5).effects["weather"](["good", "mist"])
 
 

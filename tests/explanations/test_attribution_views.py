@@ -111,7 +111,7 @@ def test_names_stay_different():
 
 @pytest.mark.parametrize("k", [0, -1, 1.5, True, "2"])
 def test_how_sparse(k):
-    with pytest.raises(pellucid.InputError, match="k must be a whole number"):
+    with pytest.raises(pellucid.InputError, match="k must"):
         attribution().sparse(k)
 
 
@@ -304,5 +304,5 @@ def test_errors_of_interactions_follow_the_views():
     grouped = found.group({"both": ["temp", "day"]})
     assert grouped.interactions.se.shape == grouped.interaction_values.shape
     assert found.contrast(0).interactions.se is None
-    with pytest.raises(pellucid.InputError, match=r"row must be a whole number .* got 1\.5"):
+    with pytest.raises(pellucid.InputError, match=r"row must .*1\.5"):
         found.row(1.5)

@@ -196,7 +196,7 @@ def test_each_cause_is_nearly_the_largest_that_is_left(values, shares):
 
 @pytest.mark.parametrize("n", [0, -1, True, 1.5])
 def test_how_many_causes(n):
-    with pytest.raises(pellucid.InputError, match="n must be a whole number"):
+    with pytest.raises(pellucid.InputError, match="n must"):
         attribution().causes(n)
 
 

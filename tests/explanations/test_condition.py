@@ -185,5 +185,5 @@ def test_two_conditions_are_no_condition():
 
 @pytest.mark.parametrize("prediction", [(2, 1), (1, 2, 3), ["yes", "no"], [(1, 2), (4, 3)]])
 def test_a_prediction_that_is_no_range(prediction):
-    with pytest.raises(InputError, match="neither a class nor a range"):
+    with pytest.raises(InputError, match="class nor a range"):
         Rule.of("a > 3", prediction=prediction)

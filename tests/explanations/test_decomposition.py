@@ -57,7 +57,7 @@ def test_levels_never_seen_and_values_never_missing_are_refused():
     with pytest.raises(InputError, match="missing in row 1"):
         at(part, [0, np.nan])
     part = component(axis("levels", [0], categories=("p", "q"), feature_kind="categorical"), table=[1])
-    with pytest.raises(InputError, match=r"'x' is q in row 1.*known are p"):
+    with pytest.raises(InputError, match=r"'x' is q in row 1"):
         at(part, [0, 1])
 
 

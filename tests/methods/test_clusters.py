@@ -133,7 +133,7 @@ def test_one_feature_one_row_and_constants():
 
 @pytest.mark.parametrize("threshold", [0, -0.1, 1.1, "0.5", True, None, np.nan])
 def test_a_threshold_that_is_none_is_refused(threshold):
-    with pytest.raises(pellucid.InputError, match="threshold must be a number above 0"):
+    with pytest.raises(pellucid.InputError, match=r"threshold must .*above 0"):
         Explainer(first, np.ones((5, 2))).clusters(threshold=threshold)
 
 

@@ -79,11 +79,11 @@ def test_scores_instead_of_probabilities():
     importance = ex.importance()
     assert importance.measure == "error"
     assert importance.top(1) == ["a"]
-    with pytest.raises(pellucid.InputError, match="needs probabilities, but the model gives scores"):
+    with pytest.raises(pellucid.InputError, match="needs probabilities"):
         ex.importance(loss="log_loss")
 
 
 def test_several_outputs_need_several_outcomes():
     ex = Explainer(lambda table: np.column_stack([table["a"], table["b"] + 5]), X, X["a"], progress=False, checks=False)
-    with pytest.raises(pellucid.InputError, match="y has 1 columns but the model predicts 2"):
+    with pytest.raises(pellucid.InputError, match=r"y has 1 .*2"):
         ex.importance(loss="mse")

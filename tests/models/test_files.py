@@ -198,9 +198,9 @@ class Bomb:
 def test_pickles_are_refused_unopened(ending, tmp_path):
     path, trace = tmp_path / f"model.{ending}", tmp_path / "trace"
     joblib.dump(Bomb(trace), path)
-    with pytest.raises(InputError, match=r"runs code when it is opened; pass --trust \(trust=True\) if you trust"):
+    with pytest.raises(InputError, match=r"--trust \(trust=True\)"):
         load_model(path)
-    with pytest.raises(InputError, match="runs code when it is opened"):
+    with pytest.raises(InputError, match="runs code"):
         Predictor(path, np.ones((3, 2)))
     assert not trace.exists()
     load_model(path, trust=True)  # the proof that the refusal was needed
@@ -261,7 +261,7 @@ def test_a_zip_that_is_no_skops_file(tmp_path):
     pytest.importorskip("skops.io", reason="skops is optional")
     with zipfile.ZipFile(tmp_path / "model.skops", "w") as archive:
         archive.writestr("readme.txt", "nothing")
-    with pytest.raises(InputError, match="is no skops model that can be read"):
+    with pytest.raises(InputError, match="no skops model"):
         load_model(tmp_path / "model.skops")
 
 

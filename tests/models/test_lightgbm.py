@@ -186,10 +186,10 @@ def test_unfitted(X, amount):
     with pytest.raises(InputError, match="LGBMRegressor is not fitted; call fit"):
         Predictor(lightgbm.LGBMRegressor(), X)
     empty = lightgbm.Booster(train_set=lightgbm.Dataset(X, amount, params={"verbose": -1}))
-    with pytest.raises(InputError, match="Booster is not fitted; call fit"):
+    with pytest.raises(InputError, match=r"Booster .*call fit"):
         Predictor(empty, X)
 
 
 def test_a_dataset_is_no_model(X, amount):
-    with pytest.raises(InputError, match="model is a Dataset of lightgbm, which predicts nothing"):
+    with pytest.raises(InputError, match="Dataset of lightgbm"):
         Predictor(lightgbm.Dataset(X, amount), X)

@@ -60,10 +60,10 @@ def test_checks_hold_for_every_later_call(X):
 
     predictor = Predictor(f, X)
     where["nan"] = True
-    with pytest.raises(ModelError, match=r"the model f predicted nan for row 149 of a batch of 150"):
+    with pytest.raises(ModelError, match=r"f predicted nan for row 149"):
         predictions(predictor, X)
     where["nan"], where["width"] = False, True
-    with pytest.raises(ModelError, match=r"returned 2 outputs after 1 before; the number must not change"):
+    with pytest.raises(ModelError, match=r"2 outputs after 1"):
         predictions(predictor, X)
 
 
@@ -71,7 +71,7 @@ def test_a_failing_model_is_quoted(X):
     def f(table):
         raise KeyError("humidity\nis not there")
 
-    with pytest.raises(ModelError, match=r"the model f failed on a batch of 16 rows: KeyError: .*humidity") as caught:
+    with pytest.raises(ModelError, match=r"batch of 16 rows: KeyError: .*humidity") as caught:
         Predictor(f, X)
     assert "\n" not in str(caught.value)
     assert isinstance(caught.value.__cause__, KeyError)
@@ -82,7 +82,7 @@ def test_a_model_that_says_it_is_not_fitted(X):
         def predict(self, table):
             raise NotFittedError
 
-    with pytest.raises(InputError, match="Raw is not fitted; call fit"):
+    with pytest.raises(InputError, match=r"Raw .*call fit"):
         Predictor(Raw(), X)
 
 

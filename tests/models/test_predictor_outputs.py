@@ -59,9 +59,9 @@ def test_output_is_found_by_value_or_by_name(X, verdict, labels):
 
 
 def test_unknown_outputs_are_answered_with_known_ones(X, three):
-    with pytest.raises(InputError, match=r"output='Midd' is not an output of the model; did you mean 'mid'\?"):
+    with pytest.raises(InputError, match=r"output='Midd' .*'mid'"):
         Predictor(three, X, output="Midd")
-    with pytest.raises(InputError, match=r"output=3 is not an output .* known are 'low', 'mid', 'top'"):
+    with pytest.raises(InputError, match=r"output=3 .*'low', 'mid', 'top'"):
         Predictor(three, X, output=3)
     with pytest.raises(InputError, match="output= is empty"):
         Predictor(three, X, output=[])
@@ -110,7 +110,7 @@ def test_logit_needs_probabilities(X, amount, verdict, two):
 
 def test_logit_of_a_function_that_leaves_the_unit_interval(X):
     predictor = Predictor(lambda t: t["day"] / 6, X, link="logit")
-    with pytest.raises(InputError, match=r"needs probabilities between 0 and 1, but the model returned .* to 2"):
+    with pytest.raises(InputError, match=r"probabilities between 0 and 1.* to 2"):
         predictor(X.assign(day=12), len(X))
 
 

@@ -307,7 +307,7 @@ def test_torch_by_a_function(mixed, amount):
         return layer
 
     predictor, data = bind(fit(X, amount), X, amount)
-    with pytest.raises(InputError, match=r"Linear \(.*torch\) cannot be fitted again by itself; give refit="):
+    with pytest.raises(InputError, match=r"Linear \(.*torch\) .*give refit="):
         refitter(predictor, data)
     again = refitter(predictor, data, fit)(ROWS, without=(0,))
     slope = np.linalg.lstsq(X[ROWS][:, 1:], amount[ROWS], rcond=None)[0]
@@ -322,7 +322,7 @@ def test_a_native_booster_needs_a_function(mixed, amount):
         return lightgbm.train({"verbose": -1, "num_threads": 1}, lightgbm.Dataset(table, y), 5)
 
     predictor, data = bind(fit(X, amount), X, amount)
-    with pytest.raises(InputError, match=r"Booster \(lightgbm\) cannot be fitted again by itself"):
+    with pytest.raises(InputError, match=r"Booster \(lightgbm\)"):
         refitter(predictor, data)
     again = refitter(predictor, data, fit)(ROWS)
     by_hand = fit(X.iloc[ROWS], amount[ROWS]).predict(X)
@@ -396,20 +396,18 @@ def test_errors_name_the_remedy(mixed, amount):
     X = mixed[["temp", "day"]].fillna(0.0)
     model = LinearRegression().fit(X, amount)
     predictor, _ = bind(model, X, amount)
-    with pytest.raises(InputError, match="needs the true outcome; give y to the Explainer"):
+    with pytest.raises(InputError, match="give y to the Explainer"):
         refitter(predictor, Data.of(X))
     data = Data.of(X, amount)
-    with pytest.raises(InputError, match="refit is a str; give a function fit"):
+    with pytest.raises(InputError, match="refit is a str"):
         refitter(predictor, data, "again")
 
     def broken(table, y):
         raise RuntimeError("no memory left")
 
-    with pytest.raises(
-        ModelError, match="fitting LinearRegression again on 75 rows failed: RuntimeError: no memory left"
-    ):
+    with pytest.raises(ModelError, match=r"LinearRegression .*75 rows .*RuntimeError: no memory left"):
         refitter(predictor, data, broken)(ROWS)
-    with pytest.raises(ModelError, match=r"gives 3 outputs .* the given one 1; refit= must return"):
+    with pytest.raises(ModelError, match=r"3 outputs .*1; refit="):
         refitter(predictor, data, lambda X, y: lambda Z: np.zeros((len(Z), 3)))(ROWS)
 
 

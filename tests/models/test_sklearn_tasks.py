@@ -161,7 +161,7 @@ def test_isolation_forest_score(X):
     ids=["estimator", "pipeline", "search"],
 )
 def test_unfitted_model(X, model):
-    with pytest.raises(InputError, match=r"is not fitted; call fit before explaining it\.$"):
+    with pytest.raises(InputError, match=r"call fit"):
         Predictor(model, X)
 
 
@@ -183,9 +183,9 @@ def test_an_estimator_of_ones_own_needs_no_trailing_underscores(X, amount):
 
 def test_wrong_columns_are_named(X, amount):
     model = LinearRegression().fit(X, amount)
-    with pytest.raises(InputError, match=r"trained with the column 'open', which X lacks; did you mean 'opne'"):
+    with pytest.raises(InputError, match=r"'open'.*'opne'"):
         Predictor(model, X.rename(columns={"open": "opne"}))
-    with pytest.raises(InputError, match=r"trained on 3 features but X has 2 columns"):
+    with pytest.raises(InputError, match=r"3 features .*2 columns"):
         Predictor(model, X.to_numpy()[:, :2])
-    with pytest.raises(InputError, match=r"trained on 2 features but X has 3 columns"):
+    with pytest.raises(InputError, match=r"2 features .*3 columns"):
         Predictor(LinearRegression().fit(X.to_numpy()[:, :2], amount), X)

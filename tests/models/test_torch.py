@@ -130,12 +130,12 @@ def test_bfloat16_weights(X):
 
 
 def test_text_columns_are_refused_with_a_remedy(mixed):
-    with pytest.raises(InputError, match=r"takes numbers only, .* encode those columns first"):
+    with pytest.raises(InputError, match=r"encode those columns"):
         Predictor(nn.Linear(5, 1), mixed)
 
 
 def test_missing_values_reach_the_module_and_are_reported(mixed):
-    with pytest.raises(ModelError, match=r"predicted nan for row 0 .*impute missing inputs"):
+    with pytest.raises(ModelError, match=r"nan for row 0 .*impute"):
         Predictor(nn.Linear(2, 1), mixed[["temp", "day"]])
 
 
@@ -145,10 +145,10 @@ class Pair(nn.Module):
 
 
 def test_a_module_must_return_one_tensor(X):
-    with pytest.raises(ModelError, match="Pair returned a tuple, not a tensor; wrap it in a function"):
+    with pytest.raises(ModelError, match="Pair returned a tuple"):
         Predictor(Pair(), X)
 
 
 def test_a_tensor_is_no_model(X):
-    with pytest.raises(InputError, match=r"model is a Tensor of torch, .* give the torch\.nn\.Module"):
+    with pytest.raises(InputError, match=r"Tensor of torch, .*torch\.nn\.Module"):
         Predictor(torch.zeros(3), X)

@@ -381,5 +381,5 @@ def test_errors_name_the_argument_and_the_remedy(options, words):
 def test_rules_about_texts_want_texts():
     rule = TextExplainer(both).anchor(TEXT)
     for wrong in (3, [1, 2]):
-        with pytest.raises(InputError, match="give a text or a list of texts"):
+        with pytest.raises(InputError, match="a text or a list"):
             rule.applies(wrong)

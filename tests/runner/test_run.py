@@ -151,7 +151,7 @@ def test_a_model_that_cannot_be_sent_says_so():
     predictor = Predictor(lambda X: multiply(X) if lock else None, X)
     with (
         joblib.parallel_config(backend="loky", n_jobs=2),
-        pytest.raises(ModelError, match=r"cannot be sent to other processes.*use threads"),
+        pytest.raises(ModelError, match=r"other processes.*use threads"),
     ):
         Run(limits=Limits(batch_bytes=100)).predict(predictor, data)
     assert Run(limits=Limits(batch_bytes=100), n_jobs=2).predict(predictor, data).shape == (40, 1)
@@ -160,7 +160,7 @@ def test_a_model_that_cannot_be_sent_says_so():
 @pytest.mark.parametrize("n_jobs", [0, "two"])
 def test_numbers_of_workers_that_make_no_sense(n_jobs):
     _, data, predictor = numbers()
-    with pytest.raises(InputError, match="n_jobs must be a number of workers"):
+    with pytest.raises(InputError, match="n_jobs must"):
         Run(n_jobs=n_jobs, limits=Limits(batch_bytes=100)).predict(predictor, data)
 
 

@@ -197,7 +197,7 @@ def test_after_a_failure_the_run_can_go_on(n_jobs):
     run = Run(
         limits=Limits(batch_bytes=40 * ROW), n_jobs=n_jobs, progress=lambda done, total: seen.append((done, total))
     )
-    with pytest.raises(ModelError, match=r"failed on a batch of 40 rows: ValueError: no such row"):
+    with pytest.raises(ModelError, match=r"batch of 40 rows: ValueError: no such row"):
         run.collect(predictor, data, five_variants(data))
     done = run.cost().model_rows
     assert done <= 160

@@ -335,11 +335,9 @@ def test_games_of_many_players_are_refused_unless_a_budget_covers_them():
     def value(S):
         return S[:, 0] * S[:, 1] * 1.0
 
-    with pytest.raises(
-        pellucid.InputError, match=r"triples are .* 15 players .* fewer players .* larger budget .* order=2"
-    ):
+    with pytest.raises(pellucid.InputError, match=r"triples .*15 players .*budget .*order=2"):
         shapley(value, 15, order=3)
-    with pytest.raises(pellucid.InputError, match="index='shaply' is not known; did you mean 'shapley'"):
+    with pytest.raises(pellucid.InputError, match=r"index='shaply' .*'shapley'"):
         shapley(value, 3, index="shaply")
     assert shapley(value, 15, order=2).method == "kernel"
     assert shapley(value, 15, index="taylor").method == "kernel"  # of players it is the Shapley value

@@ -126,7 +126,7 @@ def test_progress_is_told():
 
 @pytest.mark.parametrize("n", [0, -1, 2.5, True, "3"])
 def test_numbers_of_players_that_are_none(n):
-    with pytest.raises(pellucid.InputError, match="n must be a whole number of at least 1"):
+    with pytest.raises(pellucid.InputError, match=r"n must .*at least 1"):
         shapley(lambda S: S.sum(axis=1), n)
 
 

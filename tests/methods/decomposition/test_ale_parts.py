@@ -294,5 +294,5 @@ def test_refusals_name_the_remedy(options, words):
 
 def test_work_without_end_is_refused(monkeypatch):
     monkeypatch.setattr("pellucid.methods.decomposition.ale_parts._MOST", 500)
-    with pytest.raises(pellucid.InputError, match="3 parts need about 800 predictions; give fewer features"):
+    with pytest.raises(pellucid.InputError, match=r"3 parts .*800 .*fewer features"):
         decompose(lambda X: X["a"], uniform(100, 2))

@@ -229,7 +229,7 @@ def test_missing_values_and_categories_have_places_of_their_own():
     assert found.component("x").axes[0].labels[-1] == "missing"
     with pytest.raises(InputError, match="'s'"):
         found.predict(gone.assign(kind="s"))
-    with pytest.raises(InputError, match="'kind' is missing in row 0, but was never missing"):
+    with pytest.raises(InputError, match="'kind' is missing in row 0"):
         found.predict(gone.assign(kind=None))
 
 
@@ -308,6 +308,6 @@ def test_absurd_costs_are_refused_before_the_model_is_asked():
     asked = len(calls)
     with pytest.raises(InputError, match=r"36,050 components; give fewer features \(features=\[...\]\)"):
         ex.decompose(order=3)
-    with pytest.raises(InputError, match=r"would ask the model about [\d,]+ rows; give fewer features"):
+    with pytest.raises(InputError, match=r"[\d,]+ rows; give fewer features"):
         ex.decompose(grid=40)
     assert len(calls) == asked

@@ -131,9 +131,9 @@ def test_an_interruption_keeps_the_folds_that_are_known():
 def test_what_cannot_be_done_is_refused_with_the_remedy():
     X, y = sample(20)
     ex = Explainer(LinearRegression().fit(X, y), X, y)
-    with pytest.raises(InputError, match="holds rows out by itself; leave out holdout="):
+    with pytest.raises(InputError, match="leave out holdout="):
         ex.importance(folds=2, holdout=(X, y))
-    with pytest.raises(InputError, match=r"a fold holds a single row.*use fewer folds"):
+    with pytest.raises(InputError, match=r"a single row.*fewer folds"):
         ex.importance(folds=20)
     with pytest.raises(InputError, match="give y to the Explainer"):
         Explainer(LinearRegression().fit(X, y), X).importance(folds=2)
@@ -142,7 +142,7 @@ def test_what_cannot_be_done_is_refused_with_the_remedy():
 @pytest.mark.parametrize("folds", ["x", "5", 2.5, np.nan, 1, 0, True])
 def test_what_is_no_number_of_folds_is_refused(folds):
     X, y = sample()
-    with pytest.raises(InputError, match="folds must be a whole number of at least 2"):
+    with pytest.raises(InputError, match=r"folds must .*at least 2"):
         Explainer(LinearRegression().fit(X, y), X, y).importance(folds=folds)
 
 

@@ -153,7 +153,7 @@ def test_can_be_stored(tmp_path):
 @pytest.mark.parametrize("wrong", [-1, 2.5])
 def test_a_number_of_refits_that_is_none(wrong):
     X = np.random.default_rng(0).normal(size=(30, 2))
-    with pytest.raises(InputError, match="p_values must be a whole number of at least 1, or True or False"):
+    with pytest.raises(InputError, match=r"p_values must .*at least 1"):
         Explainer(LinearRegression().fit(X, X[:, 0]), X, X[:, 0]).importance(p_values=wrong)
 
 
@@ -173,5 +173,5 @@ def test_y_is_needed():
 @pytest.mark.parametrize("p_values", ["x", 2.5, np.nan, [1], -1])
 def test_what_is_no_number_of_refits_is_refused(p_values):
     X = np.random.default_rng(0).normal(size=(20, 2))
-    with pytest.raises(InputError, match="p_values must be a whole number of at least 1, or True or False"):
+    with pytest.raises(InputError, match=r"p_values must .*at least 1"):
         Explainer(LinearRegression().fit(X, X[:, 0]), X, X[:, 0]).importance(p_values=p_values)

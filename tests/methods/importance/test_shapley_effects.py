@@ -187,7 +187,7 @@ def test_corners():
     several = effects(lambda X: np.column_stack([X[:, 0], X[:, 1], 0 * X[:, 1]]), X)
     assert several.values.shape == (2, 3)
     np.testing.assert_allclose(several.values.sum(axis=0), [1, 1, 0])
-    with pytest.raises(InputError, match="budget=10 is too small: 2 features take at least 60"):
+    with pytest.raises(InputError, match=r"budget=10 .*2 features .*60"):
         effects(lambda X: X[:, 0], X, budget=10)
 
 

@@ -60,7 +60,7 @@ def test_errors_name_the_remedy(ex, features, options, message):
 
 
 def test_one_feature_or_one_row_does_not_interact():
-    with pytest.raises(InputError, match="X has one feature only; an interaction is between two"):
+    with pytest.raises(InputError, match="X has one feature"):
         ask(Explainer(lambda X: X[:, 0], sample(1), progress=False))
     with pytest.raises(InputError, match="one row that counts"):
         ask(Explainer(lambda X: X[:, 0], sample(2, 1), progress=False))
@@ -69,9 +69,7 @@ def test_one_feature_or_one_row_does_not_interact():
 def test_too_many_are_refused_with_a_way_out():
     X = sample(2000, 5)
     ex = Explainer(lambda X: X[:, 0], X, progress=False)
-    with pytest.raises(
-        InputError, match=r"2,000 features have 1,999,000 pairs, more than .* features=ex.importance\(\).top\(20\)"
-    ):
+    with pytest.raises(InputError, match=r"1,999,000 pairs.* features=ex.importance\(\).top\(20\)"):
         ex.interactions()
     with pytest.raises(InputError, match="triples, more than the 5,000"):
         ex.interactions(against="triples")

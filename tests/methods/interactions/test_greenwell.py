@@ -101,7 +101,7 @@ def test_standard_errors_shrink_with_rows_and_cover_the_truth():
 def test_groups_are_refused():
     X = np.random.default_rng(0).normal(size=(40, 3))
     ex = Explainer(lambda X: X[:, 0], X, groups={"g": [0, 1]}, progress=False)
-    with pytest.raises(pellucid.InputError, match="no value for the group 'g'; use method='h' or 'shap'"):
+    with pytest.raises(pellucid.InputError, match="group 'g'; use method='h'"):
         ex.interactions(method="greenwell")
 
 

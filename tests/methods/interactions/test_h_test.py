@@ -193,7 +193,7 @@ def test_weights_are_shares_and_not_copies():
 
 def test_what_it_refuses():
     model, X, y = scene(60)
-    with pytest.raises(InputError, match="p_values=True needs the true outcome; give y"):
+    with pytest.raises(InputError, match=r"p_values=True .*give y"):
         Explainer(model, X).interactions(p_values=True)
     numbers = np.random.default_rng(0).normal(size=(60, 2))
     forest = RandomForestClassifier(3, random_state=0).fit(numbers, y > 0)

@@ -107,7 +107,7 @@ def test_a_large_loss_leaves_nothing():
 @pytest.mark.parametrize("loss", [-0.1, 1, True, "little", np.nan])
 def test_a_loss_is_a_share(loss):
     result = explain(lambda X: X[:, 0] * X[:, 1], p=2, n=20).interactions(method="greenwell")
-    with pytest.raises(InputError, match="loss must be a number of at least 0 and below 1"):
+    with pytest.raises(InputError, match=r"loss must .*at least 0"):
         result.network(loss)
 
 

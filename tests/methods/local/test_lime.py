@@ -438,7 +438,7 @@ def test_errors_name_the_argument_and_the_remedy(options, words):
 
 
 def test_a_boundary_is_of_one_row():
-    with pytest.raises(pellucid.InputError, match="a picture of one row, not of 2"):
+    with pytest.raises(pellucid.InputError, match="one row, not of 2"):
         explain(waves, table(), [0, 1], boundary=("x0", "x1"))
 
 

@@ -13,7 +13,7 @@ from methods.local.asking import explain, line, table, waves
     "kernel", [lambda d, w: 1.0, lambda d, w: np.nan * d, lambda d, w: np.exp(-d / w)[:-1], lambda d, w: np.inf + d]
 )
 def test_a_kernel_gives_a_finite_weight_for_each_distance(kernel):
-    with pytest.raises(pellucid.InputError, match="return one finite weight for each distance"):
+    with pytest.raises(pellucid.InputError, match="weight for each distance"):
         explain(waves, table(), 0, kernel=kernel)
 
 
@@ -42,7 +42,7 @@ def test_with_shapleys_kernel_what_has_no_meaning_is_refused(option):
 
 @pytest.mark.parametrize("edges", [[], [np.nan], ["high"], 3 + 2j])
 def test_edges_that_are_no_values_are_named_as_such(edges):
-    with pytest.raises(pellucid.InputError, match=r"space= has edges for 'x0' that are no values of it"):
+    with pytest.raises(pellucid.InputError, match=r"space= .*edges for 'x0'"):
         explain(waves, table(), 0, space={"x0": edges})
 
 

@@ -115,7 +115,7 @@ def test_no_more_rows_are_asked_for_than_the_budget(perturb, budget, classes):
 
 def test_balanced_rows_need_the_predictions_of_all():
     X = np.random.default_rng(0).normal(size=(300, 4))
-    with pytest.raises(pellucid.InputError, match="needs the predictions of 302 rows before it starts"):
+    with pytest.raises(pellucid.InputError, match="302 rows"):
         explain(lambda Z: Z[:, 0], X, [0, 1], perturb="balanced", budget=301)
 
 
@@ -248,7 +248,7 @@ def test_every_rule_that_a_caveat_is_about_is_named(golden):
 
 
 def test_suboptimal_is_a_truth_value():
-    with pytest.raises(pellucid.InputError, match="suboptimal must be True or False, got 'no'"):
+    with pytest.raises(pellucid.InputError, match=r"suboptimal must .*'no'"):
         explain(lambda Z: Z[:, 0], np.random.default_rng(0).normal(size=(20, 2)), 0, suboptimal="no")
 
 

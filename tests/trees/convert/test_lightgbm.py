@@ -322,7 +322,7 @@ class TestCategories:
 
     def test_another_number_of_categorical_columns(self):
         model, frame = self.fitted()
-        with pytest.raises(InputError, match="trained with 2 columns of categories; the table has 1"):
+        with pytest.raises(InputError, match=r"2 columns of categories.*1"):
             convert(model).encode(frame.assign(number=1.0))
 
     def test_a_model_trained_without_frames_takes_the_frames_codes(self):
@@ -471,7 +471,7 @@ class TestRefusals:
         X = rows(72, zeros=0.2)
         first = lgb.LGBMRegressor(**FAST, zero_as_missing=True).fit(X, target(X))
         second = lgb.LGBMRegressor(**FAST).fit(X, target(X), init_model=first)
-        with pytest.raises(Unsupported, match="takes zeros of column 0 for missing in some splits only"):
+        with pytest.raises(Unsupported, match="zeros of column 0"):
             convert(second)
 
     def test_zeros_that_are_missing_in_some_splits_and_compared_in_others(self):
