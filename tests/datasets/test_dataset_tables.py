@@ -159,7 +159,7 @@ def test_unclear_licences_are_never_downloaded(name, tmp_path, monkeypatch):
         load(name)
     assert "\n" not in str(failure.value)
     monkeypatch.setenv("PELLUCID_DATA", str(tmp_path))
-    with pytest.raises(InputError, match=re.escape(f"put the file {file} into the folder {tmp_path}")):
+    with pytest.raises(InputError, match=re.escape(f"{file} into the folder {tmp_path}")):
         load(name)
 
 

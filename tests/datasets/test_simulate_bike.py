@@ -204,5 +204,5 @@ def test_truth_names_an_unknown_level():
 
 @pytest.mark.parametrize(("argument", "least"), [("n", 1), ("seed", 0), ("noise", 0)])
 def test_impossible_arguments(argument, least):
-    with pytest.raises(InputError, match=rf"{argument} must be a .*number of at least {least}, got -1"):
+    with pytest.raises(InputError, match=rf"{argument} must .*at least {least}.*-1"):
         simulate_bike(**{argument: -1})

@@ -229,11 +229,11 @@ def test_an_adapter_of_ones_own():
 
 @pytest.mark.parametrize("model", [LinearRegression, Thermometer], ids=["sklearn", "own"])
 def test_a_class_is_no_model(X, model):
-    with pytest.raises(InputError, match=rf"model is the class {model.__name__}, .* create it and call fit"):
+    with pytest.raises(InputError, match=rf"class {model.__name__}, .*call fit"):
         Predictor(model, X)
 
 
 @pytest.mark.parametrize("model", [None, 3.0, np.ones(3), pd.DataFrame({"a": [1]})])
 def test_what_is_no_model_at_all(X, model):
-    with pytest.raises(InputError, match=rf"model is a {type(model).__name__}; give a fitted estimator"):
+    with pytest.raises(InputError, match=rf"model is a {type(model).__name__}; give"):
         Predictor(model, X)

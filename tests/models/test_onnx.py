@@ -157,7 +157,7 @@ def test_text_for_a_matrix_of_numbers(X, amount, mixed):
 
 
 def test_bad_files(X, tmp_path):
-    with pytest.raises(InputError, match=r"there is no .*nothing\.onnx'; check the path"):
+    with pytest.raises(InputError, match=r"nothing\.onnx'; check the path"):
         Predictor(str(tmp_path / "nothing.onnx"), X)
     (tmp_path / "table.onnx").write_text("a,b\n1,2\n")
     with pytest.raises(InputError, match=r"onnxruntime cannot read .*table\.onnx"):

@@ -380,7 +380,7 @@ def test_many_features_are_tried_in_some_orders(golden):
     [
         ({"order": ["temp", "hum"]}, r"order leaves out season, work and day; name every feature once\."),
         ({"order": ["temp", "temp"]}, "order names 'temp' twice"),
-        ({"order": ["tmp"]}, "there is no feature or group 'tmp'; did you mean 'temp'"),
+        ({"order": ["tmp"]}, "did you mean 'temp'"),
         ({"order": [9]}, "position 9 is out of range; there are 5 features"),
         ({"order": [True]}, "there is no feature or group True"),
         ({"order": "temp"}, "order='temp' is no order; give a list of all features, 'all' or None"),

@@ -57,7 +57,7 @@ def test_the_sandwich_holds_the_limit():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"sparse": 0}, "sparse must be a whole number of at least 1, or None, got 0"),
+        ({"sparse": 0}, "sparse must be"),
         ({"sparse": 2.5}, r"sparse must be .* got 2\.5"),
         ({"sparse": 2, "method": "exact"}, "answered by method='kernel'"),
         ({"sparse": 2, "interactions": True}, "not by interactions=True"),

