@@ -89,18 +89,21 @@ def shared_importance(data: Data, run: Run, found: Measured, words: str) -> Iter
         if run.interrupted:
             return
         if together - neutral > (1 + _SHARED) * max(largest - neutral, 0.0) + 2 * noise + 1e-12:
-            names = [data.schema.names[j] for j in cluster]
-            yield Caveat(
-                code="shared-importance",
-                message=(
-                    f"{listed(names)} are correlated and {words} together they have {number(together)}, alone at most"
-                    f" {number(largest)}."
-                ),
-                value=together,
-                threshold=largest,
-                advice=f"Read them as one group: {as_one_group(names)}.",
-                feature=names[0],
-            )
+            yield _shared([data.schema.names[j] for j in cluster], words, together, largest)
+
+
+def _shared(names: list[str], words: str, together: float, largest: float) -> Caveat:
+    return Caveat(
+        code="shared-importance",
+        message=(
+            f"{listed(names)} are correlated and {words} together they have {number(together)}, alone at most"
+            f" {number(largest)}."
+        ),
+        value=together,
+        threshold=largest,
+        advice=f"Read them as one group: {as_one_group(names)}.",
+        feature=names[0],
+    )
 
 
 def as_one_group(names: list[str]) -> str:
@@ -132,17 +135,7 @@ def split_importance(data: Data, run: Run, players: Players, values: FloatArray)
         together, largest = sum(single[j] for j in cluster), max(single[j] for j in cluster)
         if together > (1 + _SHARED) * max(largest, 0.0) + 1e-12 and together > _NOTICED * np.abs(values).sum():
             names = [data.schema.names[j] for j in cluster]
-            yield Caveat(
-                code="shared-importance",
-                message=(
-                    f"{listed(names)} are correlated and what they tell is split between them: together they have"
-                    f" {number(together)}, alone at most {number(largest)}."
-                ),
-                value=together,
-                threshold=largest,
-                advice=f"Read them as one group: {as_one_group(names)}.",
-                feature=names[0],
-            )
+            yield _shared(names, "what they tell is split between them:", together, largest)
 
 
 def independence_assumed(data: Data, run: Run, players: Players, overall: FloatArray) -> Iterator[Caveat]:
