@@ -16,11 +16,10 @@ from sklearn.linear_model import LinearRegression
 from golden_files import masked
 from pellucid import Explainer, InputError
 from pellucid.explanations.attribution_words import mean_sizes
-from pellucid.report import asking
-from pellucid.report.asking import MODEL_ROWS
+from pellucid.report import work
 from pellucid.report.rows import MOST_ASKED, check_rows, usual_value
 from pellucid.report.why import why_sections
-from pellucid.report.work import Work
+from pellucid.report.work import MODEL_ROWS, Work
 from pellucid.words import number, percent
 from report.documents import part, said
 
@@ -321,7 +320,7 @@ def test_few_rows_may_be_explained_where_many_cost_too_much(golden: Any) -> None
 
 
 def test_many_rows_that_cost_too_much_leave_the_rest_standing(monkeypatch: pytest.MonkeyPatch, golden: Any) -> None:
-    monkeypatch.setattr(asking, "_SHARE", 7_000)
+    monkeypatch.setattr(work, "_SHARE", 7_000)
     _, explainer = counted(12)
     document = chapters(explainer, rows=range(20))
     assert len(part(document, "contributions")["cards"]) == 3

@@ -19,10 +19,9 @@ from pellucid import Explainer
 from pellucid.explanations.component import Check
 from pellucid.explanations.explanation import changed
 from pellucid.report import build, interplay, parts, sections, why
-from pellucid.report.asking import focused
 from pellucid.report.cards import section
 from pellucid.report.parts import checks_in_words, reproduced
-from pellucid.report.work import Work
+from pellucid.report.work import Work, focused
 from pellucid.words import number, percent
 from report.documents import part, said
 

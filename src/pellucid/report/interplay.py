@@ -12,10 +12,9 @@ import numpy as np
 
 from pellucid.errors import InputError, PellucidError
 from pellucid.explanations import Effect, Importance, Interactions, Network
-from pellucid.report.asking import focused, spread
 from pellucid.report.cards import Plain, card, section, table
 from pellucid.report.why import Why
-from pellucid.report.work import Work
+from pellucid.report.work import Work, focused, spread
 from pellucid.words import listed, number, percent
 
 if TYPE_CHECKING:

@@ -14,11 +14,10 @@ import numpy as np
 
 from pellucid.errors import PellucidError
 from pellucid.explanations import Decomposition, Importance
-from pellucid.report.asking import focused
 from pellucid.report.cards import Plain, card, section
 from pellucid.report.effects import top_features
 from pellucid.report.why import Why
-from pellucid.report.work import Work
+from pellucid.report.work import Work, focused
 from pellucid.words import listed, percent
 
 if TYPE_CHECKING:

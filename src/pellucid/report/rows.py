@@ -12,9 +12,9 @@ from pellucid.arrays import FloatArray, IntArray
 from pellucid.checks import positions
 from pellucid.errors import InputError
 from pellucid.explanations import Attribution
-from pellucid.report.asking import LOOKED, spread
 from pellucid.report.cards import Plain, card, section
 from pellucid.report.contributions import TOGETHER, about, how_found, main_output, rivals, short
+from pellucid.report.work import LOOKED, spread
 from pellucid.runner import Run
 from pellucid.words import number, percent, value_name
 

@@ -22,10 +22,9 @@ from pellucid.errors import PellucidError
 from pellucid.explanations import Agreement, Anchor, Attribution
 from pellucid.explanations.agreement import AGREE, IN_PART
 from pellucid.report import contributions, rows
-from pellucid.report.asking import Asking, find_asking
 from pellucid.report.cards import Plain, card, section, table
 from pellucid.report.rows import Look, explained_name
-from pellucid.report.work import Work
+from pellucid.report.work import Asking, Work, find_asking
 from pellucid.words import listed, number, percent
 
 if TYPE_CHECKING:
