@@ -14,15 +14,16 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
 from pellucid.data import Data
-from pellucid.data.grid import snap
 from pellucid.errors import InputError
+from pellucid.methods.decomposition.estimation.measure import uniform_codes
 from pellucid.runner import Run
 
 Density = Literal["data", "uniform", "support"]
 
 MOST_ROWS = 20_000
-_POINTS = 2**13
-_ASKED = 2**15
+_POWER = 13
+_POINTS = 2**_POWER
+_ASKED = 15  # power of two, in a round
 _ROUNDS = 12
 _FEWEST = 200
 _NEIGHBOURS = 5_000  # rows that stand for the data
@@ -34,7 +35,7 @@ def points_of(data: Data, density: Density, run: Run) -> Data:
     if density == "data":
         return data if len(data) <= MOST_ROWS else data.take(data.spread(MOST_ROWS))
     if density == "uniform":
-        return data.of_codes(_uniform(data, _POINTS, run.generator("decompose.uniform")))
+        return data.of_codes(uniform_codes(data, _POWER, run.generator("decompose.uniform"), seen=True))
     if density == "support":
         return data.of_codes(_near(data, run))
     raise InputError(f"density={density!r} is not known; use 'data', 'uniform' or 'support'.")
@@ -48,40 +49,19 @@ def different(points: Data, columns: tuple[int, ...]) -> int:
     return len(np.unique(np.where(np.isnan(codes), np.inf, codes), axis=0))
 
 
-def _uniform(data: Data, n: int, generator: np.random.Generator) -> FloatArray:
-    """A power of two of points, uniform over ranges and levels, ``(n, features)`` of codes."""
-    from scipy.stats import qmc  # on use: scipy.stats is slow to import
-
-    unit = qmc.Sobol(len(data.schema.features), scramble=True, seed=generator).random(n)
-    codes = np.full(unit.shape, np.nan)
-    names = data.schema.names
-    for place, j in enumerate(sorted(range(len(names)), key=lambda j: names[j])):  # whatever the order of columns
-        feature, share = data.schema.features[j], unit[:, place]
-        if feature.empty:
-            continue
-        if feature.nominal:
-            levels = np.unique(data.codes(j)[~np.isnan(data.codes(j))])
-            codes[:, j] = levels[(share * len(levels)).astype(np.intp)]
-        elif feature.kind == "integer":  # every whole number has the same share, the outer ones too
-            codes[:, j] = feature.low + np.floor(share * (feature.high - feature.low + 1.0))
-        else:
-            codes[:, j] = snap(feature, feature.low + share * (feature.high - feature.low))
-    return codes
-
-
 def _near(data: Data, run: Run) -> FloatArray:
     """Uniform points near the data; at most so many, and an error when hardly any is."""
     kept: list[FloatArray] = []
     nearby = _Nearby(data)
     for round_ in range(_ROUNDS):
-        codes = _uniform(data, _ASKED, run.generator("decompose.support", round_))
+        codes = uniform_codes(data, _ASKED, run.generator("decompose.support", round_), seen=True)
         kept.append(codes[nearby.holds(codes)])
         if sum(map(len, kept)) >= _POINTS:
             break
     points = np.concatenate(kept)[:_POINTS]
     if len(points) < _FEWEST:
         raise InputError(
-            f"density='support': only {len(points)} of {_ROUNDS * _ASKED:,} uniform points lie near the data, because"
+            f"density='support': only {len(points)} of {_ROUNDS * 2**_ASKED:,} uniform points lie near the data, because"
             f" {len(data.schema.features)} features leave most of the space empty; use density='data', or explain a"
             " model of fewer features."
         )

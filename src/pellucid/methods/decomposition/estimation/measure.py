@@ -101,25 +101,29 @@ def in_cells(feature: Feature, grid: Grid) -> Measured:
 
 
 def draw(data: Data, power: int, run: Run, key: int) -> Data:
-    """2^power rows of the uniform measure: a scrambled Sobol sequence, whose dimensions follow the names of the
-    features.
+    """2^power rows of the uniform measure."""
+    return data.of_codes(uniform_codes(data, power, run.generator("anova.points", key)))
+
+
+def uniform_codes(data: Data, power: int, generator: np.random.Generator, *, seen: bool = False) -> FloatArray:
+    """Codes ``(2^power, features)`` of the uniform measure, of levels all or only those ``seen`` in the data: a scrambled
+    Sobol sequence, whose dimensions follow the names of the features.
     """
     from scipy.stats import qmc  # on use: scipy.stats is slow to import
 
-    p = len(data.schema.features)
-    points = qmc.Sobol(p, scramble=True, seed=run.generator("anova.points", key)).random_base2(power)
+    points = qmc.Sobol(len(data.schema.features), scramble=True, seed=generator).random_base2(power)
     codes = np.empty(points.shape)
     for dimension, j in enumerate(np.argsort(np.array(data.schema.names, dtype=object))):
-        codes[:, j] = _mapped(data.schema.features[j], data.codes(j), points[:, dimension])
-    return data.of_codes(codes)
+        codes[:, j] = _mapped(data.schema.features[j], data.codes(j), points[:, dimension], seen)
+    return codes
 
 
-def _mapped(feature: Feature, codes: FloatArray, share: FloatArray) -> FloatArray:
+def _mapped(feature: Feature, codes: FloatArray, share: FloatArray, seen: bool) -> FloatArray:
     """Numbers between 0 and 1 as values of a feature."""
     if feature.empty:
         return np.full(len(share), np.nan)
     if feature.nominal:
-        points = levels(feature, codes).axis.points
+        points = np.unique(codes[~np.isnan(codes)]) if seen else levels(feature, codes).axis.points
         return points[np.minimum((share * len(points)).astype(np.intp), len(points) - 1)]
     if feature.kind == "integer":
         return np.minimum(feature.low + np.floor(share * (feature.high - feature.low + 1)), feature.high)
