@@ -8,13 +8,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pellucid.trees import marginal_deep
-from pellucid.trees.marginal_deep import deep_marginal_interactions, deep_marginal_values
+from pellucid.trees.marginal_deep import deep_marginal_values
+from pellucid.trees.plain import coalitions
 from reference.enumerated import SETS, enumerated
 from reference.trees import marginal_game, model_of
 from trees.ensembles import chains, random_ensemble, random_rows, scenes
 from trees.watch import Interrupted, Watched
 
 INDICES = ["shapley", "banzhaf", "taylor", "faithful"]
+
+
+def deep_marginal_interactions(ensemble, X, background, weights, players, **options):
+    """Those of all pairs, at both their places."""
+    count = int(max(players)) + 1
+    found = deep_marginal_values(ensemble, X, background, weights, players, order=2, **options)
+    out = np.zeros((len(X), count, count, ensemble.n_outputs))
+    low, high = coalitions(count, 2).T
+    out[:, low, high] = out[:, high, low] = found
+    return out
 
 
 def matrix_of(index, game, count):
@@ -135,7 +146,7 @@ def test_portions_of_the_background_change_nothing_but_rounding(scene):
     rows = random_rows(np.random.default_rng(5), scene.ensemble, 1500)
     halves = [Scene(scene.ensemble, scene.X[:3], half, scene.players) for half in (rows[:600], rows[600:])]
     whole = Scene(scene.ensemble, scene.X[:3], rows, scene.players)
-    assert len(list(marginal_deep._background(rows, None, 12, 0.0))) == 2
+    assert len(list(marginal_deep._background(rows, None, 12))) == 2
     for ask in (Scene.values, Scene.pairs):
         parts = [ask(half) for half in halves]
         np.testing.assert_allclose(ask(whole), 0.4 * parts[0] + 0.6 * parts[1], rtol=0, atol=1e-11)
@@ -178,9 +189,7 @@ def test_more_players_on_a_path_than_bits_in_a_word():
     rows = random_rows(rng, ensemble, 12)
     alone = Scene(ensemble, rows[:6], rows[6:], np.arange(100))
     change = ensemble.predict(rows[:6]) - ensemble.predict(rows[6:]).mean(axis=0)
-    values, pairs = alone.values(), alone.pairs()
-    np.testing.assert_allclose(values.sum(axis=1), change, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(alone.values().sum(axis=1), change, rtol=0, atol=1e-10)
     taylor = alone.values(index="taylor").sum(axis=1)
     taylor = taylor + alone.pairs(index="taylor").sum(axis=(1, 2)) / 2
     np.testing.assert_allclose(taylor, change, rtol=0, atol=1e-10)
-    np.testing.assert_array_equal(pairs, pairs.swapaxes(1, 2))

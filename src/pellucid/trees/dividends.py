@@ -124,7 +124,7 @@ def _add_without(
     found: FloatArray,
 ) -> None:
     """A leaf counts for the rows that satisfy all other players' conditions, by the share that satisfies this one's."""
-    value = _leaf_values(ensemble, leaves, output)
+    value = ensemble.leaf_values(leaves.node, output[leaves.tree])
     asked = leaves.layout.asked[leaves.turn]
     leaf = np.repeat(np.arange(len(leaves.node)), leaves.players)
     missed = ~inside(ensemble, leaves.layout, X)[leaves.turn]
@@ -154,16 +154,6 @@ def _some_trees(
     most = np.minimum(depth, len(np.unique(players)))
     for trees in batches((nodes + 1) // 2 * np.maximum(most, 1) ** min(order, 2), limits.coalitions):
         yield ensemble.roots[trees], ensemble.output[trees]
-
-
-def _leaf_values(ensemble: TreeEnsemble, leaves: Leaves, output: IntArray) -> FloatArray:
-    """``(leaves, outputs)``"""
-    own = ensemble.nodes.value[leaves.node]
-    if ensemble.width > 1:
-        return own
-    value = np.zeros((len(own), ensemble.n_outputs))
-    value[np.arange(len(own)), output[leaves.tree]] = own[:, 0]
-    return value
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +189,7 @@ class _Entries:
             part: sum((exactly[less] for less in exactly if set(less) <= set(part)), np.zeros(len(leaf)))
             for part in exactly
         }
-        value = _leaf_values(ensemble, leaves, output)[leaf]
+        value = ensemble.leaf_values(leaves.node, output[leaves.tree])[leaf]
         return cls(number[order], turns[order], value, shares)
 
     def of_sets(self, sets: list[IntArray]) -> tuple[_Entries, IntArray]:

@@ -157,17 +157,14 @@ class TreeGame:
         return plain.marginal_values(ensemble, X, self._background, self._weights, self._players, **options)
 
     def _deep(self, ensemble: TreeEnsemble, X: AnyArray, index: Index, order: int, watch: Watch) -> FloatArray:
-        from pellucid.trees.marginal_deep import deep_marginal_interactions, deep_marginal_values
+        from pellucid.trees.marginal_deep import deep_marginal_values
 
         if order > 2:
             return self._plain(ensemble, X, index, order, watch)
         X, background = (dense(table, slice(0, None), self._fill) for table in (X, self._background))
-        against: Any = (ensemble, X, background, self._weights, self._players)
-        if order == 1:
-            return deep_marginal_values(*against, index=index, watch=watch)
-        square = deep_marginal_interactions(*against, index=index, watch=watch)
-        low, high = plain.coalitions(square.shape[1], 2).T
-        return square[:, low, high]
+        return deep_marginal_values(
+            ensemble, X, background, self._weights, self._players, index=index, order=order, watch=watch
+        )
 
     def _base(self) -> FloatArray:
         against: Any = (self.ensemble, self._background, self._weights)

@@ -149,6 +149,15 @@ class TreeEnsemble:
             row, tree = row[inner], tree[inner]
         return at
 
+    def leaf_values(self, leaf: IntArray, output: IntArray) -> FloatArray:
+        """What leaves add to each output, ``(leaves, outputs)``; ``output`` is that of each one's tree."""
+        own = self.nodes.value[leaf]
+        if self.width > 1 or self.n_outputs == 1:
+            return own
+        value = np.zeros((len(own), self.n_outputs))
+        value[np.arange(len(own)), output] = own[:, 0]
+        return value
+
     def goes_left(self, node: IntArray, x: FloatArray) -> BoolArray:
         """Whether each value goes left at its node."""
         nodes = self.nodes

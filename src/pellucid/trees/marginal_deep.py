@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.trees.ensemble import TreeEnsemble
 from pellucid.trees.kernels.marginal_deep import deep_marginal
 from pellucid.trees.kernels.path_program import DEPTH, MOST, measure
+from pellucid.trees.plain import coalitions
 from pellucid.trees.quadrature import Index, quadrature
-from pellucid.trees.rows import Alone, Watch, dense, share_out
+from pellucid.trees.rows import Alone, Watch, share_out
 
 _BACKGROUND_ROWS = 1024  # walked together: the lists and sums of a thread stay in the cache
 _OWN_BYTES = 16 * 2**20  # of the table that says for which background rows a player is own
@@ -28,58 +29,21 @@ _SHARE_ROWS = 4
 
 def deep_marginal_values(
     ensemble: TreeEnsemble,
-    X: AnyArray,
-    background: AnyArray,
+    X: FloatArray,
+    background: FloatArray,
     weights: FloatArray | None,
     players: IntArray,
     *,
     index: Index = "shapley",
-    fill: float = 0.0,
+    order: int = 1,
     watch: Watch | None = None,
 ) -> FloatArray:
-    """``(rows, players, outputs)`` for every row."""
+    """``(rows, players, outputs)``; with ``order=2`` one column per pair (see `coalitions`) instead."""
     count = int(np.max(players, initial=-1)) + 1
-    values = np.zeros((X.shape[0], count, 1, ensemble.n_outputs))
-    _add(ensemble, X, background, weights, players, index, 1, fill, watch, values)
-    return values[:, :, 0]
-
-
-def deep_marginal_interactions(
-    ensemble: TreeEnsemble,
-    X: AnyArray,
-    background: AnyArray,
-    weights: FloatArray | None,
-    players: IntArray,
-    *,
-    index: Index = "shapley",
-    fill: float = 0.0,
-    watch: Watch | None = None,
-) -> FloatArray:
-    """``(rows, players, players, outputs)``: the index of each pair at both its places, zero on the diagonal."""
-    count = int(np.max(players, initial=-1)) + 1
-    values = np.zeros((X.shape[0], count, count, ensemble.n_outputs))
-    _add(ensemble, X, background, weights, players, index, 2, fill, watch, values)
-    for k in range(len(values)):  # a pair was added at one of its places
-        values[k] = values[k] + values[k].swapaxes(0, 1)
-    return values
-
-
-def _add(
-    ensemble: TreeEnsemble,
-    X: AnyArray,
-    background: AnyArray,
-    weights: FloatArray | None,
-    players: IntArray,
-    index: Index,
-    order: int,
-    fill: float,
-    watch: Watch | None,
-    phi: FloatArray,
-) -> None:
-    """Adds the values of all trees to `phi`, see the kernel."""
+    phi = np.zeros((len(X), count, count if order == 2 else 1, ensemble.n_outputs))
     nodes = ensemble.nodes
     players = np.asarray(players, dtype=np.int64)
-    sizes = measure(nodes.feature, nodes.left, nodes.right, nodes.set_words, players, ensemble.roots, phi.shape[1])
+    sizes = measure(nodes.feature, nodes.left, nodes.right, nodes.set_words, players, ensemble.roots, count)
     depths, most = sizes[:, DEPTH], sizes[:, MOST]
     coefficients = _coefficients(index, order, int(most.max(initial=0)))
     columns = (
@@ -92,7 +56,7 @@ def _add(
         nodes.set_start,
         nodes.other_left,
     )
-    for some, share in _background(background, weights, phi.shape[1], fill):
+    for some, share in _background(background, weights, count):
         gaps: BoolArray = np.any(np.isnan(some), axis=1)
         plain = (nodes.set_words == 0) & ~gaps[nodes.feature]
         for trees in _batches(ensemble):
@@ -100,10 +64,13 @@ def _add(
             rest = (some, plain, share, coefficients, int(depths[trees].max()))
 
             def work(rows: slice, which: Any = which, rest: Any = rest) -> None:
-                part = dense(X, rows, fill)
-                deep_marginal(columns, nodes.sets, nodes.value, *which, part, *rest, phi[rows])
+                deep_marginal(columns, nodes.sets, nodes.value, *which, X[rows], *rest, phi[rows])
 
-            _share_rows(work, X.shape[0], Alone() if watch is None else watch)
+            _share_rows(work, len(X), Alone() if watch is None else watch)
+    if order == 1:
+        return phi[:, :, 0]
+    low, high = coalitions(count, 2).T
+    return np.asarray(phi[:, low, high] + phi[:, high, low])  # a pair was added at one of its places
 
 
 def _share_rows(work: Callable[[slice], None], n: int, watch: Watch) -> None:
@@ -127,10 +94,10 @@ def _coefficients(index: Index, order: int, players: int) -> FloatArray:
 
 
 def _background(
-    background: AnyArray, weights: FloatArray | None, players: int, fill: float
+    background: FloatArray, weights: FloatArray | None, players: int
 ) -> Iterator[tuple[FloatArray, FloatArray]]:
     """The background in portions, columns first, with the rows' shares of the weight; without rows of no weight."""
-    n = background.shape[0]
+    n = len(background)
     share = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
     if not share.sum() > 0:
         raise ValueError("the background has no weight")
@@ -139,8 +106,7 @@ def _background(
     step = int(np.clip(_OWN_BYTES // max(players, 1), _LEAST_ROWS, _BACKGROUND_ROWS))
     for start in range(0, len(counts), step):
         some = counts[start : start + step]
-        part = dense(background[some], slice(None), fill)
-        yield np.ascontiguousarray(part.T), share[some]
+        yield np.ascontiguousarray(background[some].T), share[some]
 
 
 def _batches(ensemble: TreeEnsemble, most: int = _NODES) -> Iterator[IntArray]:

@@ -66,7 +66,7 @@ class Shares:
         for p, condition in enumerate(conditions):
             share[:, p] = condition.share
         tree = _trees(ensemble, leaf)
-        value = _leaf_values(ensemble, leaf, tree)
+        value = ensemble.leaf_values(leaf, ensemble.output[tree])
         return cls(tuple(conditions), value, share, ensemble.base, tree)
 
     def without(self, players: IntArray) -> FloatArray:
@@ -197,11 +197,3 @@ def _trees(ensemble: TreeEnsemble, leaf: IntArray) -> IntArray:
     """The tree of each leaf; trees lie one after another."""
     order = np.argsort(ensemble.roots)
     return np.asarray(order[np.searchsorted(ensemble.roots[order], leaf, side="right") - 1])
-
-
-def _leaf_values(ensemble: TreeEnsemble, leaf: IntArray, tree: IntArray) -> FloatArray:
-    """``(leaves, outputs)``: what each leaf adds to each output."""
-    value = ensemble.nodes.value[leaf]
-    if ensemble.width > 1 or ensemble.n_outputs == 1:
-        return value
-    return np.asarray(value * (ensemble.output[tree][:, None] == np.arange(ensemble.n_outputs)))

@@ -153,7 +153,7 @@ def walk(ensemble: TreeEnsemble) -> Leaves | None:
         if path.size > _LARGEST:
             return None
         inner = nodes.feature[at] >= 0
-        values.append(_values(ensemble, at[~inner], tree[~inner]))
+        values.append(ensemble.leaf_values(at[~inner], ensemble.output[tree[~inner]]))
         paths.append(path[~inner])
         lefts.append(left[~inner])
         at, tree = at[inner], np.tile(tree[inner], 2)
@@ -166,15 +166,6 @@ def walk(ensemble: TreeEnsemble) -> Leaves | None:
     return Leaves(
         np.concatenate([np.empty((0, ensemble.n_outputs)), *values]), _stacked(paths, -1), _stacked(lefts, False)
     )
-
-
-def _values(ensemble: TreeEnsemble, leaf: IntArray, tree: IntArray) -> FloatArray:
-    """What leaves add to each output."""
-    if ensemble.width > 1:
-        return ensemble.nodes.value[leaf]
-    out = np.zeros((len(leaf), ensemble.n_outputs))
-    out[np.arange(len(leaf)), ensemble.output[tree]] = ensemble.nodes.value[leaf, 0]
-    return out
 
 
 def _stacked(parts: Sequence[np.ndarray], fill: int | bool) -> np.ndarray:
