@@ -34,12 +34,15 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_sessionfinish(session, exitstatus):
-    """Sections that nobody asked for go after a run of everything, if nothing failed and nothing was skipped."""
+    """Sections that nobody asked for go after a run of everything, if no test failed or was skipped."""
     config = session.config
     if config.golden.rewrite:
-        counts = config.pluginmanager.get_plugin("terminalreporter").stats
+        skipped = config.pluginmanager.get_plugin("terminalreporter").stats.get("skipped", [])
+        skipped = [
+            report for report in skipped if isinstance(report, pytest.TestReport)
+        ]  # not files for want of a library
         everything = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not config.option.keyword
-        config.golden.save(whole=everything and exitstatus == 0 and not counts.get("skipped"))
+        config.golden.save(whole=everything and exitstatus == 0 and not skipped)
 
 
 @pytest.fixture
