@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from pellucid.report.parts import checks_in_words, reproduced
 from sklearn.datasets import load_iris
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression
@@ -20,7 +21,6 @@ from pellucid.explanations.component import Check
 from pellucid.explanations.explanation import changed
 from pellucid.report import build, interplay, parts, sections, why
 from pellucid.report.cards import section
-from pellucid.report.parts import checks_in_words, reproduced
 from pellucid.report.work import Work, focused
 from pellucid.words import number, percent
 from report.documents import part, said

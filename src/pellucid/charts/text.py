@@ -38,11 +38,12 @@ def _level_name(value: Any) -> str:
     return " ".join(str(value).split()) or "(empty)"
 
 
-def shown(value: float, scale: str, *, change: bool) -> str:
-    """A value of the explained quantity in a tooltip: a probability in percent, a change with its sign."""
+def shown(value: float, scale: str, *, change: bool, sign: bool = True) -> str:
+    """A value of the explained quantity in a tooltip: a probability in percent, a change with its sign (or without)."""
+    sign = sign and change
     if np.isfinite(value) and scale == "probability":
-        return number(100 * float(value), sign=change) + (" percentage points" if change else "%")
-    return number(float(value), sign=change)
+        return number(100 * float(value), sign=sign) + (" percentage points" if change else "%")
+    return number(float(value), sign=sign)
 
 
 def rows_text(count: float) -> str:

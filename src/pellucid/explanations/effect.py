@@ -116,12 +116,16 @@ class Effect(Explanation, options=EffectOptions):
 
     # -- words ---------------------------------------------------------------------------------------
 
-    def findings(self) -> list[str]:
-        name = listed(self.feature_names)
+    @property
+    def heading(self) -> str:
+        """What is shown, of which features and on which scale."""
         one_class = len(self.output_names) == 1 and self.scale in ("probability", "log-odds")
         scale = f"{self.scale} of {self.output_names[0]}" if one_class else self.scale
-        head = f"{TITLES[self.method]} of {name} ({scale})."
-        lines = [head]
+        return f"{TITLES[self.method]} of {listed(self.feature_names)} ({scale})"
+
+    def findings(self) -> list[str]:
+        name = listed(self.feature_names)
+        lines = [f"{self.heading}."]
         for k, output in enumerate(self.output_names):
             curve = self.stacked("average")[..., k]
             prefix = f"{output}: " if len(self.output_names) > 1 else ""
@@ -145,10 +149,10 @@ class Effect(Explanation, options=EffectOptions):
 
     def _noun(self) -> str:
         if self.derivative:
-            return "the slope of the prediction"
+            return "slope of the prediction"
         if self.method == "ale" or self.center is not None:
-            return "the effect on the prediction"
-        return "the average prediction"
+            return "effect on the prediction"
+        return "average prediction"
 
     def _sentence(self, curve: FloatArray, shape: str) -> str:
         grid, noun = self.grids[0], self._noun()
@@ -157,10 +161,7 @@ class Effect(Explanation, options=EffectOptions):
             return "Nothing is known: no prediction was made."
         top, bottom = known[np.argmax(curve[known])], known[np.argmin(curve[known])]
         if shape == "flat":
-            return (
-                f"{noun[0].upper()}{noun[1:]} stays at {number(float(curve[top]))} whatever the value of"
-                f" {self.feature_names[0]}."
-            )
+            return f"The {noun} stays at {number(float(curve[top]))} whatever the value of {self.feature_names[0]}."
         signed = self.method == "ale" or self.center is not None
         high, low = number(float(curve[top]), sign=signed), number(float(curve[bottom]), sign=signed)
         extremes = f"highest at {value_name(grid[top])} ({high}) and lowest at {value_name(grid[bottom])} ({low})"
@@ -173,8 +174,7 @@ class Effect(Explanation, options=EffectOptions):
             "complex": f"goes up and down {span}",
         }
         verb = moves.get(shape)
-        sentence = f"{noun} {verb}: {extremes}." if verb else f"{noun} is {extremes}."
-        return sentence[0].upper() + sentence[1:]
+        return f"The {noun} {verb}: {extremes}." if verb else f"The {noun} is {extremes}."
 
     def _surface_sentence(self, surface: FloatArray) -> str:
         if not np.isfinite(surface).any():

@@ -10,10 +10,10 @@ from pellucid.checks import whole
 from pellucid.explanations import Effect, Explanation, Importance
 from pellucid.report.cards import GENERAL, Plain
 from pellucid.report.contributions import main_output
+from pellucid.report.decomposition import part_section
 from pellucid.report.effects import effect_card, top_features
 from pellucid.report.interplay import interaction_section
 from pellucid.report.overview import Score, data_section, facts, importance_loss, model_section, scores
-from pellucid.report.parts import part_section
 from pellucid.report.rows import check_rows
 from pellucid.report.sections import (
     associations_section,

@@ -229,7 +229,6 @@ def _picture(explainer: Explainer, found: Interactions, network: Network, work: 
         effect, reason = _effect(explainer, pair, work)
     except PellucidError:
         return []
-    head = effect.findings()[0].removesuffix(".")
     size = number(float(found.strength[found.position(*pair)]))
     sentences = [
         "Orange: together they predict more than the sum of what each does alone; blue: less.",
@@ -241,7 +240,7 @@ def _picture(explainer: Explainer, found: Interactions, network: Network, work: 
         "pair",
         " and ".join(pair),
         work.keep(effect),
-        subtitle=f"{head}, without what each does alone",
+        subtitle=f"{effect.heading}, without what each does alone",
         sentences=sentences,
         why=reason,
         advice={"empty-cells": "Look only at cells with rows."},

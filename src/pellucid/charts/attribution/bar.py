@@ -38,7 +38,6 @@ def bar_data(attribution: Attribution, output: str, max_display: int = 20, aggre
     rows: list[Row] = []
     for name, j in zip(short_names(names[j] for j in order), order, strict=True):
         size, half = float(sizes[j]), float(halves[j])
-        label = change(size, one.scale, half)
         rows.append(
             {
                 "feature": name,
@@ -47,7 +46,7 @@ def bar_data(attribution: Attribution, output: str, max_display: int = 20, aggre
                 "sort": UP if size >= 0 else DOWN,
                 "low": size - half if half > 0 else None,
                 "high": size + half if half > 0 else None,
-                "label": label if len(one) == 1 else label.lstrip("+"),
+                "label": change(size, one.scale, half, sign=len(one) == 1),
             }
         )
     return rows
@@ -63,12 +62,11 @@ def view(attribution: Attribution, output: str, options: AttributionOptions, wid
     )
     limits = (low if one_row else 0.0, high)
     height = options.height or max(40.0, 22.0 * len(rows))
-    kind = {"mean": "mean absolute ", "sum": "sum of absolute "}[options.aggregate]
-    words = axis_title(attribution, output)
-    many = f"{kind}{words.replace('contribution', 'contributions', 1) if options.aggregate == 'sum' else words}"
-    x = value_axis(words if one_row else many, limits, width)
+    kind = "" if one_row else {"mean": "mean absolute ", "sum": "sum of absolute "}[options.aggregate]
+    noun = "contributions" if options.aggregate == "sum" and not one_row else "contribution"
+    x = value_axis(axis_title(attribution, output, f"{kind}{noun}"), limits, width)
     y = alt.Y("feature", **level_axis(None, [row["feature"] for row in rows], height))
-    tips = tooltips(("", "full"), (("" if one_row else kind) + "contribution", "label"))
+    tips = tooltips(("", "full"), (f"{kind}contribution", "label"))
     scale = alt.Scale(domain=[UP, DOWN], range=[COLOURS[UP], COLOURS[DOWN]])
     signed = alt.Color("sort", type="nominal", scale=scale, legend=None)
     bars = alt.Chart(data(rows)).mark_bar(opacity=0.8)

@@ -49,7 +49,7 @@ def interaction_data(attribution: Attribution, output: str, max_display: int = 1
                     "other": other,
                     "sort": "on its own" if a == b else "half of the interaction",
                     "value": size,
-                    "value_text": shown(size, one.scale, change=True).lstrip("" if len(one) == 1 else "+"),
+                    "value_text": shown(size, one.scale, change=True, sign=len(one) == 1),
                     "label": number(100 * size if one.scale == "probability" else size, sign=len(one) == 1),
                     "ink": "white" if abs(size) > (0.75 if len(one) == 1 else 0.55) * largest else "black",
                 }

@@ -65,16 +65,16 @@ def _numbers(one: Attribution) -> str:
     )
 
 
-def change(value: float, scale: str, half: float = 0.0) -> str:
+def change(value: float, scale: str, half: float = 0.0, *, sign: bool = True) -> str:
     """A contribution with its sign, and half its interval where it is an estimate."""
     factor, unit = (100.0, " pp") if scale == "probability" else (1.0, "")
     spread = f" ± {number(factor * half)}" if half > 0 else ""
-    return f"{number(factor * value, sign=True)}{spread}{unit if np.isfinite(value) else ''}"
+    return f"{number(factor * value, sign=sign)}{spread}{unit if np.isfinite(value) else ''}"
 
 
-def axis_title(attribution: Attribution, output: str) -> str:
+def axis_title(attribution: Attribution, output: str, what: str = "contribution") -> str:
     """The contributions and their scale."""
-    return f"contribution to the prediction{scale_of(attribution, output)}"
+    return f"{what} to the prediction{scale_of(attribution, output)}"
 
 
 def prediction_title(attribution: Attribution, output: str) -> str:

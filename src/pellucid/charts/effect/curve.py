@@ -128,13 +128,17 @@ def curve_limits(effect: Effect) -> Limits:
     return limits_of(*parts, zero=is_change(effect))
 
 
+def _share(effect: Effect) -> str:
+    return "" if effect.missing is None else f"({percent(effect.missing.share)})"
+
+
 def missing_data(effect: Effect) -> list[Row]:
     """One row per output with the effect where the feature is missing; none if it never is."""
     if effect.missing is None:
         return []
     values, errors = np.atleast_1d(effect.missing.values), np.atleast_1d(effect.missing.se)
     return [
-        {"output": output, "label": f"missing ({percent(effect.missing.share)})"}
+        {"output": output, "label": f"missing {_share(effect)}"}
         | interval_row(values[k], errors[k], effect.scale, is_change(effect))
         for k, output in enumerate(effect.output_names)
     ]
@@ -203,7 +207,7 @@ def missing_view(
     if not rows:
         return None
     height = options.height or theme.HEIGHT
-    title = ["missing", rows[0]["label"].removeprefix("missing ")]
+    title = ["missing", _share(effect)]
     x = alt.X("label", type="nominal", axis=alt.Axis(title=title, labels=False, ticks=False, titlePadding=6))
     y = value_axis(None, limits, height, labels=False, ticks=False, domain=False)
     tips = tooltips(*output_tip(effect), ("effect at missing", "value_text"), ("95% interval", "interval_text"))

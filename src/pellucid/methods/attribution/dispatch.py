@@ -90,7 +90,10 @@ def answer(request: Request) -> tuple[Solved, TreeRows | SumRows | Asked]:
     else:
         why, conditional = "the model is a sum of one term per feature", request.game == "conditional"
         solved = linear_shap(found, request.effort, players=players, conditional=conditional, run=run)
-    return replace(solved, settings={**solved.settings, "why": why}) if request.method == "auto" else solved, found
+    if request.method == "auto":
+        told = replace(solved.estimate, settings={**solved.estimate.settings, "why": why})
+        solved = replace(solved, estimate=told)
+    return solved, found
 
 
 def _background(request: Request) -> Data:
@@ -182,17 +185,12 @@ def _asked(request: Request, refusal: Refusal) -> Solved:
     effort = replace(request.effort, remedy=_remedy(predictor, refusal))
     found = solve(game, effort, run).ordered(np.argsort(by_name))
     return Solved(
-        method=found.method,
-        values=found.values,
-        se=found.se,
+        replace(found, settings={**found.settings, **game.settings()}),
         base=game.ends()[0][0],
         # Asked once more: what is missing then shows a model that is not steady.
         prediction=run.predict(predictor, request.rows),
-        interactions=found.interactions,
-        interactions_se=found.interactions_se,
         scale=predictor.scale,
         background=background,
-        settings={**found.settings, **game.settings()},
     )
 
 

@@ -28,7 +28,7 @@ import numpy as np
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.games import Game
 from pellucid.games.marginal import Players
-from pellucid.methods.attribution.estimation.estimate import Solved
+from pellucid.methods.attribution.estimation.estimate import Estimate, Solved
 from pellucid.methods.attribution.estimators import Effort, solve
 from pellucid.reading.additive import SumRows
 from pellucid.runner import Run
@@ -48,15 +48,11 @@ def linear_shap(terms: SumRows, effort: Effort, *, players: Players, conditional
         se, inner = np.zeros(values.shape), "closed form"
         pairs = None if effort.index is None else _no_interactions(values)
     return Solved(
-        method="linear",
-        values=values,
-        se=se,
+        Estimate("linear", values, se, pairs, settings={"inner": inner}),
         base=terms.intercept + middle @ terms.slopes,
         prediction=terms.prediction,
-        interactions=pairs,
         scale=terms.scale,
         background=len(terms.background),
-        settings={"inner": inner},
     )
 
 

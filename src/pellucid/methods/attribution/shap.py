@@ -19,7 +19,7 @@ from pellucid.data.rarity import rarity
 from pellucid.diagnostics.by_method import attribution_caveats
 from pellucid.diagnostics.general import unread_trees
 from pellucid.explanations import Attribution, Caveat
-from pellucid.explanations.attribution import Entries, InteractionValues, Reference, shown_value
+from pellucid.explanations.attribution import Entries, Reference, shown_value
 from pellucid.explanations.explanation import Header, squeeze_outputs
 from pellucid.games.marginal import MOST, Players, background_rows
 from pellucid.later import Later
@@ -91,14 +91,11 @@ def shap(
 
 def _wrapped(request: Request, solved: Solved, asks: Mapping[str, Any]) -> Attribution:
     predictor, data, rows, players = request.predictor, request.data, request.rows, request.players
-    pairs = None
-    if solved.interactions is not None:
-        errors = None if solved.interactions_se is None else squeeze_outputs(solved.interactions_se)
-        pairs = InteractionValues(squeeze_outputs(solved.interactions), errors, request.effort.index or "")
+    found = solved.estimate
     two = predictor.classes if predictor.classes is not None and len(predictor.classes) == 2 else None
     asks = asks if two is None else {**asks, "classes": [str(label) for label in two]}
     return Attribution(
-        method=solved.method,
+        method=found.method,
         game=request.game,
         reference=Reference(
             solved.background, "the background row" if request.game == "marginal" and solved.background == 1 else ""
@@ -111,17 +108,17 @@ def _wrapped(request: Request, solved: Solved, asks: Mapping[str, Any]) -> Attri
             library=data.caller,
             settings={
                 "method": "shap",
-                "algorithm": solved.method,
+                "algorithm": found.method,
                 **asks,
                 "background": solved.background,
-                **solved.settings,
+                **found.settings,
             },
         ),
-        values=squeeze_outputs(solved.values),
-        se=squeeze_outputs(solved.se),
+        values=squeeze_outputs(found.values),
+        se=squeeze_outputs(found.se),
         base=squeeze_outputs(solved.base),
         prediction=squeeze_outputs(solved.prediction),
-        interactions=pairs,
+        interactions=found.pairs(request.effort.index or ""),
         entries=entries_of(data, rows, players),
     )
 

@@ -11,7 +11,7 @@ import numpy as np
 from pellucid.arrays import BoolArray
 from pellucid.checks import distinct_names, one_of, reporting, seed, whole
 from pellucid.errors import InputError
-from pellucid.explanations import Attribution, Entries, Header, InteractionValues, Reference, squeeze_outputs
+from pellucid.explanations import Attribution, Entries, Header, Reference, squeeze_outputs
 from pellucid.games import FunctionGame
 from pellucid.methods.attribution.estimators import Effort, Estimator, solve
 from pellucid.methods.attribution.interaction_indices import INDICES, Index
@@ -86,14 +86,6 @@ def shapley(
     nobody, everybody = game.ends()
     if index == "banzhaf" and found.interactions is not None:  # rows sum to the Banzhaf values
         found = replace(found, values=found.interactions.sum(axis=2))
-    pairs = None
-    if order > 1 and found.interactions is not None:
-        pairs = InteractionValues(
-            squeeze_outputs(found.interactions),
-            None if found.interactions_se is None else squeeze_outputs(found.interactions_se),
-            index,
-            None if found.triples is None else squeeze_outputs(found.triples),
-        )
     return Attribution(
         method=found.method,
         game="given",
@@ -114,7 +106,7 @@ def shapley(
         se=squeeze_outputs(found.se),
         base=squeeze_outputs(nobody[0]),
         prediction=squeeze_outputs(everybody),
-        interactions=pairs,
+        interactions=found.pairs(index) if order > 1 else None,
         reference=Reference(name="nobody"),
         entries=Entries((np.array([""], dtype=object),) * n, ((),) * n),  # players have names, but no values
     )

@@ -27,7 +27,7 @@ from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.errors import InputError
 from pellucid.games.marginal import Players
-from pellucid.methods.attribution.estimation.estimate import Solved
+from pellucid.methods.attribution.estimation.estimate import Estimate, Solved
 from pellucid.methods.attribution.interaction_indices import Index
 from pellucid.models import Predictor
 from pellucid.reading.trees import OutputTrees, TreeRows
@@ -53,16 +53,14 @@ def tree_shap(
     game, present = _game(predictor, explained.outputs, background, players, run)
     found = game.attribute(explained.matrix, interactions=interactions, run=run)
     values, pairs = _spread_out(found.values, present, len(players), axes=1), found.interactions
+    if pairs is not None:
+        pairs = _spread_out(pairs, present, len(players), axes=2)
     return Solved(
-        method="tree",
-        values=values,
-        se=np.zeros(values.shape),
+        Estimate("tree", values, np.zeros(values.shape), pairs, settings={"link": explained.link}),
         base=np.asarray(found.base),
         prediction=found.base + found.values.sum(axis=1),
-        interactions=None if pairs is None else _spread_out(pairs, present, len(players), axes=2),
         scale=explained.scale,
         background=0 if background is None else len(background),
-        settings={"link": explained.link},
     )
 
 

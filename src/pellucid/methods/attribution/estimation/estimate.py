@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
+from pellucid.explanations import InteractionValues, squeeze_outputs
 from pellucid.runner import Run
 
 LEVEL = 0.95
@@ -45,6 +46,15 @@ class Estimate:
         zero = None if interactions is None else np.zeros(interactions.shape)
         return cls(method, values, np.zeros(values.shape), interactions, zero, settings)
 
+    def pairs(self, index: str) -> InteractionValues | None:
+        """The interactions as part of a result."""
+        if self.interactions is None:
+            return None
+        errors, triples = (
+            None if part is None else squeeze_outputs(part) for part in (self.interactions_se, self.triples)
+        )
+        return InteractionValues(squeeze_outputs(self.interactions), errors, index, triples)
+
     def ordered(self, order: IntArray) -> Estimate:
         """The same with players in another order: the i-th is the one that was at ``order[i]``."""
         pairs, pairs_se = (
@@ -66,20 +76,15 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """What every method of working out contributions gives, before it becomes an `Attribution`: arrays with rows first
-    and outputs last, also where there is only one.
+    """Contributions and the predictions that they lead from and to, before they become an `Attribution`: arrays with
+    rows first and outputs last, also where there is only one.
     """
 
-    method: str
-    values: FloatArray
-    se: FloatArray
+    estimate: Estimate
     base: FloatArray
     prediction: FloatArray
-    interactions: FloatArray | None
     scale: str
     background: int
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    interactions_se: FloatArray | None = None
 
 
 @dataclass(frozen=True)

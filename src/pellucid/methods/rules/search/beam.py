@@ -29,7 +29,7 @@ import numpy as np
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.methods.rules.search.bandit import Arms, Asking, best_arms
 from pellucid.methods.rules.search.certify import ROUNDING, Goal, Verdicts, certify, interval
-from pellucid.methods.rules.search.predicates import Rule, Space
+from pellucid.methods.rules.search.predicates import Predicates, Space
 
 TRACED = 64  # draws that give the precision of a part of the final rule
 MEASURED = 512  # draws that give the precision of a rule which is no anchor
@@ -39,7 +39,7 @@ MEASURED = 512  # draws that give the precision of a rule which is no anchor
 class Candidate:
     """A rule and what is known of it; ``low`` and ``high`` bound its precision."""
 
-    rule: Rule
+    rule: Predicates
     coverage: float
     n: int
     hits: int
@@ -130,7 +130,7 @@ class Search:
 
     def _grow(self) -> Asking[None]:
         """Beam search; the anchor that covers most becomes the best."""
-        beam: list[Rule] = [()]
+        beam: list[Predicates] = [()]
         most = len(self._space.levels[self.level]) if self._goal.most is None else self._goal.most
         for _ in range(most):
             rules = self._longer(beam)
@@ -152,14 +152,14 @@ class Search:
         if self._goal.most is not None:
             self.why = self.why or "most"
 
-    def _longer(self, beam: list[Rule]) -> list[Rule]:
+    def _longer(self, beam: list[Predicates]) -> list[Predicates]:
         rules = self._space.longer(beam, self.level)
         if not rules:
             return []
         covered = self._space.coverage(self._space.bits(rules))
         return [rule for rule, share in zip(rules, covered.tolist(), strict=True) if share > self._covered]
 
-    def _improving(self, arms: Arms, rules: list[Rule], left: IntArray) -> IntArray:
+    def _improving(self, arms: Arms, rules: list[Predicates], left: IntArray) -> IntArray:
         """Unless steps that do not help are allowed: the arms more precise than the rule they extend."""
         if self._goal.suboptimal:
             return left
@@ -227,10 +227,10 @@ class Search:
         """What the best anchor covers: a rule is of interest if it covers more."""
         return self.best.coverage if self.best is not None and self.best.anchor else -1.0
 
-    def _covers(self, rule: Rule) -> float:
+    def _covers(self, rule: Predicates) -> float:
         return float(self._space.coverage(self._space.bits([rule]))[0])
 
-    def _arms(self, rules: list[Rule]) -> Arms:
+    def _arms(self, rules: list[Predicates]) -> Arms:
         self._episode += 1
         bits = self._space.bits(rules)
         return Arms(bits, self._space.coverage(bits), self._episode, paired=self._space.paired)
@@ -241,7 +241,7 @@ class Search:
             yield from arms.enumerate(np.flatnonzero(self._space.enumerable(arms.bits)), self._space.shares)
         yield from arms.draw(np.arange(len(arms)), np.full(len(arms), n))
 
-    def _verdicts(self, rules: list[Rule]) -> Asking[tuple[Arms, Verdicts]]:
+    def _verdicts(self, rules: list[Predicates]) -> Asking[tuple[Arms, Verdicts]]:
         arms = self._arms(rules)
         judged = yield from certify(arms, self._goal, self._space)
         self._refused |= {frozenset(rules[arm]) for arm in np.flatnonzero(judged.refused).tolist()}
@@ -249,7 +249,7 @@ class Search:
             self._note(arms, arm, rules[arm], judged)
         return arms, judged
 
-    def _keep(self, arms: Arms, rules: list[Rule], judged: Verdicts) -> None:
+    def _keep(self, arms: Arms, rules: list[Predicates], judged: Verdicts) -> None:
         """The accepted rule that covers most, if more than the best; without any anchor the most precise one."""
         accepted = np.flatnonzero(judged.accepted)
         if len(accepted):
@@ -262,7 +262,7 @@ class Search:
                 self.best = self._candidate(arms, arm, rules[arm], judged)
                 self._note(arms, arm, rules[arm], judged)
 
-    def _candidate(self, arms: Arms, arm: int, rule: Rule, judged: Verdicts | None) -> Candidate:
+    def _candidate(self, arms: Arms, arm: int, rule: Predicates, judged: Verdicts | None) -> Candidate:
         found = Candidate(rule, float(arms.coverage[arm]), int(arms.n[arm]), int(arms.hits[arm]))
         if not np.isnan(arms.exact[arm]):
             found = replace(found, n=0, hits=0, exact=float(arms.exact[arm]))
@@ -271,15 +271,15 @@ class Search:
         low, high = float(judged.low[arm]), float(judged.high[arm])
         return replace(found, low=low, high=high, anchor=bool(judged.accepted[arm]))
 
-    def _note(self, arms: Arms, arm: int, rule: Rule, judged: Verdicts | None) -> None:
+    def _note(self, arms: Arms, arm: int, rule: Predicates, judged: Verdicts | None) -> None:
         self.known[frozenset(rule)] = self._candidate(arms, arm, rule, judged)
 
-    def _known(self, rule: Rule) -> Candidate:
+    def _known(self, rule: Predicates) -> Candidate:
         known = self.known.get(frozenset(rule))
         return Candidate(rule, self._covers(rule), 0, 0) if known is None else replace(known, rule=rule)
 
 
-def _exchanged(rule: Rule, place: int, predicate: int) -> Rule:
+def _exchanged(rule: Predicates, place: int, predicate: int) -> Predicates:
     return (*rule[:place], predicate, *rule[place + 1 :])
 
 

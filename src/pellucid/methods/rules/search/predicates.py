@@ -21,7 +21,7 @@ from pellucid.arrays import BoolArray, FloatArray
 from pellucid.data import Data
 from pellucid.methods.rules.search.bins import Cell, finer_cell, first_cell, opened_cells
 
-Rule = tuple[int, ...]  # predicates in the order in which they were added
+Predicates = tuple[int, ...]  # of a rule, in the order in which they were added
 Players = Mapping[str, tuple[int, ...]]
 
 
@@ -50,16 +50,16 @@ class Space(ABC):
         """Add a finer version of the predicates, if there is one."""
         return False
 
-    def bits(self, rules: Sequence[Rule]) -> BoolArray:
+    def bits(self, rules: Sequence[Predicates]) -> BoolArray:
         """Rules as rows of bits."""
         out = np.zeros((len(rules), len(self.owner)), dtype=np.bool_)
         for place, rule in enumerate(rules):
             out[place, list(rule)] = True
         return out
 
-    def longer(self, beam: Sequence[Rule], level: int) -> list[Rule]:
+    def longer(self, beam: Sequence[Predicates], level: int) -> list[Predicates]:
         """Every rule of the beam with one predicate more, each set of predicates once."""
-        found: dict[frozenset[int], Rule] = {}
+        found: dict[frozenset[int], Predicates] = {}
         for rule in beam:
             owners = {self.owner[predicate] for predicate in rule}
             for predicate in self.levels[level]:
@@ -67,16 +67,16 @@ class Space(ABC):
                     found.setdefault(frozenset((*rule, predicate)), (*rule, predicate))
         return list(found.values())
 
-    def wider(self, rule: Rule) -> list[Rule]:
+    def wider(self, rule: Predicates) -> list[Predicates]:
         """The rule with one predicate exchanged for its next coarser version, or left out if there is none."""
-        found: list[Rule] = []
+        found: list[Predicates] = []
         for place, predicate in enumerate(rule):
             coarser = self._coarser(predicate)
             kept = () if coarser is None else (coarser,)
             found.append((*rule[:place], *kept, *rule[place + 1 :]))
         return found
 
-    def opened(self, rule: Rule) -> list[tuple[int, int]]:  # noqa: ARG002  where predicates are no intervals
+    def opened(self, rule: Predicates) -> list[tuple[int, int]]:  # noqa: ARG002  where predicates are no intervals
         """Places in the rule at which a predicate may be exchanged for one that is open to one side, and that
         predicate.
         """
@@ -158,7 +158,7 @@ class TableSpace(Space):
         cells = {j: predicate.cells[j] if half is None else half for j, half in halves.items()}
         return self._predicate(predicate.player, cells)
 
-    def opened(self, rule: Rule) -> list[tuple[int, int]]:
+    def opened(self, rule: Predicates) -> list[tuple[int, int]]:
         found: list[tuple[int, int]] = []
         for place, q in enumerate(rule):
             predicate = self.predicates[q]
