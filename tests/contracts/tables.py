@@ -7,6 +7,7 @@ import numpy as np
 N = 90
 NAMES = ("temp", "hum", "season", "work", "day")
 SEASONS = ("winter", "spring", "summer", "fall")
+_PLACES = {level: place for place, level in enumerate(SEASONS)}
 
 
 def columns(n: int = N, seed: int = 0) -> dict[str, np.ndarray]:
@@ -89,7 +90,7 @@ def model(table: Any) -> np.ndarray:
     """A function with main effects and an interaction, the same for every kind of table."""
     temp = read(table, "temp").astype(float)
     hum = read(table, "hum").astype(float)
-    season = np.array([SEASONS.index(level) for level in read(table, "season")], dtype=float)
+    season = np.array(list(map(_PLACES.__getitem__, read(table, "season").tolist())), dtype=float)
     work = read(table, "work").astype(float)
     day = read(table, "day").astype(float)
     return 100 + 8 * temp - 0.2 * temp**2 - 0.5 * hum + 12 * season + 0.1 * temp * hum * work + np.sin(day)
