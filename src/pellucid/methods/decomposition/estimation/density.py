@@ -61,9 +61,9 @@ def _near(data: Data, run: Run) -> FloatArray:
     points = np.concatenate(kept)[:_POINTS]
     if len(points) < _FEWEST:
         raise InputError(
-            f"density='support': only {len(points)} of {_ROUNDS * 2**_ASKED:,} uniform points lie near the data, because"
-            f" {len(data.schema.features)} features leave most of the space empty; use density='data', or explain a"
-            " model of fewer features."
+            f"density='support': only {len(points)} of {_ROUNDS * 2**_ASKED:,} uniform points lie near the data,"
+            f" because {len(data.schema.features)} features leave most of the space empty; use density='data', or"
+            " explain a model of fewer features."
         )
     return points
 

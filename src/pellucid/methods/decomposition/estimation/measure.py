@@ -106,8 +106,8 @@ def draw(data: Data, power: int, run: Run, key: int) -> Data:
 
 
 def uniform_codes(data: Data, power: int, generator: np.random.Generator, *, seen: bool = False) -> FloatArray:
-    """Codes ``(2^power, features)`` of the uniform measure, of levels all or only those ``seen`` in the data: a scrambled
-    Sobol sequence, whose dimensions follow the names of the features.
+    """Codes ``(2^power, features)`` of the uniform measure, with all levels or only those ``seen`` in the data: a
+    scrambled Sobol sequence, whose dimensions follow the names of the features.
     """
     from scipy.stats import qmc  # on use: scipy.stats is slow to import
 
