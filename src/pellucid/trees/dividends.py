@@ -31,7 +31,7 @@ from pellucid.trees.leaf_masses import Leaves, find_leaves, masses
 from pellucid.trees.plain.choice import can_compile
 from pellucid.trees.plain.levels import batches, column_of, inside, tree_sizes
 from pellucid.trees.regions import Atoms, Runs, all_runs, find_atoms
-from pellucid.trees.rows import Alone, Watch
+from pellucid.trees.rows import Alone, Watch, shares_of
 
 _WALK = 3e-8  # seconds per leaf, slot and row
 
@@ -55,7 +55,7 @@ def dividends(
     found = np.zeros((len(sets), ensemble.n_outputs, len(X)))
     wanted = [np.sort(np.asarray(members, dtype=np.int64)) for members in sets]
     order = max((len(members) for members in wanted), default=0)
-    share = _shares(background, weights)
+    share = shares_of(len(background), weights)
     atoms = find_atoms(ensemble, players, X)
     for roots, output in _some_trees(ensemble, players, order, watch.limits):
         leaves = find_leaves(ensemble, roots, players)
@@ -82,7 +82,7 @@ def worth_without(
     """``(rows, absent, outputs)``: the partial dependence on all players but one, at the rows of X."""
     watch = Alone() if watch is None else watch
     players = np.arange(ensemble.n_features) if players is None else np.asarray(players, dtype=np.int64)
-    share = _shares(background, weights)
+    share = shares_of(len(background), weights)
     leaf_count = (tree_sizes(ensemble)[0] + 1) // 2
     if _WALK * 4 * leaf_count.sum() * (len(X) + len(background)) > watch.limits.patience and can_compile():
         from pellucid.trees.partial_dependence import partial_dependence_without  # on use: it loads a compiler
@@ -137,11 +137,6 @@ def _add_without(
         its = leaf[mine]
         alone = (wrong[its] == missed[mine]).astype(np.float64) * open_to[leaves.turn[mine]][:, None]
         found[:, a] += whole + (alone - reached[its]).T @ value[its]
-
-
-def _shares(background: FloatArray, weights: FloatArray | None) -> FloatArray:
-    weights = np.ones(len(background)) if weights is None else np.asarray(weights, dtype=np.float64)
-    return weights / weights.sum()
 
 
 def _some_trees(

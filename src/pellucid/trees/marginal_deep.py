@@ -18,7 +18,7 @@ from pellucid.trees.kernels.marginal_deep import deep_marginal
 from pellucid.trees.kernels.path_program import DEPTH, MOST, measure
 from pellucid.trees.plain import coalitions
 from pellucid.trees.quadrature import Index, quadrature
-from pellucid.trees.rows import Alone, Watch, share_out
+from pellucid.trees.rows import Alone, Watch, share_out, shares_of
 
 _BACKGROUND_ROWS = 1024  # walked together: the lists and sums of a thread stay in the cache
 _OWN_BYTES = 16 * 2**20  # of the table that says for which background rows a player is own
@@ -97,11 +97,7 @@ def _background(
     background: FloatArray, weights: FloatArray | None, players: int
 ) -> Iterator[tuple[FloatArray, FloatArray]]:
     """The background in portions, columns first, with the rows' shares of the weight; without rows of no weight."""
-    n = len(background)
-    share = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
-    if not share.sum() > 0:
-        raise ValueError("the background has no weight")
-    share = share / share.sum()
+    share = shares_of(len(background), weights)
     counts = np.flatnonzero(share)
     step = int(np.clip(_OWN_BYTES // max(players, 1), _LEAST_ROWS, _BACKGROUND_ROWS))
     for start in range(0, len(counts), step):

@@ -14,7 +14,6 @@ from math import comb
 import numpy as np
 
 from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from pellucid.errors import InputError
 from pellucid.runner.limits import USUAL, Limits
 from pellucid.trees.ensemble import Nodes, TreeEnsemble
 from pellucid.trees.kernels import marginal_program, path_program
@@ -22,7 +21,7 @@ from pellucid.trees.kernels.blocks import ROWS, aligned, empty_blocks, from_bloc
 from pellucid.trees.kernels.marginal import fill_tables, read_tables
 from pellucid.trees.predict import columns_of, predict
 from pellucid.trees.quadrature import Index, quadrature
-from pellucid.trees.rows import Alone, Watch, dense, portions, share_out
+from pellucid.trees.rows import Alone, Watch, dense, portions, share_out, shares_of
 
 MOST_PLAYERS = 12  # of a leaf, for tables: 2^12 patterns times 12 players
 # Measured, in nanoseconds: to fill a cell of a table at one quadrature point, to read a cell, to count a background row
@@ -62,14 +61,10 @@ class Background:
     @classmethod
     def of(cls, X: AnyArray, weights: FloatArray | None, fill: float) -> Background:
         n = X.shape[0]
-        weights = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
-        if not weights.sum() > 0:
-            raise InputError("the weights of the background add up to nothing; give some row a weight.")
-        weights = weights / weights.sum()
         blocked = into_blocks(dense(X, slice(0, n), fill), spare=1)
-        shares = np.zeros((len(blocked), ROWS))  # rows that fill up a block do not count
-        shares.ravel()[:n] = weights
-        return cls(blocked, shares)
+        counted = np.zeros((len(blocked), ROWS))  # rows that fill up a block do not count
+        counted.ravel()[:n] = shares_of(n, weights)
+        return cls(blocked, counted)
 
 
 def marginal_tables(

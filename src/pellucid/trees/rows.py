@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pellucid.arrays import FloatArray
+from pellucid.errors import InputError
 from pellucid.runner.limits import USUAL, Limits
 from pellucid.runner.parallel import in_threads
 from pellucid.trees.kernels.blocks import ROWS
@@ -50,6 +51,14 @@ def portions(n: int, cells_per_row: int, limits: Limits = USUAL, unit: int = ROW
     size = max(1, limits.portion_bytes // (8 * unit * max(cells_per_row, 1))) * unit
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))
+
+
+def shares_of(n: int, weights: FloatArray | None) -> FloatArray:
+    """What each of n background rows counts; together one."""
+    weights = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+    if not weights.sum() > 0:
+        raise InputError("the weights of the background add up to nothing; give some row a weight.")
+    return weights / weights.sum()
 
 
 def dense(X: Any, rows: slice, fill: float) -> FloatArray:

@@ -23,7 +23,7 @@ from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from pellucid.trees.ensemble import TreeEnsemble
 from pellucid.trees.plain.levels import Layout, Level, batches, column_of, inside, lay_out, tree_sizes
 from pellucid.trees.quadrature import Index, quadrature
-from pellucid.trees.rows import Alone, Watch, dense
+from pellucid.trees.rows import Alone, Watch, dense, shares_of
 
 _PAIRS = 1 << 12  # pairs of rows that walk together
 
@@ -44,8 +44,7 @@ def marginal_values(
     watch = Alone() if watch is None else watch
     players = np.asarray(players, dtype=np.int64)
     n, m = X.shape[0], background.shape[0]
-    weights = np.ones(m) if weights is None else np.asarray(weights, dtype=np.float64)
-    weights = weights / weights.sum()
+    weights = shares_of(m, weights)
     columns = comb(int(players.max(initial=-1)) + 1, order)
     phi = np.zeros((ensemble.n_outputs * columns, n))
     leaves = (tree_sizes(ensemble)[0] + 1) // 2
