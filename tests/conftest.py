@@ -37,9 +37,10 @@ def pytest_sessionfinish(session, exitstatus):
     """Sections that nobody asked for go after a run of everything, if no test failed or was skipped."""
     config = session.config
     if config.golden.rewrite:
-        reports = config.pluginmanager.get_plugin("terminalreporter").stats.get("skipped", [])
-        # Whole files that want a library that is not there are not counted.
-        skipped = [report for report in reports if isinstance(report, pytest.TestReport)]
+        skipped = config.pluginmanager.get_plugin("terminalreporter").stats.get("skipped", [])
+        skipped = [
+            report for report in skipped if isinstance(report, pytest.TestReport)
+        ]  # not files for want of a library
         everything = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not config.option.keyword
         config.golden.save(whole=everything and exitstatus == 0 and not skipped)
 

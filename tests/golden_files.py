@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
@@ -76,9 +75,7 @@ class Golden:
         if not self.rewrite:
             known = sections(kind)
             assert section in known, f"tests/golden/{kind}.txt has no section {section!r}; run: make golden"
-            lines = unified_diff(known[section].splitlines(), said.splitlines(), "golden", "now", n=0, lineterm="")
-            otherwise = f"{section!r} in tests/golden/{kind}.txt reads otherwise; run: make golden"
-            assert said == known[section], "\n".join([otherwise, *lines])
+            assert said == known[section], f"{section!r} in tests/golden/{kind}.txt reads otherwise; run: make golden"
 
     def save(self, whole: bool) -> None:
         """Write what was gathered; after a ``whole`` run sections and files that no test asked for are gone."""

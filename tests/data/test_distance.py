@@ -17,10 +17,11 @@ def codes(data):
     return np.stack([data.codes(j) for j in range(len(data.schema.features))], axis=1)
 
 
-def matrix(table, norm, **options):
+def matrix(table, norm, pieces=None, **options):
     """Distances between all rows of a table, in its own units."""
     data = Data.of(table, **options)
-    return RowDistance.learn(data, norm).between(codes(data), codes(data))
+    cut = {} if pieces is None else {"at_once": pieces}
+    return RowDistance.learn(data, norm).between(codes(data), codes(data), **cut)
 
 
 @pytest.fixture(scope="module")
@@ -118,11 +119,10 @@ def test_a_row_of_weight_two_is_two_rows(norm):
     np.testing.assert_allclose(found, matrix(twice, norm)[:9, :9], rtol=1e-12)
 
 
-def test_many_rows_in_pieces(monkeypatch):
+def test_many_rows_in_pieces():
     X = np.random.default_rng(2).normal(size=(40, 3))
     whole = matrix(X, "gower")
-    monkeypatch.setattr("pellucid.data.distance._AT_ONCE", 200)
-    np.testing.assert_array_equal(matrix(X, "gower"), whole)
+    np.testing.assert_array_equal(matrix(X, "gower", pieces=200), whole)
 
 
 def test_lengths_and_cosines():

@@ -16,7 +16,6 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import norm
 
 from pellucid.data import Data
-from pellucid.data.sampling import copula
 from pellucid.data.sampling.copula import Copula
 from pellucid.data.sampling.margin import Margin
 from pellucid.data.sampling.neighbours import Neighbours
@@ -401,7 +400,7 @@ def test_rows_beyond_the_data_and_never_seen_levels():
     np.testing.assert_array_equal(unseen[:, [0, 1, 3, 4]], marginal[:, [0, 1, 3, 4]])
 
 
-def test_coalitions_share_their_random_numbers(monkeypatch):
+def test_coalitions_share_their_random_numbers():
     data = Data.of(mixed(400))
     row = codes_of(data)[0]
     known = np.random.default_rng(1).random((9, 5)) < 0.5
@@ -410,8 +409,7 @@ def test_coalitions_share_their_random_numbers(monkeypatch):
     for i in range(len(known)):
         alone = c.draw(row, known[[i]], 40, np.random.default_rng(5))[0]
         np.testing.assert_array_equal(alone, together[i])
-    monkeypatch.setattr(copula, "_BLOCK", 1)
-    np.testing.assert_array_equal(c.draw(row, known, 40, np.random.default_rng(5)), together)
+    np.testing.assert_array_equal(c.draw(row, known, 40, np.random.default_rng(5), at_once=1), together)
     # Fixing one more feature at a value that tells nothing leaves the others as they are.
     free = replace(c, correlation=np.eye(len(c.margins)))
     less, more = (
@@ -444,10 +442,9 @@ def test_columns_that_are_constant_or_empty():
     assert weights.argmax() == 3
 
 
-def test_too_many_features_are_refused(monkeypatch):
-    monkeypatch.setattr(copula, "_MOST_SCORES", 2)
-    with pytest.raises(InputError, match="at most 2 features"):
-        Copula.of(Data.of(normal(20)))
+def test_too_many_features_are_refused():
+    with pytest.raises(InputError, match="at most 2000 features, not 2001"):
+        Copula.of(Data.of(np.random.default_rng(0).normal(size=(5, 2001))))
 
 
 def test_scores_are_the_normal_means_of_their_intervals():

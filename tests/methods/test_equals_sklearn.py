@@ -9,6 +9,7 @@ from sklearn.svm import SVR
 
 from pellucid import Explainer
 from pellucid.methods.importance import permutation
+from pellucid.methods.importance.estimation.loss_change import Setting, compared
 from versions import needs
 
 TOLERANCE = 1e-12
@@ -120,25 +121,33 @@ def sklearn_donors(random_state, n, repeats):
     return np.stack(donors)
 
 
+def importances(explainer, loss, donors):
+    """Our importances, and those of every repeat, with given donor rows."""
+    run, predictor, data = explainer._run("importance"), explainer.predictor, explainer.data
+    shuffled = permutation._Shuffled.of(run, predictor, data, list(data.schema.players().values()), donors)
+    setting = Setting.of(predictor, data, loss, shuffled.asked.itself())
+    values, repeats, _ = compared(shuffled.losses(setting), setting, "difference")
+    return values, repeats
+
+
 @pytest.mark.parametrize(("loss", "scoring"), [("mse", "neg_mean_squared_error"), ("mae", "neg_mean_absolute_error")])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_permutation_importance(monkeypatch, regression, forest, loss, scoring, weighted):
+def test_permutation_importance(regression, forest, loss, scoring, weighted):
     X, y = regression
     X = X.copy()
     mass = np.random.default_rng(1).uniform(0.5, 2, len(X)) if weighted else None
     theirs = permutation_importance(forest, X, y, n_repeats=6, random_state=7, scoring=scoring, sample_weight=mass)
-    monkeypatch.setattr(permutation, "donor_rows", lambda *_: sklearn_donors(7, len(X), 6))
-    ours = Explainer(forest, X, y, sample_weight=mass, checks=False).importance(loss=loss, repeats=6)
-    assert_same(ours.repeats, theirs.importances)
-    assert_same(ours.values, theirs.importances_mean)
+    explainer = Explainer(forest, X, y, sample_weight=mass, checks=False)
+    values, repeats = importances(explainer, loss, sklearn_donors(7, len(X), 6))
+    assert_same(repeats, theirs.importances)
+    assert_same(values, theirs.importances_mean)
 
 
-def test_permutation_importance_of_a_classifier(monkeypatch, classifier):
+def test_permutation_importance_of_a_classifier(classifier):
     model, X = classifier
     labels = model.predict(X)
     labels[::5] = (labels[::5] + 1) % 3
-    monkeypatch.setattr(permutation, "donor_rows", lambda *_: sklearn_donors(3, len(X), 4))
     explainer = Explainer(model, X, labels, checks=False)
     for loss, scoring in {"log_loss": "neg_log_loss", "error": "accuracy", "1-auc": "roc_auc_ovr"}.items():
         theirs = permutation_importance(model, X, labels, n_repeats=4, random_state=3, scoring=scoring)
-        assert_same(explainer.importance(loss=loss, repeats=4).repeats, theirs.importances)
+        assert_same(importances(explainer, loss, sklearn_donors(3, len(X), 4))[1], theirs.importances)

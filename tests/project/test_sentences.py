@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from golden_files import FOLDER, Golden, laid_out, masked, sections, titles, write
+from golden_files import FOLDER, laid_out, masked, sections, titles, write
 
 TESTS = Path(__file__).parents[1]
 WORDS = 6  # a name, its value and the remedy are fewer
@@ -77,23 +77,6 @@ def test_files_come_back_as_they_were_written(tmp_path, monkeypatch):
     assert list(sections("kind")) == sorted(said)
     write("kind", {})
     assert sections("kind") == {}
-
-
-def test_a_rewritten_file_has_what_was_said_and_a_whole_one_nothing_else(tmp_path, monkeypatch):
-    monkeypatch.setattr("golden_files.FOLDER", tmp_path)
-    write("kind", {"old": "Old.", "new": "Not yet."})
-    for section, complaint in (("new", r"-Not yet\.\n.*\+New\."), ("none", "no section 'none'")):
-        with pytest.raises(AssertionError, match=complaint):
-            Golden(rewrite=False).check("kind", section, "New.")
-    golden = Golden(rewrite=True)
-    golden.check("kind", "new", "New.")
-    with pytest.raises(AssertionError, match="two tests"):
-        golden.check("kind", "new", "Newer.")
-    golden.save(whole=False)
-    assert sections("kind") == {"new": "New.", "old": "Old."}
-    golden.save(whole=True)
-    assert sections("kind") == {"new": "New."}
-    Golden(rewrite=False).check("kind", "new", "New.")
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.txt")), ids=lambda path: path.stem)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 from pellucid import Agreement, Explainer, InputError, agreement
 from pellucid.report import build, why
+from pellucid.runner import Cost
 from pellucid.words import number, percent
 from report.documents import part
 
@@ -58,34 +60,35 @@ def test_each_row_is_explained_for_the_class_predicted_for_it() -> None:
         assert f"of {predicted}" in str(cards[f"ways-{place}"]["chart"])
 
 
-def test_without_rules_the_reason_is_said(linear: Callable[..., Explainer], monkeypatch: Any, golden: Any) -> None:
+def test_without_rules_the_reason_is_said(linear: Callable[..., Explainer], golden: Any) -> None:
     def refuse(*_: Any, **__: Any) -> Any:
         raise InputError("no rules today.")
 
-    monkeypatch.setattr(Explainer, "anchor", refuse)
-    found = part(build(linear([1.0, 2.0])), "ways")
+    explainer = linear([1.0, 2.0])
+    explainer.anchor = refuse  # type: ignore[method-assign]
+    found = part(build(explainer), "ways")
     golden("report", "without rules", next(line for line in found["intro"] if "no rules today." in line))
     assert all(len(card["chart"]["concat"]) == 2 for card in found["cards"])
     assert {line[4] for line in found["table"]["rows"]} == {"none"}
 
 
-def test_without_local_models_the_reason_is_said(
-    linear: Callable[..., Explainer], monkeypatch: Any, golden: Any
-) -> None:
+def test_without_local_models_the_reason_is_said(linear: Callable[..., Explainer], golden: Any) -> None:
     def refuse(*_: Any, **__: Any) -> Any:
         raise InputError("no local models today.")
 
-    monkeypatch.setattr(Explainer, "lime", refuse)
-    found = part(build(linear([1.0, 2.0])), "ways")
+    explainer = linear([1.0, 2.0])
+    explainer.lime = refuse  # type: ignore[method-assign]
+    found = part(build(explainer), "ways")
     golden("report", "without local models", found["intro"])
     assert found["cards"] == []
 
 
-def test_a_slow_model_is_not_asked(linear: Callable[..., Explainer], monkeypatch: Any, golden: Any) -> None:
-    monkeypatch.setattr(why.Work, "affordable", lambda *_: 100)
-    monkeypatch.setattr(why.Work, "seconds_per_row", 0.5)
+def test_a_slow_model_is_not_asked(linear: Callable[..., Explainer], golden: Any) -> None:
     explainer = linear([1.0, 2.0])
-    found = why._ways_section(explainer, None, None, why.Work(1, None))  # type: ignore[arg-type]
+    work = why.Work(1, None)
+    cost = Cost(model_rows=1000, model_seconds=500.0, model_calls=1, total_seconds=500.0)
+    work.results.append(SimpleNamespace(cost=cost))  # type: ignore[arg-type]
+    found = why._ways_section(explainer, None, None, work)  # type: ignore[arg-type]
     golden("report", "rows in other ways: a slow model", found["intro"])
     assert found["cards"] == []
 

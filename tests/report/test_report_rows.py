@@ -16,7 +16,6 @@ from sklearn.linear_model import LinearRegression
 from golden_files import masked
 from pellucid import Explainer, InputError
 from pellucid.explanations.attribution_words import mean_sizes
-from pellucid.report import work
 from pellucid.report.rows import MOST_ASKED, check_rows, usual_value
 from pellucid.report.why import why_sections
 from pellucid.report.work import MODEL_ROWS, Work
@@ -319,9 +318,8 @@ def test_few_rows_may_be_explained_where_many_cost_too_much(golden: Any) -> None
     assert [title.split(": ")[1] for title in titles(document)] == ["highest prediction", "lowest prediction"]
 
 
-def test_many_rows_that_cost_too_much_leave_the_rest_standing(monkeypatch: pytest.MonkeyPatch, golden: Any) -> None:
-    monkeypatch.setattr(work, "_SHARE", 7_000)
-    _, explainer = counted(12)
+def test_many_rows_that_cost_too_much_leave_the_rest_standing(golden: Any) -> None:
+    _, explainer = counted(12, background=np.random.default_rng(1).normal(size=(300, 12)))
     document = chapters(explainer, rows=range(20))
     assert len(part(document, "contributions")["cards"]) == 3
     golden("report", "too dear: the rows that were asked for", part(document, "rows")["intro"])

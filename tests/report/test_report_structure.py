@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,7 @@ from pellucid.explanations.explanation import changed
 from pellucid.report import build, interplay, parts, sections, why
 from pellucid.report.cards import section
 from pellucid.report.work import Work, focused
+from pellucid.runner import Cost
 from pellucid.words import number, percent
 from report.documents import part, said
 
@@ -370,8 +373,8 @@ def test_boosted_classes_are_asked_within_the_price_too() -> None:
 
 
 def test_a_slow_model_is_asked_for_less(monkeypatch: pytest.MonkeyPatch, golden: Any) -> None:
-    monkeypatch.setattr(Work, "seconds_per_row", 1.0)
     model = Counted()
+    monkeypatch.setattr(time, "perf_counter", lambda: float(sum(model.rows.values())))  # a second per row
     explainer = Explainer(model, X[:80], progress=False)
     document = build(explainer, top=1, progress=model.step)
     assert sum(model.rows.get(step, 0) for step in NEW) <= 3 * len(X)
@@ -381,10 +384,16 @@ def test_a_slow_model_is_asked_for_less(monkeypatch: pytest.MonkeyPatch, golden:
     golden("report", "a slow model", map(masked, [*said.values(), card(document, "part-shares")["why"]]))
 
 
-def test_what_is_affordable_falls_in_coarse_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+def took(work: Work, seconds: float) -> None:
+    """Notes a result for which the model took so many seconds a row."""
+    cost = Cost(model_rows=1000, model_seconds=1000 * seconds, model_calls=1, total_seconds=0.0)
+    work.results[:] = [SimpleNamespace(cost=cost)]  # type: ignore[list-item]
+
+
+def test_what_is_affordable_falls_in_coarse_steps() -> None:
     work = Work(1, None)
     for seconds, rows in [(0.0, 300_000), (1e-4, 300_000), (1e-3, 18_750), (10.0, 4), (1e9, 1)]:
-        monkeypatch.setattr(Work, "seconds_per_row", seconds)
+        took(work, seconds)
         assert work.affordable(300_000) == rows
 
 

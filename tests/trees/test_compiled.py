@@ -117,27 +117,32 @@ def test_the_functions_of_others_are_not_ours_to_announce(terminal, notice, cloc
     assert terminal.text == ""
 
 
-def test_nobody_is_told_where_nobody_reads(terminal, notice, clock, monkeypatch):
+def test_nobody_is_told_where_nobody_reads(terminal, notice, clock):
     terminal.is_a_terminal = False
     compile_for(notice, clock, 2.0)
     assert terminal.text == ""
-    monkeypatch.setattr(compiled.sys, "stderr", None)
+    compiled.sys.stderr = None  # of the stand-in
     compile_for(notice, clock, 2.0)
     assert not any(timer.running for timer in clock.timers)
 
 
-def test_numba_tells_us_what_it_compiles(monkeypatch):
+def test_numba_tells_us_what_it_compiles():
     from numba import njit
     from numba.core import event
 
     heard = []
-    monkeypatch.setattr(compiled.Notice, "on_start", lambda self, event: heard.append(compiled._is_ours(event)))
-    monkeypatch.setattr(compiled.Notice, "on_end", lambda self, event: None)
+
+    class Listening(compiled.Notice):
+        def on_start(self, event):
+            heard.append(compiled._is_ours(event))
+
+        def on_end(self, event):
+            pass
 
     def double(x):
         return 2 * x
 
-    with event.install_listener("numba:compile", compiled.Notice()):
+    with event.install_listener("numba:compile", Listening()):
         theirs = njit(double)
         assert theirs(1) == 2
         assert heard

@@ -92,10 +92,16 @@ def test_a_row_has_the_same_bits_whatever_it_is_explained_with(scene, game):
             assert part.interactions.tobytes() == whole.interactions[some].tobytes()
 
 
+class Forgetful(TreeGame):
+    """Keeps nothing for its next rows."""
+
+    kept_bytes = 0
+
+
 @pytest.mark.parametrize("game", ["path", "marginal"])
 def test_what_does_not_fit_is_made_anew_and_is_the_same(game):
     ensemble, X, background = mixed()
-    kept, anew = (TreeGame(ensemble, game, background, **room) for room in ({}, {"room": 0}))
+    kept, anew = (kind(ensemble, game, background) for kind in (TreeGame, Forgetful))
     first, again, other = kept.attribute(X), kept.attribute(X), anew.attribute(X)
     assert first.values.tobytes() == again.values.tobytes() == other.values.tobytes()
     lists = [[value for value in each._made.values() if isinstance(value, list)] for each in (kept, anew)]

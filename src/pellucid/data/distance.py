@@ -68,10 +68,10 @@ class RowDistance:
         found = np.where(self.nominal, x != z, np.abs(x - z) / self.unit)
         return np.where(lacks | other, np.where(lacks & other, 0.0, self.whole), found)
 
-    def between(self, x: FloatArray, z: FloatArray) -> FloatArray:
+    def between(self, x: FloatArray, z: FloatArray, *, at_once: int = _AT_ONCE) -> FloatArray:
         """Distances ``(n, m)`` of rows ``(n, features)`` from rows ``(m, features)``, as codes."""
         out = np.empty((len(x), len(z)))
-        step = max(1, _AT_ONCE // max(z.size, 1))
+        step = max(1, at_once // max(z.size, 1))
         for start in range(0, len(x), step):
             out[start : start + step] = length(self.apart(x[start : start + step, None], z[None]), self.norm)
         return out

@@ -15,6 +15,7 @@ class Limits:
     batch_bytes: int = 16 * 2**20  # of table handed to the model at once: more no longer stays in the caches
     batch_rows: int = 131_072  # more no longer makes a forest or a linear model faster
     worth_trees: float = 1e7  # rows times variants times trees: some tenths of a second, as loading the kernels takes
+    worth_components: float = 3e7  # entries of tables times rows times trees, likewise
     worth_sums: float = 15_000  # rows asked beyond those encoded: fewer are asked as quickly
     sums_held: int = 2**28  # terms, of eight bytes each: more are asked for, which takes hardly any memory
     sums_at_once: int = 2**16  # predictions made at once, so that they stay in the caches

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 import numpy as np
 
@@ -57,6 +57,8 @@ class TreeGame:
     rounding. A row's numbers do not depend on the rows it is explained with, to the last bit.
     """
 
+    kept_bytes: ClassVar[int] = KEPT_BYTES
+
     def __init__(
         self,
         ensemble: TreeEnsemble,
@@ -67,7 +69,6 @@ class TreeGame:
         *,
         fill: float = 0.0,
         tables: bool = True,
-        room: int = KEPT_BYTES,
     ) -> None:
         if game == "path" and np.isnan(ensemble.nodes.cover).any():
             raise InputError(
@@ -82,12 +83,12 @@ class TreeGame:
         self._players = np.arange(ensemble.n_features) if players is None else np.asarray(players, dtype=np.int64)
         self._compiled = plain.can_compile()
         self._made: dict[Any, Any] = {}
-        self._room = self._given = room
+        self._room = self.kept_bytes
 
     @property
     def nbytes(self) -> int:
         """Memory held for the next rows."""
-        return self._given - self._room
+        return self.kept_bytes - self._room
 
     @property
     def count(self) -> int:

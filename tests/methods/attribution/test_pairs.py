@@ -14,8 +14,8 @@ many = settings(max_examples=60, deadline=None)
 seeds = st.integers(0, 10_000)
 
 
-def design(p, seed=0):
-    return PairDesign(p, np.random.default_rng(seed))
+def design(p, seed=0, **options):
+    return PairDesign(p, np.random.default_rng(seed), **options)
 
 
 def keys(halves):
@@ -100,14 +100,12 @@ def test_many_players_do_not_overflow(p):
         assert found == pytest.approx(int(counts[size]) / total)
 
 
-@pytest.mark.parametrize("listed", [True, False])
+@pytest.mark.parametrize("listed", [20_000, 0])
 @pytest.mark.parametrize(("p", "n", "size"), [(6, 16, 2), (6, 16, 3), (7, 24, 2), (7, 24, 3)])
-def test_all_pairs_of_a_size_are_equally_likely(monkeypatch, listed, p, n, size):
-    if not listed:
-        monkeypatch.setattr("pellucid.methods.attribution.estimation.pairs._LISTED", 0)
+def test_all_pairs_of_a_size_are_equally_likely(listed, p, n, size):
     repetitions, found = 800, {}
     for seed in range(repetitions):
-        halves = design(p, seed).between(0, n)
+        halves = design(p, seed, listed=listed).between(0, n)
         some = halves[halves.sum(axis=1) == size]
         for key in pair_keys(some):
             found[key] = found.get(key, 0) + 1
@@ -122,14 +120,12 @@ def test_all_pairs_of_a_size_are_equally_likely(monkeypatch, listed, p, n, size)
     assert chi2.ppf(1e-4, total - 1) < statistic < chi2.ppf(1 - 1e-4, total - 1)
 
 
-@pytest.mark.parametrize("listed", [True, False])
-def test_members_are_equally_likely_and_so_are_pairs_of_them(monkeypatch, listed):
+@pytest.mark.parametrize("listed", [20_000, 0])
+def test_members_are_equally_likely_and_so_are_pairs_of_them(listed):
     """Also among designs of many players, whose coalitions are too many to count."""
-    if not listed:
-        monkeypatch.setattr("pellucid.methods.attribution.estimation.pairs._LISTED", 0)
     p, halves = 12, []
     for seed in range(400):
-        some = design(p, seed).between(0, 60)
+        some = design(p, seed, listed=listed).between(0, 60)
         halves.append(some[some.sum(axis=1) == 4])
     together = np.concatenate(halves).astype(float)
     n = len(together)
@@ -141,14 +137,13 @@ def test_members_are_equally_likely_and_so_are_pairs_of_them(monkeypatch, listed
     np.testing.assert_allclose(off, expected, atol=5 * np.sqrt(expected * (1 - expected) / n))
 
 
-def test_drawn_and_listed_strata_are_both_repeatable(monkeypatch):
+def test_drawn_and_listed_strata_are_both_repeatable():
     for listed in (20_000, 0):
-        monkeypatch.setattr("pellucid.methods.attribution.estimation.pairs._LISTED", listed)
-        np.testing.assert_array_equal(design(9, 3).between(0, 50), design(9, 3).between(0, 50))
-        assert keys(design(9, 3).between(0, 50)) != keys(design(9, 4).between(0, 50))
+        first, again, other = (design(9, seed, listed=listed).between(0, 50) for seed in (3, 3, 4))
+        np.testing.assert_array_equal(first, again)
+        assert keys(first) != keys(other)
 
 
-def test_drawn_strata_go_on_until_they_are_exhausted(monkeypatch):
-    monkeypatch.setattr("pellucid.methods.attribution.estimation.pairs._LISTED", 0)
-    made = design(6)
+def test_drawn_strata_go_on_until_they_are_exhausted():
+    made = design(6, listed=0)
     assert len(set(pair_keys(made.between(0, 31)))) == 31

@@ -36,13 +36,13 @@ def bent(seed=0, p=8, rows=3, donors=6, outputs=1):
     )
 
 
-def kernel(game, pairs, seed=0, interactions=False, tolerance=None, fewest=None):
+def kernel(game, pairs, seed=0, tolerance=None, fewest=None, **options):
     rounds = Rounds(fewest or pairs, pairs, tolerance)
-    return shapley_kernel(game, rounds, Run(seed=seed), interactions=interactions)
+    return shapley_kernel(game, rounds, Run(seed=seed), **options)
 
 
-def permutation(game, draws, seed=0, tolerance=None, fewest=None):
-    return shapley_permutation(game, Rounds(fewest or draws, draws, tolerance), Run(seed=seed))
+def permutation(game, draws, seed=0, tolerance=None, fewest=None, **options):
+    return shapley_permutation(game, Rounds(fewest or draws, draws, tolerance), Run(seed=seed), **options)
 
 
 # -- exactness ---------------------------------------------------------------------------------------
@@ -445,21 +445,19 @@ def test_outputs_are_explained_from_the_same_draws(estimate, n):
     np.testing.assert_allclose(flipped.values, found.values[..., ::-1], atol=1e-9)
 
 
-def test_batches_change_nothing(monkeypatch):
+def test_batches_change_nothing():
     game = bent(rows=2)
     expected = permutation(game, 60)
-    monkeypatch.setattr("pellucid.methods.attribution.shapley_permutation._AT_ONCE", 200)
-    found = permutation(game, 60)
+    found = permutation(game, 60, at_once=200)
     assert np.isfinite(found.values).all()
     assert (np.abs(found.values - expected.values) <= 6 * np.hypot(found.se, expected.se)).all()
 
 
-def test_several_regressions_do_better_than_one_of_them(monkeypatch):
+def test_several_regressions_do_better_than_one_of_them():
     game = bent(p=9)
     exact = shapley_values(game.means)
     one = np.mean([np.abs(kernel(game, 40, seed=seed).values - exact).mean() for seed in range(4)])
-    monkeypatch.setattr("pellucid.methods.attribution.shapley_kernel._MOST", 50)
-    found = kernel(game, 120, interactions=True)
+    found = kernel(game, 120, interactions=True, in_one=50)
     assert (np.abs(found.values - exact) <= 6 * found.se).all()
     assert np.abs(found.values - exact).mean() < one
     np.testing.assert_allclose(found.values.sum(axis=1), game.means[:, -1] - game.means[:, 0], atol=1e-9)
@@ -516,11 +514,10 @@ def test_an_interruption_before_anything_is_known_is_raised(method):
         solve(game, Effort(method, 40_000, 1e-7), run)
 
 
-def test_an_interruption_between_batches_gives_what_is_known(monkeypatch):
-    monkeypatch.setattr("pellucid.methods.attribution.shapley_permutation._AT_ONCE", 400)
+def test_an_interruption_between_batches_gives_what_is_known():
     run = Run(seed=0)
     game = FunctionGame(Interrupted(at=15), 10, run=run)
-    found = shapley_permutation(game, Rounds(16, 300), run)
+    found = shapley_permutation(game, Rounds(16, 300), run, at_once=400)
     assert run.interrupted
     exact = shapley_exact(FunctionGame(Interrupted(at=-1), 10))
     assert (np.abs(found.values - exact.values) <= 5 * found.se + 1e-9).all()

@@ -1,5 +1,8 @@
 """Trees read by the engine give what going through all coalitions gives."""
 
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,8 +14,7 @@ from pellucid import Explainer
 from pellucid.explanations.attribution_words import labels_of
 from pellucid.methods.attribution.interaction_indices import interaction_matrix
 from pellucid.methods.attribution.shapley_exact import shapley_values
-from pellucid.reading import trees as reading
-from pellucid.trees.convert import convert
+from pellucid.trees.convert import convert, sklearn
 from reference.trees import path_game
 
 ROWS = [0, 7, 11]
@@ -144,11 +146,13 @@ def test_trees_that_miss_the_model_are_refused(monkeypatch):
     """Nothing is explained by trees that do not give the model's own predictions (A4: no silently wrong numbers)."""
     model, frame, _y = scene("forest")
 
+    right = sklearn.convert
+
     def wrong(given):
-        read = convert(given)
+        read = right(given)
         return type(read)(**{**vars(read), "ensemble": read.ensemble.scaled(1.1)})
 
-    monkeypatch.setattr(reading, "convert", wrong)
+    monkeypatch.setitem(sys.modules, "pellucid.trees.convert.sklearn", SimpleNamespace(convert=wrong))
     ex = Explainer(model, frame, progress=False)
     with pytest.raises(pellucid.InputError, match=r"up to \d.*method='auto'"):
         ex.shap(ROWS, method="tree")

@@ -1,5 +1,8 @@
 """Trees explain a model only if they are the model: also where nobody asked for an explanation."""
 
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +10,7 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import AdaBoostRegressor, RandomForestClassifier, RandomForestRegressor
 
 from pellucid import Explainer, InputError
-from pellucid.reading import trees as reading
+from pellucid.trees.convert import sklearn
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.normal(size=(120, 3)), columns=list("abc"))
@@ -66,13 +69,13 @@ def test_a_predict_that_was_replaced():
 def test_trees_are_judged_by_the_size_of_the_predictions(monkeypatch, size):
     model = RandomForestRegressor(5, random_state=0).fit(X, Y * size)
     assert shap(model, [0, 1]).method == "tree"
-    right = reading.convert
+    right = sklearn.convert
 
     def wrong(given):
         read = right(given)
         return type(read)(**{**vars(read), "ensemble": read.ensemble.scaled(1.001)})
 
-    monkeypatch.setattr(reading, "convert", wrong)
+    monkeypatch.setitem(sys.modules, "pellucid.trees.convert.sklearn", SimpleNamespace(convert=wrong))
     assert_asked_instead(shap(model, [0, 1]))
 
 

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 import pellucid
 from pellucid import Explainer
+from pellucid.data import Data
+from pellucid.methods.decomposition.ale_parts import _refuse_too_dear
 from strategies import QUICK
 
 
@@ -291,7 +293,8 @@ def test_refusals_name_the_remedy(options, words):
         decompose(lambda X: X["a"], uniform(50, 2), **options)
 
 
-def test_work_without_end_is_refused(monkeypatch):
-    monkeypatch.setattr("pellucid.methods.decomposition.ale_parts._MOST", 500)
+def test_work_without_end_is_refused():
+    data = Data.of(uniform(100, 2))
     with pytest.raises(pellucid.InputError, match=r"3 parts .*800 .*fewer features"):
-        decompose(lambda X: X["a"], uniform(100, 2))
+        _refuse_too_dear(data, [(0,), (1,), (0, 1)], most=500)
+    assert _refuse_too_dear(data, [(0,), (1,), (0, 1)]) is None

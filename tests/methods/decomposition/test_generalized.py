@@ -238,13 +238,12 @@ def test_a_space_that_is_nearly_empty_is_refused():
         decompose(lambda X: X[:, 0], X, density="support")
 
 
-def test_many_rows_are_thinned(monkeypatch):
-    monkeypatch.setattr("pellucid.methods.decomposition.estimation.density.MOST_ROWS", 300)
-    X = normal(1024, 0.4).assign(k=["rare"] + ["common"] * 1023)
-    found = decompose(lambda X: X["a"] * X["b"] + (X["k"] == "rare"), X)
-    assert found.settings["points"] == 300
-    assert np.isfinite(found.predict(X)).all()
-    assert float(found.r2) > 0.95
+def test_many_rows_are_thinned():
+    data = Data.of(normal(1024, 0.4))
+    points = points_of(data, "data", Run(), most=300)
+    assert len(points) == 300
+    assert np.isin(points.codes(0), data.codes(0)).all()
+    assert points_of(data, "data", Run()) is data
 
 
 # -- corners -----------------------------------------------------------------------------------------

@@ -12,9 +12,11 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from limits import limited
 from pellucid import Explainer, InputError
 from pellucid.methods.decomposition import marginal
 from pellucid.methods.decomposition.estimation import tree_cells
+from pellucid.methods.decomposition.estimation.components import at_rows
 from reference.decomposition import marginal_component
 
 
@@ -155,13 +157,10 @@ def test_order_d_is_complete_for_trees_of_depth_d(library, depth, method):
         assert explained(model, X).decompose(method=method, order=depth - 1).residual > 1e-4
 
 
-def test_reading_the_trees_and_asking_the_model_agree(monkeypatch):
+def test_reading_the_trees_and_asking_the_model_agree():
     X, y = scene(80)
     model = RandomForestRegressor(5, max_depth=4, random_state=0).fit(X, y)
-    monkeypatch.setattr(marginal, "_WORTH", 0)
-    read = explained(model, X).decompose()
-    monkeypatch.setattr(marginal, "_WORTH", np.inf)
-    asked = explained(model, X).decompose()
+    read, asked = (limited(explained(model, X), worth_components=worth).decompose() for worth in (0, np.inf))
     assert read.cost.model_rows < asked.cost.model_rows
     np.testing.assert_allclose(read.values, asked.values, atol=1e-12)
     for mine, theirs in zip(read.components, asked.components, strict=True):
@@ -184,19 +183,20 @@ def test_a_pair_that_no_tree_asks_of_together_is_zero():
     assert found.values[found.position("a", "b")] == 0
 
 
-def test_too_many_cells_are_merged_and_the_loss_is_told(monkeypatch):
+def test_too_many_cells_are_merged_and_the_loss_is_told():
     X, y = scene(150)
-    model = RandomForestRegressor(8, random_state=0).fit(X, y)
-    exact = explained(model, X).decompose()
-    monkeypatch.setattr(tree_cells.cell_grids, "__defaults__", (600,))
-    found = Explainer(model, X, progress=False).decompose()
+    ex = Explainer(RandomForestRegressor(8, random_state=0).fit(X, y), X, progress=False)
+    run = ex._run("parts")
+    cells = tree_cells.tree_cells(ex.predictor, ex.data, run)
+    wanted = [subset for size in (1, 2) for subset in itertools.combinations(range(X.shape[1]), size)]
+    exact, found = (marginal._of_trees(cells, None, wanted, None, run, cells=most) for most in (10**6, 600))
     assert sum(c.table.size for c in found.components if len(c.features) > 1) < 600
     assert found.settings["thinned"] in tree_cells._CUTS
-    rows = X.iloc[np.linspace(0, 149, 100).astype(int)]
-    lost = np.mean((exact.predict(rows) - found.predict(rows)) ** 2) / found.variance
-    caveat = next(caveat for caveat in found.caveats if caveat.code == "merged-cells")
-    assert caveat.value == pytest.approx(lost, rel=0.1)  # told by the parts that vary most
-    assert found.r2 < exact.r2
+    rows = ex.data.take(np.linspace(0, 149, 100).astype(int))
+    said = [sum(at_rows(c, rows) for c in parts.components) for parts in (exact, found)]
+    assert found.lost == pytest.approx(np.mean((said[0] - said[1]) ** 2) / found.variances.total, rel=0.1)
+    assert (found.variances.residual > exact.variances.residual).all()
+    assert exact.lost == 0
 
 
 def test_probabilities_of_classes_add_up():
@@ -252,18 +252,17 @@ def test_a_background_of_ones_own():
     np.testing.assert_allclose(found.predict(X), f(X), atol=1e-10)
 
 
-def test_large_tables_are_averaged_over_a_sample_with_errors(monkeypatch):
-    monkeypatch.setattr(marginal, "BUDGET", 1)
+def test_large_tables_are_averaged_over_a_sample_with_errors():
     X = np.random.default_rng(0).normal(size=(900, 2))
     f = lambda X: X[:, 0] * (1 + X[:, 1])  # noqa: E731
     ex = explained(f, X)
-    found = ex.decompose()
+    found = ex.decompose(grid=100)
     assert found.settings["background"] == 200
     share = X[:, 0].var() / f(X).var()
     assert found.values[0] == pytest.approx(share, abs=5 * found.se[0] + 0.01)
     assert (found.se > 0).all()
-    assert found.values.tobytes() == ex.decompose().values.tobytes()
-    other = Explainer(f, X, progress=False, checks=False, random_state=7).decompose()
+    assert found.values.tobytes() == ex.decompose(grid=100).values.tobytes()
+    other = Explainer(f, X, progress=False, checks=False, random_state=7).decompose(grid=100)
     assert other.values[0] != found.values[0]
 
 

@@ -7,9 +7,7 @@ import pytest
 import pellucid
 from limits import limited
 from pellucid import Explainer
-from pellucid.data.sampling import conditional_draws as draws
 from pellucid.diagnostics.correlated import fixed_share
-from pellucid.methods.importance import conditional_permutation as method
 
 COVARIANCE = np.array([[1.0, 0.8, 0.3], [0.8, 1.0, 0.2], [0.3, 0.2, 1.0]])
 SLOPES = np.array([1.0, 2.0, -1.0])
@@ -38,17 +36,17 @@ def test_a_linear_model_of_normal_features_has_a_closed_form():
     assert found.settings["conditional"] == "copula"
 
 
-def test_it_has_the_closed_form_also_by_near_rows_and_with_few_given_columns(monkeypatch):
+def test_it_has_the_closed_form_also_by_near_rows_and_with_few_given_columns():
     X, y = normal(1500)
     table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(side=np.random.default_rng(1).choice(["u", "v"], 1500))
     near = conditional(linear, table, y)
     assert near.settings["conditional"] == "neighbours"
     np.testing.assert_allclose(near.values[:3], CLOSED_FORM, rtol=0.15)
     assert near.values[3] == 0.0
-    monkeypatch.setattr(draws, "_TOGETHER", 2)
-    monkeypatch.setattr(draws, "_GIVEN", 2)
-    few = conditional(linear, X[:600], y[:600])
-    assert (np.abs(few.values - CLOSED_FORM) < 4 * few.se).all()
+    wide = np.column_stack([X[:600], np.random.default_rng(2).normal(size=(600, 38))])  # 15 of them are given
+    few = conditional(linear, wide, y[:600])
+    assert (np.abs(few.values[:3] - CLOSED_FORM) < 4 * few.se[:3]).all()
+    assert not few.values[3:].any()
 
 
 def test_a_copy_has_no_importance_given_the_other_but_by_permutation_it_has():
@@ -139,13 +137,12 @@ def test_rows_without_weight_say_nothing():
     np.testing.assert_allclose(found.values, conditional(linear, X, y, repeats=10).values, rtol=0.1)
 
 
-def test_a_large_table_is_sampled(monkeypatch):
-    monkeypatch.setattr(method, "_MOST_ROWS", 250)
-    X, y = normal(1000)
+def test_a_large_table_is_sampled():
+    X, y = normal(6000)
     found = conditional(linear, X, y)
-    assert found.settings["rows"] == 250
-    assert found.cost.model_rows == 250 * (1 + 3 * 5)
-    np.testing.assert_allclose(found.values, CLOSED_FORM, rtol=0.35)
+    assert found.settings["rows"] == 5000
+    assert found.cost.model_rows == 5000 * (1 + 3 * 5)
+    np.testing.assert_allclose(found.values, CLOSED_FORM, rtol=0.1)
 
 
 def test_an_interruption_leaves_what_is_known():

@@ -20,6 +20,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from pellucid import Explainer, InputError
 from pellucid.methods.importance.estimation import pick_freeze
+from pellucid.methods.importance.estimation.inputs import Inputs
+from pellucid.methods.importance.sobol import _by_trees
+from pellucid.runner import Run
 from reference.sobol import even_rows, g_function, g_function_indices, ishigami, ishigami_indices, product_table, sobol
 
 SLOW = os.environ.get("PELLUCID_SLOW") == "1"
@@ -176,14 +179,17 @@ def test_one_hot_codes_are_one_feature():
     np.testing.assert_allclose(found.first, first, atol=1e-9)
 
 
-def test_trees_that_are_too_many_are_sampled_and_agree(monkeypatch):
+def test_trees_that_are_too_many_are_sampled_and_agree():
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(300, 4))
     y = np.sin(6 * X[:, 0]) * X[:, 1] + X[:, 2]
     model = GradientBoostingRegressor(max_depth=2, n_estimators=60, random_state=0).fit(X, y)
     exact = indices(model, X)
-    monkeypatch.setattr("pellucid.methods.importance.sobol._MOST_PAIRS", 0)
-    sampled = indices(model, X)
+    ex = Explainer(model, X, checks=False)
+    inputs = Inputs.of_rows(ex.data, list(ex.data.schema.players().values()))
+    for most, answered in ((1e9, True), (0, False)):
+        assert (_by_trees(ex.predictor, ex.data, inputs, ex._run("sobol"), most) is not None) == answered
+    sampled = indices(lambda X: 1.0 * model.predict(X), X)
     assert sampled.settings["how"] == "sampled"
     assert (np.abs(sampled.values - exact.values) <= 6 * sampled.se + 1e-9).all()
     assert (np.abs(sampled.first - exact.first) <= 6 * sampled.first_se + 1e-9).all()
@@ -220,15 +226,15 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say():
     assert 0.90 - (0 if SLOW else 0.03) <= np.mean(held) <= 0.985 + (0 if SLOW else 0.015)
 
 
-def test_the_control_variate_takes_most_of_the_error_away(monkeypatch):
-    X = even_rows(1024, [(-np.pi, np.pi)] * 3)
-    truth = ishigami_indices()[1]
+def test_the_control_variate_takes_most_of_the_error_away():
+    ex = Explainer(ishigami, even_rows(1024, [(-np.pi, np.pi)] * 3), checks=False)
+    inputs = Inputs.of_rows(ex.data, [(0,), (1,), (2,)])
     errors = {}
-    for use in (True, False):
-        if not use:
-            monkeypatch.setattr(pick_freeze._Control, "noise", lambda *_: 0.0)  # the first of equals is none
-        runs = [indices(ishigami, X, budget=5000, random_state=s, checks=False).values for s in range(4)]
-        errors[use] = np.sqrt(np.mean(np.square(np.array(runs) - truth)))
+    for controlled in (True, False):
+        options = {"budget": 5000, "controlled": controlled}
+        runs = [pick_freeze.pick_freeze(Run(seed=s), ex.predictor, inputs, **options) for s in range(4)]
+        apart = [found.shares(found.total)[0][:, 0] - ishigami_indices()[1] for found in runs]
+        errors[controlled] = np.sqrt(np.mean(np.square(apart)))
     assert errors[True] < errors[False] / 10
 
 

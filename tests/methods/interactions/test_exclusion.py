@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from golden_files import masked
 from pellucid import Explainer
 from pellucid.methods.interactions import exclusion
+from pellucid.methods.interactions.exclusion import with_own_draws
+from pellucid.methods.interactions.request import Request
 from reference.exclusion import cost, loss_without, variances
 from strategies import QUICK
 
@@ -158,11 +160,12 @@ def test_only_what_is_asked_about_is_asked(golden):
     golden("network", "pairs of one feature", masked(star.network().text()))
 
 
-def test_the_most_promising_pairs_come_first_when_there_are_too_many(monkeypatch, golden):
+def test_the_most_promising_pairs_come_first_when_there_are_too_many(golden):
     X = np.random.default_rng(0).normal(size=(100, 6))
-    monkeypatch.setattr(exclusion, "_MOST_ROWS", 400)
     ex = Explainer(lambda X: 5 * X[:, 0] * X[:, 1] + X[:, 2:] @ [0.1, 0.1, 0.1, 0.0], X, progress=False)
-    result = ex.interactions(method="greenwell", rows=50)
+    players, sets = ex.data.schema.players(), tuple(combinations(range(6), 2))
+    request = Request(ex.predictor, ex.data, None, players, sets, "pairs", True, False, 50, ex._run("costs"))
+    result = with_own_draws(ex.interactions(method="greenwell", rows=50), request, most=400)
     network = result.network()
     assert ("x0", "x1") in result.parts
     assert (network.examined, network.possible) == (4 + 5, 15)  # four asked, five with a feature that does nothing

@@ -9,7 +9,6 @@ from sklearn.ensemble import GradientBoostingRegressor
 import pellucid
 from limits import limited
 from pellucid import Explainer
-from pellucid.methods.interactions import greenwell
 from pellucid.methods.interactions.greenwell import grid_points
 from reference.greenwell import strength
 from strategies import QUICK, bent, tables
@@ -105,11 +104,12 @@ def test_groups_are_refused():
         ex.interactions(method="greenwell")
 
 
-def test_the_most_frequent_categories_and_not_more(monkeypatch):
-    monkeypatch.setattr(greenwell, "LEVELS", 2)
-    X = pd.DataFrame({"kind": ["p", "q", "r", "r", "q", "s"], "x": np.arange(6.0)})
+def test_the_most_frequent_categories_and_not_more():
+    levels = [f"level {i:02}" for i in range(24)]
+    X = pd.DataFrame({"kind": [*levels, *levels[3:-1]]})
+    X["x"] = np.arange(float(len(X)))
     ex = Explainer(lambda X: X["x"].to_numpy(), X, progress=False)
-    assert ex.data.schema.features[0].decode(grid_points(ex.data, 0)).tolist() == ["q", "r"]
+    assert ex.data.schema.features[0].decode(grid_points(ex.data, 0)).tolist() == levels[3:-1]
 
 
 def test_rows_that_do_not_count_do_not_stretch_the_grid():

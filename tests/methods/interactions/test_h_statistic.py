@@ -1,5 +1,6 @@
 """Friedman's H: the slow twin, closed forms, trees and questions to the model alike."""
 
+import itertools
 from itertools import combinations
 
 import numpy as np
@@ -17,10 +18,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
 from pellucid import Explainer
-from pellucid.methods.interactions import h_statistic
-from pellucid.methods.interactions.estimation import dividends
 from pellucid.methods.interactions.estimation.dividends import find_dividends
-from pellucid.methods.interactions.h_statistic import Resampling
+from pellucid.methods.interactions.h_statistic import Resampling, _portions
 from pellucid.methods.interactions.request import Request
 from reference.h_statistic import h_of_feature, h_of_set
 from strategies import QUICK, additive, bent, tables
@@ -253,11 +252,10 @@ def test_a_background_of_ones_own_stands_for_absent():
     assert np.abs(whole.values - read.values).max() > 1e-3
 
 
-def test_rows_are_as_many_as_the_budget_buys(monkeypatch):
-    monkeypatch.setattr(dividends, "BUDGET", 15 * 45**2)
-    X, _ = friedman(300)
+def test_rows_are_as_many_as_the_budget_buys():
+    X, _ = friedman(600)
     result = Explainer(lambda X: X[:, 0] * X[:, 1] + X[:, 2], X).interactions()
-    assert result.settings["rows"] == 45
+    assert result.settings["rows"] == 447  # squared, times fifteen coalitions: three million model rows
     assert "rows-sampled" in {caveat.code for caveat in result.caveats}
     again = Explainer(lambda X: X[:, 0] * X[:, 1] + X[:, 2], X, random_state=5).interactions()
     assert again.values[0] != result.values[0]
@@ -290,14 +288,22 @@ def test_every_partial_dependence_is_asked_once():
     assert run.cost().model_rows - start == asked
 
 
-def test_portions_of_sets_change_nothing(monkeypatch):
-    X, y = friedman(50)
-    ex = Explainer(GradientBoostingRegressor(n_estimators=20, random_state=0).fit(X, y), X, checks=False)
-    expected = ex.interactions()
-    monkeypatch.setattr(h_statistic, "_CELLS", 1)
-    found = ex.interactions()
-    for field in ("values", "se", "low", "high", "joint"):
-        np.testing.assert_allclose(getattr(found, field), getattr(expected, field), **CLOSE)
+def test_portions_of_sets_are_the_sets_in_order():
+    sets = tuple(itertools.combinations(range(7), 2))
+    parts = list(_portions(sets, cells=100, most=2000))
+    assert len(parts) == 5
+    assert [members for part in parts for members in part] == list(sets)
+    assert list(_portions(sets, cells=100)) == [list(sets)]
+
+
+def test_lots_of_rows_spread_like_rows():
+    parts = np.random.default_rng(0).normal(size=(4000, 2))
+    spread = []
+    for lots in (1000, 4000):
+        resampling = Resampling.of(np.ones(4000), np.random.default_rng(1), lots)
+        _, drawn = resampling.variances(resampling.centred(parts))
+        spread.append(drawn.std(axis=0))
+    np.testing.assert_allclose(spread[0], spread[1], rtol=0.25)
 
 
 # -- intervals ---------------------------------------------------------------------------------------
@@ -315,16 +321,13 @@ def test_intervals_hold_the_value_of_all_rows():
     assert misses <= 9
 
 
-def test_intervals_shrink_with_the_rows_and_lots_do_not_matter(monkeypatch):
+def test_intervals_shrink_with_the_rows_and_lots_do_not_matter():
     X = np.random.default_rng(0).normal(size=(4000, 3)).round(1)
     y = X[:, 0] * X[:, 1] + X[:, 2]
     model = GradientBoostingRegressor(n_estimators=25, random_state=0).fit(X, y)
     few = Explainer(model, X[:250], checks=False).interactions(features=("x0", "x1"))
     many = Explainer(model, X, checks=False).interactions(features=("x0", "x1"))
     assert 2.5 < few.se[0] / many.se[0] < 6.5  # sqrt(16) = 4
-    monkeypatch.setattr("pellucid.methods.interactions.h_statistic._LOTS", 10_000)
-    lone = Explainer(model, X, checks=False).interactions(features=("x0", "x1"))
-    assert lone.se[0] == pytest.approx(many.se[0], rel=0.25)
     assert few.low[0] <= few.values[0] <= few.high[0]
     assert (few.low >= 0).all()
 

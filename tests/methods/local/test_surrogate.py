@@ -1,5 +1,6 @@
 """The parts of a local model against their slow twins."""
 
+from dataclasses import fields
 from itertools import pairwise
 
 import numpy as np
@@ -19,7 +20,7 @@ from pellucid.methods.local.surrogate.neighbourhood import BLOCKS, SAMPLERS, Dis
 from pellucid.methods.local.surrogate.representation import representation
 from pellucid.methods.local.surrogate.selection import backward, choose, forward, lasso
 from pellucid.methods.local.surrogate.stability import agreement, common, selection
-from pellucid.methods.local.surrogate.width import WidthFits, default_width, distances, r_squared
+from pellucid.methods.local.surrogate.width import WidthFits, default_width, distances, fit_widths, r_squared
 from pellucid.runner import Run
 from pellucid.stats import effective_sizes
 from reference import lime as slow
@@ -60,14 +61,11 @@ def test_a_fit_by_moments_is_least_squares(seed, kind, penalty):
     assert found.at_row[0, 0] == pytest.approx(expected[0], rel=1e-6, abs=1e-8)
 
 
-def test_wide_and_narrow_tables_have_the_same_moments(monkeypatch):
-    from pellucid.methods.local.surrogate import fitting
-
+def test_wide_and_narrow_tables_have_the_same_moments():
     X, y, weights = problem(0, "correlated")
     both = np.stack([weights, weights**2])
     narrow = block_moments(X, y[:, None], both, 4)
-    monkeypatch.setattr(fitting, "_NARROW", 1)
-    np.testing.assert_allclose(block_moments(X, y[:, None], both, 4), narrow, rtol=1e-12)
+    np.testing.assert_allclose(block_moments(X, y[:, None], both, 4, narrow=1), narrow, rtol=1e-12)
 
 
 @given(st.integers(0, 500), KINDS)
@@ -365,12 +363,18 @@ def test_added_samples_do_not_move_the_width():
     assert tight.width[0] == loose.width[0]
 
 
-def test_widths_one_at_a_time_are_the_same(monkeypatch):
-    from pellucid.methods.local.surrogate import width
-
-    X = np.random.default_rng(0).normal(size=(200, 3))
-    together = explain(lambda X: np.sin(X).sum(axis=1), X, 0)
-    monkeypatch.setattr(width, "_AT_ONCE", 1)
-    apart = explain(lambda X: np.sin(X).sum(axis=1), X, 0)
-    np.testing.assert_allclose(apart.width_search.near, together.width_search.near, rtol=1e-9)
-    np.testing.assert_allclose(apart.values, together.values, rtol=1e-9)
+def test_widths_one_at_a_time_are_the_same():
+    X, y, weights = problem(0, "correlated")
+    widths = np.array([0.5, 1.0, 2.0])
+    blocks = block_moments(X, y[:, None], weights ** (1 / widths[:, None]), 8)
+    given = (
+        np.concatenate([blocks, blocks[:1]]),
+        widths,
+        widths,
+        np.eye(8)[:4] + 1.0,
+        X.shape[1],
+        Linear(3, "forward"),
+    )
+    together, apart = (fit_widths(*given, at_once=at_once) for at_once in (10**9, 1))
+    for part in fields(together):
+        np.testing.assert_allclose(getattr(apart, part.name), getattr(together, part.name), rtol=1e-9, atol=1e-12)

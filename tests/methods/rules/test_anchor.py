@@ -418,13 +418,12 @@ def test_three_hundred_features():
     assert rule.cost.model_rows < 12_000
 
 
-def test_a_larger_table_is_counted_whole(monkeypatch):
-    monkeypatch.setattr("pellucid.methods.rules.search.joint_search._MOST", 500)
-    X = np.random.default_rng(0).integers(0, 2, size=(3000, 3)).astype(float)
+def test_a_larger_table_is_counted_whole():
+    X = np.random.default_rng(0).integers(0, 2, size=(25_000, 3)).astype(float)
     rule = explain(lambda Z: Z[:, 0] - 0.5, X, np.array([1.0, 0, 0]))
     assert rule.players == ("x0",)
     assert rule.coverage == pytest.approx(X[:, 0].mean(), abs=1e-12)
-    assert rule.rows == 3000
+    assert rule.rows == 25_000
 
 
 @pytest.mark.parametrize(

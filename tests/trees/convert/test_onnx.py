@@ -345,11 +345,12 @@ def test_membership(seed, X, sets):
     agrees(model, X.astype(np.float32))
 
 
-def test_equality_that_needs_too_many_nodes_is_refused(rng, monkeypatch):
-    monkeypatch.setattr(onnx_nodes, "MOST_NODES", 100)
+def test_equality_that_needs_too_many_nodes_is_refused(rng):
     given = lists([a_tree(rng, ("BRANCH_EQ",), depth=5)], rng)
-    with pytest.raises(Unsupported, match="BRANCH_EQ"):
-        convert(model_of([regressor(n_targets=1, **given)], 3))
+    found = onnx_nodes.operator(regressor(n_targets=1, **given))
+    assert len(onnx_nodes.trees(found, "single", 3).nodes.feature) > 100
+    with pytest.raises(Unsupported, match=r"BRANCH_EQ.* more than 100 nodes"):
+        onnx_nodes.trees(found, "single", 3, most_nodes=100)
 
 
 def test_hit_rates_that_add_up_are_the_cover(rng, X):

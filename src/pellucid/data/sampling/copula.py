@@ -87,7 +87,9 @@ class Copula:
         """How many features a row has."""
         return len(self.margins) - len(self.gaps)
 
-    def draw(self, row: FloatArray, known: BoolArray, n: int, generator: np.random.Generator) -> FloatArray:
+    def draw(
+        self, row: FloatArray, known: BoolArray, n: int, generator: np.random.Generator, *, at_once: int = _BLOCK
+    ) -> FloatArray:
         """For each coalition of ``known`` features ``(m, p)`` of one row ``(p,)``, ``n`` rows ``(m, n, p)`` that agree
         with it there.
 
@@ -97,7 +99,7 @@ class Copula:
         row, known = np.asarray(row, dtype=np.float64), np.asarray(known, dtype=np.bool_)
         check_known(row, known, self.n_features)
         uniforms = _spread_evenly(n, len(self.margins), generator)
-        block = max(1, _BLOCK // max(1, n * len(self.margins)))
+        block = max(1, at_once // max(1, n * len(self.margins)))
         parts = [self._draw(row, known[i : i + block], uniforms) for i in range(0, len(known), block)]
         return np.concatenate(parts) if parts else np.empty((0, n, self.n_features))
 

@@ -59,7 +59,7 @@ _FOLDS = 4  # of the pairs that trees learn from
 
 
 def shapley_kernel(
-    game: Game, rounds: Rounds, run: Run, *, interactions: bool = False, proxy: Proxy = "curve"
+    game: Game, rounds: Rounds, run: Run, *, interactions: bool = False, proxy: Proxy = "curve", in_one: int = _MOST
 ) -> Estimate:
     """Contributions of the players in each row, from as many pairs as ``rounds`` allow.
 
@@ -74,9 +74,10 @@ def shapley_kernel(
     pairs_se = None if pairs is None else np.zeros(pairs.shape)
 
     def estimate(n: int, rows: IntArray) -> FloatArray:
-        values[rows], se[rows] = _values(sample, n, rows, run.generator("shapley.proxy") if proxy == "trees" else None)
+        folding = run.generator("shapley.proxy") if proxy == "trees" else None
+        values[rows], se[rows] = _values(sample, n, rows, folding, in_one)
         if pairs is not None and pairs_se is not None:
-            pairs[rows], pairs_se[rows] = _interactions(sample, n, rows, values[rows], se[rows])
+            pairs[rows], pairs_se[rows] = _interactions(sample, n, rows, values[rows], se[rows], in_one)
             return np.concatenate([se[rows][:, None], pairs_se[rows]], axis=1)
         return se[rows]
 
@@ -85,14 +86,14 @@ def shapley_kernel(
 
 
 def _values(
-    sample: PairSample, n: int, rows: IntArray, folding: np.random.Generator | None
+    sample: PairSample, n: int, rows: IntArray, folding: np.random.Generator | None, in_one: int
 ) -> tuple[FloatArray, FloatArray]:
     """Shapley values and standard errors ``(rows, players, outputs)`` from the first ``n`` pairs."""
     halves, worth = sample.pairs(rows)
     total = worth[0, 0] - worth[1, 0]
     learned, odd = (0.0, (worth[0] - worth[1]) / 2) if folding is None else tree_proxy(halves, worth, folding)
     active = hypercube_process.activity(halves, worth.sum(axis=0) / 2)
-    values, errors, fits = _fitted(halves, odd, "odd", hypercube_process.shapley_of, active)
+    values, errors, fits = _fitted(halves, odd, "odd", hypercube_process.shapley_of, in_one, active)
     values += learned
     values += (total - values.sum(axis=0)) / len(values)  # rounding
     errors[np.abs(errors) < _ROUNDING * np.abs(odd).max(axis=0)] = 0.0
@@ -115,12 +116,12 @@ def _wider(process: FloatArray, sampled: FloatArray) -> FloatArray:
 
 
 def _interactions(
-    sample: PairSample, n: int, rows: IntArray, main: FloatArray, main_se: FloatArray
+    sample: PairSample, n: int, rows: IntArray, main: FloatArray, main_se: FloatArray, in_one: int
 ) -> tuple[FloatArray, FloatArray]:
     """Interaction values and standard errors ``(rows, players, players, outputs)``; rows sum to ``main``."""
     halves, worth = sample.pairs(rows)
     p = halves.shape[1]
-    values, errors, _ = _fitted(halves, worth.sum(axis=0) / 2, "even", hypercube_process.interactions_of)
+    values, errors, _ = _fitted(halves, worth.sum(axis=0) / 2, "even", hypercube_process.interactions_of, in_one)
     # A pair of players that no asked coalition has apart from others would seem certain by its own weights alone:
     # they count half, and half those of all pairs of players.
     size = halves[1:].sum(axis=1)
@@ -170,6 +171,7 @@ def _fitted(
     part: FloatArray,
     parity: Parity,
     values_of: Callable[[hypercube_process.Regression, BoolArray], FloatArray],
+    in_one: int,
     active: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray, list[hypercube_process.Regression]]:
     """The values of the games fitted to one part of the pairs, the error of each pair when it is left out, and the
@@ -179,7 +181,7 @@ def _fitted(
     them.
     """
     n = len(halves) - 1
-    count = -(-n // _MOST)
+    count = -(-n // in_one)
     errors, values, fits = np.zeros((n, part.shape[1])), [], []
     for g in range(count):
         members = np.append(0, np.arange(g, n, count) + 1)

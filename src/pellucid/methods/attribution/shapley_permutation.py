@@ -32,9 +32,9 @@ from pellucid.runner import Run
 _AT_ONCE = 4_000_000  # model rows whose gains are held at a time
 
 
-def shapley_permutation(game: Game, rounds: Rounds, run: Run) -> Estimate:
+def shapley_permutation(game: Game, rounds: Rounds, run: Run, *, at_once: int = _AT_ONCE) -> Estimate:
     """Contributions of the players in each row, from as many draws as ``rounds`` allow."""
-    draws = _Draws(game, run.generator("shapley.orders"))
+    draws = _Draws(game, run.generator("shapley.orders"), at_once)
     values = np.zeros((game.rows, game.players, game.outputs))
     se = np.zeros(values.shape)
 
@@ -57,8 +57,8 @@ def _student(freedom: FloatArray) -> FloatArray:
 class _Draws:
     """Sums of the gains, their squares and products, per row; gains are taken relative to an equal share."""
 
-    def __init__(self, game: Game, generator: np.random.Generator) -> None:
-        self._game, self._generator = game, generator
+    def __init__(self, game: Game, generator: np.random.Generator, at_once: int) -> None:
+        self._game, self._generator, self._at_once = game, generator, at_once
         nobody, everybody = game.ends()
         self._share = ((everybody - nobody) / game.players)[:, None]
         self._everybody = everybody
@@ -69,7 +69,7 @@ class _Draws:
 
     def ask(self, n: int, rows: IntArray) -> None:
         game = self._game
-        size = max(1, _AT_ONCE // max(len(rows) * 2 * game.players, 1))
+        size = max(1, self._at_once // max(len(rows) * 2 * game.players, 1))
         for start in range(int(self._made[rows[0], 0, 0]), n, size):
             count = min(size, n - start)
             orders = self._generator.random((count, game.players)).argsort(axis=1)

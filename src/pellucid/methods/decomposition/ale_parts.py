@@ -142,9 +142,9 @@ def _axis(data: Data, j: int, axis: StepAxis) -> Axis:
     return make_axis(feature, kind, axis.points[: 0 if gone.all() else None], missing=bool(gone.any()))
 
 
-def _refuse_too_dear(data: Data, chosen: Sequence[Subset]) -> None:
+def _refuse_too_dear(data: Data, chosen: Sequence[Subset], most: int = _MOST) -> None:
     asked = len(data) * sum(2 ** len(subset) for subset in chosen)
-    if asked > _MOST:
+    if asked > most:
         raise InputError(
             f"the accumulated local effects of {len(chosen):,} parts need about {asked:,} predictions; give fewer"
             " features (features=[...]), fewer rows or a lower order."

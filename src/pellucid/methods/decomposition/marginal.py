@@ -55,13 +55,12 @@ from pellucid.methods.decomposition.estimation.components import (
     read_off,
     variances_at,
 )
-from pellucid.methods.decomposition.estimation.tree_cells import TreeCells, TreeGrids, cell_grids, tree_cells
+from pellucid.methods.decomposition.estimation.tree_cells import CELLS, TreeCells, TreeGrids, cell_grids, tree_cells
 from pellucid.models import Predictor
 from pellucid.runner import Run
 from pellucid.stats import weighted_mean
 from pellucid.trees.plain.choice import can_compile
 
-_WORTH = 3e7  # entries times rows times trees: from here on loading the kernels is worth it
 _COMPARED = 100  # rows at which thinned components are compared with exact ones
 _JUDGED = 6  # one in so many components
 _ROWS = 2_000
@@ -121,13 +120,15 @@ def _of_model(
     return Components(constant, components, predictions, variances, checks, settings)
 
 
-def _of_trees(trees: TreeCells, background: Any, wanted: list[Subset], grid: int | None, run: Run) -> Components:
+def _of_trees(
+    trees: TreeCells, background: Any, wanted: list[Subset], grid: int | None, run: Run, *, cells: int = CELLS
+) -> Components:
     """Components between the thresholds of the trees."""
     predictor, data, predictions = trees.predictor, trees.data, trees.explained.prediction
     rows = background_rows(data, background, run)
-    made = cell_grids(trees, wanted, grid) if can_compile() else _few_cells(trees, wanted, grid, len(rows))
+    made = cell_grids(trees, wanted, grid, cells) if can_compile() else _few_cells(trees, wanted, grid, len(rows))
     work = entries_of(made.grids) * len(rows) * len(trees.ensemble.roots)
-    compiled = can_compile() and work >= _WORTH
+    compiled = can_compile() and work >= run.limits.worth_components
     average = read_off(run, trees, rows) if compiled else asked(run, predictor, rows)
     own = predictions if rows is data else run.predict(predictor, rows)
     constant = weighted_mean(own, rows.weights)

@@ -180,7 +180,9 @@ def _sampled(found: Moments, request: Request) -> VarianceShares:
 # -- trees -------------------------------------------------------------------------------------------
 
 
-def _by_trees(predictor: Predictor, data: Data, inputs: Inputs, run: Run) -> VarianceShares | None:
+def _by_trees(
+    predictor: Predictor, data: Data, inputs: Inputs, run: Run, most_pairs: float = _MOST_PAIRS
+) -> VarianceShares | None:
     """The exact shares, where the model's trees give them."""
     if any(len(units) > 1 for units in inputs.players) or data.frame.kind == "sparse":
         return None
@@ -189,7 +191,7 @@ def _by_trees(predictor: Predictor, data: Data, inputs: Inputs, run: Run) -> Var
         return None
     distributions, present = _distributions(predictor, trees, inputs)
     shares = Shares.of(trees.trees.ensemble, distributions)
-    if pairs_of_leaves(shares) > _MOST_PAIRS:
+    if pairs_of_leaves(shares) > most_pairs:
         return None
     parts = variance_parts(shares, run)
     size = np.square(1e-12 * (np.abs(parts.mean) + np.abs(shares.value).max(axis=0, initial=0.0)))

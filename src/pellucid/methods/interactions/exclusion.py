@@ -80,9 +80,9 @@ class Swaps(Intervention):
         }
 
 
-def with_own_draws(found: Interactions, request: Request) -> Interactions:
+def with_own_draws(found: Interactions, request: Request, *, most: int = _MOST_ROWS) -> Interactions:
     """The same interactions with costs that do not rest on as few draws as there were rows for H."""
-    costs = costs_of_exclusion(request)
+    costs = costs_of_exclusion(request, most=most)
     request.run.raise_if_interrupted()
     return changed(
         found,
@@ -94,11 +94,11 @@ def with_own_draws(found: Interactions, request: Request) -> Interactions:
     )
 
 
-def costs_of_exclusion(request: Request) -> Costs:
+def costs_of_exclusion(request: Request, *, most: int = _MOST_ROWS) -> Costs:
     """Costs of the features, pairs and triples that the request is about; none after an interruption."""
     with request.run.until_interrupted():  # the interactions themselves are known
         request.run.raise_if_interrupted()
-        return _measured(request)
+        return _measured(request, most)
     return no_costs(request)
 
 
@@ -108,11 +108,11 @@ def no_costs(request: Request) -> Costs:
     return Costs((), squeeze_outputs(empty), squeeze_outputs(empty), np.empty(0), 0, 0)
 
 
-def _measured(request: Request) -> Costs:
+def _measured(request: Request, most: int) -> Costs:
     players, pairs = _asked(request)
     draws = int(np.clip(_ROWS // (2 + len(players) + len(pairs)), *_DRAWS))
     draws = max(_DRAWS[0], min(draws, request.rows or draws))
-    draws = max(_FEWEST, min(draws, _MOST_ROWS // (2 + len(players))))
+    draws = max(_FEWEST, min(draws, most // (2 + len(players))))
     design = _Design(request, players, draws)
     alone = design.ask([(), tuple(players), *((i,) for i in players)])
     f, f_all = alone[:2]
@@ -121,7 +121,7 @@ def _measured(request: Request) -> Costs:
     costs: dict[Set, _Cost] = {(i,): scale.cost(_difference(found, (i,)), 2) for i in players}
     able = {i: float(costs[i,].share.mean()) for i in players}
     acting = sorted((p for p in pairs if _bound(able, p) > 0), key=lambda p: -_bound(able, p))
-    acting = acting[: max(1, _MOST_ROWS // draws)]
+    acting = acting[: max(1, most // draws)]
     found |= dict(zip(acting, design.ask(acting), strict=True))
     seen = set(acting)
     for pair in pairs:

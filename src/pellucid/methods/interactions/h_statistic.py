@@ -145,9 +145,9 @@ def _effects(request: Request, parts: Dividends, sets: list[Members]) -> tuple[F
     return dividends[:, [places[-1] for places in within]], joint
 
 
-def _portions(sets: tuple[Members, ...], cells: int) -> Iterator[list[Members]]:
+def _portions(sets: tuple[Members, ...], cells: int, most: int = _CELLS) -> Iterator[list[Members]]:
     """As many sets as fit the memory, with all their parts."""
-    step = max(1, _CELLS // max(cells, 1) // 2 ** len(sets[0]))
+    step = max(1, most // max(cells, 1) // 2 ** len(sets[0]))
     for start in range(0, len(sets), step):
         yield list(sets[start : start + step])
 
@@ -177,9 +177,9 @@ class Resampling:
     counts: FloatArray
 
     @classmethod
-    def of(cls, weights: FloatArray, generator: np.random.Generator) -> Resampling:
+    def of(cls, weights: FloatArray, generator: np.random.Generator, lots: int = _LOTS) -> Resampling:
         n = len(weights)
-        lots = min(n, _LOTS)
+        lots = min(n, lots)
         dealt = np.arange(n) if lots == n else generator.permutation(n) * lots // n
         drawn = generator.integers(lots, size=(DRAWS, lots)) + lots * np.arange(DRAWS)[:, None]
         counts = np.bincount(drawn.reshape(-1), minlength=DRAWS * lots).reshape(DRAWS, lots)

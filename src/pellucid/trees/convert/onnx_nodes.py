@@ -196,10 +196,12 @@ def _floats(given: dict[str, Any], name: str) -> FloatArray:
 # ---------------------------------------------------------------------------------------------- trees
 
 
-def trees(found: Operator, precision: Precision, n_features: int | None) -> TreeEnsemble:
+def trees(
+    found: Operator, precision: Precision, n_features: int | None, *, most_nodes: int = MOST_NODES
+) -> TreeEnsemble:
     """The sums of the trees, one output per target; `base` is left at zero."""
     shared = _Shared(found, precision)
-    nodes, order, tree, roots = shared.unrolled(found.roots)
+    nodes, order, tree, roots = shared.unrolled(found.roots, most_nodes)
     weight = found.weight / len(found.roots) if found.average else found.weight
     if len(found.target) and int(found.target.max()) >= found.targets:
         raise Unsupported(f"ONNX target {int(found.target.max())} of {found.targets}")
@@ -295,17 +297,15 @@ class _Shared:
 
         node(0, len(targets) - 1, at)
 
-    def unrolled(self, roots: IntArray) -> tuple[dict[str, Any], IntArray, IntArray, IntArray]:
+    def unrolled(self, roots: IntArray, most: int) -> tuple[dict[str, Any], IntArray, IntArray, IntArray]:
         """Trees without shared branches: node arrays, the node each is a copy of, its tree, and the roots."""
         level, tree = roots, np.arange(len(roots))
         levels, owners, lefts = [], [], []
         total = 0
         while len(level):
             total += len(level)
-            if total > MOST_NODES:
-                raise Unsupported(
-                    f"ONNX BRANCH_EQ, BRANCH_NEQ or BRANCH_MEMBER nodes that need more than {MOST_NODES} nodes"
-                )
+            if total > most:
+                raise Unsupported(f"ONNX BRANCH_EQ, BRANCH_NEQ or BRANCH_MEMBER nodes that need more than {most} nodes")
             inner = self.feature[level] >= 0
             lefts.append(np.where(inner, total + 2 * (np.cumsum(inner) - 1), -1))
             levels.append(level)

@@ -28,9 +28,9 @@ _LISTED = 20_000  # strata up to this size are listed and shuffled; of larger on
 class PairDesign:
     """A stream of pairs; the same generator gives the same pairs."""
 
-    def __init__(self, players: int, generator: np.random.Generator) -> None:
+    def __init__(self, players: int, generator: np.random.Generator, *, listed: int = _LISTED) -> None:
         self.players = players
-        self._strata = [_Stratum(players, s, generator) for s in range(1, players // 2 + 1)]
+        self._strata = [_Stratum(players, s, generator, listed) for s in range(1, players // 2 + 1)]
 
     @property
     def total(self) -> int:
@@ -93,8 +93,8 @@ def _total(players: int, size: int) -> int:
 class _Stratum:
     """The pairs whose smaller half has ``size`` members, in a random order that is made as far as needed."""
 
-    def __init__(self, players: int, size: int, generator: np.random.Generator) -> None:
-        self._players, self._size = players, size
+    def __init__(self, players: int, size: int, generator: np.random.Generator, listed: int) -> None:
+        self._players, self._size, self._most_listed = players, size, listed
         self._halved = 2 * size == players  # of equal halves the one with player 0 stands for both
         self.total = _total(players, size)
         self._generator = np.random.default_rng(generator.integers(2**63))
@@ -103,7 +103,7 @@ class _Stratum:
 
     def first(self, n: int) -> BoolArray:
         if len(self._known) < n:
-            self._known = self._listed() if self.total <= _LISTED else self._drawn(n)
+            self._known = self._listed() if self.total <= self._most_listed else self._drawn(n)
         return self._known[:n]
 
     def _listed(self) -> BoolArray:

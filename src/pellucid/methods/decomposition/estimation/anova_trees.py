@@ -58,9 +58,11 @@ class _Block:
         return self.values * np.prod(kept, axis=0)[:, None] if kept else self.values
 
 
-def of_trees(trees: TreeCells, wanted: Sequence[Subset], grid: int | None, run: Run) -> Components:
+def of_trees(
+    trees: TreeCells, wanted: Sequence[Subset], grid: int | None, run: Run, *, cells: int = CELLS, paired: int = _PAIRED
+) -> Components:
     """The components between the thresholds of the trees; where there are too many, their means over merged cells."""
-    made = cell_grids(trees, wanted, grid, most=min(CELLS, max(_WORK // max(len(trees.leaves.values), 1), 10_000)))
+    made = cell_grids(trees, wanted, grid, most=min(cells, max(_WORK // max(len(trees.leaves.values), 1), 10_000)))
     features = trees.data.schema.features
     used = np.unique(trees.asked[trees.asked >= 0]).tolist()
     full = {j: measure.in_cells(features[j], trees.grid(j, trees.asking((j,)))) for j in used}
@@ -81,7 +83,7 @@ def of_trees(trees: TreeCells, wanted: Sequence[Subset], grid: int | None, run: 
         measure.function_variance(f, said, said, parts), parts, parts, (f - said).var(axis=0), np.zeros(parts.shape)
     )
     total = (
-        _variance(trees, full, constant) if len(trees.leaves.values) <= _PAIRED else parts.sum(axis=0) + seen.residual
+        _variance(trees, full, constant) if len(trees.leaves.values) <= paired else parts.sum(axis=0) + seen.residual
     )
     seen, variances = (
         beyond_rounding(part, f)
@@ -96,9 +98,9 @@ def of_trees(trees: TreeCells, wanted: Sequence[Subset], grid: int | None, run: 
     return Components(constant, components, trees.explained.prediction, variances, checks, settings, lost)
 
 
-def _blocks(trees: TreeCells, full: Full) -> Iterator[_Block]:
-    for start in range(0, len(trees.leaves.values), _BLOCK):
-        place = slice(start, start + _BLOCK)
+def _blocks(trees: TreeCells, full: Full, size: int = _BLOCK) -> Iterator[_Block]:
+    for start in range(0, len(trees.leaves.values), size):
+        place = slice(start, start + size)
         allowed = {j: trees.allowed(j, own.grid.codes, place) for j, own in full.items()}
         share = {j: allowed[j] @ own.weights for j, own in full.items()}
         yield _Block(place, trees.leaves.values[place], allowed, share)

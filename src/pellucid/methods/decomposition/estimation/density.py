@@ -30,10 +30,10 @@ _NEIGHBOURS = 5_000  # rows that stand for the data
 _USUAL = 0.95
 
 
-def points_of(data: Data, density: Density, run: Run) -> Data:
+def points_of(data: Data, density: Density, run: Run, *, most: int = MOST_ROWS) -> Data:
     """The points as a table with weights, for data whose rows all count."""
     if density == "data":
-        return data if len(data) <= MOST_ROWS else data.take(data.spread(MOST_ROWS))
+        return data if len(data) <= most else data.take(data.spread(most))
     if density == "uniform":
         return data.of_codes(uniform_codes(data, _POWER, run.generator("decompose.uniform"), seen=True))
     if density == "support":

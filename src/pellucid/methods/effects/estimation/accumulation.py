@@ -131,7 +131,7 @@ def nearest_filled(axes: tuple[Axis, ...], empty: BoolArray, block: int = 256) -
 # -- the sampling variance -------------------------------------------------------------------------
 
 
-def accumulate(axes: tuple[Axis, ...], local: LocalEffects) -> tuple[FloatArray, FloatArray]:
+def accumulate(axes: tuple[Axis, ...], local: LocalEffects, most: int = _MOST) -> tuple[FloatArray, FloatArray]:
     """Effect at the points and its sampling variance, given the points.
 
     Two things vary from sample to sample: the mean change in every step, and how many rows fall into every
@@ -139,7 +139,7 @@ def accumulate(axes: tuple[Axis, ...], local: LocalEffects) -> tuple[FloatArray,
     """
     mean = filled(axes, local.size == 0, local.mean)
     values = highest_order(axes, local.counts, mean)
-    return values, _variance(axes, local) + _centring_variance(axes, local, mean, values)
+    return values, _variance(axes, local, most) + _centring_variance(axes, local, mean, values)
 
 
 def _centring_variance(axes: tuple[Axis, ...], local: LocalEffects, mean: FloatArray, values: FloatArray) -> FloatArray:
@@ -159,7 +159,7 @@ def _centring_variance(axes: tuple[Axis, ...], local: LocalEffects, mean: FloatA
     return np.asarray(again.var(axis=-2, ddof=1))
 
 
-def _variance(axes: tuple[Axis, ...], local: LocalEffects) -> FloatArray:
+def _variance(axes: tuple[Axis, ...], local: LocalEffects, most: int) -> FloatArray:
     """Sum over steps of (derivative of the effect with respect to the step mean)^2 times its squared error."""
     unknown = np.isnan(local.sd)
     error = np.where(unknown, _pooled_variance(local), np.square(local.sd))
@@ -174,7 +174,7 @@ def _variance(axes: tuple[Axis, ...], local: LocalEffects) -> FloatArray:
         alone = np.where(uses.reshape(*local.size.shape, 1) == 1, error, 0.0)
         by_formula = _variance_2d(axes[0], axes[1], local.counts, alone)
         return by_formula + _variance_by_steps(axes, local, flat_error, source, used[uses[used] > 1])
-    if len(axes) > 2 and len(used) * np.prod([len(axis.points) for axis in axes]) > _MOST:
+    if len(axes) > 2 and len(used) * np.prod([len(axis.points) for axis in axes]) > most:
         return _variance_by_signs(axes, local, flat_error, source)
     return _variance_by_steps(axes, local, flat_error, source, used)
 

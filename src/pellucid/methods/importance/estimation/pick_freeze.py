@@ -87,9 +87,18 @@ def half_width(scramblings: int) -> float:
 
 
 def pick_freeze(
-    run: Run, predictor: Predictor, inputs: Inputs, *, budget: int | None = None, tolerance: float | None = None
+    run: Run,
+    predictor: Predictor,
+    inputs: Inputs,
+    *,
+    budget: int | None = None,
+    tolerance: float | None = None,
+    controlled: bool = True,
 ) -> Moments:
-    """Variance, first-order and total parts of each player; players that cannot vary have exactly none."""
+    """Variance, first-order and total parts of each player; players that cannot vary have exactly none.
+
+    ``controlled=False`` does without control variates.
+    """
     varying = inputs.varying
     if not varying:
         return _nothing(len(inputs.players), len(predictor.output_names))
@@ -106,7 +115,7 @@ def pick_freeze(
             break
         samples = [a.extended(b) for a, b in zip(samples, more, strict=True)] if samples else more
         asked = samples[0].positions.shape[1]
-        found = _moments(inputs, varying, samples, shapes)
+        found = _moments(inputs, varying, samples, shapes, controlled)
         if run.interrupted or (tolerance is not None and _widest(found) <= tolerance):
             break
     return replace(found, points=asked)
@@ -189,7 +198,9 @@ def _lines(inputs: Inputs, varying: list[int], cube: FloatArray) -> IntArray:
 # -- estimates ---------------------------------------------------------------------------------------
 
 
-def _moments(inputs: Inputs, varying: list[int], samples: list[Sample], shapes: list[FloatArray]) -> Moments:
+def _moments(
+    inputs: Inputs, varying: list[int], samples: list[Sample], shapes: list[FloatArray], controlled: bool
+) -> Moments:
     shape = len(samples), len(inputs.players), samples[0].values.shape[2]
     variance, first, total = np.zeros((shape[0], shape[2])), np.zeros(shape), np.zeros(shape)
     explained = np.zeros((2, shape[2]))
@@ -200,7 +211,9 @@ def _moments(inputs: Inputs, varying: list[int], samples: list[Sample], shapes: 
         for k, g in enumerate(controls):
             fs = np.stack([samples[r].values[:, :, k] for r in own])
             positions = np.stack([samples[r].positions for r in own])
-            tried = [_control(c, positions, fs, inputs.belongs()[varying]) for c in (g, g.alone())]
+            tried = [
+                _control(c, positions, fs, inputs.belongs()[varying]) for c in ((g, g.alone()) if controlled else ())
+            ]
             best = min([_Control.none(fs, len(varying)), *tried], key=lambda c: c.noise(fs))
             explained[h, k] = best.explained(fs)
             for r, f, its in zip(own, fs, best.values, strict=True):

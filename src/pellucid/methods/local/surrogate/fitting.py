@@ -66,12 +66,14 @@ class Moments:
         return Moments(self.sums[some], self.columns)
 
 
-def block_moments(columns: FloatArray, answers: FloatArray, weights: FloatArray, blocks: int) -> FloatArray:
+def block_moments(
+    columns: FloatArray, answers: FloatArray, weights: FloatArray, blocks: int, *, narrow: int = _NARROW
+) -> FloatArray:
     """Moments ``(widths, blocks, q, q)`` for weights ``(widths, samples)``."""
     whole = np.concatenate([np.ones((1, len(columns))), columns.T, answers.T])
     q, size = len(whole), len(columns) // blocks
     lines = weights.reshape(len(weights), blocks, size)
-    if q > _NARROW:
+    if q > narrow:
         out = np.empty((len(weights), blocks, q, q))
         parts = whole.reshape(q, blocks, size).transpose(1, 0, 2)
         for w, line in enumerate(lines):

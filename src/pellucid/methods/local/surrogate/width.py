@@ -130,13 +130,20 @@ def _sees(weights: FloatArray, distance: FloatArray) -> BoolArray:
 
 
 def fit_widths(
-    blocks: FloatArray, widths: FloatArray, sizes: FloatArray, repeats: FloatArray, columns: int, by: Linear
+    blocks: FloatArray,
+    widths: FloatArray,
+    sizes: FloatArray,
+    repeats: FloatArray,
+    columns: int,
+    by: Linear,
+    *,
+    at_once: int = _AT_ONCE,
 ) -> WidthFits:
     """Fit every width, its repeats and its folds; ``blocks`` (widths + 1, blocks, q, q), the near ones last."""
     w, b, q, _ = (len(widths), *blocks.shape[1:])
     folds = fold_counts(b)
     counts = np.concatenate([np.ones((1, b)), repeats, folds])
-    if w > 1 and w * len(counts) * q * q > _AT_ONCE:  # one width at a time
+    if w > 1 and w * len(counts) * q * q > at_once:  # one width at a time
         single = [fit_widths(blocks[[i, w]], widths[[i]], sizes[[i]], repeats, columns, by) for i in range(w)]
         return WidthFits(
             **{f.name: np.concatenate([getattr(one, f.name) for one in single]) for f in fields(WidthFits)}
