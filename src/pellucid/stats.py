@@ -53,20 +53,18 @@ def effective_sizes(weights: FloatArray) -> FloatArray:
     return np.asarray(np.square(weights.sum(axis=1)) / np.maximum(squares, 1e-300))
 
 
-def weighted_mean(values: FloatArray, weights: FloatArray, axis: int = 0) -> FloatArray:
-    """Mean of ``values`` along ``axis`` with one weight per position of that axis."""
-    moved = np.moveaxis(values, axis, 0)
-    return np.asarray(np.tensordot(weights, moved, axes=(0, 0)) / weights.sum())
+def weighted_mean(values: FloatArray, weights: FloatArray) -> FloatArray:
+    """Mean of ``values`` along the first axis with one weight per position of that axis."""
+    return np.asarray(np.tensordot(weights, values, axes=(0, 0)) / weights.sum())
 
 
-def standard_error(values: FloatArray, weights: FloatArray, axis: int = 0) -> FloatArray:
-    """Standard error of the weighted mean along ``axis``: sd / sqrt(effective size); NaN for one row."""
-    moved = np.moveaxis(values, axis, 0)
-    centre = weighted_mean(moved, weights)
+def standard_error(values: FloatArray, weights: FloatArray) -> FloatArray:
+    """Standard error of the weighted mean along the first axis: sd / sqrt(effective size); NaN for one row."""
+    centre = weighted_mean(values, weights)
     size = effective_size(weights)
     if size <= 1.0 + 1e-9:
         return np.full(centre.shape, np.nan)
-    variance = weighted_mean(np.square(moved - centre), weights) * size / (size - 1.0)
+    variance = weighted_mean(np.square(values - centre), weights) * size / (size - 1.0)
     return np.asarray(np.sqrt(variance / size))
 
 

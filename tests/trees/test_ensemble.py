@@ -128,8 +128,6 @@ def test_concatenate(seed, n_parts, outputs, vector, categorical):
     assert_close(joined.predict(rows), expected)
     assert_close(twin(joined, rows), expected)
     assert_close(joined.nodes.cover.sum(), sum(part.nodes.cover.sum() for part in parts))
-    base = np.arange(outputs) + 0.5
-    assert_close(concatenate(parts, base).predict(rows), expected - sum(part.base for part in parts) + base)
 
 
 # Thresholds

@@ -231,7 +231,7 @@ def less_than(threshold: FloatArray, precision: Precision) -> FloatArray:
     return np.where(t == -np.inf, np.nan, at_most(before, precision))
 
 
-def concatenate(parts: list[TreeEnsemble], base: FloatArray | None = None) -> TreeEnsemble:
+def concatenate(parts: list[TreeEnsemble]) -> TreeEnsemble:
     """One ensemble that adds up several with equal columns, outputs and leaf width."""
     first = parts[0]
     starts = np.cumsum([0, *[len(part.nodes.feature) for part in parts]])[:-1]
@@ -260,6 +260,6 @@ def concatenate(parts: list[TreeEnsemble], base: FloatArray | None = None) -> Tr
         nodes=nodes,
         roots=np.concatenate([part.roots + s for part, s in zip(parts, starts, strict=True)]),
         output=np.concatenate([part.output for part in parts]),
-        base=sum((part.base for part in parts), np.zeros(first.n_outputs)) if base is None else base,
+        base=sum((part.base for part in parts), np.zeros(first.n_outputs)),
         n_features=first.n_features,
     )

@@ -58,11 +58,11 @@ INDICES: tuple[Index, ...] = get_args(Index)
 _FAITHFUL = {(1, 1): (1,), (1, 2): (4, -6), (1, 3): (9, -36, 30), (2, 2): (6,), (2, 3): (36, -60), (3, 3): (30,)}
 
 
-def index_of(interactions: Any, name: str = "interactions") -> Index | None:
+def index_of(interactions: Any) -> Index | None:
     """The index that is asked for: True is that of Shapley, False none."""
     if is_flag(interactions):
         return "shapley" if interactions else None
-    return one_of(name, interactions, INDICES)
+    return one_of("interactions", interactions, INDICES)
 
 
 def index_weights(index: Index, size: int, order: int, others: int) -> FloatArray:
