@@ -19,6 +19,7 @@ from threadpoolctl import ThreadpoolController
 
 from pellucid import Explainer
 from pellucid.trees.convert import TreeModel, convert
+from pellucid.trees.rows import Alone
 from trees_memory import peak_memory
 
 _SECONDS = 90.0  # a workload stops early after this long, but not before two rounds
@@ -88,17 +89,12 @@ class Result:
         return self.cpu[OURS] / self.cpu[PREDICT]
 
 
-class Threads:
+class Threads(Alone):
     """What the engine asks its run: so many threads, no progress."""
 
     def __init__(self, threads: int) -> None:
+        super().__init__()
         self.threads = threads
-
-    def plan(self, amount: int) -> None: ...
-
-    def advance(self, amount: int) -> None: ...
-
-    def close(self) -> None: ...
 
 
 class Elsewhere:
