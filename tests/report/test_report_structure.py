@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from pellucid.report.parts import checks_in_words, reproduced
 from sklearn.datasets import load_iris
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression
@@ -21,8 +20,9 @@ from golden_files import masked
 from pellucid import Explainer
 from pellucid.explanations.component import Check
 from pellucid.explanations.explanation import changed
-from pellucid.report import build, interplay, parts, sections, why
+from pellucid.report import build, decomposition, interplay, sections, why
 from pellucid.report.cards import section
+from pellucid.report.decomposition import checks_in_words, reproduced
 from pellucid.report.work import Work, focused
 from pellucid.runner import Cost
 from pellucid.words import number, percent
@@ -358,7 +358,11 @@ def test_every_step_keeps_its_price(features: int) -> None:
     model = Counted()
     table = np.random.default_rng(1).normal(size=(150, features))
     build(Explainer(model, table, progress=False), top=1, progress=model.step)
-    limits = [sections._ROWS + sections._SOBOL, interplay._ASKED + interplay._READ, parts._ASKED + parts._MOVED]
+    limits = [
+        sections._ROWS + sections._SOBOL,
+        interplay._ASKED + interplay._READ,
+        decomposition._ASKED + decomposition._MOVED,
+    ]
     for step, limit in zip(NEW, limits, strict=True):
         assert 0 < model.rows[step] <= 1.05 * limit + 20_000
 
@@ -433,7 +437,7 @@ def test_with_a_background_of_its_own_a_model_is_asked_for_no_more() -> None:
     explainer = Explainer(model, X, background=RNG.normal(size=(700, 4)), progress=False)
     build(explainer, top=1, progress=model.step)
     assert model.rows[NEW[1]] <= interplay._ASKED + interplay._READ + 20_000
-    assert model.rows[NEW[2]] <= 1.05 * parts._ASKED
+    assert model.rows[NEW[2]] <= 1.05 * decomposition._ASKED
 
 
 def test_the_explainer_is_not_changed(asked: Explainer) -> None:
