@@ -17,9 +17,8 @@ from altair.typing import ChartType
 from pellucid.arrays import AnyArray, FloatArray
 from pellucid.charts import theme
 from pellucid.charts.chart import Chart
-from pellucid.charts.layout import grid, layered, titled
+from pellucid.charts.layout import Row, data, grid, layered, titled
 from pellucid.charts.local.against_anchor import lime_against_anchor
-from pellucid.charts.scales import Row, data
 from pellucid.data import Data
 from pellucid.explanations.rule import Anchor
 from pellucid.methods.local.lime import lime

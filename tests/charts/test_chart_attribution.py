@@ -16,10 +16,10 @@ from pellucid.charts import draw
 from pellucid.charts.attribution.bar import bar_data
 from pellucid.charts.attribution.beeswarm import rows_shown, swarm_data
 from pellucid.charts.attribution.decision import decision_data, step_names
+from pellucid.charts.attribution.entries import change, shortened
 from pellucid.charts.attribution.force import GAP, Axis, axis_of, flags, force_data, hung, named, total_words
 from pellucid.charts.attribution.interactions import interaction_data
 from pellucid.charts.attribution.waterfall import waterfall_data
-from pellucid.charts.attribution.words import change, shortened
 from pellucid.errors import InputError
 from pellucid.explanations.attribution_words import labels_of
 

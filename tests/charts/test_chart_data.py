@@ -33,7 +33,7 @@ from pellucid.charts.effect.side_by_side import common_limits
 from pellucid.charts.effect.slices import slices
 from pellucid.charts.effect.surface import cell_data, cell_values, contour_data, point_data, value_range
 from pellucid.charts.importance import importance_data, repeat_data
-from pellucid.charts.scales import limits_of
+from pellucid.charts.layout import limits_of
 from pellucid.explanations import Colouring
 from pellucid.explanations.explanation import changed
 from pellucid.explanations.plot_options import EffectOptions, PanelOptions

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from golden_files import masked, titles
 from parts.test_tokens import TEXTS
 from pellucid.charts.chart import Chart
-from pellucid.charts.signed_colours import RANGE, painted
 from pellucid.errors import InputError
+from pellucid.parts.chart_style import RANGE, painted
 from pellucid.parts.options import TextOptions
 from pellucid.parts.text_chart import body, box_data
 from pellucid.parts.text_explainer import TextExplainer

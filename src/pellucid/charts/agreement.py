@@ -7,12 +7,10 @@ from altair.typing import ChartType
 
 from pellucid.arrays import FloatArray
 from pellucid.charts import theme
-from pellucid.charts.attribution.folding import DOWN, UP, half_widths
-from pellucid.charts.attribution.words import change, short_names
-from pellucid.charts.layout import grid, layered, titled
+from pellucid.charts.attribution.entries import DOWN, UP, change, half_widths, short_names
+from pellucid.charts.layout import Row, data, grid, layered, level_axis, limits_of, titled, tooltips, value_axis
 from pellucid.charts.local.bars import signed_bars
 from pellucid.charts.marks import zero_line
-from pellucid.charts.scales import Row, data, level_axis, limits_of, tooltips, value_axis
 from pellucid.charts.text import caveat_note, wrapped
 from pellucid.explanations.agreement import Agreement, verdict
 from pellucid.explanations.attribution import Attribution

@@ -6,8 +6,7 @@ import altair as alt
 from altair.typing import ChartType
 
 from pellucid.charts import theme
-from pellucid.charts.layout import layered, titled
-from pellucid.charts.scales import Row, data, level_axis, tooltips
+from pellucid.charts.layout import Row, data, layered, level_axis, titled, tooltips
 from pellucid.charts.text import level_names
 from pellucid.explanations.audit import Audit
 from pellucid.explanations.plot_options import PlotOptions

@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 
 from pellucid.charts import theme
-from pellucid.charts.scales import Row, limits_of, number_format, positions
+from pellucid.charts.layout import Row, limits_of, number_format, positions
 from pellucid.charts.text import wrapped
 from pellucid.data.frames.frame import is_missing
 from pellucid.explanations import Colouring, Effect

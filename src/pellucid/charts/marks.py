@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 
 from pellucid.charts import theme
-from pellucid.charts.scales import Limits, Row, data
+from pellucid.charts.layout import Limits, Row, data
 from pellucid.explanations import Effect
 from pellucid.explanations.plot_options import EffectOptions
 

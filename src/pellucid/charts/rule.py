@@ -9,8 +9,7 @@ import numpy as np
 from altair.typing import ChartType
 
 from pellucid.charts import theme
-from pellucid.charts.layout import layered, titled
-from pellucid.charts.scales import Row, data, tooltips
+from pellucid.charts.layout import Row, data, layered, titled, tooltips
 from pellucid.charts.text import caveat_note
 from pellucid.explanations.plot_options import RuleOptions
 from pellucid.explanations.rule import Anchor, Rules

@@ -9,7 +9,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
-from pellucid.explanations.caveat import Caveat
+from pellucid.explanations import Caveat
 from pellucid.words import listed, number, percent, value_name
 
 # Recomputes the curve on some rows with other settings, {"bins": n} or {"order": levels}: (points, values).

@@ -8,7 +8,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
-from pellucid.explanations.caveat import Caveat
+from pellucid.explanations import Caveat
 from pellucid.losses import find_loss
 from pellucid.models import Predictor
 from pellucid.models.outcome import constant_prediction, outcome_for

@@ -68,7 +68,7 @@ import numpy as np
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.diagnostics.general import SAMPLE_ROWS, Players, sample_predictions
-from pellucid.explanations.caveat import Caveat
+from pellucid.explanations import Caveat
 from pellucid.models import Predictor
 from pellucid.runner import Intervention, Run
 from pellucid.words import listed, number, percent

@@ -14,7 +14,6 @@ import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, freeze
 from pellucid.drawing import drawn
-from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.plot_options import PlotOptions, documented
 from pellucid.explanations.store import encode, save, stored
 from pellucid.runner import Cost
@@ -26,9 +25,24 @@ if TYPE_CHECKING:
     from pellucid.models import Predictor
     from pellucid.runner import Run
 
-stored(Caveat)
 stored(Cost)
 Result = TypeVar("Result", bound="Explanation")
+
+
+@stored
+@dataclass(frozen=True)
+class Caveat:
+    """One measured weakness: what was found, the number that fired it, and what to do instead."""
+
+    code: str
+    message: str
+    value: float
+    threshold: float
+    advice: str
+    feature: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.advice}"
 
 
 @stored

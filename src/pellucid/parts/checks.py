@@ -18,7 +18,7 @@ from pellucid.arrays import FloatArray, IntArray
 from pellucid.diagnostics.general import interrupted, unsteady
 from pellucid.diagnostics.local_models import local_miss, low_fidelity, unstable, width_decides
 from pellucid.diagnostics.rules import unreached
-from pellucid.explanations.caveat import Caveat
+from pellucid.explanations import Caveat
 from pellucid.parts.attribution import PartAttribution
 from pellucid.parts.local import LocalPartAttribution, exhaustive
 from pellucid.parts.rule import PartRule, reason

@@ -11,15 +11,12 @@ from altair.typing import ChartType
 from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from pellucid.charts import attribution as contributions
 from pellucid.charts import theme
-from pellucid.charts.attribution.folding import half_widths
-from pellucid.charts.attribution.words import change, others_note, part_name
-from pellucid.charts.layout import grid, layered, titled
+from pellucid.charts.attribution.entries import change, half_widths, others_note, part_name
+from pellucid.charts.layout import Row, data, grid, layered, titled, tooltips
 from pellucid.charts.png import data_uri
-from pellucid.charts.scales import Row, data, tooltips
-from pellucid.charts.signed_colours import colour_scales, largest, painted, signed_colour
 from pellucid.charts.text import caveat_note, wrapped
 from pellucid.parts.attribution import ImageAttribution
-from pellucid.parts.chart_words import ends_note, panel_name
+from pellucid.parts.chart_style import colour_scales, ends_note, largest, painted, panel_name, signed_colour
 from pellucid.parts.local import LocalImageAttribution
 from pellucid.parts.options import ImageOptions
 from pellucid.parts.segments import colours, value_range

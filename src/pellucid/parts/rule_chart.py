@@ -10,9 +10,8 @@ from altair.typing import ChartType
 
 from pellucid.arrays import AnyArray
 from pellucid.charts import theme
-from pellucid.charts.layout import grid, layered, titled
+from pellucid.charts.layout import Row, data, grid, layered, titled, tooltips
 from pellucid.charts.png import data_uri
-from pellucid.charts.scales import Row, data, tooltips
 from pellucid.charts.text import caveat_note
 from pellucid.explanations.rule_words import predicted
 from pellucid.parts.image_chart import as_bytes, borders, enlarged, panel, shown_image

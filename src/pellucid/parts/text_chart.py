@@ -11,14 +11,11 @@ from altair.typing import ChartType
 
 from pellucid.charts import attribution as contributions
 from pellucid.charts import theme
-from pellucid.charts.attribution.folding import half_widths
-from pellucid.charts.attribution.words import change, others_note, part_name
-from pellucid.charts.layout import layered, titled, vconcat
-from pellucid.charts.scales import Row, data, tooltips
-from pellucid.charts.signed_colours import colour_scales, signed_colour
+from pellucid.charts.attribution.entries import change, half_widths, others_note, part_name
+from pellucid.charts.layout import Row, data, layered, titled, tooltips, vconcat
 from pellucid.charts.text import caveat_note, wrapped
 from pellucid.parts.attribution import TextAttribution
-from pellucid.parts.chart_words import ends_note, panel_name
+from pellucid.parts.chart_style import colour_scales, ends_note, panel_name, signed_colour
 from pellucid.parts.local import LocalTextAttribution
 from pellucid.parts.options import TextOptions
 from pellucid.parts.text_layout import OUTSIDE, Fragment, set_lines

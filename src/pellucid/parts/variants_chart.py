@@ -13,9 +13,8 @@ from altair.typing import ChartType
 
 from pellucid.charts import attribution as contributions
 from pellucid.charts import theme
-from pellucid.charts.layout import hconcat, titled
+from pellucid.charts.layout import Row, data, hconcat, titled, tooltips
 from pellucid.charts.local import effects, widths, with_rest
-from pellucid.charts.scales import Row, data, tooltips
 from pellucid.charts.text import caveat_note, level_names, shown
 from pellucid.explanations.plot_options import AttributionOptions, LocalOptions
 from pellucid.parts import image_chart, text_chart

@@ -8,9 +8,8 @@ from altair.typing import ChartType
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.charts import theme
-from pellucid.charts.layout import layered, titled
+from pellucid.charts.layout import Row, data, layered, level_axis, titled, tooltips
 from pellucid.charts.marks import text_layers
-from pellucid.charts.scales import Row, data, level_axis, tooltips
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.explanations import Associations
 from pellucid.explanations.plot_options import AssociationsOptions

@@ -10,8 +10,18 @@ import numpy as np
 from altair.typing import ChartType
 
 from pellucid.charts import theme
-from pellucid.charts.layout import hconcat, layered, titled
-from pellucid.charts.scales import Row, data, level_axis, limits_of, plain, tooltips, value_axis
+from pellucid.charts.layout import (
+    Row,
+    data,
+    hconcat,
+    layered,
+    level_axis,
+    limits_of,
+    plain,
+    titled,
+    tooltips,
+    value_axis,
+)
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.explanations import Clusters, Importance
 from pellucid.explanations.plot_options import ClusterOptions

@@ -9,7 +9,7 @@ from altair.typing import ChartType
 
 from pellucid.charts import theme
 from pellucid.charts.attribution import bar, beeswarm, decision, dependence, force, interactions, stacked, waterfall
-from pellucid.charts.attribution.words import title, view_name, who_and_where
+from pellucid.charts.attribution.entries import title, view_name, who_and_where
 from pellucid.charts.layout import by_output, titled
 from pellucid.charts.text import caveat_note
 from pellucid.errors import InputError

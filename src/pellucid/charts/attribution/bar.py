@@ -7,12 +7,10 @@ import numpy as np
 from altair.typing import ChartType
 
 from pellucid.charts import theme
-from pellucid.charts.attribution.folding import DOWN, UP, half_widths
+from pellucid.charts.attribution.entries import DOWN, UP, axis_title, change, half_widths, not_shown, short_names
 from pellucid.charts.attribution.waterfall import COLOURS
-from pellucid.charts.attribution.words import axis_title, change, not_shown, short_names
-from pellucid.charts.layout import layered
+from pellucid.charts.layout import Row, data, layered, level_axis, limits_of, tooltips, value_axis
 from pellucid.charts.marks import zero_line
-from pellucid.charts.scales import Row, data, level_axis, limits_of, tooltips, value_axis
 from pellucid.explanations import Attribution
 from pellucid.explanations.attribution_words import labels_of
 from pellucid.explanations.plot_options import AttributionOptions

@@ -10,11 +10,9 @@ from altair.typing import ChartType
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.charts import theme
-from pellucid.charts.attribution.folding import evenly, fold
-from pellucid.charts.attribution.words import axis_title, not_shown, rows_note, short_names, shortened
-from pellucid.charts.layout import layered
+from pellucid.charts.attribution.entries import axis_title, evenly, fold, not_shown, rows_note, short_names, shortened
+from pellucid.charts.layout import Row, data, layered, level_axis, limits_of, positions, tooltips, value_axis
 from pellucid.charts.marks import zero_line
-from pellucid.charts.scales import Row, data, level_axis, limits_of, positions, tooltips, value_axis
 from pellucid.charts.text import shown
 from pellucid.explanations import Attribution
 from pellucid.explanations.attribution import shown_value

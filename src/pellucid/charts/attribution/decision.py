@@ -7,10 +7,8 @@ import numpy as np
 from altair.typing import ChartType
 
 from pellucid.charts import theme
-from pellucid.charts.attribution.folding import evenly, fold
-from pellucid.charts.attribution.words import change, prediction_title, rows_note, short_names
-from pellucid.charts.layout import layered
-from pellucid.charts.scales import Row, data, level_axis, limits_of, number_format, tooltips, value_axis
+from pellucid.charts.attribution.entries import change, evenly, fold, prediction_title, rows_note, short_names
+from pellucid.charts.layout import Row, data, layered, level_axis, limits_of, number_format, tooltips, value_axis
 from pellucid.charts.text import shown, wrapped
 from pellucid.explanations import Attribution
 from pellucid.explanations.attribution_words import labels_of, start_name

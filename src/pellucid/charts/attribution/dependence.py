@@ -10,12 +10,10 @@ import numpy as np
 from altair.typing import ChartType
 
 from pellucid.arrays import IntArray
-from pellucid.charts import scales, theme
+from pellucid.charts import layout, theme
 from pellucid.charts.attribution.beeswarm import offsets
-from pellucid.charts.attribution.folding import evenly
-from pellucid.charts.attribution.words import axis_title, rows_note, shortened
+from pellucid.charts.attribution.entries import axis_title, evenly, rows_note, shortened
 from pellucid.charts.colouring import OTHER, categories, colour_encoding, is_nominal
-from pellucid.charts.layout import assemble, layered
 from pellucid.charts.marks import zero_line
 from pellucid.charts.text import shown
 from pellucid.data.frames.frame import is_missing
@@ -65,7 +63,7 @@ def colour_of(attribution: Attribution, options: AttributionOptions) -> Colourin
     return Colouring(name, values, float("nan"))
 
 
-def dependence_data(attribution: Attribution, output: str, options: AttributionOptions) -> list[scales.Row]:
+def dependence_data(attribution: Attribution, output: str, options: AttributionOptions) -> list[layout.Row]:
     """One dot per row drawn: ``x`` (or ``level``) the value of the feature, null if missing, and its contribution."""
     one, j = attribution.for_output(output), feature_of(attribution, options)
     chosen = evenly(len(one), _MOST_POINTS)
@@ -73,9 +71,9 @@ def dependence_data(attribution: Attribution, output: str, options: AttributionO
     levels = _levels(attribution, j)
     colouring = colour_of(attribution, options)
     colours = _colours(colouring, chosen)
-    numbers = None if levels else scales.positions(column)
+    numbers = None if levels else layout.positions(column)
     span = float(np.nan_to_num(np.ptp(values))) or 1.0
-    rows: list[scales.Row] = []
+    rows: list[layout.Row] = []
     for i, colour in zip(chosen, colours, strict=True):
         missing = is_missing(column[i])
         text = shown_value(column[i])
@@ -107,7 +105,7 @@ def _levels(attribution: Attribution, j: int) -> list[str]:
     return sorted(name for name, _ in counts.most_common(_MOST_LEVELS))
 
 
-def _colours(colouring: Colouring | None, rows: IntArray) -> list[scales.Row]:
+def _colours(colouring: Colouring | None, rows: IntArray) -> list[layout.Row]:
     if colouring is None:
         return [{} for _ in rows]
     texts = [shown_value(colouring.values[i]) for i in rows]
@@ -118,7 +116,7 @@ def _colours(colouring: Colouring | None, rows: IntArray) -> list[scales.Row]:
             text if text in kept else OTHER for text in (" ".join(t.split()) or "(empty)" for t in texts)
         ]
     else:
-        found = [float(number) for number in scales.positions(colouring.values)[rows]]
+        found = [float(number) for number in layout.positions(colouring.values)[rows]]
     return [
         {"colour": value if there else None, "colour_text": text}
         for value, there, text in zip(found, known, texts, strict=True)
@@ -132,14 +130,14 @@ def view(attribution: Attribution, output: str, options: AttributionOptions, wid
     """The dots of one output, those whose value is missing at the right."""
     rows, j = dependence_data(attribution, output, options), feature_of(attribution, options)
     height = options.height or theme.HEIGHT
-    limits = scales.limits_of([row["contribution"] for row in rows], zero=True)
+    limits = layout.limits_of([row["contribution"] for row in rows], zero=True)
     name = attribution.feature_names[j]
     colouring = colour_of(attribution, options)
     coloured = [(colouring.feature, "colour_text")] if colouring is not None else []
-    tips = scales.tooltips((name, "x_text"), ("contribution", "label"), *coloured, ("row", "row"))
-    y = scales.value_axis(axis_title(attribution, output), limits, height)
+    tips = layout.tooltips((name, "x_text"), ("contribution", "label"), *coloured, ("row", "row"))
+    y = layout.value_axis(axis_title(attribution, output), limits, height)
     known, missing = ([row for row in rows if row["missing"] == there] for there in (False, True))
-    apart = {"x": alt.X("level", **scales.level_axis(None, [MISSING], 50, labelAngle=0)), **_JITTER}
+    apart = {"x": alt.X("level", **layout.level_axis(None, [MISSING], 50, labelAngle=0)), **_JITTER}
     if not known:
         main = _dots(missing, apart, alt.Y("contribution", **y), limits, colouring, tips)
         return main.properties(width=width, height=height)
@@ -149,28 +147,28 @@ def view(attribution: Attribution, output: str, options: AttributionOptions, wid
     )
     if not missing:
         return main
-    bare = scales.value_axis(None, limits, height, labels=False, ticks=False, domain=False)
+    bare = layout.value_axis(None, limits, height, labels=False, ticks=False, domain=False)
     beside = _dots(missing, apart, alt.Y("contribution", **bare), limits, colouring, tips)
-    both = assemble(main, beside.properties(width=50, height=height), [])
+    both = layout.assemble(main, beside.properties(width=50, height=height), [])
     return both.resolve_scale(color="shared", x="independent", y="independent", xOffset="independent")
 
 
-def _value_place(attribution: Attribution, j: int, known: list[scales.Row], width: float) -> dict[str, Any]:
+def _value_place(attribution: Attribution, j: int, known: list[layout.Row], width: float) -> dict[str, Any]:
     """The channels of a feature's values: an axis of numbers or dates, or levels on which the dots are spread."""
     name, levels, column = attribution.feature_names[j], _levels(attribution, j), attribution.data[j]
     if levels:
         present = [*levels, *([OTHER] if any(row["level"] == OTHER for row in known) else [])]
         turn = -40 if len(levels) > 4 else 0
-        return {"x": alt.X("level", **scales.level_axis(name, present, width, labelAngle=turn)), **_JITTER}
+        return {"x": alt.X("level", **layout.level_axis(name, present, width, labelAngle=turn)), **_JITTER}
     kind = {"M": "date", "i": "integer", "u": "integer"}.get(column.dtype.kind, "numeric")
-    return {"x": alt.X("x", **scales.feature_axis(name, kind, scales.limits_of([row["x"] for row in known]), width))}
+    return {"x": alt.X("x", **layout.feature_axis(name, kind, layout.limits_of([row["x"] for row in known]), width))}
 
 
 _JITTER = {"xOffset": alt.XOffset("offset", type="quantitative", scale=alt.Scale(domain=[-1.4, 1.4]))}
 
 
 def _dots(
-    rows: list[scales.Row], x: dict[str, Any], y: alt.Y, limits: scales.Limits, colouring: Colouring | None, tips: Any
+    rows: list[layout.Row], x: dict[str, Any], y: alt.Y, limits: layout.Limits, colouring: Colouring | None, tips: Any
 ) -> ChartType:
     layers = [*zero_line(limits, True)]
     plain = [row for row in rows if row.get("colour") is None]
@@ -179,6 +177,6 @@ def _dots(
         ([row for row in rows if row.get("colour") is not None], colouring and colour_encoding(colouring)),
     ):
         if some:
-            dots = alt.Chart(scales.data(some)).mark_circle(size=26, opacity=0.7)
+            dots = alt.Chart(layout.data(some)).mark_circle(size=26, opacity=0.7)
             layers.append(dots.encode(**x, y=y, color=colour, tooltip=tips))
-    return layered(*layers)
+    return layout.layered(*layers)

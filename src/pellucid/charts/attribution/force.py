@@ -13,11 +13,9 @@ import altair as alt
 from altair.typing import ChartType
 
 from pellucid.charts import theme
-from pellucid.charts.attribution.folding import DOWN, UP, Step, steps
+from pellucid.charts.attribution.entries import DOWN, UP, Step, change, prediction_title, rows_note, short_label, steps
 from pellucid.charts.attribution.waterfall import COLOURS, MOST_ROWS, below_each_other
-from pellucid.charts.attribution.words import change, prediction_title, rows_note, short_label
-from pellucid.charts.layout import layered
-from pellucid.charts.scales import Limits, Row, data, limits_of, tooltips, value_axis
+from pellucid.charts.layout import Limits, Row, data, layered, limits_of, tooltips, value_axis
 from pellucid.charts.text import shown
 from pellucid.explanations import Attribution
 from pellucid.explanations.attribution_words import start_name

@@ -8,10 +8,9 @@ from altair.typing import ChartType
 
 from pellucid.arrays import FloatArray
 from pellucid.charts import theme
-from pellucid.charts.attribution.words import not_shown, short_names
-from pellucid.charts.layout import layered
+from pellucid.charts.attribution.entries import not_shown, short_names
+from pellucid.charts.layout import Row, data, layered, level_axis, number_format, tooltips
 from pellucid.charts.marks import text_layers
-from pellucid.charts.scales import Row, data, level_axis, number_format, tooltips
 from pellucid.charts.text import shown, wrapped
 from pellucid.errors import InputError
 from pellucid.explanations import Attribution

@@ -16,11 +16,9 @@ from altair.typing import ChartType
 
 from pellucid.arrays import IntArray
 from pellucid.charts import theme
-from pellucid.charts.attribution.folding import DOWN, UP, evenly, fold
+from pellucid.charts.attribution.entries import DOWN, UP, change, evenly, fold, prediction_title, rows_note, short_names
 from pellucid.charts.attribution.waterfall import COLOURS
-from pellucid.charts.attribution.words import change, prediction_title, rows_note, short_names
-from pellucid.charts.layout import layered
-from pellucid.charts.scales import Limits, Row, data, limits_of, tooltips, value_axis
+from pellucid.charts.layout import Limits, Row, data, layered, limits_of, tooltips, value_axis
 from pellucid.charts.text import shown
 from pellucid.explanations import Attribution
 from pellucid.explanations.attribution_words import labels_of

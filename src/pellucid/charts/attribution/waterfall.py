@@ -8,10 +8,8 @@ import altair as alt
 from altair.typing import ChartType
 
 from pellucid.charts import theme
-from pellucid.charts.attribution.folding import DOWN, UP, steps
-from pellucid.charts.attribution.words import change, prediction_title, rows_note, short_names
-from pellucid.charts.layout import layered, vconcat
-from pellucid.charts.scales import Row, data, level_axis, limits_of, tooltips, value_axis
+from pellucid.charts.attribution.entries import DOWN, UP, change, prediction_title, rows_note, short_names, steps
+from pellucid.charts.layout import Row, data, layered, level_axis, limits_of, tooltips, value_axis, vconcat
 from pellucid.charts.text import shown
 from pellucid.explanations import Attribution
 from pellucid.explanations.attribution_words import start_name

@@ -13,8 +13,18 @@ from altair.typing import ChartType
 
 from pellucid.charts import theme
 from pellucid.charts.decomposition.components import colour_limit, curve_limits, main_view, pair_view
-from pellucid.charts.layout import grid, hconcat, layered, titled
-from pellucid.charts.scales import Row, data, level_axis, limits_of, tooltips, value_axis
+from pellucid.charts.layout import (
+    Row,
+    data,
+    grid,
+    hconcat,
+    layered,
+    level_axis,
+    limits_of,
+    titled,
+    tooltips,
+    value_axis,
+)
 from pellucid.charts.text import caveat_note, level_names, scale_words, wrapped
 from pellucid.errors import InputError, nearest
 from pellucid.explanations.component import Axis, Component

@@ -13,13 +13,12 @@ from altair.typing import ChartType
 from pellucid.arrays import AnyArray, FloatArray
 from pellucid.charts import theme
 from pellucid.charts.contour import contour_lines, nice_levels
-from pellucid.charts.layout import layered
-from pellucid.charts.marks import channel, zero_line
-from pellucid.charts.scales import (
+from pellucid.charts.layout import (
     Limits,
     Row,
     data,
     feature_axis,
+    layered,
     level_axis,
     limits_of,
     number_format,
@@ -28,6 +27,7 @@ from pellucid.charts.scales import (
     tooltips,
     value_axis,
 )
+from pellucid.charts.marks import channel, zero_line
 from pellucid.charts.text import level_names, shown
 from pellucid.explanations.component import Axis, Component
 from pellucid.words import number, value_name

@@ -11,8 +11,7 @@ from pellucid.charts.effect.isometric import draw_isometric, isometric_notes
 from pellucid.charts.effect.levels import draw_levels
 from pellucid.charts.effect.slices import draw_slices, slice_notes
 from pellucid.charts.effect.surface import draw_surface, surface_notes
-from pellucid.charts.layout import titled
-from pellucid.charts.scales import Limits
+from pellucid.charts.layout import Limits, titled
 from pellucid.charts.text import caveat_note
 from pellucid.explanations import Effect
 from pellucid.explanations.effect import TITLES

@@ -16,9 +16,20 @@ from altair.typing import ChartType
 from pellucid.arrays import FloatArray
 from pellucid.charts import theme
 from pellucid.charts.effect.distribution import lower_views
-from pellucid.charts.layout import assemble, layered
+from pellucid.charts.layout import (
+    Limits,
+    Row,
+    assemble,
+    data,
+    feature_axis,
+    layered,
+    limits_of,
+    positions,
+    span,
+    tooltips,
+    value_axis,
+)
 from pellucid.charts.marks import dash, output_colour, output_tip, zero_line
-from pellucid.charts.scales import Limits, Row, data, feature_axis, limits_of, positions, span, tooltips, value_axis
 from pellucid.charts.text import is_change, rows_text, shown, value_title
 from pellucid.explanations import Effect
 from pellucid.explanations.plot_options import EffectOptions

@@ -10,9 +10,18 @@ from altair.typing import ChartType
 
 from pellucid.arrays import FloatArray
 from pellucid.charts import theme
-from pellucid.charts.layout import layered
+from pellucid.charts.layout import (
+    FEW_INTEGERS,
+    Limits,
+    Row,
+    data,
+    feature_axis,
+    layered,
+    number_format,
+    positions,
+    tooltips,
+)
 from pellucid.charts.marks import output_colour, output_tip
-from pellucid.charts.scales import FEW_INTEGERS, Limits, Row, data, feature_axis, number_format, positions, tooltips
 from pellucid.explanations import Effect
 from pellucid.explanations.plot_options import EffectOptions
 from pellucid.words import number, percent, value_name

@@ -9,12 +9,11 @@ import numpy as np
 from altair.typing import ChartType
 
 from pellucid.arrays import IntArray
-from pellucid.charts import scales, theme
+from pellucid.charts import layout, theme
 from pellucid.charts.colouring import colour_encoding, row_colours
 from pellucid.charts.effect.curve import curve_data, curve_notes, line_data, missing_data, missing_view
 from pellucid.charts.effect.distribution import lower_views
 from pellucid.charts.effect.levels import extents, level_data, level_labels
-from pellucid.charts.layout import assemble, by_output, layered
 from pellucid.charts.marks import dash, zero_line
 from pellucid.charts.text import is_change, value_title
 from pellucid.explanations import Effect
@@ -28,17 +27,17 @@ def lines_shown(effect: Effect, max_lines: int) -> IntArray:
     return np.unique(np.linspace(0, n - 1, min(n, max_lines)).round().astype(np.intp))
 
 
-def individual_data(effect: Effect, output: str, options: EffectOptions) -> list[scales.Row]:
+def individual_data(effect: Effect, output: str, options: EffectOptions) -> list[layout.Row]:
     """One row per drawn curve and grid point: ``row`` names the curve, ``x`` or ``level`` the place."""
     k = effect.output_names.index(output)
     nominal = effect.nominal[0]
-    places = level_labels(effect) if nominal else scales.positions(effect.grids[0])
-    order = range(len(effect.grids[0])) if nominal else np.argsort(scales.positions(effect.grids[0]), kind="stable")
+    places = level_labels(effect) if nominal else layout.positions(effect.grids[0])
+    order = range(len(effect.grids[0])) if nominal else np.argsort(layout.positions(effect.grids[0]), kind="stable")
     names = effect.rows if effect.rows is not None else np.arange(len(effect.values))
     colours = row_colours(effect, options)
-    rows: list[scales.Row] = []
+    rows: list[layout.Row] = []
     for i in lines_shown(effect, options.max_lines):
-        values = scales.plain(effect.stacked()[i, :, k])
+        values = layout.plain(effect.stacked()[i, :, k])
         fixed = {"row": f"row {names[i]}", **colours[i]}
         rows += [
             {**fixed, ("level" if nominal else "x"): places[g] if nominal else float(places[g]), "value": values[g]}
@@ -47,19 +46,19 @@ def individual_data(effect: Effect, output: str, options: EffectOptions) -> list
     return rows
 
 
-def individual_limits(effect: Effect, options: EffectOptions) -> scales.Limits:
+def individual_limits(effect: Effect, options: EffectOptions) -> layout.Limits:
     """Value limits of the curves that are drawn, their average and its value at missing."""
     drawn = effect.values[lines_shown(effect, options.max_lines)]
     at_missing = [] if effect.missing is None else [np.atleast_1d(effect.missing.values)]
-    return scales.limits_of(drawn, effect.average, *at_missing, zero=is_change(effect))
+    return layout.limits_of(drawn, effect.average, *at_missing, zero=is_change(effect))
 
 
-def draw_individual(effect: Effect, options: EffectOptions, limits: scales.Limits | None = None) -> ChartType:
+def draw_individual(effect: Effect, options: EffectOptions, limits: layout.Limits | None = None) -> ChartType:
     """The chart without its title; several outputs get a view each."""
     limits = limits or individual_limits(effect, options)
     draw = _levels_view if effect.nominal[0] else _curves_view
     views = [draw(effect, output, options, limits) for output in effect.output_names]
-    return by_output(views, effect.output_names)
+    return layout.by_output(views, effect.output_names)
 
 
 def individual_notes(effect: Effect, options: EffectOptions) -> list[str]:
@@ -74,12 +73,12 @@ def individual_notes(effect: Effect, options: EffectOptions) -> list[str]:
     return notes + ([] if effect.nominal[0] else curve_notes(effect))
 
 
-def _curves_view(effect: Effect, output: str, options: EffectOptions, limits: scales.Limits) -> ChartType:
+def _curves_view(effect: Effect, output: str, options: EffectOptions, limits: layout.Limits) -> ChartType:
     width, height = options.width or theme.WIDTH, options.height or theme.HEIGHT
-    x_limits = scales.span(scales.positions(effect.grids[0]), scales.positions(effect.rug[0]), effect.kinds[0])
+    x_limits = layout.span(layout.positions(effect.grids[0]), layout.positions(effect.rug[0]), effect.kinds[0])
     below, rug = lower_views(effect, options, x_limits, [output])
-    x = alt.X("x", **scales.feature_axis(effect.feature_names[0], effect.kinds[0], x_limits, width, labels=not below))
-    y = alt.Y("value", **scales.value_axis(value_title(effect, output), limits, height))
+    x = alt.X("x", **layout.feature_axis(effect.feature_names[0], effect.kinds[0], x_limits, width, labels=not below))
+    y = alt.Y("value", **layout.value_axis(value_title(effect, output), limits, height))
     one_point = len(effect.grids[0]) == 1
     faint = line_opacity(effect, options)
     mark: dict[str, Any] = {"type": "line", "strokeWidth": 1, "strokeOpacity": faint}
@@ -87,12 +86,12 @@ def _curves_view(effect: Effect, output: str, options: EffectOptions, limits: sc
         mark = {"type": "point", "filled": True, "fillOpacity": faint, "opacity": 1}
     lines = _coloured_layers(effect, output, options, mark, {"x": x, "y": y})
     average = [row for row in curve_data(effect) if row["output"] == output]
-    stroke = alt.Chart(scales.data(line_data(average))).encode(x=x, y=y, detail=alt.Detail("run:N"))
-    tips = scales.tooltips((effect.feature_names[0], "x_text"), ("average", "value_text"), ("data nearby", "rows_text"))
-    dots = alt.Chart(scales.data(average)).mark_point(
+    stroke = alt.Chart(layout.data(line_data(average))).encode(x=x, y=y, detail=alt.Detail("run:N"))
+    tips = layout.tooltips((effect.feature_names[0], "x_text"), ("average", "value_text"), ("data nearby", "rows_text"))
+    dots = alt.Chart(layout.data(average)).mark_point(
         filled=True, color=theme.INK, opacity=1.0 if one_point else 0.0, size=70
     )
-    main = layered(
+    main = layout.layered(
         *zero_line(limits, is_change(effect)),
         *lines,
         stroke.mark_line(strokeWidth=5, color="white", strokeOpacity=0.8),
@@ -102,23 +101,23 @@ def _curves_view(effect: Effect, output: str, options: EffectOptions, limits: sc
     ).properties(width=width, height=height)
     ink = alt.ColorValue(theme.INK)
     at_missing = [row for row in missing_data(effect) if row["output"] == output]
-    return assemble(main, missing_view(at_missing, effect, limits, options, ink), below)
+    return layout.assemble(main, missing_view(at_missing, effect, limits, options, ink), below)
 
 
-def _levels_view(effect: Effect, output: str, options: EffectOptions, limits: scales.Limits) -> ChartType:
+def _levels_view(effect: Effect, output: str, options: EffectOptions, limits: layout.Limits) -> ChartType:
     labels = level_labels(effect)
     height, width = extents(len(labels), 1, options, upright=False)
-    x = alt.X("value", **scales.value_axis(value_title(effect, output), limits, width))
-    y = alt.Y("level", **scales.level_axis(effect.feature_names[0], labels, height))
+    x = alt.X("value", **layout.value_axis(value_title(effect, output), limits, width))
+    y = alt.Y("level", **layout.level_axis(effect.feature_names[0], labels, height))
     mark = {"type": "tick", "thickness": 1.5, "opacity": 1, "fillOpacity": line_opacity(effect, options)}
     ticks = _coloured_layers(effect, output, options, mark, {"x": x, "y": y})
     average = [row for row in level_data(effect) if row["output"] == output and row["value"] is not None]
-    tips = scales.tooltips((effect.feature_names[0], "level"), ("average", "value_text"), ("data", "rows_text"))
-    dots = alt.Chart(scales.data(average)).mark_point(
+    tips = layout.tooltips((effect.feature_names[0], "level"), ("average", "value_text"), ("data", "rows_text"))
+    dots = alt.Chart(layout.data(average)).mark_point(
         filled=True, size=90, color=theme.INK, opacity=1, stroke="white", strokeWidth=1.5
     )
     layers = [*zero_line(limits, is_change(effect), "x"), *ticks, dots.encode(x=x, y=y, tooltip=tips)]
-    return layered(*layers).properties(width=width, height=height)
+    return layout.layered(*layers).properties(width=width, height=height)
 
 
 def line_opacity(effect: Effect, options: EffectOptions) -> float:
@@ -135,9 +134,9 @@ def _coloured_layers(
     grey = [row for row in rows if "colour" not in row]
     coloured = [row for row in rows if "colour" in row]
 
-    def layer(part: list[scales.Row], colour: Any, *tips: tuple[str, str]) -> alt.Chart:
-        chart = alt.Chart(scales.data(part), mark=mark)  # type: ignore[arg-type]  # the dict form of a mark
-        return chart.encode(**place, **detail, color=colour, tooltip=scales.tooltips(("curve", "row"), *tips))
+    def layer(part: list[layout.Row], colour: Any, *tips: tuple[str, str]) -> alt.Chart:
+        chart = alt.Chart(layout.data(part), mark=mark)  # type: ignore[arg-type]  # the dict form of a mark
+        return chart.encode(**place, **detail, color=colour, tooltip=layout.tooltips(("curve", "row"), *tips))
 
     layers: list[alt.Chart] = []
     if grey:

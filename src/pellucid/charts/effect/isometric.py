@@ -15,8 +15,7 @@ from pellucid.arrays import FloatArray
 from pellucid.charts import theme
 from pellucid.charts.contour import nice_levels
 from pellucid.charts.effect.surface import colour_scale, value_range
-from pellucid.charts.layout import by_output, layered
-from pellucid.charts.scales import Limits, Row, data, limits_of, number_format, positions, tooltips
+from pellucid.charts.layout import Limits, Row, by_output, data, layered, limits_of, number_format, positions, tooltips
 from pellucid.charts.text import is_change, shown, value_title, wrapped
 from pellucid.errors import InputError
 from pellucid.explanations import Effect

@@ -15,9 +15,8 @@ from altair.typing import ChartType
 from pellucid.arrays import FloatArray
 from pellucid.charts import theme
 from pellucid.charts.effect.curve import average_error, curve_limits, interval_row, missing_data
-from pellucid.charts.layout import grid, layered
+from pellucid.charts.layout import Limits, Row, data, grid, layered, level_axis, tooltips, value_axis
 from pellucid.charts.marks import channel, output_colour, output_tip, zero_line
-from pellucid.charts.scales import Limits, Row, data, level_axis, tooltips, value_axis
 from pellucid.charts.text import is_change, level_names, rows_text, value_title
 from pellucid.explanations import Effect
 from pellucid.explanations.plot_options import EffectOptions

@@ -10,11 +10,10 @@ import numpy as np
 from altair.typing import ChartType
 
 from pellucid.arrays import FloatArray
-from pellucid.charts import scales, theme
+from pellucid.charts import layout, theme
 from pellucid.charts.effect.distribution import histogram_data, histogram_view
 from pellucid.charts.effect.levels import extents
 from pellucid.charts.effect.side_by_side import check_effects
-from pellucid.charts.layout import assemble, by_output, layered, titled
 from pellucid.charts.marks import zero_line
 from pellucid.charts.text import level_names, scale_words, shown
 from pellucid.errors import InputError
@@ -30,13 +29,13 @@ def centred(effect: Effect) -> FloatArray:
     return np.asarray(curve - _mean_over_data(effect, curve))
 
 
-def overlay_data(effects: list[Effect], labels: list[str]) -> list[scales.Row]:
+def overlay_data(effects: list[Effect], labels: list[str]) -> list[layout.Row]:
     """One row per curve, output and grid point, centred, in increasing order of the feature."""
-    rows: list[scales.Row] = []
+    rows: list[layout.Row] = []
     for label, effect in zip(labels, effects, strict=True):
         curve, nominal = centred(effect), effect.nominal[0]
         names = level_names(effect.grids[0]) if nominal else []
-        x = np.arange(len(names)) if nominal else scales.positions(effect.grids[0])
+        x = np.arange(len(names)) if nominal else layout.positions(effect.grids[0])
         for k, output in enumerate(effect.output_names):
             for i in np.argsort(x, kind="stable"):
                 if not np.isfinite(curve[i, k]):
@@ -59,16 +58,18 @@ def body(effects: list[Effect], columns: int, options: PanelOptions) -> ChartTyp
     _check_same_feature(effects)
     labels = curve_labels(effects, options.labels)
     rows = overlay_data(effects, labels)
-    limits = scales.limits_of([row["value"] for row in rows], zero=True)
+    limits = layout.limits_of([row["value"] for row in rows], zero=True)
     first = effects[0]
     draw = _levels_view if first.nominal[0] else _curves_view
     views = [
         draw([row for row in rows if row["output"] == output], effects, labels, limits, options)
         for output in first.output_names
     ]
-    chart = by_output(views, first.output_names, columns=columns)
+    chart = layout.by_output(views, first.output_names, columns=columns)
     title = options.title or f"Effects of {first.feature_names[0]} compared"
-    return titled(chart, title, ["every curve is centred at its mean over the data"], options.width or theme.WIDTH)
+    return layout.titled(
+        chart, title, ["every curve is centred at its mean over the data"], options.width or theme.WIDTH
+    )
 
 
 def curve_labels(effects: list[Effect], given: Sequence[str] | None) -> list[str]:
@@ -88,8 +89,8 @@ def _mean_over_data(effect: Effect, curve: FloatArray) -> FloatArray:
         return np.asarray(
             np.nansum(np.where(known > 0, curve, 0.0) * known, axis=0) / np.maximum(known.sum(axis=0), 1e-300)
         )
-    x = scales.positions(effect.grids[0])
-    at = scales.positions(effect.rug[0])
+    x = layout.positions(effect.grids[0])
+    at = layout.positions(effect.rug[0])
     at = at[(at >= x.min()) & (at <= x.max())]
     at = x if at.size == 0 else at
     order = np.argsort(x, kind="stable")
@@ -118,7 +119,7 @@ def _colour(labels: list[str]) -> alt.Color:
 
 
 def _tips(effect: Effect) -> list[alt.Tooltip]:
-    return scales.tooltips((effect.feature_names[0], "x_text"), ("curve", "curve"), ("centred effect", "value_text"))
+    return layout.tooltips((effect.feature_names[0], "x_text"), ("curve", "curve"), ("centred effect", "value_text"))
 
 
 def _title(effect: Effect) -> str:
@@ -126,35 +127,35 @@ def _title(effect: Effect) -> str:
 
 
 def _curves_view(
-    rows: list[scales.Row], effects: list[Effect], labels: list[str], limits: scales.Limits, options: PanelOptions
+    rows: list[layout.Row], effects: list[Effect], labels: list[str], limits: layout.Limits, options: PanelOptions
 ) -> ChartType:
     first = effects[0]
     width, height = options.width or theme.WIDTH, options.height or theme.HEIGHT
-    grids = np.concatenate([scales.positions(effect.grids[0]) for effect in effects])
-    x_limits = (float(grids.min()), float(grids.max())) if np.ptp(grids) > 0 else scales.limits_of(grids)
+    grids = np.concatenate([layout.positions(effect.grids[0]) for effect in effects])
+    x_limits = (float(grids.min()), float(grids.max())) if np.ptp(grids) > 0 else layout.limits_of(grids)
     bars = histogram_data(first, x_limits) if options.distribution == "histogram" else []
-    x = alt.X("x", **scales.feature_axis(first.feature_names[0], first.kinds[0], x_limits, width, labels=not bars))
-    y = alt.Y("value", **scales.value_axis(_title(first), limits, height))
-    base = alt.Chart(scales.data(rows)).encode(x=x, y=y, color=_colour(labels))
-    main = layered(
+    x = alt.X("x", **layout.feature_axis(first.feature_names[0], first.kinds[0], x_limits, width, labels=not bars))
+    y = alt.Y("value", **layout.value_axis(_title(first), limits, height))
+    base = alt.Chart(layout.data(rows)).encode(x=x, y=y, color=_colour(labels))
+    main = layout.layered(
         *zero_line(limits, True),
         base.mark_line(strokeWidth=2.2),
         base.mark_point(filled=True, opacity=0).encode(tooltip=_tips(first)),
     ).properties(width=width, height=height)
-    return assemble(main, None, [histogram_view(bars, first, x_limits, width)] if bars else [])
+    return layout.assemble(main, None, [histogram_view(bars, first, x_limits, width)] if bars else [])
 
 
 def _levels_view(
-    rows: list[scales.Row], effects: list[Effect], labels: list[str], limits: scales.Limits, options: PanelOptions
+    rows: list[layout.Row], effects: list[Effect], labels: list[str], limits: layout.Limits, options: PanelOptions
 ) -> ChartType:
     first = effects[0]
     names = level_names(first.grids[0])
     height, width = extents(len(names), len(effects), options, upright=False)
     place: dict[str, Any] = {
-        "y": alt.Y("level", **scales.level_axis(first.feature_names[0], names, height)),
+        "y": alt.Y("level", **layout.level_axis(first.feature_names[0], names, height)),
         "yOffset": alt.YOffset("curve", type="nominal", sort=labels),
-        "x": alt.X("value", **scales.value_axis(_title(first), limits, width)),
+        "x": alt.X("value", **layout.value_axis(_title(first), limits, width)),
     }
-    dots = alt.Chart(scales.data(rows)).mark_point(filled=True, size=60, opacity=1)
+    dots = alt.Chart(layout.data(rows)).mark_point(filled=True, size=60, opacity=1)
     encoded = dots.encode(**place, color=_colour(labels), tooltip=_tips(first))
-    return layered(*zero_line(limits, True, "x"), encoded).properties(width=width, height=height)
+    return layout.layered(*zero_line(limits, True, "x"), encoded).properties(width=width, height=height)

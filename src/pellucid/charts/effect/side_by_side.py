@@ -10,8 +10,7 @@ from pellucid.charts.effect import draw_effect
 from pellucid.charts.effect.curve import curve_limits
 from pellucid.charts.effect.individual import individual_limits
 from pellucid.charts.effect.levels import draw_levels
-from pellucid.charts.layout import grid, titled
-from pellucid.charts.scales import Limits
+from pellucid.charts.layout import Limits, grid, titled
 from pellucid.charts.text import is_change
 from pellucid.errors import InputError
 from pellucid.explanations import Effect

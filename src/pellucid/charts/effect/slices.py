@@ -15,8 +15,7 @@ from altair.typing import ChartType
 
 from pellucid.arrays import BoolArray
 from pellucid.charts.effect.surface import cell_places, cells_along, heat_map, surface_notes, value_range
-from pellucid.charts.layout import grid
-from pellucid.charts.scales import positions
+from pellucid.charts.layout import grid, positions
 from pellucid.charts.text import rows_text, wrapped
 from pellucid.explanations import Effect, changed
 from pellucid.explanations.plot_options import EffectOptions

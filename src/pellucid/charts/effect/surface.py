@@ -15,9 +15,8 @@ import numpy as np
 from altair.typing import ChartType
 
 from pellucid.arrays import AnyArray, FloatArray
-from pellucid.charts import scales, theme
+from pellucid.charts import layout, theme
 from pellucid.charts.contour import contour_lines, nice_levels
-from pellucid.charts.layout import by_output, layered
 from pellucid.charts.marks import channel, text_layers
 from pellucid.charts.text import is_change, level_names, rows_text, shown, value_title, wrapped
 from pellucid.explanations import Effect
@@ -36,13 +35,13 @@ _POINTS = 300  # rows of data shown on top
 # The data of a heat map: cells, contour lines and rows of data.
 
 
-def cell_data(effect: Effect, output: str) -> list[scales.Row]:
+def cell_data(effect: Effect, output: str) -> list[layout.Row]:
     """One row per cell: bounds ``x_from`` to ``x_to`` or a level, the value, and the rows of data in it."""
     k = effect.output_names.index(output)
     values = cell_values(effect)[..., k]
     counts = cell_counts(effect, values.shape)
     first, second = (cell_places(effect, axis) for axis in (0, 1))
-    rows: list[scales.Row] = []
+    rows: list[layout.Row] = []
     for i, j in np.ndindex(values.shape):
         value = float(values[i, j])
         rows.append(
@@ -86,16 +85,16 @@ def cell_counts(effect: Effect, shape: tuple[int, ...]) -> FloatArray:
     return counts
 
 
-def cell_places(effect: Effect, axis: int) -> list[scales.Row]:
+def cell_places(effect: Effect, axis: int) -> list[layout.Row]:
     """Per cell along one feature its ``from`` and ``to``, or its ``level``, and a text."""
     points = effect.grids[axis][_order(effect, axis)]
     if effect.nominal[axis]:
         return [{"level": label, "text": label} for label in level_names(points)]
     if _at_edges(effect, axis):
-        edges = scales.positions(points)
+        edges = layout.positions(points)
         texts = [f"{value_name(a)} to {value_name(b)}" for a, b in pairwise(points)]
     else:
-        edges = between(scales.positions(points))
+        edges = between(layout.positions(points))
         texts = [value_name(point) for point in points]
     return [{"from": float(edges[i]), "to": float(edges[i + 1]), "text": text} for i, text in enumerate(texts)]
 
@@ -103,21 +102,21 @@ def cell_places(effect: Effect, axis: int) -> list[scales.Row]:
 def between(points: FloatArray) -> FloatArray:
     """Edges half-way between neighbouring points, the outermost at the first and last point."""
     if len(points) == 1:
-        low, high = scales.limits_of(points)
+        low, high = layout.limits_of(points)
         return np.array([low, high])
     return np.concatenate([points[:1], (points[1:] + points[:-1]) / 2, points[-1:]])
 
 
-def contour_data(effect: Effect, output: str) -> list[scales.Row]:
+def contour_data(effect: Effect, output: str) -> list[layout.Row]:
     """Points of the contour lines of two numeric features: ``line`` names the line, ``order`` the point on it."""
     if any(effect.nominal) or min(len(points) for points in effect.grids) < 2:
         return []
     first, second = (_order(effect, axis) for axis in (0, 1))
-    x, y = scales.positions(effect.grids[0])[first], scales.positions(effect.grids[1])[second]
+    x, y = layout.positions(effect.grids[0])[first], layout.positions(effect.grids[1])[second]
     z = effect.stacked("average")[np.ix_(first, second)][..., effect.output_names.index(output)]
     known = z[np.isfinite(z)]
     levels = nice_levels(float(known.min()), float(known.max())) if known.size else []
-    rows: list[scales.Row] = []
+    rows: list[layout.Row] = []
     for level in levels:
         for n, line in enumerate(contour_lines(x, y, z, level)):
             fixed = {"line": f"{level} {n}", "level_text": number(level)}
@@ -125,7 +124,7 @@ def contour_data(effect: Effect, output: str) -> list[scales.Row]:
     return rows
 
 
-def point_data(effect: Effect) -> list[scales.Row]:
+def point_data(effect: Effect) -> list[layout.Row]:
     """At most 300 rows of data, evenly spaced."""
     columns: dict[str, list[Any]] = {}
     for axis, letter in enumerate("xy"):
@@ -134,7 +133,7 @@ def point_data(effect: Effect) -> list[scales.Row]:
             columns[f"{letter}_level"] = [names.get(str(value)) for value in effect.rug[axis]]
         else:
             low, high = extent(effect, axis)
-            places = scales.positions(effect.rug[axis])
+            places = layout.positions(effect.rug[axis])
             columns[letter] = [float(place) if low <= place <= high else None for place in places]
     rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=False)]
     inside = [row for row in rows if None not in row.values()]
@@ -142,7 +141,7 @@ def point_data(effect: Effect) -> list[scales.Row]:
     return [inside[i] for i in kept]
 
 
-def extent(effect: Effect, axis: int) -> scales.Limits:
+def extent(effect: Effect, axis: int) -> layout.Limits:
     """What the axis of a continuous feature covers."""
     places = cell_places(effect, axis)
     return places[0]["from"], places[-1]["to"]
@@ -155,14 +154,14 @@ def _at_edges(effect: Effect, axis: int) -> bool:
 def _order(effect: Effect, axis: int) -> AnyArray:
     """Positions of the grid in drawing order: numbers and dates increase, levels stay as they are."""
     points = effect.grids[axis]
-    return np.arange(len(points)) if effect.nominal[axis] else np.argsort(scales.positions(points), kind="stable")
+    return np.arange(len(points)) if effect.nominal[axis] else np.argsort(layout.positions(points), kind="stable")
 
 
 def draw_surface(effect: Effect, options: EffectOptions) -> ChartType:
     """The chart without its title; several outputs get a view each, with one colour scale."""
     limits = value_range(effect)
     views = [heat_map(effect, output, options, limits) for output in effect.output_names]
-    return by_output(views, effect.output_names)
+    return layout.by_output(views, effect.output_names)
 
 
 def surface_notes(effect: Effect, options: EffectOptions) -> list[str]:
@@ -176,14 +175,14 @@ def surface_notes(effect: Effect, options: EffectOptions) -> list[str]:
 
 
 def heat_map(
-    effect: Effect, output: str, options: EffectOptions, limits: scales.Limits, *, contours: bool = True
+    effect: Effect, output: str, options: EffectOptions, limits: layout.Limits, *, contours: bool = True
 ) -> ChartType:
     """One view, coloured between the given limits."""
     size = _sizes(effect, options)
     x, y = _channel(effect, 0, size[0]), _channel(effect, 1, size[1])
     rows = cell_data(effect, output)
     place = _cell_place(effect, x, y)
-    tips = scales.tooltips(
+    tips = layout.tooltips(
         (effect.feature_names[0], "x_text"),
         (effect.feature_names[1], "y_text"),
         ("effect", "value_text"),
@@ -191,19 +190,19 @@ def heat_map(
     )
     known = [row for row in rows if row["value"] is not None]
     scale, title = colour_scale(effect, limits), wrapped(value_title(effect), 190, 12)
-    legend = alt.Legend(title=title, format=scales.number_format(limits), gradientLength=min(size[1], 200))
+    legend = alt.Legend(title=title, format=layout.number_format(limits), gradientLength=min(size[1], 200))
     colour = alt.Color("value", type="quantitative", scale=scale, legend=legend)
-    cells = alt.Chart(scales.data(known)).mark_rect(**_SEAMLESS).encode(**place, color=colour, tooltip=tips)
+    cells = alt.Chart(layout.data(known)).mark_rect(**_SEAMLESS).encode(**place, color=colour, tooltip=tips)
     lines = _contour_layers(effect, output, x, y) if contours else []
     layers = [cells, *lines, *_empty_layers(effect, rows, place, tips)]
     if options.show_data and not all(effect.nominal):
         layers.append(_points_layer(effect, x, y))
     if all(effect.nominal) and len(rows) <= _TEXT_CELLS:
         layers += _text_layers(effect, known, place, limits)
-    return layered(*layers).properties(width=size[0], height=size[1])
+    return layout.layered(*layers).properties(width=size[0], height=size[1])
 
 
-def colour_scale(effect: Effect, limits: scales.Limits) -> alt.Scale:
+def colour_scale(effect: Effect, limits: layout.Limits) -> alt.Scale:
     """Diverging round zero for changes, sequential otherwise; the same for all views."""
     low, high = limits
     if is_change(effect):
@@ -212,7 +211,7 @@ def colour_scale(effect: Effect, limits: scales.Limits) -> alt.Scale:
     return alt.Scale(scheme=theme.SEQUENTIAL, domain=[low, high], zero=False, nice=False)
 
 
-def value_range(effect: Effect) -> scales.Limits:
+def value_range(effect: Effect) -> layout.Limits:
     """Least and greatest value of a cell that shows one, over all outputs."""
     values = cell_values(effect)
     if effect.method == "ale":  # cells without rows are grey
@@ -220,7 +219,7 @@ def value_range(effect: Effect) -> scales.Limits:
     known = values[np.isfinite(values)]
     if known.size and np.ptp(known) > 1e-9 * np.abs(known).max():
         return float(known.min()), float(known.max())
-    return scales.limits_of(known)
+    return layout.limits_of(known)
 
 
 def _cell_place(effect: Effect, x: Any, y: Any) -> dict[str, Any]:
@@ -239,8 +238,8 @@ def _contour_layers(effect: Effect, output: str, x: Any, y: Any) -> list[alt.Cha
     if not rows:
         return []
     colour = theme.MUTED if is_change(effect) else "white"
-    lines = alt.Chart(scales.data(rows)).mark_line(color=colour, strokeWidth=1, strokeOpacity=0.8)
-    tips = scales.tooltips(("contour at", "level_text"))
+    lines = alt.Chart(layout.data(rows)).mark_line(color=colour, strokeWidth=1, strokeOpacity=0.8)
+    tips = layout.tooltips(("contour at", "level_text"))
     return [
         lines.encode(
             x=alt.X("x", **x), y=alt.Y("y", **y), detail=alt.Detail("line:N"), order=alt.Order("order:Q"), tooltip=tips
@@ -248,11 +247,11 @@ def _contour_layers(effect: Effect, output: str, x: Any, y: Any) -> list[alt.Cha
     ]
 
 
-def _empty_layers(effect: Effect, rows: list[scales.Row], place: Any, tips: Any) -> list[alt.Chart]:
+def _empty_layers(effect: Effect, rows: list[layout.Row], place: Any, tips: Any) -> list[alt.Chart]:
     empty = [row for row in rows if row["empty"]] if effect.method == "ale" else []
     if not empty:
         return []
-    mark = alt.Chart(scales.data(empty)).mark_rect(color=theme.EMPTY, **_SEAMLESS)
+    mark = alt.Chart(layout.data(empty)).mark_rect(color=theme.EMPTY, **_SEAMLESS)
     return [mark.encode(**place, tooltip=tips)]
 
 
@@ -262,14 +261,14 @@ def _points_layer(effect: Effect, x: Any, y: Any) -> alt.Chart:
         letter: channel(letter, f"{letter}_level" if effect.nominal[axis] else letter, properties)
         for axis, (letter, properties) in enumerate((("x", x), ("y", y)))
     }
-    chart = alt.Chart(scales.data(point_data(effect)))
+    chart = alt.Chart(layout.data(point_data(effect)))
     if any(effect.nominal):
         return chart.mark_tick(thickness=1, color="black", opacity=1, fillOpacity=0.45).encode(**place)
     return chart.mark_circle(size=11, color="white", stroke="black", strokeWidth=0.6, opacity=1).encode(**place)
 
 
 def _text_layers(
-    effect: Effect, rows: list[scales.Row], place: dict[str, Any], limits: scales.Limits
+    effect: Effect, rows: list[layout.Row], place: dict[str, Any], limits: layout.Limits
 ) -> list[alt.Chart]:
     low, high = limits
 
@@ -282,10 +281,10 @@ def _text_layers(
 def _channel(effect: Effect, axis: int, pixels: float) -> dict[str, Any]:
     name = effect.feature_names[axis]
     if not effect.nominal[axis]:
-        return scales.feature_axis(name, effect.kinds[axis], extent(effect, axis), pixels)
+        return layout.feature_axis(name, effect.kinds[axis], extent(effect, axis), pixels)
     labels = [place["level"] for place in cell_places(effect, axis)]
     slant = {"labelAngle": -40} if axis == 0 else {}
-    return scales.level_axis(name, labels, pixels, cells=True, **slant)
+    return layout.level_axis(name, labels, pixels, cells=True, **slant)
 
 
 def _sizes(effect: Effect, options: EffectOptions) -> tuple[float, float]:

@@ -10,8 +10,19 @@ from altair.typing import ChartType
 
 from pellucid.arrays import AnyArray, FloatArray
 from pellucid.charts import theme
-from pellucid.charts.layout import by_output, layered, titled
-from pellucid.charts.scales import Limits, Row, data, level_axis, limits_of, plain, tooltips, value_axis
+from pellucid.charts.layout import (
+    Limits,
+    Row,
+    by_output,
+    data,
+    layered,
+    level_axis,
+    limits_of,
+    plain,
+    titled,
+    tooltips,
+    value_axis,
+)
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.errors import InputError
 from pellucid.explanations import Importance

@@ -10,9 +10,8 @@ from altair.typing import ChartType
 
 from pellucid.arrays import FloatArray
 from pellucid.charts import theme
-from pellucid.charts.layout import grid, layered, titled
+from pellucid.charts.layout import Row, data, grid, layered, level_axis, limits_of, plain, titled, tooltips, value_axis
 from pellucid.charts.marks import text_layers
-from pellucid.charts.scales import Row, data, level_axis, limits_of, plain, tooltips, value_axis
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.explanations import ImportanceComparison
 from pellucid.explanations.plot_options import ComparisonOptions

@@ -10,9 +10,21 @@ from altair.typing import ChartType
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.charts import theme
-from pellucid.charts.layout import by_output, grid, layered, titled
+from pellucid.charts.layout import (
+    Row,
+    by_output,
+    data,
+    grid,
+    layered,
+    level_axis,
+    limits_of,
+    number_format,
+    plain,
+    titled,
+    tooltips,
+    value_axis,
+)
 from pellucid.charts.marks import text_layers
-from pellucid.charts.scales import Row, data, level_axis, limits_of, number_format, plain, tooltips, value_axis
 from pellucid.charts.text import caveat_note, level_names, scale_words, wrapped
 from pellucid.errors import InputError
 from pellucid.explanations import Interactions

@@ -10,8 +10,7 @@ from altair.typing import ChartType
 
 from pellucid.charts import theme
 from pellucid.charts.associations import feature_order
-from pellucid.charts.layout import layered, titled
-from pellucid.charts.scales import Row, data, tooltips
+from pellucid.charts.layout import Row, data, layered, titled, tooltips
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.explanations import Network
 from pellucid.explanations.plot_options import NetworkOptions

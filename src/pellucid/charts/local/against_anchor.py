@@ -21,9 +21,8 @@ from altair.typing import ChartType
 from pellucid.arrays import FloatArray
 from pellucid.charts import theme
 from pellucid.charts.chart import Chart
-from pellucid.charts.layout import grid, layered, titled
+from pellucid.charts.layout import Row, data, feature_axis, grid, layered, limits_of, titled, tooltips
 from pellucid.charts.local.boundary import line_data, raster_data
-from pellucid.charts.scales import Row, data, feature_axis, limits_of, tooltips
 from pellucid.charts.text import scale_words
 from pellucid.errors import InputError
 from pellucid.explanations import Anchor, Boundary, LocalAttribution

@@ -8,9 +8,9 @@ import altair as alt
 from altair.typing import ChartType
 
 from pellucid.charts import theme
-from pellucid.charts.attribution.folding import DOWN, UP
+from pellucid.charts.attribution.entries import DOWN, UP
+from pellucid.charts.layout import Limits, Row, data
 from pellucid.charts.marks import zero_line
-from pellucid.charts.scales import Limits, Row, data
 
 _COLOURS = {UP: theme.SECOND, DOWN: theme.MAIN}
 

@@ -11,8 +11,7 @@ from altair.typing import ChartType
 from pellucid.arrays import FloatArray
 from pellucid.charts import theme
 from pellucid.charts.contour import contour_lines
-from pellucid.charts.layout import grid, layered, titled
-from pellucid.charts.scales import Row, data, feature_axis, limits_of, tooltips
+from pellucid.charts.layout import Row, data, feature_axis, grid, layered, limits_of, titled, tooltips
 from pellucid.charts.text import caveat_note, scale_words, shown
 from pellucid.errors import InputError
 from pellucid.explanations import Boundary, LocalAttribution, changed

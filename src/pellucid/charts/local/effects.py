@@ -6,11 +6,9 @@ import altair as alt
 from altair.typing import ChartType
 
 from pellucid.charts import theme
-from pellucid.charts.attribution.folding import DOWN, UP, half_widths
-from pellucid.charts.attribution.words import change, short_names
-from pellucid.charts.layout import grid, layered, titled
+from pellucid.charts.attribution.entries import DOWN, UP, change, half_widths, short_names
+from pellucid.charts.layout import Limits, Row, grid, layered, level_axis, limits_of, titled, tooltips, value_axis
 from pellucid.charts.local.bars import signed_bars
-from pellucid.charts.scales import Limits, Row, level_axis, limits_of, tooltips, value_axis
 from pellucid.charts.text import caveat_note, shown, wrapped
 from pellucid.explanations.attribution_words import labels_of, scale_of, sequence, starting_point
 from pellucid.explanations.local_attribution import LocalModel

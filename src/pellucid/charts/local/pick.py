@@ -7,9 +7,8 @@ import numpy as np
 from altair.typing import ChartType
 
 from pellucid.charts import theme
-from pellucid.charts.attribution.words import short_names
-from pellucid.charts.layout import concat, layered, titled
-from pellucid.charts.scales import Row, data, level_axis, limits_of, tooltips, value_axis
+from pellucid.charts.attribution.entries import short_names
+from pellucid.charts.layout import Row, concat, data, layered, level_axis, limits_of, titled, tooltips, value_axis
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.explanations.pick import Pick
 from pellucid.explanations.plot_options import PickOptions

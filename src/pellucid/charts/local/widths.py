@@ -9,9 +9,8 @@ import numpy as np
 from altair.typing import ChartType
 
 from pellucid.charts import theme
-from pellucid.charts.layout import grid, layered, titled, vconcat
+from pellucid.charts.layout import Row, data, grid, layered, limits_of, titled, tooltips, value_axis, vconcat
 from pellucid.charts.marks import zero_line
-from pellucid.charts.scales import Row, data, limits_of, tooltips, value_axis
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.errors import InputError
 from pellucid.explanations.attribution_words import scale_of

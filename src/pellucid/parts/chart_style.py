@@ -1,4 +1,4 @@
-"""Contributions as colours: blue pulls down, orange pushes up, white is nothing."""
+"""Words and colours on the charts of texts and images: where contributions start and lead to, and how strong each is."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ import altair as alt
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray
-from pellucid.charts.attribution.words import axis_title
-from pellucid.charts.text import wrapped
+from pellucid.charts.attribution.entries import axis_title, change
+from pellucid.charts.text import shown, wrapped
 from pellucid.explanations import Attribution
+from pellucid.explanations.attribution_words import start_name
+from pellucid.parts.attribution import PartAttribution
+from pellucid.parts.local import LocalPartAttribution
+from pellucid.words import percent
 
 # Light enough at both ends for black letters, and different to every kind of colour blindness.
 RANGE = ("#4A97C9", "#A9CDE5", "#FFFFFF", "#F9C08F", "#EE8533")
@@ -55,3 +59,36 @@ def painted(values: FloatArray, most: float) -> AnyArray:
     anchors = np.array([[int(colour[k : k + 2], 16) for k in (1, 3, 5)] for colour in RANGE])
     channels = [np.interp(values, stops, anchors[:, c]) for c in range(3)]
     return np.rint(np.stack(channels, axis=-1)).astype(np.uint8)
+
+
+def panel_name(attribution: PartAttribution, output: str) -> str:
+    """The output with its base and its prediction, above a panel of its own."""
+    return f"{output}: {_ends(attribution.for_output(output))}"
+
+
+def ends_note(attribution: PartAttribution) -> str:
+    """Base and prediction in full for one output; for several what the numbers above the panels are."""
+    start = start_name(attribution)
+    if len(attribution.output_names) > 1:
+        end = "its prediction" if isinstance(attribution, LocalPartAttribution) else "prediction"
+        return f"above each panel: {start} → {end}"
+    base, prediction = float(attribution.base), float(attribution.prediction[0])
+    if isinstance(attribution, LocalPartAttribution):
+        local = float(attribution.local_prediction[0])
+        return (
+            f"{start}: {shown(base, attribution.scale, change=False)}, its prediction:"
+            f" {shown(local, attribution.scale, change=False)}, the model's:"
+            f" {shown(prediction, attribution.scale, change=False)}; R2 of the local model"
+            f" {percent(float(attribution.fidelity[0]))}"
+        )
+    return (
+        f"{start}: {shown(base, attribution.scale, change=False)}, prediction:"
+        f" {shown(prediction, attribution.scale, change=False)}, difference:"
+        f" {change(prediction - base, attribution.scale)}"
+    )
+
+
+def _ends(one: PartAttribution) -> str:
+    last = one.local_prediction if isinstance(one, LocalPartAttribution) else one.prediction
+    ends = (float(one.base), float(last[0]))
+    return " → ".join(shown(end, one.scale, change=False) for end in ends)
