@@ -43,10 +43,13 @@ def test_bad_input_exits_with_2_and_no_traceback(arguments: list[str], tmp_path:
 
 
 def test_demo_from_an_empty_folder(tmp_path: Path) -> None:
-    done = pellucid("demo", "-o", "d.html", cwd=tmp_path)
+    done = pellucid("demo", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[-1] == f"Report: {(tmp_path / 'd.html').resolve()}"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["d.html"]
+    path, lines = tmp_path / "pellucid-demo.html", done.stdout.splitlines()
+    assert lines[-1] == f"Report: {path.resolve()}"
+    assert len(lines) >= 4
+    assert list(tmp_path.iterdir()) == [path]
+    assert 500_000 < path.stat().st_size < 3_000_000
 
 
 class Terminal(io.StringIO):

@@ -150,15 +150,14 @@ def test_a_folder_a_pattern_and_parquet_hold_the_same_table(files: Path, tmp_pat
     assert pages[0] == pages[1] == pages[2]
 
 
-def test_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    result = run("demo")
+def test_demo_goes_where_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    X = pd.DataFrame({"x": np.linspace(0, 1, 20)})
+    small = pellucid.Explainer(lambda table: table["x"].to_numpy(), X, X["x"], progress=False)
+    monkeypatch.setattr(sys.modules["pellucid.cli.app"], "demo_explainer", lambda progress: small)
+    result = run("demo", "-o", tmp_path / "d.html")
     assert result.exit_code == 0, result.stderr
-    path = tmp_path / "pellucid-demo.html"
-    lines = result.stdout.splitlines()
-    assert lines[-1] == f"Report: {path.resolve()}"
-    assert len(lines) >= 4
-    assert 500_000 < path.stat().st_size < 3_000_000
+    assert result.stdout.splitlines()[-1] == f"Report: {(tmp_path / 'd.html').resolve()}"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["d.html"]
 
 
 def test_version() -> None:

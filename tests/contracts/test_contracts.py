@@ -70,7 +70,7 @@ def test_every_kind_of_table_gives_the_same_answer_in_its_own_kind_and_stays_as_
     np.testing.assert_array_equal(weights, 1)
 
 
-@every_method
+@pytest.mark.parametrize("method", [pytest.param(m, id=name) for name, m in METHODS.items() if m.features])
 def test_positions_and_names_are_the_same(method):
     ex, by_name = usual(method)
     assert content(by_name) == content(method(ex, by=NAMES.index))

@@ -57,7 +57,7 @@ class Counted:
 
 def counted(players: int, **options: Any) -> tuple[Counted, Explainer]:
     model = Counted()
-    X = np.random.default_rng(0).normal(size=(150, players))
+    X = np.random.default_rng(0).normal(size=(100, players))
     return model, Explainer(model, X, progress=False, **options)
 
 
@@ -258,7 +258,7 @@ def test_usual_values() -> None:
 # -- price -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("players", [5, 12, 200])
+@pytest.mark.parametrize("players", [5, 12, 110])
 def test_a_model_that_has_to_be_asked_costs_no_more_than_is_said(players: int, golden: Any) -> None:
     model, explainer = counted(players)
     document = chapters(explainer, rows=[1, 2, 3], progress=model.step)
