@@ -12,7 +12,7 @@ from hypothesis import settings
 from golden_files import Golden
 from pellucid import datasets
 
-settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("same", max_examples=60, derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS", "same"))
 

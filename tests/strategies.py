@@ -1,6 +1,7 @@
 """Random small tables and the models the twins are compared on."""
 
 import math
+import os
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,13 @@ from pellucid import Explainer
 NAMES = ("a", "b", "c")
 LEVELS = ("red", "green", "blue", "grey")
 
-QUICK = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+EXPLORING = os.environ.get("HYPOTHESIS") == "explore"
+QUICK = settings(
+    max_examples=100 if EXPLORING else 15,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    derandomize=not EXPLORING,
+)
 
 _EIGHTHS = st.integers(-40, 40).map(lambda k: k / 8)
 _CONTINUOUS = st.floats(-5, 5, allow_nan=False, allow_subnormal=False).map(lambda x: round(x, 6))
