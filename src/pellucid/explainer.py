@@ -609,8 +609,12 @@ class Explainer:
         ``interactions=True`` (or ``"shapley"``) adds `interaction_values` (rows, features, features): off the diagonal
         half of the Shapley interaction index, rows sum to the contributions. ``"taylor"``, ``"faithful"`` and
         ``"banzhaf"`` are the Shapley-Taylor, faithful Shapley and Banzhaf indices, of trees and of models with few
-        features (see `pellucid.shapley`); rows of the last sum to Banzhaf values. The trees of a boosted classifier add
-        up to log-odds, and ``scale="auto"`` explains those; ``scale="probability"`` explains probabilities.
+        features (see `pellucid.shapley`); rows of the last sum to Banzhaf values.
+
+        ``scale="auto"`` explains what the model predicts: probabilities for every classifier, boosted trees and
+        logistic regression included. ``scale="log-odds"`` explains the sum before the link. (The path game and the
+        interactions of boosted trees are those of the sum unless you say otherwise: behind a link everything
+        interacts.)
 
         It misleads when features are correlated (the model is asked about rows that do not occur; see `caveats`), and
         when read as what would happen if a feature were removed or changed: it compares with the average prediction.

@@ -17,10 +17,10 @@ Y = X[:, 0] - 2 * X[:, 1]
 def found(ex, background=None, rows=range(3), **options):
     """What is read of an Explainer's model for a few rows; the background is all rows."""
     run, data = ex._run("reading"), ex.data
-    return read(run, ex.predictor, data, data.rows(rows), background or (lambda: data), **options)
+    return read(run, ex.predictor, data, data.rows(rows), background or (lambda _: data), **options)
 
 
-def never():
+def never(_):
     raise AssertionError("not needed")
 
 
@@ -48,8 +48,17 @@ def test_a_model_that_is_asked_says_why():
     assert isinstance(asked, Asked)
     assert asked.trees.kind == "no trees"
     assert "MLPRegressor is not a linear model" in asked.sums.reason
-    probabilities = found(Explainer(LogisticRegression().fit(X, Y > 0), X))
-    assert "adds up on another scale" in probabilities.sums.reason
+
+
+def test_a_sum_before_its_link_serves_those_who_know_links():
+    ex = Explainer(LogisticRegression().fit(X, Y > 0), X)
+    assert "adds up before its logit link" in found(ex).sums.reason
+    terms = found(ex, linked=True)
+    assert isinstance(terms, SumRows)
+    assert (terms.link, terms.keep) == ("logit", (0,))
+    np.testing.assert_allclose(terms.prediction[:, 0], ex.predictor.model.decision_function(X[:3]), rtol=1e-12)
+    odds = found(Explainer(LogisticRegression().fit(X, Y > 0), X, link="logit"))
+    assert odds.link == "identity"
 
 
 def test_what_may_not_serve_does_not():

@@ -29,7 +29,7 @@ _SUMS = {
     "logistic": "log-odds; scale='probability' explains probabilities",
     "one-vs-rest": "log-odds of each class; scale='probability' explains probabilities",
     "softmax": "scores, of which a softmax makes probabilities; scale='probability' explains those",
-    "exp": "the logarithm of the prediction; method='exact' explains the prediction itself",
+    "exp": "the logarithm of the prediction; game='marginal' without interactions explains the prediction itself",
 }
 # Interaction indices: their names, what stands on the diagonal of their matrix, and what its rows sum to.
 INDICES = {"shapley": "Shapley", "taylor": "Shapley-Taylor", "banzhaf": "Banzhaf", "faithful": "faithful Shapley"}
@@ -119,8 +119,8 @@ def _how(found: Attribution) -> str:
         )
     if how is None or found.settings.get("method") != "shap":
         return ""
-    if found.method == "linear" and (found.se > 0).any():
-        how = "Estimated from the terms of the model"
+    if found.method in ("linear", "tree") and (found.se > 0).any():
+        how = f"Estimated from the {'terms' if found.method == 'linear' else 'trees'} of the model"
     if "draws" in found.settings:
         how = f"{_EVERY if found.method == 'exact' else how}, {_DRAWN}"
     words = {name: f"{found.settings.get(name, '')}" for name in ("coalitions", "orders", "draws")}

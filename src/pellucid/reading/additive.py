@@ -8,6 +8,7 @@ rows that are explained.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -43,9 +44,10 @@ class Additive:
 
 @dataclass(frozen=True, eq=False)
 class SumRows:
-    """The sum of the explained outputs on the explained scale: encoded columns of some rows and of the background.
+    """A sum and encoded columns of some rows and of the background.
 
-    ``source`` is the column of the table that each is made from, ``share`` the weight of each background row.
+    ``source`` is the column of the table that each is made from, ``share`` the weight of each background row. The link
+    of the sums is what is explained, of its outputs those to ``keep``; the identity where the sums are.
     """
 
     explained: FloatArray
@@ -56,6 +58,8 @@ class SumRows:
     intercept: FloatArray
     prediction: FloatArray
     scale: str
+    link: Link
+    keep: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,35 +110,52 @@ def _additive(form: LinearForm, probe: FloatArray, link: Link, predictor: Predic
     return Additive(form, link, _closely(form, form.sums(probe), link, predictor.probed), Tables())
 
 
-def sum_rows(predictor: Predictor, rows: Data, background: Data, run: Run) -> SumRows | Unlike:
-    """The model's sum for the explained outputs, and rows for it; or why there is none."""
-    found = _compared_additive(run, predictor, rows, background)
+def sum_rows(
+    predictor: Predictor, rows: Data, background: Callable[[bool], Data], run: Run, *, linked: bool = False
+) -> SumRows | Unlike:
+    """The model's sum for the explained outputs, and rows for it; or why there is none.
+
+    ``linked`` says whether what is explained may be the link of a sum; ``background`` is told whether it is.
+    """
+    found = read_additive(run, predictor)
     if isinstance(found, Unlike):
         return found
-    form, link = found.form, found.link
-    if link not in ("identity", "logit"):
-        return Unlike(f"{predictor.name} adds up before its {link} link")
-    if (link == "logit") != (predictor.link == "logit"):
-        return Unlike(f"{predictor.name} adds up on another scale than the one that is explained")
-    chosen = form.outputs(predictor.explained, predictor.width)
-    explained, absent = (form.encode(predictor.dressed(part.frame)) for part in (rows, background))
+    link = _explained_link(predictor, found.link)
+    if isinstance(link, Unlike) or (link != "identity" and not linked):
+        return link if isinstance(link, Unlike) else Unlike(f"{predictor.name} adds up before its {link} link")
+    absent_rows = background(link != "identity")
+    found = _compared_additive(run, predictor, found, rows, absent_rows)
+    if isinstance(found, Unlike):
+        return found
+    form = found.form
+    keep = predictor.explained if link == "softmax" else range(len(predictor.explained))
+    chosen = form if link == "softmax" else form.outputs(predictor.explained, predictor.width)
+    explained, absent = (form.encode(predictor.dressed(part.frame)) for part in (rows, absent_rows))
     return SumRows(
         explained,
         absent,
-        background.weights / background.weights.sum(),
+        absent_rows.weights / absent_rows.weights.sum(),
         np.asarray(predictor.columns, dtype=np.intp)[form.source],
         chosen.weights,
         chosen.intercept,
         chosen.sums(explained),
         str(predictor.scale),
+        link,
+        tuple(keep),
     )
 
 
-def _compared_additive(run: Run, predictor: Predictor, rows: Data, background: Data) -> Additive | Unlike:
+def _explained_link(predictor: Predictor, link: Link) -> Link | Unlike:
+    """What leads from the sums to what is explained."""
+    if predictor.link == "identity":
+        return link
+    return "identity" if link == "logit" else Unlike(f"{predictor.name} does not add up to log-odds")
+
+
+def _compared_additive(
+    run: Run, predictor: Predictor, found: Additive, rows: Data, background: Data
+) -> Additive | Unlike:
     """The sum, if it also agrees on the background, on mixtures of it, and on some of the rows."""
-    found = read_additive(run, predictor)
-    if isinstance(found, Unlike):
-        return found
     kept: dict[str, Any] = run.keep("sums of mixtures", background, dict)
     if kept.get("of") is not found:
         kept.update(of=found, rows=_compared(run, predictor, found.form, background))

@@ -33,15 +33,17 @@ def read(
     predictor: Predictor,
     data: Data,
     rows: Data,
-    background: Callable[[], Data],
+    background: Callable[[bool], Data],
     *,
     trees: bool = True,
     sums: bool = True,
+    linked: bool = False,
     predicted: bool = False,
 ) -> TreeRows | SumRows | Asked:
-    """What explains some rows, for methods whose formulas differ by it; the background is fetched where it is needed.
+    """What explains some rows, for methods whose formulas differ by it; the background is fetched where it is needed,
+    and told whether it stands behind a link.
 
-    ``trees`` and ``sums`` say what may serve. With ``predicted`` trees come with the model's own predictions
+    ``trees`` and ``sums`` say what may serve, ``linked`` whether that goes for sums before their link. With ``predicted`` trees come with the model's own predictions
     (`ExplainedTrees`), for which it is asked about all rows.
     """
     asked = Asked()
@@ -51,7 +53,7 @@ def read(
             return found
         asked = Asked(trees=found)
     if sums:
-        terms = sum_rows(predictor, rows, background(), run)
+        terms = sum_rows(predictor, rows, background, run, linked=linked)
         return Asked(asked.trees, terms) if isinstance(terms, Unlike) else terms
     return asked
 

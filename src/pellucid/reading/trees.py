@@ -7,7 +7,7 @@ becomes as narrow as the trees are. Sparse tables are encoded in portions, so th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -23,6 +23,7 @@ from pellucid.runner.limits import USUAL, Limits
 from pellucid.trees.convert import NotTrees, TreeModel, Unsupported, convert
 from pellucid.trees.convert.combine import rescaled
 from pellucid.trees.convert.tree_model import Link, stumbled
+from pellucid.trees.plain.choice import can_compile
 from pellucid.trees.predict import magnitude, predict, predictions
 from pellucid.trees.rows import portions
 from pellucid.words import percent
@@ -74,6 +75,7 @@ class TreeRows:
 
     outputs: OutputTrees
     matrix: FloatArray
+    read: Trees
 
     @property
     def trees(self) -> TreeModel:
@@ -89,6 +91,19 @@ class TreeRows:
     def link(self) -> Link:
         """From there to the model's predictions."""
         return self.outputs.link
+
+    @property
+    def linkable(self) -> bool:
+        """Whether the link is known, so that predictions are made of the sums."""
+        return self.link not in ("identity", "other") and can_compile()
+
+    def behind_link(self, explained: Sequence[int]) -> tuple[TreeModel, list[int]]:
+        """The trees whose sums the link turns into predictions, and which of these are explained: a softmax needs the
+        trees of all classes.
+        """
+        if self.link == "softmax":
+            return self.read.model, list(explained)
+        return self.trees, list(range(len(explained)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,9 +140,9 @@ def _explained(predictor: Predictor, rows: Data, data: Data, run: Run, some: Int
     if isinstance(outputs, Refusal):
         return outputs
     if not every:
-        return TreeRows(outputs, matrix)
+        return TreeRows(outputs, matrix, found)
     own = predictor.restrict(full) if outputs.link == "identity" else raw @ outputs.weight.T + outputs.shift
-    return ExplainedTrees(outputs, matrix, own)
+    return ExplainedTrees(outputs, matrix, found, own)
 
 
 def read_trees(run: Run, predictor: Predictor, data: Data) -> Trees | Refusal:

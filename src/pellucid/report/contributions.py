@@ -66,7 +66,7 @@ def how_found(explainer: Explainer, found: Attribution) -> list[str]:
     """Whether the contributions are exact, for which background, and on which scale."""
     drawn = " drawn from the data" if 0 < found.reference.rows < len(explainer.data) else ""
     against = f"a background of {found.reference.rows:,} rows{drawn}"
-    if found.method in _EXACT:
+    if found.method in _EXACT and not (found.se > 0).any():
         said = f"The contributions are exact, for {against}."
     else:
         error = (

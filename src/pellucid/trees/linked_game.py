@@ -79,7 +79,8 @@ class Draws:
     """Coalitions for every background row: players are in where ``uniform`` is below ``times``.
 
     ``uniform`` is ``(background, draws, players)``, ``times`` ``(background, draws)``: between 0 and 1/2, evenly over
-    the draws of a background row and over the background; each coalition is followed by its complement.
+    the draws of a background row and over the background; each coalition is followed by its complement. There are at
+    least two draws for each background row, whose differences say how far an estimate can be trusted.
     """
 
     uniform: FloatArray
@@ -99,6 +100,7 @@ class LinkedGame:
     def __init__(
         self,
         ensemble: TreeEnsemble,
+        leaves: Leaves,
         link: Link,
         background: AnyArray,
         weights: FloatArray | None = None,
@@ -110,9 +112,6 @@ class LinkedGame:
         from pellucid.trees.kernels.links import CODES
 
         columns = np.arange(ensemble.n_features) if players is None else np.asarray(players, dtype=np.int64)
-        leaves = Leaves.of(ensemble, columns)
-        if leaves is None:
-            raise ValueError("a leaf asks for too many players")
         counting = np.arange(background.shape[0]) if weights is None else np.flatnonzero(weights)
         share = np.ones(len(counting)) if weights is None else np.asarray(weights, dtype=np.float64)[counting]
         self._ensemble, self._leaves, self._link, self._fill = ensemble, leaves, CODES[link], fill
@@ -167,6 +166,21 @@ class LinkedGame:
         self._each_row(X, explain, lambda: np.zeros(size * self.outputs), watch)
         return values
 
+    def worths(self, X: AnyArray, watch: Watch | None = None) -> FloatArray:
+        """``(rows, coalitions, outputs)``: the worths of all coalitions of all players, numbered by their bits."""
+        from pellucid.trees.kernels.lattice import lattice_worths
+
+        size = max(1 << self._count, 8)
+        found = np.zeros((X.shape[0], self.outputs, size))
+
+        def explain(row: AnyArray, i: int, failed: AnyArray, share: FloatArray, sums: FloatArray) -> None:
+            live = np.empty(failed.shape[1] + 1, dtype=np.int64)
+            base = self._ensemble.base
+            lattice_worths(self._link, self._leaves.arrays, row, failed, share, base, sums, live, found[i])
+
+        self._each_row(X, explain, lambda: np.zeros(size * self.outputs), watch or Alone())
+        return np.ascontiguousarray(found[..., : 1 << self._count].transpose(0, 2, 1))
+
     # -- from some coalitions ------------------------------------------------------------------------
 
     def drawn(self, X: AnyArray, draws: Draws, watch: Watch | None = None) -> tuple[FloatArray, FloatArray]:
@@ -199,7 +213,7 @@ class LinkedGame:
             )
             means = found.mean(axis=1)
             values[i] += np.einsum("b,bpk->pk", share, means)
-            spread = found.var(axis=1, ddof=1) / times if times > 1 else _between(means)
+            spread = found.var(axis=1, ddof=1) / times
             variance[i] += np.einsum("b,bpk->pk", share**2, spread)
             done[i] += len(failed)
 
@@ -227,8 +241,9 @@ class LinkedGame:
         return lanes
 
     def _room(self) -> tuple[IntArray, ...]:
-        n = len(self._leaves.node) + 1
-        return tuple(np.empty(size, dtype=np.int64) for size in (n, n, len(self._leaves.who), n))
+        """Live leaves, what they need and ask for, in words of 64 players, and their lanes."""
+        n, words = len(self._leaves.node) + 1, -(-self._count // 64)
+        return tuple(np.empty(shape, dtype=np.int64) for shape in (n, (n, words), (n, words), n))
 
     # -- rows and background -------------------------------------------------------------------------
 
@@ -266,16 +281,6 @@ class LinkedGame:
         X = np.ascontiguousarray(X, dtype=np.float64)
         failed_players(columns_of(nodes), nodes.sets, leaves.bit, leaves.node, X, room, out)
         return out
-
-
-def _between(means: FloatArray) -> FloatArray:
-    """Variances from the differences of neighbours, where each background row has one draw; at least what they are."""
-    if len(means) == 1:
-        return np.full(means.shape, np.nan)
-    even = means[: len(means) // 2 * 2]
-    half = np.square(even[0::2] - even[1::2]) / 2
-    spread = np.repeat(half, 2, axis=0)
-    return spread if len(spread) == len(means) else np.concatenate([spread, spread.mean(axis=0, keepdims=True)])
 
 
 def _lattice_weights(most: int) -> FloatArray:

@@ -59,25 +59,26 @@ def test_user_pain_a6_the_scale_is_said_everywhere(golden):
     model, frame, y = scene("hist of classes")
     ex = Explainer(model, frame, y, progress=False)
     auto, odds, probability = (ex.shap(3, scale=scale) for scale in ("auto", "log-odds", "probability"))
-    assert (auto.scale, odds.scale, probability.scale) == ("log-odds", "log-odds", "probability")
-    assert (auto.method, odds.method, probability.method) == ("tree", "tree", "exact")
-    np.testing.assert_array_equal(auto.values, odds.values)
-    assert "log-odds of yes" in auto.text()
-    said = next(line for line in auto.text().splitlines() if "scale='probability'" in line)
+    assert (auto.scale, odds.scale, probability.scale) == ("probability", "log-odds", "probability")
+    assert auto.method == odds.method == probability.method == "tree"
+    np.testing.assert_array_equal(auto.values, probability.values)
+    assert "log-odds of yes" in odds.text()
+    said = next(line for line in odds.text().splitlines() if "scale='probability'" in line)
     golden("attribution", "log-odds of trees", masked(said))
-    assert "log-odds of yes" in str(auto.plot().spec)
-    assert "probability of yes" in probability.text()
-    assert "probability of yes" in str(probability.plot().spec)
+    assert "log-odds of yes" in str(odds.plot().spec)
+    assert "probability of yes" in auto.text()
+    assert "log-odds" not in auto.text()
+    assert "probability of yes" in str(auto.plot().spec)
     p = model.predict_proba(frame)[:, 1]
-    assert float(probability.prediction[0]) == pytest.approx(p[3])
-    assert float(probability.base) == pytest.approx(p.mean())
-    assert float(auto.prediction[0]) == pytest.approx(np.log(p[3] / (1 - p[3])))
+    assert float(auto.prediction[0]) == pytest.approx(p[3])
+    assert float(odds.prediction[0]) == pytest.approx(np.log(p[3] / (1 - p[3])))
 
 
 def test_log_odds_of_an_explainer_are_those_of_its_trees():
     model, frame, y = scene("hist of classes")
     linked = Explainer(model, frame, y, link="logit", progress=False).shap(3)
-    np.testing.assert_allclose(linked.values, Explainer(model, frame, y, progress=False).shap(3).values)
+    odds = Explainer(model, frame, y, progress=False).shap(3, scale="log-odds")
+    np.testing.assert_allclose(linked.values, odds.values)
     assert (linked.method, linked.scale) == ("tree", "log-odds")
 
 
@@ -174,9 +175,7 @@ def test_a_background_of_the_callers_own():
         ("forest", {"method": "exact", "game": "path"}, "use method='tree' with game='path'"),
         ("forest", {"budget": 0}, "budget must be"),
         ("forest", {"tolerance": -1.0}, "tolerance must be"),
-        ("hist of classes", {"scale": "probability", "method": "tree"}, "add up to log-odds, not to probabilities; use scale='auto'"),
-        ("hist of classes", {"scale": "probability", "game": "path"}, "use scale='auto'"),
-        ("hist of classes", {"scale": "probability", "budget": 10}, "scale='auto', which its trees answer at once"),
+        ("hist of classes", {"scale": "probability", "game": "path"}, "add up to log-odds, not to probability; use scale='log-odds'"),
         ("forest of classes", {"scale": "log-odds", "method": "tree"}, "add up to a probability, not to log-odds"),
     ],
 )  # fmt: skip

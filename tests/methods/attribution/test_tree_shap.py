@@ -109,8 +109,11 @@ def test_the_first_of_two_classes_is_the_mirror_image(name):
     assert both.values.shape == (3, 5, 2)
     np.testing.assert_allclose(both.values[..., 1], second.values)
     np.testing.assert_allclose(both.values[..., 0], -second.values)
-    np.testing.assert_allclose(both.base, [-float(second.base), float(second.base)])
+    np.testing.assert_allclose(both.base, [1 - float(second.base), float(second.base)])
     assert both.additivity.relative < 1e-9
+    odds = Explainer(model, frame, y, output=list(model.classes_), link="logit", progress=False).shap(ROWS)
+    np.testing.assert_allclose(odds.values[..., 0], -odds.values[..., 1])
+    np.testing.assert_allclose(odds.base[0], -odds.base[1])
 
 
 def test_every_class_can_be_asked_alone():
@@ -128,7 +131,7 @@ def test_every_class_can_be_asked_alone():
 def test_decision_function_and_probabilities_share_their_trees():
     model, frame, _y = scene("boosted")
     scores = Explainer(model.decision_function, frame, progress=False).shap(ROWS)
-    logodds = Explainer(model, frame, progress=False).shap(ROWS)
+    logodds = Explainer(model, frame, progress=False).shap(ROWS, scale="log-odds")
     assert (scores.method, scores.scale, logodds.scale) == ("tree", "score", "log-odds")
     np.testing.assert_allclose(scores.values, logodds.values)
 

@@ -21,6 +21,7 @@ from pellucid.games.marginal import MOST, MarginalGame, Players, background_rows
 from pellucid.methods.attribution.estimation.estimate import Solved
 from pellucid.methods.attribution.estimators import Effort, solve
 from pellucid.methods.attribution.linear_shap import linear_shap
+from pellucid.methods.attribution.linked_shap import can_link, linked_linear_shap, linked_tree_shap
 from pellucid.methods.attribution.tree_shap import tree_shap
 from pellucid.models import Predictor
 from pellucid.reading import Asked, SumRows, TreeRows, read
@@ -82,22 +83,40 @@ def answer(request: Request) -> tuple[Solved, TreeRows | SumRows | Asked]:
     found = _read(request)
     if isinstance(found, Asked):
         return _asked(request, found.trees), found
-    players, run = request.players, request.run
+    predictor, players, effort, run = request.predictor, request.players, request.effort, request.run
     if isinstance(found, TreeRows):
-        why, absent = "the model is made of trees", None if request.game == "path" else _background(request)
-        index = request.effort.index
-        solved = tree_shap(request.predictor, found, absent, players=players, interactions=index, run=run)
+        why = "the model is made of trees"
+        if _linked(request, found):
+            absent = _background(request, few=True)
+            solved = linked_tree_shap(predictor, found, absent, players=players, effort=effort, run=run)
+        else:
+            rows = None if request.game == "path" else _background(request)
+            solved = tree_shap(predictor, found, rows, players=players, interactions=effort.index, run=run)
     else:
         why, conditional = "the model is a sum of one term per feature", request.game == "conditional"
-        solved = linear_shap(found, request.effort, players=players, conditional=conditional, run=run)
+        if found.link == "identity":
+            solved = linear_shap(found, effort, players=players, conditional=conditional, run=run)
+        else:
+            solved = linked_linear_shap(found, effort, players=players, run=run)
     if request.method == "auto":
         told = replace(solved.estimate, settings={**solved.estimate.settings, "why": why})
         solved = replace(solved, estimate=told)
     return solved, found
 
 
-def _background(request: Request) -> Data:
-    return background_rows(request.data, request.background, request.run)
+def _linked(request: Request, found: TreeRows) -> bool:
+    """Whether what is explained is not what the trees add up to, but what their link makes of it.
+
+    The path game is that of the sums; so are interactions, unless other words are given: a link lets all features
+    interact.
+    """
+    of_sums = request.game == "path" or (request.effort.index is not None and request.scale == "auto")
+    return not of_sums and found.scale != request.predictor.scale
+
+
+def _background(request: Request, few: bool = False) -> Data:
+    """All rows of the background, or a few where every one of them is gone through."""
+    return background_rows(request.data, request.background, request.run, most=MOST if few else None)
 
 
 # -- checks ------------------------------------------------------------------------------------------
@@ -147,9 +166,11 @@ def _read(request: Request) -> TreeRows | SumRows | Asked:
         partial(_background, request),
         trees=every and method in ("auto", "tree") and game != "conditional",
         sums=every and method in ("auto", "linear") and game != "path" and not drawn,
+        linked=game == "marginal",
     )
-    if isinstance(found, TreeRows) and request.scale == "probability" and found.scale != "probability":
-        found = Asked(Refusal("scale", f"the trees of {predictor.name} add up to {found.scale}, not to probabilities"))
+    if isinstance(found, TreeRows) and not _serves(request, found):
+        reason = f"the trees of {predictor.name} add up to {found.scale}, not to {predictor.scale}"
+        found = Asked(Refusal("scale", reason))
     if isinstance(found, Asked) and (method == "tree" or game == "path"):
         asking = "method='tree'" if method == "tree" else "game='path'"
         instead = _other_scale(predictor) if found.trees.kind == "scale" else "method='auto' and game='marginal'"
@@ -162,9 +183,19 @@ def _read(request: Request) -> TreeRows | SumRows | Asked:
     return found
 
 
+def _serves(request: Request, found: TreeRows) -> bool:
+    """Whether the trees explain what is asked for."""
+    if request.game == "path":
+        return request.scale != "probability" or found.scale == "probability"
+    if not _linked(request, found):
+        return True
+    absent = _background(request, few=True)
+    return can_link(request.predictor, found, absent, players=request.players, effort=request.effort, run=request.run)
+
+
 def _other_scale(predictor: Predictor) -> str:
     """The scale on which the trees add up, as an argument."""
-    return "scale='probability'" if predictor.link == "logit" else "scale='auto'"
+    return "scale='probability'" if predictor.link == "logit" else "scale='log-odds'"
 
 
 def _remedy(predictor: Predictor, refusal: Refusal) -> str:

@@ -3,7 +3,7 @@
 Lundberg et al. 2020 (marginal and path game); the engine is in `pellucid.trees`.
 
 Definition. As in `shapley_exact`, for what the trees add up to: the prediction of a regressor, the probabilities of
-a forest, the log-odds (scores) of boosted classifiers. Two games:
+a forest, the log-odds (scores) of boosted classifiers (their probabilities: `linked_shap`). Two games:
 
 - marginal: absent features take their values from the background rows, as for any model;
 - path: at a split on an absent feature both branches are followed, weighted by the training rows that went there.
@@ -52,9 +52,9 @@ def tree_shap(
     """Contributions of the players in each row, by the tree engine; without a background in the path game."""
     game, present = _game(predictor, explained.outputs, background, players, run)
     found = game.attribute(explained.matrix, interactions=interactions, run=run)
-    values, pairs = _spread_out(found.values, present, len(players), axes=1), found.interactions
+    values, pairs = spread_out(found.values, present, len(players), axes=1), found.interactions
     if pairs is not None:
-        pairs = _spread_out(pairs, present, len(players), axes=2)
+        pairs = spread_out(pairs, present, len(players), axes=2)
     return Solved(
         Estimate("tree", values, np.zeros(values.shape), pairs, settings={"link": explained.link}),
         base=np.asarray(found.base),
@@ -73,7 +73,7 @@ def both_games(
     path, present = _game(predictor, outputs, None, players, run)
     marginal, _ = _made(predictor, trees, background, players, tables=False)
     found = (game.attribute(matrix, run=run).values for game in (path, marginal))
-    first, second = (_spread_out(values, present, len(players), axes=1) for values in found)
+    first, second = (spread_out(values, present, len(players), axes=1) for values in found)
     return first, second
 
 
@@ -105,7 +105,7 @@ def _made(
             f"game='path' needs the training rows at each node, which {predictor.name} does not hold; use"
             " game='marginal'."
         )
-    present, numbers = np.unique(_player_of_column(predictor, trees, players), return_inverse=True)
+    present, numbers = np.unique(player_of_column(predictor, trees, players), return_inverse=True)
     absent = None if background is None else trees.encode(predictor.dressed(background.frame))
     weights = None if background is None else background.weights
     name: Any = "path" if background is None else "marginal"
@@ -115,7 +115,7 @@ def _made(
 # -- the players -------------------------------------------------------------------------------------
 
 
-def _player_of_column(predictor: Predictor, trees: TreeModel, players: Players) -> IntArray:
+def player_of_column(predictor: Predictor, trees: TreeModel, players: Players) -> IntArray:
     """For each column that the trees compare, the player that its feature belongs to."""
     owner = np.zeros(1 + max(j for members in players.values() for j in members), dtype=np.intp)
     for number_of, members in enumerate(players.values()):
@@ -123,7 +123,7 @@ def _player_of_column(predictor: Predictor, trees: TreeModel, players: Players) 
     return np.asarray(owner[np.asarray(predictor.columns, dtype=np.intp)[trees.source]], dtype=np.intp)
 
 
-def _spread_out(part: FloatArray, present: IntArray, n_players: int, *, axes: int) -> FloatArray:
+def spread_out(part: FloatArray, present: IntArray, n_players: int, *, axes: int) -> FloatArray:
     """The players that the trees know among all players; the others contribute exactly nothing."""
     if len(present) == n_players:
         return part

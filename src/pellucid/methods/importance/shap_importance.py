@@ -3,11 +3,12 @@
 Reference. Lundberg, Erion et al. 2020; Lundberg and Lee 2017.
 
 Definition. ``importance_j = mean over rows of |phi_ij|``, with phi the contributions of `shap` in the marginal game, in
-the units of the prediction (log-odds for a boosted classifier). Some texts sum instead of averaging: the sum is this
+the units of the prediction. Some texts sum instead of averaging: the sum is this
 times the number of rows, with the same ranking (`Attribution.plot(kind="bar", aggregate="sum")` draws it). Weighted
 rows have a weighted mean.
 
-Estimator. Trees and linear models are read, for all rows (at most 20,000). Any other model is asked about a seeded
+Estimator. Trees and linear models are read, for all rows (at most 20,000; for a sample of 300 where a link stands
+between their sum and the prediction, as in boosted classifiers). Any other model is asked about a seeded
 sample of rows: as many as all coalitions allow within the ``budget`` of model rows (1,000,000 unless told), at least
 100 where that is possible. The standard error adds up the spread over rows and the estimator's own error, which may be
 the same for all rows and is counted as if it were. ``tolerance`` is that of the single contributions.
@@ -23,21 +24,21 @@ Cost. Nothing to speak of for trees and linear models, else at most ``budget`` m
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
+from pellucid.data import Data
 from pellucid.explanations import Attribution, Header, Importance, squeeze_outputs
 from pellucid.games.marginal import MOST, background_rows
 from pellucid.methods.attribution.shap import shap
 from pellucid.methods.importance.request import Request
-from pellucid.reading import Asked, read
+from pellucid.reading import SumRows, TreeRows, read
 from pellucid.runner import Cost
 from pellucid.stats import interval, standard_error, weighted_mean
 
 _BUDGET = 1_000_000  # model rows
 _READ_ROWS = 20_000
+_LINKED_ROWS = 300  # of trees and terms before a link: some milliseconds each
 _ASKED_ROWS = 100
 _FEWEST_PAIRS = 16  # of coalitions for each row
 _PROBED = 20  # rows on which trees and terms are tried
@@ -46,10 +47,10 @@ _PROBED = 20  # rows on which trees and terms are tried
 def shap_importance(request: Request) -> Importance:
     """Mean absolute contribution of each feature (or group)."""
     q, run = request, request.run
-    read = _is_read(q)
-    rows = _sample(q, _READ_ROWS if read else _asked_rows(q))
+    most = _read_rows(q)
+    rows = _sample(q, _asked_rows(q) if most is None else most)
     given = q.budget is not None or q.tolerance is not None
-    budget = q.budget if read or given else _BUDGET
+    budget = _BUDGET if most is None and not given else q.budget
     why = shap(
         q.predictor, q.data, rows.tolist(), background=q.background, budget=budget, tolerance=q.tolerance, run=run
     )
@@ -91,17 +92,25 @@ def mean_absolute(why: Attribution, weights: FloatArray) -> tuple[FloatArray, Fl
     return weighted_mean(size, weights), np.hypot(drawn, weighted_mean(own, weights))
 
 
-def _is_read(q: Request) -> bool:
-    """Whether the model's trees or terms can be read, so that every row is cheap."""
+def _read_rows(q: Request) -> int | None:
+    """How many rows are explained where the model's trees or terms can be read; None where it has to be asked."""
     some = q.data.take(q.data.spread(_PROBED))
-    absent = partial(background_rows, q.data, q.background, q.run, most=MOST)
-    return not isinstance(read(q.run, q.predictor, q.data, some, absent), Asked)
+    found = read(q.run, q.predictor, q.data, some, lambda _: _background(q), linked=True)
+    if isinstance(found, TreeRows):
+        return _READ_ROWS if found.scale == q.predictor.scale else _LINKED_ROWS if found.linkable else None
+    if isinstance(found, SumRows):
+        return _READ_ROWS if found.link == "identity" else _LINKED_ROWS
+    return None
+
+
+def _background(q: Request) -> Data:
+    return background_rows(q.data, q.background, q.run, most=MOST)
 
 
 def _asked_rows(q: Request) -> int:
     """How many rows the budget allows: with all coalitions if that gives at least 100, else with enough of them."""
     players = len(q.data.schema.players())
-    price = len(background_rows(q.data, q.background, q.run, most=MOST))
+    price = len(_background(q))
     budget = _BUDGET if q.budget is None else int(q.budget)
     all_coalitions = budget // (price * 2 ** min(players, 40))
     some_coalitions = budget // (price * 4 * max(players, _FEWEST_PAIRS))

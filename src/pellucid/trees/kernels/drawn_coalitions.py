@@ -19,80 +19,84 @@ from pellucid.trees.kernels.compiled import kernel
 from pellucid.trees.kernels.lattice import LANE_PLAYERS
 from pellucid.trees.kernels.links import apply_link
 from pellucid.trees.kernels.live_leaves import common_leaves
-from pellucid.trees.kernels.simd import LANES, VECTOR_BYTES, lane_sum, load, splat, store
+from pellucid.trees.kernels.simd import LANES, VECTOR_BYTES, lane_sum, load, lowest_bit, splat, store
 
 
 @kernel
-def _conditions(leaves, x, z, live, n, lane, start, asks, lanes, active):
-    """Of every live leaf which players must be in S (2 player + 1) and out of it (2 player), and its set of lanes.
+def _conditions(leaves, x, z, live, n, lane, label, names, needs, asks, lanes):
+    """Of every live leaf which players must be in S (``needs``), which must be in or out (``asks``), and its lanes.
 
-    Returns the number of players that matter, who are listed.
+    Players get labels, in the order in which they are met: bits of one word or several. Returns how many there are.
     """
     first, who = leaves[0], leaves[1]
-    seen = np.zeros(len(lane), np.bool_)
-    used, players = 0, 0
-    start[0] = 0
+    words = asks.shape[1]
+    label[:] = -1
+    players = 0
     for i in range(n):
         leaf = live[i]
+        own, bits = np.int64(z[leaf]), np.int64(z[leaf] | x[leaf])
         code = 0
-        for j in range(first[leaf + 1] - first[leaf]):
-            fails_z, fails_x = (z[leaf] >> j) & 1, (x[leaf] >> j) & 1
-            if fails_z | fails_x:
-                player = who[first[leaf] + j]
-                if not seen[player]:
-                    seen[player] = True
-                    active[players] = player
-                    players += 1
-                if lane[player] >= 0:
-                    code += (2 if fails_z else 1) * 3 ** lane[player]
-                else:
-                    asks[used] = 2 * player + np.int64(fails_z)
-                    used += 1
+        for w in range(words):
+            needs[i, w] = asks[i, w] = 0
+        while bits:
+            j = lowest_bit(bits)
+            bits &= bits - 1
+            player = who[first[leaf] + j]
+            must = own >> j & 1
+            if lane[player] >= 0:
+                code += (1 + must) * 3 ** lane[player]
+                continue
+            if label[player] < 0:
+                label[player] = players
+                names[players] = player
+                players += 1
+            at = label[player]
+            needs[i, at >> 6] |= must << (at & 63)
+            asks[i, at >> 6] |= np.int64(1) << (at & 63)
         lanes[i] = code
-        start[i + 1] = used
     return players
 
 
 @kernel
-def _pass(leaves, live, n, start, asks, lanes, lane_sets, inside, reached, around):
+def _pass(leaves, live, n, needs, asks, lanes, lane_sets, inside, reached, around):
     """The sums at S, and what moving each player changes; eight coalitions each."""
     _, _, value, output = leaves
-    width, outputs = value.shape[1], len(around) // (len(inside) * LANES)
-    here, moved = reached.ctypes.data, around.ctypes.data
-    masks = lane_sets.ctypes.data
+    width, words, row = value.shape[1], len(inside), len(reached) * 8
+    here, moved, sets = reached.ctypes.data, around.ctypes.data, lane_sets.ctypes.data
     for i in range(n):
-        missed, last = 0, np.int64(0)
-        for q in range(start[i], start[i + 1]):
-            player = asks[q] >> 1
-            if inside[player] != (asks[q] & 1):
-                missed += 1
-                last = player
-                if missed == 2:
-                    break
-        if missed == 2:
+        missed, last = np.int64(0), np.int64(0)
+        for w in range(words):
+            wrong = (inside[w] ^ needs[i, w]) & asks[i, w]
+            if wrong:
+                missed += 1 if wrong & (wrong - 1) == 0 else 2
+                last = 64 * w + lowest_bit(wrong)
+        if missed > 1:
             continue
         leaf = live[i]
-        mask = load(masks + lanes[i] * VECTOR_BYTES)
+        mask = load(sets + lanes[i] * VECTOR_BYTES)
         for k in range(width):
             o = (output[leaf] + k) * VECTOR_BYTES
             v = splat(value[leaf, k]) * mask
             if missed == 1:
-                at = moved + last * outputs * VECTOR_BYTES + o
+                at = moved + last * row + o
                 store(at, load(at) + v)
-            else:
-                store(here + o, load(here + o) + v)
-                for q in range(start[i], start[i + 1]):
-                    at = moved + (asks[q] >> 1) * outputs * VECTOR_BYTES + o
+                continue
+            store(here + o, load(here + o) + v)
+            for w in range(words):
+                bits = asks[i, w]
+                while bits:
+                    at = moved + (64 * w + lowest_bit(bits)) * row + o
+                    bits &= bits - 1
                     store(at, load(at) - v)
 
 
 @kernel
-def _effects(link, t, players, active, lane, inside, reached, around, predicted, out):
-    """Adds half of every active player's effect at S, its lanes weighted by t."""
+def _effects(link, t, players, names, lane, inside, reached, around, predicted, out):
+    """Adds half of every player's effect at S, its lanes weighted by t."""
     outputs = len(reached) // LANES
     row = outputs * VECTOR_BYTES
     here, moved, there = reached.ctypes.data, around.ctypes.data, predicted.ctypes.data + row
-    weights, room = np.empty(LANES), np.empty(LANES)
+    weights = np.empty(LANES)
     for c in range(LANES):
         weights[c] = 0.5
         for j in range(LANE_PLAYERS):
@@ -100,23 +104,23 @@ def _effects(link, t, players, active, lane, inside, reached, around, predicted,
     w = load(weights.ctypes.data)
     apply_link(link, here, VECTOR_BYTES, outputs, predicted.ctypes.data)
     for a in range(players):
-        player = active[a]
-        if lane[player] < 0:
-            at = moved + player * row
-            for o in range(0, row, VECTOR_BYTES):
-                store(at + o, load(at + o) + load(here + o))
-            apply_link(link, at, VECTOR_BYTES, outputs, there)
-            for k in range(outputs):
-                o = k * VECTOR_BYTES
-                effect = lane_sum(w * (load(there + o) - load(predicted.ctypes.data + o)))
-                out[player, k] += -effect if inside[player] else effect
-            continue
-        bit = 1 << lane[player]
+        at = moved + a * row
+        for o in range(0, row, VECTOR_BYTES):
+            store(at + o, load(at + o) + load(here + o))
+        apply_link(link, at, VECTOR_BYTES, outputs, there)
+        present = inside[a >> 6] >> (a & 63) & 1
         for k in range(outputs):
-            store(room.ctypes.data, load(predicted.ctypes.data + k * VECTOR_BYTES))
-            for c in range(LANES):
-                if c & bit == 0:
-                    out[player, k] += weights[c] / (1 - t) * (room[c | bit] - room[c])
+            o = k * VECTOR_BYTES
+            effect = lane_sum(w * (load(there + o) - load(predicted.ctypes.data + o)))
+            out[names[a], k] += -effect if present else effect
+    for player in range(len(lane)):
+        if lane[player] >= 0:
+            bit = 1 << lane[player]
+            for k in range(outputs):
+                for c in range(LANES):
+                    if c & bit == 0:
+                        gain = predicted[k * LANES + (c | bit)] - predicted[k * LANES + c]
+                        out[player, k] += weights[c] / (1 - t) * gain
 
 
 @kernel
@@ -128,26 +132,28 @@ def drawn_values(link, leaves, x, background, base, lane, lane_sets, uniform, ti
     players that are averaged out, and -1 for the others; ``room`` is memory.
     """
     outputs, players = len(base), len(lane)
-    live, start, asks, lanes = room
-    active, inside = np.empty(players, np.int64), np.zeros(players, np.int64)
+    live, needs, asks, lanes = room
+    words = asks.shape[1]
+    label, names, inside = np.empty(players, np.int64), np.empty(players, np.int64), np.empty(words, np.int64)
     reached, predicted = np.empty(outputs * LANES), np.empty(2 * outputs * LANES)
     around = np.empty(players * outputs * LANES)
     for b in range(len(background)):
         n = common_leaves(x, background[b], live)
-        count = _conditions(leaves, x, background[b], live, n, lane, start, asks, lanes, active)
+        count = _conditions(leaves, x, background[b], live, n, lane, label, names, needs, asks, lanes)
         for draw in range(times.shape[1]):
             t = times[b, draw]
-            for j in range(players):
-                inside[j] = uniform[b, draw, j] < t
+            inside[:] = 0
+            for a in range(count):
+                inside[a >> 6] |= np.int64(uniform[b, draw, names[a]] < t) << (a & 63)
             for _ in range(2):
                 for k in range(outputs):
                     reached[k * LANES : (k + 1) * LANES] = base[k]
-                around[:] = 0.0
-                _pass(leaves, live, n, start, asks, lanes, lane_sets, inside, reached, around)
-                _effects(link, t, count, active, lane, inside, reached, around, predicted, out[b, draw])
+                around[: count * outputs * LANES] = 0.0
+                _pass(leaves, live, n, needs, asks, lanes, lane_sets, inside, reached, around)
+                _effects(link, t, count, names, lane, inside, reached, around, predicted, out[b, draw])
                 t = 1 - t
-                for j in range(players):
-                    inside[j] = 1 - inside[j]
+                for w in range(words):
+                    inside[w] = ~inside[w]
 
 
 @kernel

@@ -162,3 +162,23 @@ def exact_values(link, leaves, x, background, share, base, weights, sums, live, 
                 if label[player] >= 0:
                     phi[player, k] += share[b] * (folded[label[player]] - without)
             sums[k * size_of : k * size_of + size] = 0.0
+
+
+@kernel
+def lattice_worths(link, leaves, x, background, share, base, sums, live, out):
+    """Adds the worths of all coalitions of all players to ``out`` (outputs, coalitions), numbered by their bits."""
+    outputs, size = out.shape
+    label = np.arange(64)
+    for b in range(len(background)):
+        n = common_leaves(x, background[b], live)
+        _scatter(leaves, x, background[b], live, n, label, sums, size)
+        address = sums.ctypes.data
+        for k in range(outputs):
+            sums[k * size] += base[k]
+            _zeta(address + 8 * k * size, size)
+        for at in range(address, address + 8 * size, VECTOR_BYTES):
+            apply_link(link, at, 8 * size, outputs, at)
+        for k in range(outputs):
+            for s in range(size):
+                out[k, s] += share[b] * sums[k * size + s]
+        sums[:] = 0.0

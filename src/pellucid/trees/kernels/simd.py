@@ -245,3 +245,15 @@ def lane_sum(typing: Any, value: Any) -> Any:  # noqa: ARG001
         return parts[0]
 
     return types.float64(vec), code
+
+
+@intrinsic
+def lowest_bit(typing: Any, bits: Any) -> Any:  # noqa: ARG001
+    """The position of the lowest bit that is set; 64 where none is."""
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:  # noqa: ARG001
+        kind = ir.FunctionType(ir.IntType(64), [ir.IntType(64), ir.IntType(1)])
+        function = builder.module.declare_intrinsic("llvm.cttz.i64", (), kind)
+        return builder.call(function, [args[0], ir.Constant(ir.IntType(1), 0)])
+
+    return types.int64(types.int64), code

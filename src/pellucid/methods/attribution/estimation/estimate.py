@@ -64,6 +64,12 @@ class Estimate:
             self, values=self.values[:, order], se=self.se[:, order], interactions=pairs, interactions_se=pairs_se
         )
 
+    def for_outputs(self, keep: list[int]) -> Estimate:
+        """The same for some of the outputs."""
+        names = ("values", "se", "interactions", "interactions_se", "triples")
+        parts = {name: getattr(self, name) for name in names}
+        return replace(self, **{name: part[..., keep] for name, part in parts.items() if part is not None})
+
     def put(self, part: Estimate, rows: IntArray, players: IntArray) -> None:
         """Write the values of some players in some rows into this estimate's own arrays."""
         self.values[np.ix_(rows, players)] = part.values

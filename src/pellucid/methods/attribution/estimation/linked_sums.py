@@ -17,6 +17,7 @@ of them leave 1e-8. In t the integrand is a polynomial, taken by Gauss and Legen
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import pi
 
 import numpy as np
@@ -25,7 +26,6 @@ from pellucid.arrays import FloatArray
 from pellucid.trees.plain.choice import can_compile
 
 _DIGITS = 19.0  # the error is about exp(-this)
-_POINTS = 12  # times t; fewer are exact for fewer than 24 players
 _BLOCK = 8  # background rows
 
 
@@ -84,6 +84,8 @@ def _products_of_others(factors: np.ndarray) -> np.ndarray:
     return before * after
 
 
+@lru_cache(maxsize=64)
 def _times(players: int) -> tuple[FloatArray, FloatArray]:
-    nodes, weights = np.polynomial.legendre.leggauss(min(-(-players // 2), _POINTS))
+    """Enough for a polynomial of as many players, or for 1e-8."""
+    nodes, weights = np.polynomial.legendre.leggauss(min(-(-players // 2), 8 + players // 16))
     return (nodes + 1) / 2, weights / 2

@@ -66,7 +66,7 @@ def find_dividends(request: Request) -> Dividends:
     predictor, run = request.predictor, request.run
     rows = chosen_rows(request, request.rows)
     background = background_rows(rows, request.background, run)
-    found = read(run, predictor, request.data, rows, lambda: background, predicted=True)
+    found = read(run, predictor, request.data, rows, lambda _: background, predicted=True)
     if isinstance(found, ExplainedTrees) and (found.link == "identity" or predictor.link == "logit"):
         return TreeDividends.of(request, found, rows, background)
     if isinstance(found, SumRows):
