@@ -60,6 +60,7 @@ from pellucid.methods.local.surrogate.width import Distance
 from pellucid.methods.rules.anchor import anchor
 from pellucid.methods.rules.rule_check import check_rule
 from pellucid.models import Predictor
+from pellucid.models.outputs import ClassNames
 from pellucid.models.predictor import Link
 from pellucid.runner import Limits, Run
 from pellucid.runner.progress import Progress
@@ -100,6 +101,9 @@ class Explainer:
         ``{"weather": ["temp", "hum"]}``: columns that act as one.
     feature_names
         Names for the columns of a bare matrix.
+    class_names
+        What to call the classes of a model that was fitted to 0 and 1: ``["bad", "good"]``, in the order of its labels, or
+        by label, ``{0: "bad", 1: "good"}``. ``y`` and ``output`` may then use either.
     background
         Rows that stand for "absent" in Shapley methods: a frame, a number of rows, or None. Effects and
         importance use every row of X.
@@ -138,6 +142,7 @@ class Explainer:
         categorical: Sequence[str | int] | None = None,
         groups: Mapping[str, Sequence[str | int]] | None = None,
         feature_names: Sequence[str] | None = None,
+        class_names: ClassNames | None = None,
         background: Any = None,
         sample_weight: Any = None,
         random_state: int = 0,
@@ -157,6 +162,7 @@ class Explainer:
             link=link,
             labels=labels,
             feature_names=feature_names,
+            class_names=class_names,
             sample=SAMPLE_ROWS if judged else 0,
         )
         self.data = Data.of(

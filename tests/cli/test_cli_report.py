@@ -77,6 +77,19 @@ def test_report(files: Path, tmp_path: Path, golden: Any) -> None:
     assert 'id="effect-2"' in page
 
 
+def test_classes_have_the_names_given(files: Path, tmp_path: Path) -> None:
+    path = tmp_path / "r.html"
+    model = files / "classes.skops"
+    result = run(
+        "report", model, files / "days.csv", "--target", "mild", "--classes", "cold, mild", "--top", 1, "-o", path
+    )
+    assert result.exit_code == 0, result.stderr
+    assert "probability of mild" in path.read_text(encoding="utf-8")
+    refused(
+        run("report", model, files / "days.csv", "--classes", "cold", "-o", path), "2 different names", "'no', 'yes'"
+    )
+
+
 def test_report_without_target(files: Path, tmp_path: Path, golden: Any) -> None:
     path = tmp_path / "r.html"
     result = run("report", files / "model.skops", files / "days.csv", "-o", path, "--top", 1)

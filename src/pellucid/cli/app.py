@@ -75,6 +75,10 @@ def report(
     output: Annotated[
         list[str] | None, typer.Option("--output", help="Class to explain; may be given several times.")
     ] = None,
+    classes: Annotated[
+        str | None,
+        typer.Option("--classes", help="Names of the classes, in the order of the model's labels: bad,good."),
+    ] = None,
     top: Annotated[int, typer.Option("--top", min=1, help="Number of features whose effects are shown.")] = 6,
     rows: Annotated[int | None, typer.Option("--rows", min=2, help="Use a random sample of this many rows.")] = None,
     row: Annotated[
@@ -99,7 +103,15 @@ def report(
         adapter, table = load(model, data, trust=trust)
         table = sampled(table, rows, seed)
         X, y, notes = split_target(adapter, table, target)
-        explainer = _explainer(adapter, X, y, output=output or None, progress=bar.rows, random_state=seed)
+        explainer = _explainer(
+            adapter,
+            X,
+            y,
+            output=output or None,
+            class_names=None if classes is None else [name.strip() for name in classes.split(",")],
+            progress=bar.rows,
+            random_state=seed,
+        )
         _report(explainer, path, bar, title=title, top=top, rows=row, notes=notes)
 
 

@@ -31,8 +31,9 @@ def outcome_for(predictor: Predictor, data: Data) -> FloatArray:
 
 
 def _positions(predictor: Predictor, data: Data) -> FloatArray:
-    classes = list(predictor.classes or ())
-    known = {label: k for k, label in enumerate(classes)} | {str(label): k for k, label in enumerate(classes)}
+    classes, own = list(predictor.classes or ()), list(predictor.labels or ())
+    names = [*zip(classes, range(len(classes)), strict=True), *zip(own, range(len(own)), strict=True)]
+    known = {str(label): k for label, k in names} | dict(names)
     labels = np.asarray(data.y).ravel().tolist()
     for row, label in enumerate(labels):
         if label not in known and str(label) not in known:

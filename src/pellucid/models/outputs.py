@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -104,7 +104,8 @@ def log_odds(p: FloatArray) -> FloatArray:
 class Outputs:
     """The columns of a full prediction, and those that are explained.
 
-    ``mirrored``: the model gives one column for two classes; the other class is its mirror image.
+    ``classes`` are called as people call them, ``labels`` as the model was fitted to them. ``mirrored``: the model gives
+    one column for two classes; the other class is its mirror image.
     """
 
     task: Task
@@ -114,6 +115,7 @@ class Outputs:
     keep: tuple[int, ...]
     mirrored: bool
     could_be_probability: bool
+    labels: tuple[Any, ...] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -143,27 +145,63 @@ class Outputs:
         return replace(self, keep=keep)
 
     def _position(self, label: Any) -> int:
-        for k, (name, known) in enumerate(zip(self.all_names, self.classes or self.all_names, strict=True)):
+        for k, (name, known) in enumerate(zip(self.all_names, self.labels or self.all_names, strict=True)):
             if str(label) == name or (type(label) is not bool and bool(label == known)):
                 return k
         raise InputError(f"output={label!r} is not an output of the model{nearest(str(label), self.all_names)}")
 
 
-def read_outputs(adapter: Adapter, raw: FloatArray, classes: tuple[Any, ...] | None, labels: Any) -> Outputs:
-    """What the columns of a model's first predictions are."""
+ClassNames = Sequence[str] | Mapping[Any, str]
+
+
+def named_classes(outputs: Outputs, names: ClassNames, model: str) -> Outputs:
+    """The outputs with the caller's names of the classes: in the order of the model's labels, or by label."""
+    labels = outputs.labels
+    if labels is None:
+        raise InputError(
+            f"class_names= names the classes of a classifier, but {model} predicts numbers ({outputs.task}); leave it out."
+        )
+    if isinstance(names, Mapping):
+        unknown = [key for key in names if key not in labels]
+        if unknown:
+            raise InputError(
+                f"class_names: {unknown[0]!r} is no class of {model}{nearest(str(unknown[0]), map(str, labels))}"
+            )
+        names = [names.get(label, str(label)) for label in labels]
+    given = tuple(names) if isinstance(names, Iterable) and not isinstance(names, str) else ()
+    if len(given) != len(labels) or len({str(name) for name in given}) < len(given):
+        raise InputError(
+            f"class_names must be {len(labels)} different names, one for each class of {model} in the order"
+            f" {', '.join(repr(label) for label in labels[:8])}, got {names!r}."
+        )
+    # A name that is the label of another class would make y ambiguous.
+    swapped = [name for k, name in enumerate(given) if name in labels and labels.index(name) != k]
+    if swapped:
+        raise InputError(
+            f"class_names calls {labels[given.index(swapped[0])]!r} {swapped[0]!r}, which is another class of {model};"
+            f" give the names in the order {', '.join(repr(label) for label in labels[:8])}."
+        )
+    words = tuple(str(name) for name in given)
+    return replace(outputs, classes=words, all_names=words)
+
+
+def read_outputs(
+    adapter: Adapter, raw: FloatArray, classes: tuple[Any, ...] | None, labels: Any, called: ClassNames | None = None
+) -> Outputs:
+    """What the columns of a model's first predictions are; ``called`` are the caller's names of the classes."""
     width = raw.shape[1]
     unit = bool((raw >= -1e-6).all() and (raw <= 1 + 1e-6).all())
     exclusive = width > 1 and unit and bool(np.abs(raw.sum(axis=1) - 1).max() < 1e-4)
     scale: Scale = "score" if adapter.scale == "probability" and not unit else adapter.scale
     if classes is None and adapter.opaque and adapter.output_names is None and unit:
-        classes = _guess_classes(width, exclusive, scale, labels)
+        classes = _told_classes(width, labels, called) or _guess_classes(width, exclusive, scale, labels)
         scale = scale if classes is None else "probability"
     if classes is not None and width != len(classes) and (width, len(classes)) != (1, 2):
         classes = None
     mirrored = classes is not None and width == 1 and len(classes) == 2
     binary = mirrored or (exclusive and width == 2 and classes is not None)
     names = _names(adapter, classes, width)
-    return Outputs(
+    outputs = Outputs(
         task="classification" if classes is not None else adapter.task,
         scale=scale,
         classes=classes,
@@ -171,7 +209,20 @@ def read_outputs(adapter: Adapter, raw: FloatArray, classes: tuple[Any, ...] | N
         keep=(1,) if binary else tuple(range(len(names))),
         mirrored=mirrored,
         could_be_probability=scale == "probability" or (adapter.opaque and unit),
+        labels=classes,
     )
+    return outputs if called is None else named_classes(outputs, called, adapter.name)
+
+
+def _told_classes(width: int, labels: Any, names: ClassNames | None) -> tuple[Any, ...] | None:
+    """Labels of a model that has none but whose classes the caller names: the names, unless y has others."""
+    if names is None or isinstance(names, str) or (width, len(names)) not in ((1, 2), (len(names), len(names))):
+        return None
+    own = tuple(names)
+    seen = _distinct(labels)
+    if isinstance(names, Mapping) or all(label in own for label in seen):
+        return own
+    return seen if len(seen) == len(own) else tuple(range(len(own)))
 
 
 def _guess_classes(width: int, exclusive: bool, scale: Scale, labels: Any) -> tuple[Any, ...] | None:

@@ -20,7 +20,7 @@ from pellucid.data.frames.frame import Frame
 from pellucid.errors import InputError, ModelError, PellucidError
 from pellucid.models.adapter import Adapter, OneHot, Predict, Scale, Task, unfitted
 from pellucid.models.columns import match_columns
-from pellucid.models.outputs import LOGIT_FLOOR, as_matrix, check_numbers, log_odds, read_outputs
+from pellucid.models.outputs import LOGIT_FLOOR, ClassNames, as_matrix, check_numbers, log_odds, read_outputs
 from pellucid.models.quiet import quietly
 from pellucid.models.registry import adapt
 
@@ -51,6 +51,8 @@ class Predictor:
         The true outcomes, used only to name the classes of a model that does not.
     feature_names
         Names for the columns of a matrix.
+    class_names
+        What to call the classes, in the order of the model's labels, or by label: ``{0: "bad", 1: "good"}``.
     sample
         How many evenly spaced rows of X to predict along with the first few, in the same two calls.
 
@@ -80,6 +82,7 @@ class Predictor:
         link: Link = "identity",
         labels: AnyArray | None = None,
         feature_names: Sequence[str] | None = None,
+        class_names: ClassNames | None = None,
         sample: int = 0,
     ) -> None:
         self.link = link
@@ -91,7 +94,7 @@ class Predictor:
         few = _spread(frame, _PROBE_ROWS)
         self.probe = frame.take(np.append(few, _spread(frame, sample)))
         self.container, raw, self.instability = self._settle(self.probe, len(few))
-        outputs = read_outputs(self._adapter, raw[: len(few)], self._learn_classes(frame), labels)
+        outputs = read_outputs(self._adapter, raw[: len(few)], self._learn_classes(frame), labels, class_names)
         self._outputs = outputs if output is None else outputs.chosen(output)
         self._check_link()
         self.probed = outputs.complete(raw)
@@ -139,8 +142,13 @@ class Predictor:
 
     @property
     def classes(self) -> tuple[Any, ...] | None:
-        """Labels of a classifier, one per column of a full prediction."""
+        """The classes of a classifier, one per column of a full prediction, as people call them."""
         return self._outputs.classes
+
+    @property
+    def labels(self) -> tuple[Any, ...] | None:
+        """The same classes as the labels that the model was fitted to."""
+        return self._outputs.labels
 
     @property
     def output_names(self) -> tuple[str, ...]:

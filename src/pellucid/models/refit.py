@@ -165,9 +165,9 @@ def refitter(predictor: Predictor, data: Data, refit: Any = None, *, seed: int =
 
 def _labels(predictor: Predictor, data: Data) -> AnyArray:
     """The outcome in the labels the model itself was fitted to."""
-    if predictor.classes is None or data.y is None:
+    if predictor.labels is None or data.y is None:
         return np.asarray(data.y)
-    return np.asarray(predictor.classes)[outcome_for(predictor, data).astype(np.intp)]
+    return np.asarray(predictor.labels)[outcome_for(predictor, data).astype(np.intp)]
 
 
 # -- fitting -----------------------------------------------------------------------------------------
@@ -235,9 +235,10 @@ class _Asked:
 
 
 def _places(given: Predictor, inner: Predictor) -> tuple[int, ...]:
-    if given.classes is not None and inner.classes is not None:
-        known = {str(label): k for k, label in enumerate(inner.classes)}
-        places = tuple(known.get(str(label), -1) for label in given.classes)
+    if given.labels is not None and inner.labels is not None:
+        known = {str(label): k for k, label in enumerate(inner.labels)}  # refit= may fit to the names of the classes
+        pairs = zip(given.labels, given.classes or (), strict=True)
+        places = tuple(known.get(str(label), known.get(str(name), -1)) for label, name in pairs)
         if max(places) >= 0:
             return places
     elif inner.width == given.width or (inner.width, given.width, given.classes is None) == (1, 2, False):
