@@ -54,6 +54,39 @@ def test_missing_values_are_told_apart(golden):
     golden("effect", "pdp, missing values", effect.text())
 
 
+def test_missing_is_a_level_like_others(golden):
+    table = TABLE.assign(season=TABLE["season"].where(TABLE.index % 4 > 0))
+    effect = of(lambda X: X["season"].map({"fall": 1.0, "spring": 2.0, "summer": 4.0}).fillna(9.0), table).pdp("season")
+    assert np.atleast_1d(effect.missing.values)[0] > effect.average.max()
+    said = effect.findings()
+    assert len(said) == 2  # told once
+    assert said[1].index("missing") < said[1].index("fall")
+    golden("effect", "pdp, categories, highest where missing", effect.text())
+
+
+@pytest.mark.parametrize("weight", [1.0, 1000.0])
+def test_values_that_rest_on_few_rows_are_not_quoted(weight):
+    rare = TABLE.assign(season=["rare"] * 2 + ["spring", "summer"] * 49 + ["spring"])
+    model = Explainer(
+        lambda X: X["season"].map({"rare": 100.0, "spring": 2.0, "summer": 4.0}).astype(float) + 0 * X["temp"],
+        rare,
+        sample_weight=np.full(N, weight),
+        progress=False,
+    )
+    for effect in (model.pdp("season"), model.ale("season", order=["rare", "spring", "summer"])):
+        assert "few-data" in {item.code for item in effect.caveats}
+        said = effect.findings()[1]
+        assert "rare" not in said
+        assert said.index("summer") < said.index("spring")
+
+
+def test_a_stretch_that_rests_on_few_rows_is_not_quoted():
+    tail = TABLE.assign(temp=np.concatenate([np.linspace(0.0, 1.0, 98), [50.0, 60.0, 100.0]]))
+    effect = Explainer(lambda X: X["temp"] ** 2, tail, progress=False).pdp("temp", grid=10)
+    assert "few-data" in {item.code for item in effect.caveats}
+    assert "100" not in effect.findings()[1]
+
+
 class Shares:
     """Three classes whose probabilities are known."""
 
@@ -68,6 +101,16 @@ class Shares:
     def predict_proba(self, X):
         p = X["temp"].to_numpy() / 10
         return np.column_stack([0.9 - 0.8 * p, np.full(len(p), 0.1), 0.8 * p])
+
+
+def test_the_class_that_changes_most_comes_first():
+    class Two(Shares):
+        def predict_proba(self, X):
+            p = X["temp"].to_numpy() / 10
+            return np.column_stack([0.5 - 0.1 * p, 0.4 - 0.2 * p, 0.1 + 0.3 * p])
+
+    said = of(Two()).pdp("temp").findings()[1:]
+    assert ["yes" in said[0], "perhaps" in said[1], "no" in said[2]] == [True] * 3
 
 
 def test_classes(golden):

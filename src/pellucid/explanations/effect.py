@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.errors import InputError, nearest
+from pellucid.explanations.effect_words import findings
 from pellucid.explanations.explanation import Explanation
 from pellucid.explanations.plot_options import EffectOptions
 from pellucid.explanations.store import stored
-from pellucid.words import listed, number, percent, value_name
+from pellucid.words import listed, value_name
 
 TITLES = {
     "pdp": "Partial dependence",
@@ -124,87 +125,7 @@ class Effect(Explanation, options=EffectOptions):
         return f"{TITLES[self.method]} of {listed(self.feature_names)} ({scale})"
 
     def findings(self) -> list[str]:
-        name = listed(self.feature_names)
-        lines = [f"{self.heading}."]
-        for k, output in enumerate(self.output_names):
-            curve = self.stacked("average")[..., k]
-            prefix = f"{output}: " if len(self.output_names) > 1 else ""
-            lines.append(
-                prefix
-                + (self._sentence(curve, self.shape[k]) if len(self.grids) == 1 else self._surface_sentence(curve))
-            )
-        if self.individual and np.isfinite(self.interaction):
-            lines.append(self._parallel())
-        if self.missing is not None:
-            at = np.atleast_1d(self.missing.values)
-            said = ", ".join(number(float(v)) for v in at)
-            lines.append(f"Where {name} is missing ({percent(self.missing.share)} of rows) it is {said}.")
-        return lines
-
-    def _parallel(self) -> str:
-        if self.interaction < 0.05:
-            return "The curves of all rows run in parallel: the average tells the whole story."
-        by = f", most of all by {self.colouring.feature}" if self.colouring else ""
-        return f"The rows differ{by}: {percent(self.interaction)} of the movement is not shared by all of them."
-
-    def _noun(self) -> str:
-        if self.derivative:
-            return "slope of the prediction"
-        if self.method == "ale" or self.center is not None:
-            return "effect on the prediction"
-        return "average prediction"
-
-    def _sentence(self, curve: FloatArray, shape: str) -> str:
-        grid, noun = self.grids[0], self._noun()
-        known = np.flatnonzero(np.isfinite(curve))
-        if known.size == 0:
-            return "Nothing is known: no prediction was made."
-        top, bottom = known[np.argmax(curve[known])], known[np.argmin(curve[known])]
-        if shape == "flat":
-            return f"The {noun} stays at {number(float(curve[top]))} whatever the value of {self.feature_names[0]}."
-        signed = self.method == "ale" or self.center is not None
-        high, low = number(float(curve[top]), sign=signed), number(float(curve[bottom]), sign=signed)
-        extremes = f"highest at {value_name(grid[top])} ({high}) and lowest at {value_name(grid[bottom])} ({low})"
-        first, last = known[0], known[-1]
-        span = f"from {value_name(grid[first])} to {value_name(grid[last])}"
-        moves = {
-            "linear": f"changes along a straight line {span}",
-            "increasing": f"rises {span}",
-            "decreasing": f"falls {span}",
-            "complex": f"goes up and down {span}",
-        }
-        verb = moves.get(shape)
-        return f"The {noun} {verb}: {extremes}." if verb else f"The {noun} is {extremes}."
-
-    def _surface_sentence(self, surface: FloatArray) -> str:
-        if not np.isfinite(surface).any():
-            return "Nothing is known: no prediction was made."
-        supported = self._supported(surface.shape) & np.isfinite(surface)
-        if supported.any():
-            surface = np.where(supported, surface, np.nan)
-        signed = self.method == "ale" and not self.total
-
-        def where(flat: int) -> str:
-            position = np.unravel_index(flat, surface.shape)
-            places = (
-                f"{n} = {value_name(g[i])}" for n, g, i in zip(self.feature_names, self.grids, position, strict=True)
-            )
-            return f"{', '.join(places)} ({number(float(surface[position]), sign=signed)})"
-
-        return (
-            f"The {'joint effect' if signed else 'average prediction'} is highest at"
-            f" {where(int(np.nanargmax(surface)))} and lowest at {where(int(np.nanargmin(surface)))}."
-        )
-
-    def _supported(self, shape: tuple[int, ...]) -> BoolArray:
-        """Points that rows vouch for: for ALE those at a corner of a cell with rows, otherwise all."""
-        if self.method != "ale":
-            return np.ones(shape, dtype=bool)
-        touched = np.pad(self.counts > 0, [(0, n - have) for n, have in zip(shape, self.counts.shape, strict=True)])
-        for axis, (n, have) in enumerate(zip(shape, self.counts.shape, strict=True)):
-            if have < n:
-                touched = touched | np.roll(touched, 1, axis=axis)
-        return touched
+        return findings(self)
 
 
 def _interpolate(grid: AnyArray, nominal: bool, point: Any, surface: FloatArray, name: str) -> FloatArray:

@@ -1,0 +1,186 @@
+"""Effects in words: where the prediction is highest and lowest, for the class that changes most first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pellucid.arrays import BoolArray, FloatArray
+from pellucid.words import counted, listed, number, percent, value_name
+
+if TYPE_CHECKING:
+    from pellucid.explanations.effect import Effect
+
+_CLASSES = 3  # told about one by one
+_PARALLEL = 0.05  # share of the movement that is not common to all rows
+_UNKNOWN = "Nothing is known: no prediction was made."
+
+
+def findings(effect: Effect) -> list[str]:
+    """What is shown, the curve of each output, what is missing and how rows differ."""
+    readable = _readable(effect)
+    order = _by_movement(effect, readable)
+    lines = [f"{effect.heading}.", *(_of_output(effect, k, readable) for k in order[:_CLASSES])]
+    if len(order) > _CLASSES:
+        lines.append(f"It changes less for the other {counted(len(order) - _CLASSES, 'output')}.")
+    if effect.individual and np.isfinite(effect.interaction):
+        lines.append(_parallel(effect))
+    return lines + _at_missing(effect, order[:_CLASSES], readable)
+
+
+def _of_output(effect: Effect, k: int, readable: BoolArray) -> str:
+    curve = effect.stacked("average")[..., k]
+    if not np.isfinite(curve).any():
+        return _UNKNOWN
+    return _curve(effect, k, curve, readable) if len(effect.grids) == 1 else _surface(effect, k, curve, readable)
+
+
+# -- one feature -------------------------------------------------------------------------------------
+
+
+def _curve(effect: Effect, k: int, curve: FloatArray, readable: BoolArray) -> str:
+    grid, name, noun, shape = effect.grids[0], effect.feature_names[0], _noun(effect, k), effect.shape[k]
+    signed = effect.method == "ale" or effect.center is not None
+    known = np.flatnonzero(np.isfinite(curve) & readable)
+    known = known if known.size else np.flatnonzero(np.isfinite(curve))
+    top, bottom = known[np.argmax(curve[known])], known[np.argmin(curve[known])]
+    high, low = number(float(curve[top]), sign=signed), number(float(curve[bottom]), sign=signed)
+    if shape == "flat":
+        return (
+            f"{name} has no {noun}."
+            if signed and not effect.derivative
+            else f"The {noun} is {high} whatever the value of {name}."
+        )
+    if shape in ("linear", "increasing", "decreasing"):
+        first, last = sorted((top, bottom))
+        rises = bool(curve[last] >= curve[first])
+        start, end = (low, high) if rises else (high, low)
+        line = " in a straight line," if shape == "linear" else ""
+        return (
+            f"The {noun} {'rises' if rises else 'falls'}{line} from {start} at {name} = {value_name(grid[first])} to"
+            f" {end} at {value_name(grid[last])}."
+        )
+    for_ = "for" if effect.nominal[0] else "at"
+    highest = f"{for_} {name} = {value_name(grid[top])} ({high})"
+    lowest = f"{for_} {value_name(grid[bottom])} ({low})"
+    side = _extreme_when_missing(effect, k, curve[known])
+    where = f"where {name} is missing ({_missing_value(effect, k)}; {_missing_share(effect)})"
+    highest, lowest = (where if side > 0 else highest), (where if side < 0 else lowest)
+    peak = not effect.nominal[0] and side <= 0 and known[0] < top < known[-1]
+    return f"The {noun} {'peaks' if peak else 'is highest'} {highest} and {'is ' if peak else ''}lowest {lowest}."
+
+
+def _noun(effect: Effect, k: int) -> str:
+    """What the curve of an output shows: ``average prediction``, ``effect on the probability of yes``."""
+    output = effect.output_names[k]
+    said = effect.scale if effect.scale in ("probability", "log-odds") else "prediction"
+    named = output not in ("prediction", "output") and (said != "prediction" or len(effect.output_names) > 1)
+    what = f"{said} of {output}" if named else said
+    if effect.derivative:
+        return f"slope of the {what}"
+    if (effect.method == "ale" and not effect.total) or effect.center is not None:
+        return f"effect on the {what}"
+    return f"average {what}"
+
+
+# -- missing -----------------------------------------------------------------------------------------
+
+
+def _extreme_when_missing(effect: Effect, k: int, known: FloatArray) -> int:
+    """1 if the effect at missing is above that at every value, -1 if below, otherwise 0."""
+    if effect.missing is None:
+        return 0
+    value = float(np.atleast_1d(effect.missing.values)[k])
+    return int(value > known.max()) - int(value < known.min())
+
+
+def _missing_value(effect: Effect, k: int) -> str:
+    signed = effect.method == "ale" or effect.center is not None
+    return "" if effect.missing is None else number(float(np.atleast_1d(effect.missing.values)[k]), sign=signed)
+
+
+def _missing_share(effect: Effect) -> str:
+    return "" if effect.missing is None else f"{percent(effect.missing.share)} of the rows"
+
+
+def _at_missing(effect: Effect, order: list[int], readable: BoolArray) -> list[str]:
+    """The effect where the feature is missing, unless it was told as the highest or the lowest."""
+    if effect.missing is None:
+        return []
+    said = []
+    for k in order:
+        curve = effect.stacked("average")[..., k]
+        known = curve[np.isfinite(curve) & readable]
+        side = _extreme_when_missing(effect, k, known if known.size else curve[np.isfinite(curve)])
+        told = effect.shape[k] not in ("flat", "linear", "increasing", "decreasing")
+        if side and told:
+            continue
+        beyond = {1: ", more than at any value", -1: ", less than at any value"}.get(side, "")
+        named = f" ({effect.output_names[k]})" if len(effect.output_names) > 1 else ""
+        said.append(f"{_missing_value(effect, k)}{named}{beyond}")
+    name = listed(effect.feature_names)
+    return [f"Where {name} is missing ({_missing_share(effect)}), it is {listed(said)}."] if said else []
+
+
+# -- several features, several rows ------------------------------------------------------------------
+
+
+def _surface(effect: Effect, k: int, surface: FloatArray, readable: BoolArray) -> str:
+    signed = effect.method == "ale" and not effect.total
+    fit = readable & np.isfinite(surface)
+    surface = np.where(fit, surface, np.nan) if fit.any() else surface
+
+    def where(flat: int) -> str:
+        position = np.unravel_index(flat, surface.shape)
+        places = (
+            f"{n} = {value_name(g[i])}" for n, g, i in zip(effect.feature_names, effect.grids, position, strict=True)
+        )
+        return f"{', '.join(places)} ({number(float(surface[position]), sign=signed)})"
+
+    return (
+        f"The {'joint ' if signed else ''}{_noun(effect, k)} is highest at {where(int(np.nanargmax(surface)))} and lowest at"
+        f" {where(int(np.nanargmin(surface)))}."
+    )
+
+
+def _parallel(effect: Effect) -> str:
+    if effect.interaction < _PARALLEL:
+        return "The curves of all rows are parallel, so the average describes every row."
+    by = f", most of all by {effect.colouring.feature}" if effect.colouring else ""
+    return (
+        f"The effect differs between rows{by}: {percent(effect.interaction)} of the curves' variation is interaction."
+    )
+
+
+# -- which points, which output ----------------------------------------------------------------------
+
+
+def _by_movement(effect: Effect, readable: BoolArray) -> list[int]:
+    """Positions of the outputs, the one that changes most first."""
+    values = np.where(readable[..., None], effect.stacked("average"), np.nan)
+    if not np.isfinite(values).any():
+        values = effect.stacked("average")
+    flat = values.reshape(-1, values.shape[-1])
+    known = np.isfinite(flat)
+    ranges = np.where(known, flat, -np.inf).max(axis=0) - np.where(known, flat, np.inf).min(axis=0)
+    return [int(k) for k in np.argsort(-ranges, kind="stable")]
+
+
+def _readable(effect: Effect) -> BoolArray:
+    """Points of the grid at or beside rows enough: cells without rows (ALE of several features) and what a caveat
+    says not to read are left out.
+    """
+    shape = tuple(len(points) for points in effect.grids)
+    fit = np.ones(effect.counts.shape, dtype=bool)
+    if effect.method == "ale" and len(shape) > 1:
+        fit = effect.counts > 0
+    for caveat in effect.caveats:
+        if caveat.code == "few-data":  # the share of the places with the fewest rows
+            thin = round(caveat.value * effect.counts.size)
+            fit &= effect.counts > np.sort(effect.counts, axis=None)[max(thin - 1, 0)]
+    fit = np.pad(fit, [(0, n - have) for n, have in zip(shape, fit.shape, strict=True)])
+    for axis, (n, have) in enumerate(zip(shape, effect.counts.shape, strict=True)):
+        if have < n:  # bins: a point is the end of one and the start of the next
+            fit = fit | np.roll(fit, 1, axis=axis)
+    return fit
