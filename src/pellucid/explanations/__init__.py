@@ -4,12 +4,13 @@ from pellucid.explanations.agreement import Agreement
 from pellucid.explanations.associations import Associations
 from pellucid.explanations.attribution import Additivity, Attribution, Entries, InteractionValues, Reference
 from pellucid.explanations.audit import Audit, AuditLine
+from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.clusters import Clusters
 from pellucid.explanations.component import Axis, Component
 from pellucid.explanations.condition import Condition
 from pellucid.explanations.decomposition import Decomposition
 from pellucid.explanations.effect import AtMissing, Colouring, Effect
-from pellucid.explanations.explanation import Caveat, Explanation, Header, changed, squeeze_outputs
+from pellucid.explanations.explanation import Explanation, Header, changed, squeeze_outputs
 from pellucid.explanations.importance import Importance
 from pellucid.explanations.importance_comparison import ImportanceComparison
 from pellucid.explanations.interactions import Interactions

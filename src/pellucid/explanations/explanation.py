@@ -14,6 +14,7 @@ import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, freeze
 from pellucid.drawing import drawn
+from pellucid.explanations.caveat import Caveat, said_first, worst_first
 from pellucid.explanations.plot_options import PlotOptions, documented
 from pellucid.explanations.store import encode, save, stored
 from pellucid.runner import Cost
@@ -30,22 +31,6 @@ Result = TypeVar("Result", bound="Explanation")
 
 
 @stored
-@dataclass(frozen=True)
-class Caveat:
-    """One measured weakness: what was found, the number that fired it, and what to do instead."""
-
-    code: str
-    message: str
-    value: float
-    threshold: float
-    advice: str
-    feature: str | None = None
-
-    def __str__(self) -> str:
-        return f"{self.message} {self.advice}"
-
-
-@stored
 @dataclass(frozen=True, kw_only=True)
 class Header:
     """What every result is about and where it comes from, whatever it says: names, scale, caveats, cost, settings."""
@@ -57,6 +42,9 @@ class Header:
     cost: Cost
     settings: Mapping[str, Any]
     library: str = "pandas"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "caveats", worst_first(self.caveats))
 
     @classmethod
     def of(
@@ -122,7 +110,7 @@ class Explanation(ABC):
 
     @property
     def caveats(self) -> tuple[Caveat, ...]:
-        """What the result cannot be trusted for on these data, each with its measured reason."""
+        """What the result cannot be trusted for on these data, each with its measured reason, the worst first."""
         return self.header.caveats
 
     @property
@@ -166,11 +154,11 @@ class Explanation(ABC):
         return native_table(self.columns(), self.library)
 
     def text(self) -> str:
-        """The finding in plain sentences, followed by what it cannot be trusted for."""
+        """The finding in plain sentences, followed by the worst of what it cannot be trusted for."""
         lines = self.findings()
         if self.caveats:
             lines.append("Read with care:")
-            lines.extend(f"- {caveat}" for caveat in self.caveats)
+            lines.extend(f"- {said}" for said in said_first(self.caveats))
         return "\n".join(lines)
 
     def __str__(self) -> str:

@@ -36,6 +36,7 @@ from pellucid.diagnostics.general import SAMPLE_ROWS, sample_predictions
 from pellucid.diagnostics.hidden_reliance import HIDDEN, Real, can_tell, real_rows, reliances
 from pellucid.diagnostics.off_data import associations, off_data
 from pellucid.explanations import Audit, AuditLine, Caveat, Header
+from pellucid.explanations.caveat import severity
 from pellucid.losses import find_loss
 from pellucid.models import Predictor
 from pellucid.models.outcome import constant_prediction, outcome_for
@@ -76,15 +77,10 @@ def audit(predictor: Predictor, data: Data, *, holdout: Data | None = None, run:
 
 
 def _caveats(lines: tuple[AuditLine, ...]) -> tuple[Caveat, ...]:
-    """Of the lines that are bad, the worst first."""
-    bad = sorted((line for line in lines if line.bad), key=lambda line: -line.severity)
-    return tuple(Caveat(one.code, one.finding, one.value, one.threshold, one.advice, one.feature) for one in bad)
-
-
-def _between(value: float, threshold: float, worst: float) -> float:
-    """0 up to the threshold, a tenth just above it, 1 from the worst on."""
-    beyond = (value - threshold) / (worst - threshold)
-    return float(np.clip(0.1 + 0.9 * beyond, 0.1, 1.0)) if beyond > 0 else 0.0
+    """Of the lines that are bad."""
+    return tuple(
+        Caveat(one.code, one.finding, one.value, one.threshold, one.advice, one.feature) for one in lines if one.bad
+    )
 
 
 # -- the model ---------------------------------------------------------------------------------------
@@ -100,7 +96,7 @@ def _steadiness(predictor: Predictor) -> AuditLine:
         ),
         value=moved,
         threshold=0.0,
-        severity=_between(moved, 0.0, 0.1),
+        severity=severity("unsteady-model", moved, 0.0),
         advice="Fix its random state, or switch off dropout and other sampling, before explaining it.",
         code="unsteady-model",
     )
@@ -122,7 +118,7 @@ def _score(predictor: Predictor, data: Data, holdout: Data | None, run: Run) -> 
         finding=f"Its {loss.name} is {number(own)}, that of the best constant {number(constant)} ({percent(ratio)}).",
         value=ratio,
         threshold=_POOR,
-        severity=_between(ratio, _POOR, 1.05),
+        severity=severity("poor-model", ratio, _POOR),
         advice="Do not explain a model that does not predict; improve it or check that y belongs to X.",
         code="poor-model",
     )
@@ -136,7 +132,7 @@ def _score(predictor: Predictor, data: Data, holdout: Data | None, run: Run) -> 
             finding=f"Its {loss.name} is {number(own)} on X and {number(outside)} on the held-out rows.",
             value=worse,
             threshold=_OVERFIT,
-            severity=_between(min(worse, 1e9), _OVERFIT, 3.0),
+            severity=severity("overfitted", worse, _OVERFIT),
             advice="Explain it on held-out rows: on those it was fitted to, overfitted features look important.",
             code="overfitted",
         )
@@ -152,7 +148,7 @@ def _score(predictor: Predictor, data: Data, holdout: Data | None, run: Run) -> 
         ),
         value=ratio,
         threshold=_MEMORISED,
-        severity=float(np.clip(1.0 - ratio / _MEMORISED, 0.1, 1.0)) if perfect else 0.0,
+        severity=severity("training-data", ratio, _MEMORISED) if perfect else 0.0,
         advice=(
             "Give held-out rows as X, or as holdout= to compare: on training rows overfitted features look important."
         ),
@@ -177,7 +173,7 @@ def _correlated(data: Data, run: Run) -> Iterator[AuditLine]:
         finding=f"The strongest associations are those of {said}.",
         value=strongest,
         threshold=_CORRELATED,
-        severity=_between(strongest, _CORRELATED, 1.0),
+        severity=severity("dependent-features", strongest, _CORRELATED),
         advice="Use ale instead of pdp for them, or make them one group (groups=, see clusters()).",
         code="dependent-features",
         feature=names[a[order[0]]],
@@ -205,7 +201,7 @@ def _perturbations(data: Data, run: Run) -> Iterator[AuditLine]:
             ),
             value=shares[worst],
             threshold=_ONE_CHANGED,
-            severity=_between(shares[worst], _ONE_CHANGED, 0.6),
+            severity=severity("off-data", shares[worst], _ONE_CHANGED),
             advice=f"Use ale({worst!r}) and importance(method='conditional').",
             code="off-data",
             feature=worst,
@@ -222,7 +218,7 @@ def _perturbations(data: Data, run: Run) -> Iterator[AuditLine]:
         ),
         value=share,
         threshold=_MANY_CHANGED,
-        severity=_between(share, _MANY_CHANGED, 0.8),
+        severity=severity("off-data", share, _MANY_CHANGED),
         advice="Use shap(game='conditional'), or make correlated features one group (groups=).",
         code="off-data",
     )
@@ -233,7 +229,7 @@ def _perturbations(data: Data, run: Run) -> Iterator[AuditLine]:
         finding=f"Of samples of single features, as LIME draws them, {percent(share)} are unlike any row of the data.",
         value=share,
         threshold=_MANY_CHANGED,
-        severity=_between(share, _MANY_CHANGED, 0.8),
+        severity=severity("off-data", share, _MANY_CHANGED),
         advice="Use lime(sampler='correlated').",
         code="off-data",
     )
@@ -265,7 +261,7 @@ def _hidden(predictor: Predictor, data: Data, run: Run) -> Iterator[AuditLine]:
         finding=finding,
         value=hidden,
         threshold=HIDDEN,
-        severity=hidden,
+        severity=severity("fooled", hidden, HIDDEN),
         advice="Distrust marginal Shapley values, LIME and partial dependence; use shap(game='conditional') and ale.",
         code="fooled",
         feature=worst.players[0] if worst is not None and fooled else None,
