@@ -21,6 +21,7 @@ from charts.chart_examples import (
     surface,
     three,
 )
+from pellucid.charts import draw
 from pellucid.charts.associations import associations_data, feature_order
 from pellucid.charts.colouring import OTHER, categories, row_colours
 from pellucid.charts.effect.curve import band_data, curve_data, curve_limits, isolated, line_data, missing_data
@@ -33,7 +34,7 @@ from pellucid.charts.effect.side_by_side import common_limits
 from pellucid.charts.effect.slices import slices
 from pellucid.charts.effect.surface import cell_data, cell_values, contour_data, point_data, value_range
 from pellucid.charts.importance import importance_data, repeat_data
-from pellucid.charts.layout import limits_of
+from pellucid.charts.layout import limits_of, value_labels
 from pellucid.explanations import Colouring
 from pellucid.explanations.explanation import changed
 from pellucid.explanations.plot_options import EffectOptions, PanelOptions
@@ -113,11 +114,41 @@ def test_probabilities_are_percentages_and_changes_have_signs():
     assert [row["value_text"] for row in change] == ["-5 percentage points", "+0.001 percentage points"]
 
 
-def test_limits_hold_the_band_missing_and_zero():
-    low, high = curve_limits(effect([0.0, 1.0], [10.0, 20.0], se=[0.0, 1.0], rug=[0.5], missing=at_missing(40.0, 0.0)))
+def test_limits_hold_the_band_a_near_missing_and_zero():
+    low, high = curve_limits(effect([0.0, 1.0], [10.0, 20.0], se=[0.0, 1.0], rug=[0.5], missing=at_missing(24.0, 0.0)))
     assert low < 10
-    assert high > 40
+    assert high > 24
     assert curve_limits(ale([0.0, 1.0], curve=[5.0, 6.0], rug=[0.5]))[0] < 0
+
+
+def test_a_value_at_missing_far_from_the_curve_stands_at_the_edge_with_its_number():
+    found = effect([0.0, 1.0], [10.0, 20.0], se=[0.0, 0.0], rug=[0.5], missing=at_missing(400.0, 0.0))
+    low, high = curve_limits(found)
+    assert 5 < low < 10
+    assert 20 < high < 25
+    spec = json.dumps(draw(found).spec)
+    assert "triangle-up" in spec
+    assert "triangle-down" not in spec
+    assert '"label": "400"' in spec
+    assert "triangle" not in json.dumps(draw(changed(found, missing=at_missing(19.0, 0.0))).spec)
+
+
+def test_probabilities_and_their_bands_stay_between_0_and_1():
+    chance = effect([0.0, 1.0, 2.0], [0.01, 0.5, 0.99], se=[0.1, 0.1, 0.1], scale="probability", rug=[0.5])
+    assert curve_limits(chance) == (0.0, 1.0)
+    rows = curve_data(chance)
+    assert (rows[0]["low"], rows[2]["high"]) == (0.0, 1.0)
+    assert rows[2]["interval_text"].endswith("to 100%")
+    assert curve_limits(changed(chance, scale="response"))[1] > 1
+
+
+def test_axes_of_probabilities_are_in_percent_and_of_their_changes_in_points():
+    chance = effect([0.0, 1.0], [0.2, 0.5], scale="probability", rug=[0.5])
+    shift = ale([0.0, 1.0], curve=[-0.05, 0.05], scale="probability", rug=[0.5])
+    assert value_labels((0, 1), "probability", change=False)["format"] == "%"
+    assert '"format": "%"' in json.dumps(draw(chance, distribution=None).spec)
+    assert "' pp'" in json.dumps(draw(shift, distribution=None).spec)
+    assert "%" not in json.dumps(draw(changed(shift, scale="log-odds"), distribution=None).spec["layer"][1]["encoding"])
 
 
 @pytest.mark.parametrize("values", [[0.3, 0.3], [0.0], [1e-7], [-5.0, -5.0], [], [np.nan]])

@@ -107,7 +107,7 @@ def _bars(
 ) -> ChartType:
     ends = [row[end] for row in rows for end in ("value", "low", "high") if row[end] is not None]
     limits = limits_of(ends, zero=True)
-    x = value_axis(f"{what}{scale_of(one)}", limits, width, tickCount=4)
+    x = value_axis(f"{what}{scale_of(one)}", limits, width, scale=one.scale, change=True, tickCount=4)
     y = alt.Y("feature", **level_axis(None, names, height, labels=named, ticks=named))
     layers = signed_bars(rows, x, y, tooltips(("", "feature"), (what, "label")), limits)
     return _headed(layered(*layers), heading, width, height)

@@ -18,8 +18,8 @@ Limits = tuple[float, float]
 Row = dict[str, Any]
 
 
-def limits_of(*arrays: Any, zero: bool = False) -> Limits:
-    """Least and greatest finite number of the arrays, with a margin; never of zero width."""
+def limits_of(*arrays: Any, zero: bool = False, within: Limits | None = None) -> Limits:
+    """Least and greatest finite number of the arrays, with a margin (not beyond ``within``); never of zero width."""
     parts = [np.asarray(array, dtype=np.float64).ravel() for array in arrays]
     numbers = np.concatenate([*parts, [0.0]] if zero else parts) if parts or zero else np.empty(0)
     numbers = numbers[np.isfinite(numbers)]
@@ -28,13 +28,31 @@ def limits_of(*arrays: Any, zero: bool = False) -> Limits:
     low, high = float(numbers.min()), float(numbers.max())
     size = max(abs(low), abs(high))
     margin = 0.04 * (high - low) if high - low > 1e-9 * size else 0.1 * size or 1.0
-    return low - margin, high + margin
+    least, most = within or (-np.inf, np.inf)
+    return max(low - margin, min(low, least)), min(high + margin, max(high, most))
+
+
+def bounds(scale: str, *, change: bool) -> Limits | None:
+    """Between which numbers a quantity lies whatever the model: a probability between 0 and 1."""
+    return (0.0, 1.0) if scale == "probability" and not change else None
 
 
 def number_format(limits: Limits) -> Any:
     """Vega's own adaptive format, but powers of ten where zeros would fill the axis."""
     size = max(abs(limits[0]), abs(limits[1]))
     return alt.Undefined if 1e-3 <= size < 1e7 else ".3~g"
+
+
+def value_labels(limits: Limits, scale: str, *, change: bool) -> dict[str, Any]:
+    """How an axis or a legend writes the explained quantity: probabilities in percent, their changes in points.
+
+    An axis may have room beyond 0 and 100% for words; no probability is written there.
+    """
+    if scale != "probability":
+        return {"format": number_format(limits)}
+    if change:
+        return {"labelExpr": "format(100 * datum.value, '.3~g') + (datum.value ? ' pp' : '')"}
+    return {"format": "%", "labelExpr": "datum.value < -1e-9 || datum.value > 1 + 1e-9 ? '' : datum.label"}
 
 
 def positions(grid: AnyArray) -> FloatArray:
@@ -89,12 +107,13 @@ def feature_axis(name: str, kind: str, limits: Limits, pixels: float, *, labels:
     }
 
 
-def value_axis(title: str | None, limits: Limits, pixels: float, **more: Any) -> dict[str, Any]:
-    """Properties of the x or y channel of the explained quantity."""
+def value_axis(
+    title: str | None, limits: Limits, pixels: float, *, scale: str = "response", change: bool = False, **more: Any
+) -> dict[str, Any]:
+    """Properties of the x or y channel of the explained quantity, or of a ``change`` of it."""
     words = None if title is None else wrapped(title, pixels)
-    axis = alt.Axis(
-        **{"title": words, "format": number_format(limits), "tickCount": max(3, round(pixels / 50)), **more}
-    )
+    labels = value_labels(limits, scale, change=change)
+    axis = alt.Axis(**{"title": words, **labels, "tickCount": max(3, round(pixels / 50)), **more})
     return {"type": "quantitative", "axis": axis, "scale": alt.Scale(domain=list(limits), zero=False, nice=False)}
 
 

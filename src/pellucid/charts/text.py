@@ -46,6 +46,11 @@ def shown(value: float, scale: str, *, change: bool, sign: bool = True) -> str:
     return number(float(value), sign=sign)
 
 
+def brief(value: float, scale: str, *, change: bool) -> str:
+    """The same beside a mark: points as ``pp``."""
+    return shown(value, scale, change=change).replace(" percentage points", " pp")
+
+
 def rows_text(count: float) -> str:
     """A number of rows, or a sum of weights."""
     return "1 row" if count == 1 else f"{number(float(count))} rows"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-# Okabe and Ito 2008, the yellow last because it fades on white.
-CATEGORIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+# Okabe and Ito 2008, the yellow last because it fades on white; wine for their black, which is the average's.
+CATEGORIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#882255", "#F0E442")
 MAIN = CATEGORIES[0]
 SECOND = CATEGORIES[1]
 INK = "#222222"

@@ -62,7 +62,8 @@ def view(attribution: Attribution, output: str, options: AttributionOptions, wid
     height = options.height or max(40.0, 22.0 * len(rows))
     kind = "" if one_row else {"mean": "mean absolute ", "sum": "sum of absolute "}[options.aggregate]
     noun = "contributions" if options.aggregate == "sum" and not one_row else "contribution"
-    x = value_axis(axis_title(attribution, output, f"{kind}{noun}"), limits, width)
+    what = axis_title(attribution, output, f"{kind}{noun}")
+    x = value_axis(what, limits, width, scale=attribution.scale, change=True)
     y = alt.Y("feature", **level_axis(None, [row["feature"] for row in rows], height))
     tips = tooltips(("", "full"), (f"{kind}contribution", "label"))
     scale = alt.Scale(domain=[UP, DOWN], range=[COLOURS[UP], COLOURS[DOWN]])

@@ -142,7 +142,10 @@ def view(attribution: Attribution, output: str, options: AttributionOptions, wid
     colours = alt.Scale(scheme=theme.SEQUENTIAL_LINES, domain=[0, 1])
     by_rank = alt.Color("rank", type="quantitative", scale=colours, legend=key)
     place: dict[str, Any] = {
-        "x": alt.X("contribution", **value_axis(axis_title(attribution, output), limits, width)),
+        "x": alt.X(
+            "contribution",
+            **value_axis(axis_title(attribution, output), limits, width, scale=attribution.scale, change=True),
+        ),
         "y": alt.Y("strip", **level_axis(None, names, height)),
         "yOffset": alt.YOffset("offset", type="quantitative", scale=alt.Scale(domain=[-1.15, 1.15])),
         "tooltip": tooltips(("row", "row"), ("feature", "feature"), ("value", "value_text"), ("contribution", "label")),

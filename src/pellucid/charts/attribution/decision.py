@@ -8,7 +8,7 @@ from altair.typing import ChartType
 
 from pellucid.charts import theme
 from pellucid.charts.attribution.entries import change, evenly, fold, prediction_title, rows_note, short_names
-from pellucid.charts.layout import Row, data, layered, level_axis, limits_of, number_format, tooltips, value_axis
+from pellucid.charts.layout import Row, bounds, data, layered, level_axis, limits_of, tooltips, value_axis, value_labels
 from pellucid.charts.text import shown, wrapped
 from pellucid.explanations import Attribution
 from pellucid.explanations.attribution_words import labels_of, start_name
@@ -65,12 +65,16 @@ def view(attribution: Attribution, output: str, options: AttributionOptions, wid
     rows = decision_data(attribution, output, options.max_display)
     names = step_names(attribution, options.max_display)[::-1]
     height = options.height or max(120.0, 26.0 * len(names))
-    limits = limits_of([row["at"] for row in rows])
-    x = alt.X("at", **value_axis(prediction_title(attribution, output), limits, width))
+    limits = limits_of([row["at"] for row in rows], within=bounds(attribution.scale, change=False))
+    x = alt.X("at", **value_axis(prediction_title(attribution, output), limits, width, scale=attribution.scale))
     y = alt.Y("step", **level_axis(None, names, height, grid=True))
-    ends = limits_of(attribution.prediction)  # of all outputs, which share their colours
+    within = bounds(attribution.scale, change=False)
+    ends = limits_of(attribution.prediction, within=within)  # of all outputs, which share their colours
     legend = alt.Legend(
-        type="gradient", title=wrapped("prediction", 120, 12), format=number_format(ends), gradientLength=100
+        type="gradient",
+        title=wrapped("prediction", 120, 12),
+        **value_labels(ends, attribution.scale, change=False),
+        gradientLength=100,
     )
     scale = alt.Scale(scheme=theme.SEQUENTIAL_LINES, domain=list(ends), nice=False, zero=False)
     many = len({row["line"] for row in rows}) > 1

@@ -135,7 +135,7 @@ def view(attribution: Attribution, output: str, options: AttributionOptions, wid
     colouring = colour_of(attribution, options)
     coloured = [(colouring.feature, "colour_text")] if colouring is not None else []
     tips = layout.tooltips((name, "x_text"), ("contribution", "label"), *coloured, ("row", "row"))
-    y = layout.value_axis(axis_title(attribution, output), limits, height)
+    y = layout.value_axis(axis_title(attribution, output), limits, height, scale=attribution.scale, change=True)
     known, missing = ([row for row in rows if row["missing"] == there] for there in (False, True))
     apart = {"x": alt.X("level", **layout.level_axis(None, [MISSING], 50, labelAngle=0)), **_JITTER}
     if not known:

@@ -94,7 +94,8 @@ def _of_row(one: Attribution, output: str, options: AttributionOptions, width: f
     totals = total_words(one, row, axis)
     top = _LINE * (1 + max(each["line"] for each in totals)) + 8
     bottom = top + _ARROW + _LINE * (1 + max((each["line"] for each in words), default=-1)) + 8
-    x = value_axis(prediction_title(one, output), axis.limits, width, grid=False, tickCount=max(3, round(width / 90)))
+    ticks = max(3, round(width / 90))
+    x = value_axis(prediction_title(one, output), axis.limits, width, scale=one.scale, grid=False, tickCount=ticks)
     y = alt.Y("y", type="quantitative", axis=None, scale=alt.Scale(domain=[bottom, 0], nice=False))
     totals = [{**each, "y": _LINE * each["line"] + 8, "y2": top + _ARROW} for each in totals]
     words = [{**each, "y": top + _ARROW + _LINE * each["line"] + 13, "y2": top + _ARROW} for each in words]

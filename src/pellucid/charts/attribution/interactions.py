@@ -9,7 +9,7 @@ from altair.typing import ChartType
 from pellucid.arrays import FloatArray
 from pellucid.charts import theme
 from pellucid.charts.attribution.entries import not_shown, short_names
-from pellucid.charts.layout import Row, data, layered, level_axis, number_format, tooltips
+from pellucid.charts.layout import Row, data, layered, level_axis, tooltips, value_labels
 from pellucid.charts.marks import text_layers
 from pellucid.charts.text import shown, wrapped
 from pellucid.errors import InputError
@@ -85,7 +85,7 @@ def view(attribution: Attribution, output: str, options: AttributionOptions, _: 
         title=wrapped(
             f"{'' if single else 'mean absolute '}{named}interaction value{scale_of(attribution, only)}{cells}", 170, 12
         ),
-        format=number_format((-top if single else 0.0, top)),
+        **value_labels((-top if single else 0.0, top), attribution.scale, change=True),
         gradientLength=max(60.0, min(height, 160.0)),
     )
     scale = (

@@ -18,7 +18,7 @@ from pellucid.arrays import IntArray
 from pellucid.charts import theme
 from pellucid.charts.attribution.entries import DOWN, UP, change, evenly, fold, prediction_title, rows_note, short_names
 from pellucid.charts.attribution.waterfall import COLOURS
-from pellucid.charts.layout import Limits, Row, data, layered, limits_of, tooltips, value_axis
+from pellucid.charts.layout import Limits, Row, bounds, data, layered, limits_of, tooltips, value_axis
 from pellucid.charts.text import shown
 from pellucid.explanations import Attribution
 from pellucid.explanations.attribution_words import labels_of
@@ -129,8 +129,9 @@ def view(attribution: Attribution, output: str, options: AttributionOptions, wid
     names = _features(attribution, output, options)[3]
     height = options.height or theme.HEIGHT
     base = float(attribution.for_output(output).base)
-    limits = limits_of([base], *([row[end] for row in areas] for end in ("near", "far")))
-    y = value_axis(prediction_title(attribution, output), limits, height)
+    ends = [[row[end] for row in areas] for end in ("near", "far")]
+    limits = limits_of([base], *ends, within=bounds(attribution.scale, change=False))
+    y = value_axis(prediction_title(attribution, output), limits, height, scale=attribution.scale)
     x: dict[str, Any] = {
         "type": "quantitative",
         "axis": alt.Axis(title=_ORDERS[options.order], labels=False, ticks=False, grid=False),

@@ -9,7 +9,7 @@ from altair.typing import ChartType
 
 from pellucid.charts import theme
 from pellucid.charts.attribution.entries import DOWN, UP, change, prediction_title, rows_note, short_names, steps
-from pellucid.charts.layout import Row, data, layered, level_axis, limits_of, tooltips, value_axis, vconcat
+from pellucid.charts.layout import Row, bounds, data, layered, level_axis, limits_of, tooltips, value_axis, vconcat
 from pellucid.charts.text import shown
 from pellucid.explanations import Attribution
 from pellucid.explanations.attribution_words import start_name
@@ -79,10 +79,11 @@ def _of_row(one: Attribution, output: str, options: AttributionOptions, width: f
     low, high = limits_of(
         *([each[end] for each in rows] for end in ("start", "end")),
         *([each[end] for each in sure] for end in ("low", "high")),
+        within=bounds(one.scale, change=False),
     )
     room = 7.0 * max(len(each["label"]) for each in rows)  # for the numbers beside the bars
     limits = (low, high + room / max(width - room, 60.0) * (high - low))
-    x = value_axis(prediction_title(one, output), limits, width)
+    x = value_axis(prediction_title(one, output), limits, width, scale=one.scale)
     y = alt.Y("step", **level_axis(None, names, height))
     scale = alt.Scale(domain=list(COLOURS), range=list(COLOURS.values()))
     colour = alt.Color("sort", type="nominal", scale=scale, legend=None)

@@ -114,8 +114,7 @@ def _shares(found: Decomposition, k: int, most: int, size: tuple[float, float | 
     overlap = overlapping(found, k)
     parts = [row[key] for row in rows for key in ("low", "high", *(["covariance"] if overlap else []))]
     limits = limits_of(parts, zero=True) if any(parts) else (0.0, 1.0)
-    x = value_axis("share of the variance", limits, width)
-    x["axis"].format = "%"
+    x = value_axis("share of the variance", limits, width, format="%")
     colour = alt.Color(
         "kind",
         type="nominal",

@@ -21,11 +21,11 @@ from pellucid.charts.layout import (
     layered,
     level_axis,
     limits_of,
-    number_format,
     positions,
     span,
     tooltips,
     value_axis,
+    value_labels,
 )
 from pellucid.charts.marks import channel, zero_line
 from pellucid.charts.text import level_names, shown
@@ -191,7 +191,7 @@ def _places(axis: Axis, codes: FloatArray) -> FloatArray:
 def main_view(component: Component, k: int, scale: str, size: Size, limits: Limits, title: str | None) -> ChartType:
     """The component of one feature, between given value limits."""
     axis, (width, height) = component.axes[0], size
-    y = value_axis(title, limits, height)
+    y = value_axis(title, limits, height, scale=scale, change=True)
     tips = tooltips((axis.name, "x_text"), ("effect", "value_text"))
     if axis.kind == "levels":
         return _bars(component, k, scale, size, y, limits)
@@ -243,7 +243,7 @@ def pair_view(
     axes = component.axes[:2]
     x, y = (_map_axis(component, d, k, pixels) for d, pixels in enumerate(size))
     place = _map_place(axes, x, y)
-    legend = alt.Legend(title=title, format=number_format((-far, far)), gradientLength=110)
+    legend = alt.Legend(title=title, **value_labels((-far, far), scale, change=True), gradientLength=110)
     domain = alt.Scale(scheme=theme.DIVERGING, domain=[-far, far], domainMid=0, nice=False, clamp=True)
     tips = tooltips((axes[0].name, "x_text"), (axes[1].name, "y_text"), ("effect", "value_text"))
     # Cells reach a little under their neighbours: without it, seams of the background show between them.

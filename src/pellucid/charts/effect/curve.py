@@ -20,6 +20,7 @@ from pellucid.charts.layout import (
     Limits,
     Row,
     assemble,
+    bounds,
     data,
     feature_axis,
     layered,
@@ -30,11 +31,13 @@ from pellucid.charts.layout import (
     value_axis,
 )
 from pellucid.charts.marks import dash, output_colour, output_tip, zero_line
-from pellucid.charts.text import is_change, rows_text, shown, value_title
+from pellucid.charts.text import brief, is_change, rows_text, shown, value_title
 from pellucid.explanations import Effect
 from pellucid.explanations.plot_options import EffectOptions
 from pellucid.stats import Z95
 from pellucid.words import percent, value_name
+
+_WIDER = 1.5  # how far a value at missing may stretch the axis
 
 
 def curve_data(effect: Effect) -> list[Row]:
@@ -63,6 +66,8 @@ def interval_row(value: float, error: float, scale: str, change: bool) -> Row:
     """An estimate with its 95% interval, in numbers and in words."""
     value, margin = float(value), Z95 * float(error)
     low, high = value - margin, value + margin
+    least, most = bounds(scale, change=change) or (-np.inf, np.inf)
+    low, high = max(low, min(value, least)), min(high, max(value, most))
     known = bool(np.isfinite(low) and np.isfinite(high))
     return {
         "value": value if np.isfinite(value) else None,
@@ -132,11 +137,25 @@ def band_data(rows: list[Row]) -> list[Row]:
 
 
 def curve_limits(effect: Effect) -> Limits:
-    """Value limits of a curve: its band, its value at missing, and zero when values are changes."""
-    parts = [effect.average] if effect.individual else [effect.average, *_ends(effect.average, effect.se)]
-    if effect.missing is not None:
-        parts += [effect.missing.values, *_ends(effect.missing.values, effect.missing.se)]
-    return limits_of(*parts, zero=is_change(effect))
+    """Value limits of a curve: its band, its value at missing if that is near, and zero when values are changes."""
+    parts = [effect.average] if effect.individual else [effect.average, *_ends(effect, effect.average, effect.se)]
+    return limits_with_missing(effect, parts)
+
+
+def limits_with_missing(effect: Effect, parts: list[FloatArray]) -> Limits:
+    """Limits of what is drawn; a value at missing may widen them by half, beyond that it stands at the edge.
+
+    Among levels missing is one of them.
+    """
+    change = is_change(effect)
+    within = bounds(effect.scale, change=change)
+    limits = limits_of(*parts, zero=change, within=within)
+    if effect.missing is None:
+        return limits
+    apart = [effect.missing.values, *_ends(effect, effect.missing.values, effect.missing.se)]
+    wider = limits_of(*parts, *apart, zero=change, within=within)
+    near = wider[1] - wider[0] <= _WIDER * (limits[1] - limits[0])
+    return wider if near or effect.nominal[0] else limits
 
 
 def _share(effect: Effect) -> str:
@@ -162,7 +181,7 @@ def draw_curve(effect: Effect, options: EffectOptions, limits: Limits | None = N
     x_limits = span(positions(effect.grids[0]), positions(effect.rug[0]), effect.kinds[0])
     below, rug = lower_views(effect, options, x_limits, effect.output_names)
     x = feature_axis(effect.feature_names[0], effect.kinds[0], x_limits, width, labels=not below)
-    y = value_axis(value_title(effect), limits, height)
+    y = value_axis(value_title(effect), limits, height, scale=effect.scale, change=is_change(effect))
     layers = [*zero_line(limits, is_change(effect)), *curve_layers(curve_data(effect), effect, x, y, options), *rug]
     main = layered(*layers).properties(width=width, height=height)
     return assemble(
@@ -222,17 +241,31 @@ def missing_view(
     x = alt.X("label", type="nominal", axis=alt.Axis(title=title, labels=False, ticks=False, titlePadding=6))
     y = value_axis(None, limits, height, labels=False, ticks=False, domain=False)
     tips = tooltips(*output_tip(effect), ("effect at missing", "value_text"), ("95% interval", "interval_text"))
-    base = alt.Chart(data(rows)).encode(x=x, color=colour, tooltip=tips)
-    return layered(
-        *zero_line(limits, is_change(effect)),
-        base.mark_rule(strokeWidth=2).encode(y=alt.Y("low", **y), y2=alt.Y2("high")),
-        base.mark_point(filled=True, size=60, opacity=1).encode(y=alt.Y("value", **y)),
-    ).properties(width=52, height=height)
+
+    def marks(some: list[Row]) -> Any:
+        return alt.Chart(data(some)).encode(x=x, color=colour, tooltip=tips)
+
+    inside = [row for row in rows if row["value"] is not None and limits[0] <= row["value"] <= limits[1]]
+    layers = [
+        marks(inside).mark_rule(strokeWidth=2, clip=True).encode(y=alt.Y("low", **y), y2=alt.Y2("high")),
+        marks(inside).mark_point(filled=True, size=60, opacity=1).encode(y=alt.Y("value", **y)),
+    ]
+    for edge, shape, shift in ((1, "triangle-up", 13), (0, "triangle-down", -13)):
+        far = [row for row in rows if row["value"] is not None and (row["value"] - limits[edge]) * shift > 0]
+        if far:
+            place = alt.YDatum(limits[edge], **y)
+            words = alt.Text("label", type="nominal")
+            far = [row | {"label": brief(row["value"], effect.scale, change=is_change(effect))} for row in far]
+            layers.append(marks(far).mark_point(filled=True, size=70, opacity=1, shape=shape).encode(y=place))
+            layers.append(marks(far).mark_text(dy=shift, fontSize=11).encode(y=place, text=words))
+    return layered(*zero_line(limits, is_change(effect)), *layers).properties(width=52, height=height)
 
 
-def _ends(values: FloatArray, errors: FloatArray) -> list[FloatArray]:
+def _ends(effect: Effect, values: FloatArray, errors: FloatArray) -> list[FloatArray]:
+    least, most = bounds(effect.scale, change=is_change(effect)) or (-np.inf, np.inf)
     with np.errstate(invalid="ignore"):  # log-odds may be infinite
-        return [values - Z95 * errors, values + Z95 * errors]
+        low, high = values - Z95 * errors, values + Z95 * errors
+    return [np.fmax(low, np.fmin(values, least)), np.fmin(high, np.fmax(values, most))]
 
 
 def _line_point(row: Row) -> Row:

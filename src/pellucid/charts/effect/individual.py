@@ -11,7 +11,14 @@ from altair.typing import ChartType
 from pellucid.arrays import IntArray
 from pellucid.charts import layout, theme
 from pellucid.charts.colouring import colour_encoding, row_colours
-from pellucid.charts.effect.curve import curve_data, curve_notes, line_data, missing_data, missing_view
+from pellucid.charts.effect.curve import (
+    curve_data,
+    curve_notes,
+    limits_with_missing,
+    line_data,
+    missing_data,
+    missing_view,
+)
 from pellucid.charts.effect.distribution import lower_views
 from pellucid.charts.effect.levels import extents, level_data, level_labels
 from pellucid.charts.marks import dash, zero_line
@@ -49,8 +56,7 @@ def individual_data(effect: Effect, output: str, options: EffectOptions) -> list
 def individual_limits(effect: Effect, options: EffectOptions) -> layout.Limits:
     """Value limits of the curves that are drawn, their average and its value at missing."""
     drawn = effect.values[lines_shown(effect, options.max_lines)]
-    at_missing = [] if effect.missing is None else [np.atleast_1d(effect.missing.values)]
-    return layout.limits_of(drawn, effect.average, *at_missing, zero=is_change(effect))
+    return limits_with_missing(effect, [drawn, effect.average])
 
 
 def draw_individual(effect: Effect, options: EffectOptions, limits: layout.Limits | None = None) -> ChartType:
@@ -78,7 +84,7 @@ def _curves_view(effect: Effect, output: str, options: EffectOptions, limits: la
     x_limits = layout.span(layout.positions(effect.grids[0]), layout.positions(effect.rug[0]), effect.kinds[0])
     below, rug = lower_views(effect, options, x_limits, [output])
     x = alt.X("x", **layout.feature_axis(effect.feature_names[0], effect.kinds[0], x_limits, width, labels=not below))
-    y = alt.Y("value", **layout.value_axis(value_title(effect, output), limits, height))
+    y = alt.Y("value", **_values(effect, output, limits, height))
     one_point = len(effect.grids[0]) == 1
     faint = line_opacity(effect, options)
     mark: dict[str, Any] = {"type": "line", "strokeWidth": 1, "strokeOpacity": faint}
@@ -107,7 +113,7 @@ def _curves_view(effect: Effect, output: str, options: EffectOptions, limits: la
 def _levels_view(effect: Effect, output: str, options: EffectOptions, limits: layout.Limits) -> ChartType:
     labels = level_labels(effect)
     height, width = extents(len(labels), 1, options, upright=False)
-    x = alt.X("value", **layout.value_axis(value_title(effect, output), limits, width))
+    x = alt.X("value", **_values(effect, output, limits, width))
     y = alt.Y("level", **layout.level_axis(effect.feature_names[0], labels, height))
     mark = {"type": "tick", "thickness": 1.5, "opacity": 1, "fillOpacity": line_opacity(effect, options)}
     ticks = _coloured_layers(effect, output, options, mark, {"x": x, "y": y})
@@ -118,6 +124,11 @@ def _levels_view(effect: Effect, output: str, options: EffectOptions, limits: la
     )
     layers = [*zero_line(limits, is_change(effect), "x"), *ticks, dots.encode(x=x, y=y, tooltip=tips)]
     return layout.layered(*layers).properties(width=width, height=height)
+
+
+def _values(effect: Effect, output: str, limits: layout.Limits, pixels: float) -> dict[str, Any]:
+    title = value_title(effect, output)
+    return layout.value_axis(title, limits, pixels, scale=effect.scale, change=is_change(effect))
 
 
 def line_opacity(effect: Effect, options: EffectOptions) -> float:

@@ -15,7 +15,7 @@ from pellucid.arrays import FloatArray
 from pellucid.charts import theme
 from pellucid.charts.contour import nice_levels
 from pellucid.charts.effect.surface import colour_scale, value_range
-from pellucid.charts.layout import Limits, Row, by_output, data, layered, limits_of, number_format, positions, tooltips
+from pellucid.charts.layout import Limits, Row, by_output, data, layered, limits_of, positions, tooltips, value_labels
 from pellucid.charts.text import is_change, shown, value_title, wrapped
 from pellucid.errors import InputError
 from pellucid.explanations import Effect
@@ -115,7 +115,8 @@ def _view(effect: Effect, output: str, options: EffectOptions) -> ChartType:
     x = alt.X("h", type="quantitative", axis=None, scale=alt.Scale(domain=[-1.1, 1.1], nice=False, zero=False))
     y = alt.Y("v", type="quantitative", axis=None, scale=alt.Scale(domain=[-0.98, 0.76], nice=False, zero=False))
     limits = value_range(effect)
-    legend = alt.Legend(title=wrapped(value_title(effect), 190, 12), format=number_format(limits))
+    labels = value_labels(limits, effect.scale, change=is_change(effect))
+    legend = alt.Legend(title=wrapped(value_title(effect), 190, 12), **labels)
     colour = alt.Fill("value", type="quantitative", scale=colour_scale(effect, limits), legend=legend)
     fill = alt.condition("datum.empty", alt.value(theme.EMPTY), colour)
     floor = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 0), (0, 1, 0), (0, 1, 1)]

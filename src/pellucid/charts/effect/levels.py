@@ -68,7 +68,7 @@ def draw_levels(
     channels = ("x", "y") if upright else ("y", "x")
     bare = options.distribution is None or level_shares(effect) is None
     levels = _levels_axis(effect, labels, long, upright, shown=not upright or bare)
-    values = value_axis(value_title(effect), limits, across)
+    values = value_axis(value_title(effect), limits, across, scale=effect.scale, change=is_change(effect))
     main = layered(*_layers(effect, options, levels, values, limits, channels)).properties(
         **_size(long, across, upright)
     )

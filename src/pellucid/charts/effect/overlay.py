@@ -135,7 +135,7 @@ def _curves_view(
     x_limits = (float(grids.min()), float(grids.max())) if np.ptp(grids) > 0 else layout.limits_of(grids)
     bars = histogram_data(first, x_limits) if options.distribution == "histogram" else []
     x = alt.X("x", **layout.feature_axis(first.feature_names[0], first.kinds[0], x_limits, width, labels=not bars))
-    y = alt.Y("value", **layout.value_axis(_title(first), limits, height))
+    y = alt.Y("value", **layout.value_axis(_title(first), limits, height, scale=first.scale, change=True))
     base = alt.Chart(layout.data(rows)).encode(x=x, y=y, color=_colour(labels))
     main = layout.layered(
         *zero_line(limits, True),
@@ -154,7 +154,7 @@ def _levels_view(
     place: dict[str, Any] = {
         "y": alt.Y("level", **layout.level_axis(first.feature_names[0], names, height)),
         "yOffset": alt.YOffset("curve", type="nominal", sort=labels),
-        "x": alt.X("value", **layout.value_axis(_title(first), limits, width)),
+        "x": alt.X("value", **layout.value_axis(_title(first), limits, width, scale=first.scale, change=True)),
     }
     dots = alt.Chart(layout.data(rows)).mark_point(filled=True, size=60, opacity=1)
     encoded = dots.encode(**place, color=_colour(labels), tooltip=_tips(first))

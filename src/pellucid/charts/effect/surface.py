@@ -190,7 +190,8 @@ def heat_map(
     )
     known = [row for row in rows if row["value"] is not None]
     scale, title = colour_scale(effect, limits), wrapped(value_title(effect), 190, 12)
-    legend = alt.Legend(title=title, format=layout.number_format(limits), gradientLength=min(size[1], 200))
+    labels = layout.value_labels(limits, effect.scale, change=is_change(effect))
+    legend = alt.Legend(title=title, **labels, gradientLength=min(size[1], 200))
     colour = alt.Color("value", type="quantitative", scale=scale, legend=legend)
     cells = alt.Chart(layout.data(known)).mark_rect(**_SEAMLESS).encode(**place, color=colour, tooltip=tips)
     lines = _contour_layers(effect, output, x, y) if contours else []

@@ -171,7 +171,7 @@ def _bars(
     y = alt.Y("set", **level_axis(None, names, tall, **side))
     fields = ("value", "low", "high") if field == "value" else (field,)
     most = limits_of([row[key] or 0.0 for row in every for key in fields], zero=True)[1]
-    few = {} if field == "value" else {"tickCount": 3}
+    few: dict[str, Any] = {} if field == "value" else {"tickCount": 3}
     x = value_axis(title or _axis(interactions), (0.0, most), wide, **few)
     layers = _layers(interactions, rows, field, x, y)
     if field == "value":

@@ -74,7 +74,8 @@ def _panel(
 ) -> ChartType:
     one = result.for_output(output)
     height = options.height or max(40.0, _STEP * len(rows))
-    x = value_axis(f"effect on the prediction{scale_of(one, output)}", limits, width, tickCount=5)
+    what = f"effect on the prediction{scale_of(one, output)}"
+    x = value_axis(what, limits, width, scale=one.scale, change=True, tickCount=5)
     y = alt.Y("feature", **level_axis(None, [row["feature"] for row in rows], height))
     tips = tooltips(("", "full"), ("effect", "label"), ("weight", "weight"))
     layers = signed_bars(rows, x, y, tips, limits)
