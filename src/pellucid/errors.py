@@ -24,6 +24,10 @@ class MissingExtra(PellucidError, ImportError):
     """A library that this call needs is not installed."""
 
 
+class InputWarning(UserWarning):
+    """Something about the data that is probably not meant, said once when an Explainer is made."""
+
+
 def nearest(name: str, known: Iterable[str], most: int = 8) -> str:
     """The clause ``; did you mean 'temp'?``, or the known names when nothing is close."""
     names = list(known)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict, Unpack, overload
@@ -9,9 +10,12 @@ from typing import Any, TypedDict, Unpack, overload
 from pellucid.arrays import IntArray
 from pellucid.checks import flag, reporting, seed, workers
 from pellucid.data import Data, as_frame
+from pellucid.data.frames.doorway import check_table
+from pellucid.data.no_features import no_features
 from pellucid.data.table import plain_array
 from pellucid.diagnostics.general import SAMPLE_ROWS
 from pellucid.diagnostics.off_data import off_data_caveat
+from pellucid.errors import InputWarning
 from pellucid.explanations import (
     Associations,
     Attribution,
@@ -62,6 +66,7 @@ from pellucid.methods.rules.rule_check import check_rule
 from pellucid.models import Predictor
 from pellucid.models.outputs import ClassNames
 from pellucid.models.predictor import Link
+from pellucid.reading.introduction import introduction
 from pellucid.runner import Limits, Run
 from pellucid.runner.progress import Progress
 
@@ -153,6 +158,7 @@ class Explainer:
         self._random_state, self._checks = seed(random_state), flag("checks", checks)
         self._n_jobs, self._progress = workers(n_jobs), reporting(progress)
         self._limits = Limits()
+        check_table(X, feature_names)
         labels = None if y is None else plain_array(y)
         judged = self._checks and (y is not None or link == "logit")
         self.predictor = Predictor(
@@ -173,8 +179,13 @@ class Explainer:
             sample_weight=sample_weight,
             container=self.predictor.container,
         )
+        for sentence in no_features(self.data):
+            warnings.warn(sentence, InputWarning, stacklevel=2)
         self.background = background
         self._known: dict[str, Any] = {"sample": self.predictor.sample} if judged else {}
+
+    def __repr__(self) -> str:
+        return introduction(self.predictor, self.data, self._run("looking at the model"))
 
     def _run(self, what: str) -> Run:
         return Run(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -116,9 +117,15 @@ def report(
 
 
 def _explainer(*args: Any, **options: Any) -> Explainer:
+    from pellucid.errors import InputWarning
     from pellucid.explainer import Explainer
 
-    return Explainer(*args, **options)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", InputWarning)
+        explainer = Explainer(*args, **options)
+    for item in caught:
+        warn(str(item.message))
+    return explainer
 
 
 def _report(

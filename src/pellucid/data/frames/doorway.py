@@ -29,6 +29,32 @@ def is_series(value: Any) -> bool:
     return "pandas" in library_of(value) and getattr(value, "ndim", 0) == 1 and hasattr(value, "items")
 
 
+def check_table(table: Any, feature_names: Sequence[str] | None) -> None:
+    """Refuse texts in place of a table, and names beside a table that has its own."""
+    if _are_texts(table):
+        raise InputError(
+            "X holds texts, not a table; explain a model of texts with pellucid.TextExplainer(f).shap(text), or give a"
+            " table with the texts in one of its columns."
+        )
+    if feature_names is None or isinstance(table, np.ndarray) or "scipy" in library_of(table):
+        return
+    own = wrapped(table, feature_names).names
+    if own != tuple(feature_names):
+        raise InputError(
+            f"feature_names= names the columns of a bare matrix, but X has names of its own ({', '.join(own[:3])}"
+            f"{', ...' if len(own) > 3 else ''}); leave it out, or rename the columns of X as the model knows them."
+        )
+
+
+def _are_texts(table: Any) -> bool:
+    """Whether a value is a text, or a list, array or Series of texts."""
+    if isinstance(table, str):
+        return True
+    if isinstance(table, np.ndarray) or library_of(table) & {"pandas", "polars", "pyarrow"}:
+        return getattr(table, "ndim", 1 if hasattr(table, "to_list") else 2) == 1 and _are_texts(list(table[:3]))
+    return isinstance(table, list | tuple) and len(table) > 0 and all(isinstance(text, str) for text in table[:3])
+
+
 def as_frame(table: Any, feature_names: Sequence[str] | None = None) -> Frame:
     """Wrap a table of any supported kind; the table itself is left alone."""
     frame = wrapped(table, feature_names)

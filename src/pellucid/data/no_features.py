@@ -1,0 +1,71 @@
+"""Columns of X that are no features: the outcome itself, and identifiers."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from pellucid.arrays import AnyArray
+from pellucid.data.table import Data
+
+_ENOUGH = 50  # rows; in fewer, columns are equal or distinct by chance
+_FIRST = 50  # rows that tell most columns from the outcome, or from an identifier
+_ID = re.compile(r"(^|[_\W])(id|ids|uuid|guid|key|index|rowid)$|^(id|uuid|guid)[_\W]|[a-z](Id|ID)$", re.IGNORECASE)
+
+
+def no_features(data: Data) -> list[str]:
+    """A sentence for the outcome among the features, and one for each identifier: what it is and what to do."""
+    if len(data) < _ENOUGH or data.caller in ("numpy", "sparse"):
+        return []  # the columns of a bare matrix are what the model takes
+    found = []
+    for j, feature in enumerate(data.schema.features):
+        drop = f"X.drop({'columns=' if data.caller == 'pandas' else ''}{feature.name!r})"
+        if _is_outcome(data, j):
+            found.append(
+                f"the column {feature.name!r} of X equals y in every row: the outcome is among the features. Leave it out"
+                f" ({drop}), and fit the model without it."
+            )
+        elif _is_identifier(data, j):
+            found.append(
+                f"the column {feature.name!r} of X has a different value in each of the {len(data):,} rows, like an"
+                f" identifier: what is found about it says nothing about other rows. Leave it out ({drop}), and fit the"
+                " model without it."
+            )
+    return found
+
+
+def _is_outcome(data: Data, j: int) -> bool:
+    y = data.y
+    if y is None or y.ndim != 1 or not _vary(y):
+        return False
+    codes = data.codes(j)
+    feature = data.schema.features[j]
+    own: AnyArray = feature.decode(codes[:_FIRST]) if feature.categories is not None else codes[:_FIRST]
+    if not _equal(own, y[:_FIRST]):
+        return False
+    return _equal(feature.decode(codes) if feature.categories is not None else codes, y)
+
+
+def _vary(y: AnyArray) -> bool:
+    return bool((y != y[0]).any())
+
+
+def _equal(column: AnyArray, y: AnyArray) -> bool:
+    """Whether a column holds the outcomes, whatever type they have."""
+    if column.dtype.kind == "f":
+        return y.dtype.kind in "biuf" and np.array_equal(column, y.astype(np.float64))
+    return bool(all(str(a) == str(b) for a, b in zip(column.tolist(), y.tolist(), strict=True)))
+
+
+def _is_identifier(data: Data, j: int) -> bool:
+    """Text that never repeats, or whole numbers that never repeat and count the rows or are called an id."""
+    feature = data.schema.features[j]
+    if feature.missing or feature.kind not in ("categorical", "integer"):
+        return False
+    if feature.categories is not None:
+        return len(feature.categories) == len(data) and isinstance(feature.categories[0], str)
+    counting = feature.high - feature.low == len(data) - 1
+    if not counting and _ID.search(feature.name) is None:
+        return False
+    return len(np.unique(data.codes(j)[:_FIRST])) == _FIRST and feature.distinct == len(data)
