@@ -12,6 +12,7 @@ from pellucid.checks import flag, reporting, seed, workers
 from pellucid.data import Data, as_frame
 from pellucid.data.frames.doorway import check_table
 from pellucid.data.no_features import no_features
+from pellucid.data.row_labels import split_labels
 from pellucid.data.table import plain_array
 from pellucid.diagnostics.general import SAMPLE_ROWS
 from pellucid.diagnostics.off_data import off_data_caveat
@@ -114,6 +115,9 @@ class Explainer:
         importance use every row of X.
     sample_weight
         One weight per row of X.
+    row_labels
+        What rows are called: a column of ids in X (it is no feature then), or one label per row. Default: the
+        index of a pandas table, else positions. Rows can be asked for by label: ``ex.shap("cust7")``.
     random_state
         Seed; the same seed gives the same numbers, whatever ``n_jobs``.
     n_jobs
@@ -150,6 +154,7 @@ class Explainer:
         class_names: ClassNames | None = None,
         background: Any = None,
         sample_weight: Any = None,
+        row_labels: Any = None,
         random_state: int = 0,
         n_jobs: int | None = None,
         progress: Progress = None,
@@ -159,6 +164,7 @@ class Explainer:
         self._n_jobs, self._progress = workers(n_jobs), reporting(progress)
         self._limits = Limits()
         check_table(X, feature_names)
+        X, named = split_labels(X, row_labels)
         labels = None if y is None else plain_array(y)
         judged = self._checks and (y is not None or link == "logit")
         self.predictor = Predictor(
@@ -178,6 +184,7 @@ class Explainer:
             groups=groups,
             sample_weight=sample_weight,
             container=self.predictor.container,
+            row_labels=named,
         )
         for sentence in no_features(self.data):
             warnings.warn(sentence, InputWarning, stacklevel=2)

@@ -132,3 +132,49 @@ def test_a_group_names_its_members():
     data = (np.array(["temp = 3, hum = 5"], dtype=object), np.array([1.0]), np.array([2]))
     found = attribution([[1.0, 2.0, 3.0]], data=data, members=(("temp", "hum"), ("season",), ("day",)))
     assert labels_of(found, 0) == ["temp: temp = 3, hum = 5", "season = 1", "day = 2"]
+
+
+# -- rows and features by index ----------------------------------------------------------------------
+
+
+def test_one_row_some_rows_and_one_feature():
+    found = attribution([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    assert found[1] == found.row(1)
+    assert found[-1] == found.row(1)
+    assert found[0:2].values.tolist() == found.values.tolist()
+    assert found[[1, 0]].values.tolist() == [[4.0, 5.0, 6.0], [1.0, 2.0, 3.0]]
+    assert found[::-1].prediction.tolist() == found.prediction[::-1].tolist()
+    assert found["season"].tolist() == [2.0, 5.0]
+    assert found[1:, "season"].tolist() == [5.0]
+    assert classes()["temp"].shape == (2, 2)
+    assert [one.values.tolist() for one in found] == [[[1.0, 2.0, 3.0]], [[4.0, 5.0, 6.0]]]
+    assert [one.frame()["row"].iloc[0] for one in found[::-1]] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        (2, "row must be a whole number from 0 to 1"),
+        (-3, "row must be a whole number from 0 to 1"),
+        ("tmep", "there is no feature 'tmep'; did you mean 'temp'"),
+        (slice(5, 9), "holds none of the 2 explained rows"),
+        ([0, 5], "rows: row 5 is out of range"),
+        (1.5, "rows must be positions of rows"),
+    ],
+)
+def test_an_index_that_is_none(key, message):
+    with pytest.raises(pellucid.InputError, match=message):
+        attribution()[key]
+
+
+def test_rows_of_a_break_down_and_of_local_models_are_whole():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    ex = pellucid.Explainer(lambda x: x[:, 0] * x[:, 1] + x[:, 2], X, checks=False)
+    steps = ex.breakdown([3, 4, 5])
+    assert steps[1:].settings["order"] == steps.settings["order"][1:]
+    assert steps[1:][0] == steps[1]
+    local = ex.lime([3, 4, 5], samples=300)
+    assert local[1:][1] == local[2] == local.row(2)
+    np.testing.assert_allclose(local[1:].base, local.bases[1:].mean())
+    pairs = ex.shap([3, 4, 5], interactions=True)
+    np.testing.assert_array_equal(pairs[1:].interaction_values, pairs.interaction_values[1:])

@@ -65,7 +65,8 @@ def _heads(rules: list[Anchor], room: int) -> list[Row]:
     rows: list[Row] = []
     for i, rule in enumerate(rules):
         beware = " · ".join(marks(rule))
-        lines = [(words, theme.INK) for words in _words(rule, room)] + [(beware, _BEWARE)] * bool(beware)
+        name = [(f"row {rule.row_labels.name(0)}", theme.MUTED)] * (len(rules) > 1 and bool(rule.row_labels.of_row()))
+        lines = [*name, *((words, theme.INK) for words in _words(rule, room)), *[(beware, _BEWARE)] * bool(beware)]
         rows += [{"rule": i, "line": k, "words": words, "shade": ink} for k, (words, ink) in enumerate(lines)]
     return rows
 
@@ -155,7 +156,12 @@ def body(result: Anchor | Rules, options: RuleOptions) -> ChartType:
         f"{counted(more, 'more rule')} not shown" if more else "",
         caveat_note(result),
     ]
-    title = "What fixes this prediction" if isinstance(result, Anchor) else "What fixes these predictions"
+    one = (
+        f"What fixes the prediction{result.row_labels.of_row()}"
+        if result.row_labels.of_row()
+        else "What fixes this prediction"
+    )
+    title = one if isinstance(result, Anchor) else "What fixes these predictions"
     return titled(chart, options.title or title, notes, width)
 
 

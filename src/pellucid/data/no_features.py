@@ -29,8 +29,8 @@ def no_features(data: Data) -> list[str]:
         elif _is_identifier(data, j):
             found.append(
                 f"the column {feature.name!r} of X has a different value in each of the {len(data):,} rows, like an"
-                f" identifier: what is found about it says nothing about other rows. Leave it out ({drop}), and fit the"
-                " model without it."
+                f" identifier: what is found about it says nothing about other rows. Leave it out ({drop}), or let it"
+                f" name the rows (row_labels={feature.name!r}), and fit the model without it."
             )
     return found
 

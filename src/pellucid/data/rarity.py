@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pellucid.arrays import FloatArray, freeze
+from pellucid.arrays import FloatArray, IntArray, freeze
 from pellucid.data.schema import Feature
 from pellucid.data.table import Data
 
@@ -44,7 +44,7 @@ class Rarity:
     def __post_init__(self) -> None:
         freeze(self)
 
-    def rows(self, which: slice) -> Rarity:
+    def rows(self, which: IntArray) -> Rarity:
         """Those of some rows."""
         return Rarity(self.share[which], self.side[which])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,14 @@ from pellucid.data.frames.doorway import as_frame, convert, is_series, library_o
 from pellucid.data.frames.frame import Frame
 from pellucid.data.frames.numpy import NumpyFrame
 from pellucid.data.frames.sparse import SparseFrame
+from pellucid.data.row_labels import RowLabels, is_label, own_labels
 from pellucid.data.schema import LazyCodes, Schema, learn
 from pellucid.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """A table with its schema, the codes of its columns, the outcome and the row weights."""
+    """A table with its schema, the codes of its columns, the outcome, the row weights and what the rows are called."""
 
     frame: Frame
     schema: Schema
@@ -29,6 +30,7 @@ class Data:
     weights: FloatArray
     y: AnyArray | None = None
     caller: str = "pandas"
+    row_labels: RowLabels = field(default_factory=RowLabels)
 
     @classmethod
     def of(
@@ -41,13 +43,17 @@ class Data:
         groups: Mapping[str, Sequence[str | int]] | None = None,
         sample_weight: Any = None,
         container: str | None = None,
+        row_labels: RowLabels | None = None,
     ) -> Data:
         """Learn a user's table; ``container`` is the kind of table the model wants, if not this one."""
         own = as_frame(table, feature_names)
         # Kinds are those of the caller's columns: an integer stays one inside a matrix of floats.
         schema, codes = learn(own, categorical=categorical, groups=groups)
         frame = own if container is None else convert(own, container)
-        return cls(frame, schema, codes, _weights(sample_weight, len(frame)), _outcome(y, len(frame)), own.kind)
+        n = len(frame)
+        labels = own_labels(own)
+        named = row_labels or RowLabels(np.arange(n) if labels is None else labels, np.arange(n))
+        return cls(frame, schema, codes, _weights(sample_weight, n), _outcome(y, n), own.kind, named)
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -78,6 +84,7 @@ class Data:
             ),
             weights=self.weights[rows],
             y=None if self.y is None else self.y[rows],
+            row_labels=self.row_labels.take(rows),
         )
 
     def regrouped(self, groups: Mapping[str, tuple[int, ...]]) -> Data:
@@ -91,17 +98,37 @@ class Data:
         return np.linspace(0, len(self) - 1, limit).astype(np.intp)
 
     def rows(self, rows: Any) -> Data:
-        """Rows to explain: a position in X or a list (or Index) of them, or rows of the caller's own.
+        """Rows to explain: a position in X, a label of its index, a list (or Index) of either, or rows of one's own.
 
-        Those may be a dict, a Series, a one-dimensional array (one row, never positions), or a table of
-        any kind; tables may have their columns in another order.
+        Whole numbers are positions, text and dates are labels. Rows of one's own may be a dict, a Series, a
+        one-dimensional array (one row, never positions), or a table of any kind; tables may have their columns in
+        another order. They keep the labels that they come with.
         """
-        rows = _unwrapped(rows)
-        if is_whole(rows):
-            return self.take(self._positions([int(rows)]))
+        if isinstance(rows, Data):
+            return rows
+        places = self.places(rows)
+        return self._foreign(rows) if places is None else self.take(places)
+
+    def places(self, rows: Any) -> IntArray | None:
+        """Positions in X of rows that are given by position or by label; None for rows of the caller's own."""
+        if isinstance(rows, np.ndarray) and rows.ndim == 0 and rows.dtype.kind in "iu":
+            rows = rows.item()
+        index = "pandas" in library_of(rows) and hasattr(rows, "get_indexer")
+        rows = rows.tolist() if index else rows
+        if is_whole(rows) or is_label(rows):
+            rows = [int(rows) if is_whole(rows) else rows]
         if isinstance(rows, range) or _are_positions(rows):
-            return self.take(self._positions(rows))
-        return self._foreign(rows)
+            # An index holds labels; where those are numbers that are no positions, it is labels that are meant.
+            return self.row_labels.places(rows) if index and self._numbered else self._positions(rows)
+        if index or (isinstance(rows, list | tuple) and all(is_label(row) for row in rows)):
+            return self.row_labels.places(rows)
+        return None
+
+    @property
+    def _numbered(self) -> bool:
+        """Whether rows are labelled with whole numbers other than their positions."""
+        labels = self.row_labels.labels
+        return labels is not None and labels.dtype.kind == "i" and bool((labels != self.row_labels.positions).any())
 
     def _positions(self, rows: Sequence[int]) -> IntArray:
         if not len(rows):
@@ -109,7 +136,10 @@ class Data:
         positions = np.asarray(rows, dtype=np.intp)
         outside = positions[(positions < 0) | (positions >= len(self))]
         if outside.size:
-            raise InputError(f"row {outside[0]} is out of range: X has {len(self)} rows, 0 to {len(self) - 1}.")
+            row, label = outside[0], ""
+            if self._numbered and row in np.asarray(self.row_labels.labels):
+                label = f" (whole numbers are positions; X.loc[[{row}]] is the row with that label)"
+            raise InputError(f"row {row} is out of range: X has {len(self)} rows, 0 to {len(self) - 1}{label}.")
         return positions
 
     def like(self, table: Any, y: Any) -> Data:
@@ -120,6 +150,10 @@ class Data:
     def _foreign(self, rows: Any) -> Data:
         """Rows from outside, cast column by column to the types of the reference data."""
         incoming = _one_table(rows, self.schema.names)
+        labels = RowLabels(own_labels(incoming, rows, self.row_labels.column), None, self.row_labels.column)
+        return replace(self._cast(incoming), row_labels=labels)
+
+    def _cast(self, incoming: Frame) -> Data:
         if isinstance(incoming, SparseFrame) and isinstance(self.frame, SparseFrame):
             sparse = self.frame.adopt(incoming)
             return self._of_rows(sparse, LazyCodes(sparse, self.schema.features))
@@ -159,22 +193,8 @@ class Data:
         return self._of_rows(frame, columns)
 
     def _of_rows(self, frame: Frame, columns: Sequence[FloatArray]) -> Data:
-        return replace(self, frame=frame, columns=columns, weights=np.ones(len(frame)), y=None)
-
-
-def _unwrapped(rows: Any) -> Any:
-    """A pandas Index as a list of its values, an integer array without dimensions as the integer it holds."""
-    if isinstance(rows, np.ndarray) and rows.ndim == 0 and rows.dtype.kind in "iu":
-        return rows.item()
-    if "pandas" in library_of(rows) and hasattr(rows, "get_indexer"):
-        positions = rows.tolist()
-        if not _are_positions(positions):
-            raise InputError(
-                f"the rows to explain are a pandas {type(rows).__name__} of labels; give row positions (whole numbers"
-                " from 0), or the rows themselves, as in X.loc[labels]."
-            )
-        return positions
-    return rows
+        ones = np.ones(len(frame))
+        return replace(self, frame=frame, columns=columns, weights=ones, y=None, row_labels=RowLabels())
 
 
 def _are_positions(rows: Any) -> bool:

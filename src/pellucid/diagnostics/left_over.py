@@ -26,7 +26,8 @@ def not_additive(result: Attribution) -> Iterator[Caveat]:
         yield Caveat(
             code="not-additive",
             message=(
-                f"Base and contributions miss the prediction of row {worst.row} by {number(worst.residual)},"
+                f"Base and contributions miss the prediction of row {result.row_labels.name(worst.row)} by"
+                f" {number(worst.residual)},"
                 f" {percent(worst.relative)} of the row's numbers."
             ),
             value=worst.relative,

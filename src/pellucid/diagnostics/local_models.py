@@ -223,7 +223,8 @@ def _among(result: LocalModel, row: int, values: list[float] | tuple[float, ...]
     if len(result) == 1:
         return ""
     count = sum(value > limit for value in values)
-    return f" in row {row} (and in {count - 1} more of {len(result)})" if count > 1 else f" in row {row}"
+    named = f" in row {result.row_labels.name(row)}"
+    return f"{named} (and in {count - 1} more of {len(result)})" if count > 1 else named
 
 
 def uncovered(picked: Pick) -> Iterator[Caveat]:

@@ -54,7 +54,7 @@ def imprecise(result: Attribution) -> Iterator[Caveat]:
     yield Caveat(
         code="imprecise",
         message=(
-            f"The contribution of {name} in row {row}, {number(float(values[answer, j]), sign=True)}, was sampled and"
+            f"The contribution of {name} in row {result.row_labels.name(row)}, {number(float(values[answer, j]), sign=True)}, was sampled and"
             f" is known to \u00b1{number(float(half[answer, j]))} only, {percent(worst)} of it (95% interval)."
             + _undecided(result.feature_names, values[answer], half[answer], seen)
         ),

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Any, Self
+from typing import Any, Self, overload
 
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray, freeze
-from pellucid.checks import fraction, one_of, whole
+from pellucid.checks import fraction, is_position, one_of, positions, whole
 from pellucid.data.rarity import Rarity
+from pellucid.data.row_labels import is_label
 from pellucid.errors import InputError, nearest
-from pellucid.explanations import attribution_views, attribution_words
+from pellucid.explanations import attribution_partner, attribution_views, attribution_words
 from pellucid.explanations.attribution_words import GAMES as GAMES
 from pellucid.explanations.attribution_words import shown_value as shown_value
 from pellucid.explanations.explanation import Explanation, changed
@@ -68,14 +69,14 @@ class Entries:
         """Those of one output, or some, of several."""
         return self if self.hidden is None else replace(self, hidden=self.hidden[..., k])
 
-    def row(self, i: int) -> Entries:
-        """Those of one row."""
-        rare, one = self.rarity, slice(i, i + 1)
+    def rows(self, which: IntArray) -> Entries:
+        """Those of some rows."""
+        rare = self.rarity
         return replace(
             self,
-            data=tuple(column[one] for column in self.data),
-            unusual=None if rare is None else rare.rows(one),
-            hidden=None if self.hidden is None else self.hidden[one],
+            data=tuple(column[which] for column in self.data),
+            unusual=None if rare is None else rare.rows(which),
+            hidden=None if self.hidden is None else self.hidden[which],
         )
 
     def taken(self, places: Sequence[int], blank: int = 0) -> Entries:
@@ -207,16 +208,48 @@ class Attribution(Explanation, options=AttributionOptions):
             return self
         return changed(self, output_names=(str(name),), **self._of_outputs(self.output_names.index(str(name))))
 
-    def row(self, i: int) -> Self:
-        """The contributions in one row alone, by its place among the explained rows."""
-        i = whole("row", i, least=0, most=len(self) - 1)
+    def row(self, i: int | str) -> Self:
+        """The contributions in one row alone, by its place among the explained rows or by its label."""
+        if is_label(i):
+            return self._some(self.row_labels.places([i]))
+        return self._some(np.array([whole("row", i, least=0, most=len(self) - 1)]))
+
+    @overload
+    def __getitem__(self, key: int | slice | list[int]) -> Self: ...
+    @overload
+    def __getitem__(self, key: str | tuple[Any, str]) -> FloatArray: ...
+    def __getitem__(self, key: Any) -> Self | FloatArray:
+        """One row ``s[0]`` (the last is ``s[-1]``), some ``s[2:5]``, or one feature's contributions ``s["age"]``."""
+        if isinstance(key, str):
+            return self.values[:, attribution_partner.position(self, key)]
+        if isinstance(key, tuple) and len(key) == 2 and isinstance(key[1], str):
+            return self[key[0]][key[1]]
+        if is_position(key):
+            return self.row(key + len(self) if key < 0 else key)
+        places = range(len(self))[key] if isinstance(key, slice) else positions("rows", key, len(self))
+        if not len(places):
+            raise InputError(f"[{key}] holds none of the {counted(len(self), 'explained row')}.")
+        return self._some(np.array(places, dtype=np.intp))
+
+    def __iter__(self) -> Iterator[Self]:
+        return (self.row(i) for i in range(len(self)))
+
+    def _some(self, which: IntArray) -> Self:
+        """The contributions in some rows alone."""
         fields = self._arrays()
         del fields["base"]
-        parts = {field: part[i : i + 1] for field, part in fields.items()}
+        parts = {field: part[which] for field, part in fields.items()}
         orders = self.settings.get("order")
-        settings = {**self.settings, "order": [orders[i]]} if isinstance(orders, list | tuple) else self.settings
-        pairs = None if self.interactions is None else self.interactions.each(lambda part: part[i : i + 1])
-        return changed(self, settings=settings, entries=self.entries.row(i), interactions=pairs, **parts)
+        kept = {"order": [orders[i] for i in which]} if isinstance(orders, list | tuple) else {}
+        pairs = None if self.interactions is None else self.interactions.each(lambda part: part[which])
+        return changed(
+            self,
+            settings={**self.settings, **kept},
+            row_labels=self.row_labels.take(which),
+            entries=self.entries.rows(which),
+            interactions=pairs,
+            **parts,
+        )
 
     def _arrays(self) -> dict[str, Any]:
         """The fields that are arrays with outputs last."""
@@ -286,7 +319,7 @@ class Attribution(Explanation, options=AttributionOptions):
         """One row per explained row, feature and output; feature values are text unless all are numbers."""
         n, p, outputs = self.stacked().shape
         tidy = {
-            "row": np.repeat(np.arange(n), p * outputs),
+            "row": np.repeat(self.row_labels.column_of(n), p * outputs),
             "feature": np.tile(np.repeat(np.array(self.feature_names, dtype=object), outputs), n),
             "value": np.repeat(np.stack(self._cells(), axis=1).ravel(), outputs),
             "contribution": self.values.ravel(),

@@ -79,7 +79,7 @@ def contrast(found: A, other: int) -> A:
         se=found.se + one.se,
         base=one.prediction[0],
         interactions=pairs,
-        reference=replace(found.reference, name=f"row {other}", values=values),
+        reference=replace(found.reference, name=f"row {found.row_labels.name(other)}", values=values),
         settings={**found.settings, "contrast": int(other)},
     )
 

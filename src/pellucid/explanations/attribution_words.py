@@ -156,7 +156,8 @@ def _of_row(one: Attribution) -> str:
     nothing = f" {listed(idle)} contributed nothing." if idle and said else "" if said else " Nothing contributed."
     story = f" Compared with {compared_with(one)}, {listed(said, len(said))}." if said else ""
     return (
-        f"The prediction{scale_of(one)} is {number(float(one.prediction[0]))}; {starting_point(one)}"
+        f"The prediction{scale_of(one)}{one.row_labels.of_row()} is {number(float(one.prediction[0]))};"
+        f" {starting_point(one)}"
         f" is {number(float(one.base))}; the difference is {number(difference(one), sign=True)}.{story}{nothing}"
     )
 
@@ -164,11 +165,12 @@ def _of_row(one: Attribution) -> str:
 def _short(one: Attribution) -> str:
     values, labels, chosen = settled(one), labels_of(one, 0), causes(one, 2)
     start = (
-        f"The prediction{scale_of(one)} is {number(float(one.prediction[0]))} rather than "
+        f"The prediction{scale_of(one)}{one.row_labels.of_row()} is {number(float(one.prediction[0]))} rather than "
         f"{number(float(one.base))}, {starting_point(one)}"
     )
     if not difference(one):
-        start = f"The prediction{scale_of(one)} is {number(float(one.base))}, equal to {starting_point(one)}"
+        same = f"{number(float(one.base))}, equal to {starting_point(one)}"
+        start = f"The prediction{scale_of(one)}{one.row_labels.of_row()} is {same}"
     if not chosen:
         return f"{start}: no {one.vocabulary.part} contributed."
     if len(chosen) > 1 and abs(values[chosen[1]]) < _SECOND * abs(values[chosen[0]]):
@@ -206,7 +208,7 @@ def _of_rows(one: Attribution) -> str:
     if len(rest):
         said.append(f"the other {len(rest)} together {number(float(sizes[rest].sum()))}")
     return (
-        f"Mean absolute contribution to the prediction{scale_of(one)} over {len(one):,} rows, "
+        f"Mean absolute contribution to the prediction{scale_of(one)} over {one.row_labels.listed(len(one))}, "
         f"compared with {starting_point(one)} of {number(float(one.base))}: {listed(said, len(said))}."
     )
 
@@ -217,7 +219,8 @@ def _short_of_rows(found: Attribution) -> str:
         return f"No feature moves any of the {len(found):,} predictions away from {starting_point(found)}."
     verb = "moves" if len(names) == 1 else "move"
     return (
-        f"Over {len(found):,} rows {listed(names)} {verb} the predictions most, compared with {compared_with(found)}."
+        f"Over {found.row_labels.listed(len(found))} {listed(names)} {verb} the predictions most, compared with"
+        f" {compared_with(found)}."
     )
 
 

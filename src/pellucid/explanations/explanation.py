@@ -6,13 +6,14 @@ import dataclasses
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, freeze
+from pellucid.data.row_labels import RowLabels
 from pellucid.drawing import drawn
 from pellucid.explanations.caveat import Caveat, said_first, worst_first
 from pellucid.explanations.plot_options import PlotOptions, documented
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from pellucid.runner import Run
 
 stored(Cost)
+stored(RowLabels)
 Result = TypeVar("Result", bound="Explanation")
 
 
@@ -42,6 +44,7 @@ class Header:
     cost: Cost
     settings: Mapping[str, Any]
     library: str = "pandas"
+    row_labels: RowLabels = field(default_factory=RowLabels)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "caveats", worst_first(self.caveats))
@@ -127,6 +130,11 @@ class Explanation(ABC):
     def library(self) -> str:
         """The caller's dataframe library, in which tables come back."""
         return self.header.library
+
+    @property
+    def row_labels(self) -> RowLabels:
+        """What the explained rows are called, where it is about some: labels, and positions in X."""
+        return self.header.row_labels
 
     def __post_init__(self) -> None:
         freeze(self)

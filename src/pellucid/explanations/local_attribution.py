@@ -106,11 +106,15 @@ class LocalModel(Attribution):
         mirrored = self.width_search.mirrored(str(name))
         return replace(found, weights=-self.weights, bases=at - self.bases, width_search=mirrored)
 
-    def row(self, i: int) -> Self:
-        found = super().row(i)
-        width, effective = self.width[i : i + 1], self.effective[i : i + 1]
-        tried = self.width_search.row(i)
-        return replace(found, base=found.bases[0], width=width, effective=effective, width_search=tried)
+    def _some(self, which: IntArray) -> Self:
+        found = super()._some(which)
+        return replace(
+            found,
+            base=np.asarray(found.bases.mean(axis=0)),
+            width=self.width[which],
+            effective=self.effective[which],
+            width_search=self.width_search.rows(which),
+        )
 
     def _arrays(self) -> dict[str, Any]:
         return {**super()._arrays(), **{name: getattr(self, name) for name in _BY_OUTPUT}}
@@ -171,9 +175,14 @@ class LocalAttribution(LocalModel, options=LocalOptions):
         found = super().for_output(name)
         return found if str(name) in self.output_names else replace(found, boundary=None)
 
-    def row(self, i: int) -> Self:
-        mine: dict[str, Any] = {name: getattr(self, name)[i : i + 1] for name in ("encoded", "scales", "conditions")}
-        return replace(super().row(i), boundary=self.boundary if len(self) == 1 else None, **mine)
+    def _some(self, which: IntArray) -> Self:
+        return replace(
+            super()._some(which),
+            boundary=self.boundary if len(self) == 1 else None,
+            conditions=tuple(self.conditions[i] for i in which),
+            encoded=self.encoded[which],
+            scales=self.scales[which],
+        )
 
     def _arrays(self) -> dict[str, Any]:
         return {**super()._arrays(), "weights_se": self.weights_se, "ranges": self.ranges}

@@ -51,7 +51,7 @@ def of_one(one: LocalModel) -> str:
         said.append(f"the other {len(rest)} together {number(float(one.values[0, rest].sum()), sign=True)}")
     story = f": {listed(said, len(said))}" if said else f"; no {one.vocabulary.part} contributed"
     return (
-        f"The prediction{scale_of(one)} is {number(float(one.prediction[0]))}; the local model"
+        f"The prediction{scale_of(one)}{one.row_labels.of_row()} is {number(float(one.prediction[0]))}; the local model"
         f" gives {number(float(one.local_prediction[0]))}. Compared with {starting_point(one)},"
         f" {number(float(one.bases[0]))}{story}."
     )
@@ -67,7 +67,7 @@ def _of_rows(one: LocalAttribution) -> str:
     order = [int(j) for j in np.argsort(-sizes, kind="stable") if sizes[j] > 0]
     said = [f"{one.feature_names[j]} ({number(float(sizes[j]))})" for j in order[:_SAID]]
     return (
-        f"Mean absolute effect in the local models of {len(one):,} rows{scale_of(one)}: "
+        f"Mean absolute effect in the local models of {one.row_labels.listed(len(one))}{scale_of(one)}: "
         f"{listed(said, len(said)) if said else 'none'}."
     )
 

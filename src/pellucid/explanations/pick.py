@@ -47,7 +47,7 @@ class Pick(Explanation, options=PickOptions):
         k, p = self.sizes.shape
         return {
             "pick": np.repeat(np.arange(1, k + 1), p),
-            "row": np.repeat(self.positions, p),
+            "row": np.repeat(self.row_labels.column_of(k), p),
             "feature": np.tile(np.array(self.feature_names, dtype=object), k),
             "effect": self.sizes.ravel(),
             "shown": self.shows.ravel(),
@@ -58,7 +58,7 @@ class Pick(Explanation, options=PickOptions):
         k = len(self)
         lines = [
             f"Of {self.looked_at:,} rows, {k} show {percent(float(self.covered[-1]))} of what matters: "
-            f"{listed([f'row {i}' for i in self.positions.tolist()], 10)}."
+            f"{listed([f'row {self.row_labels.name(i)}' for i in range(k)], 10)}."
         ]
         seen = np.zeros(len(self.feature_names), dtype=np.bool_)
         for i, shown in enumerate(self.shows):
@@ -66,7 +66,7 @@ class Pick(Explanation, options=PickOptions):
             seen |= shown
             if new:
                 lines.append(
-                    f"Row {self.positions[i]} shows {listed([self.feature_names[j] for j in new])}"
+                    f"Row {self.row_labels.name(i)} shows {listed([self.feature_names[j] for j in new])}"
                     f" ({percent(float(self.covered[i]))} so far)."
                 )
         again = k - sum(gain > 0 for gain in self.gains)

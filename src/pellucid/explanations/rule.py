@@ -238,7 +238,12 @@ class Rules(Explanation, options=RuleOptions):
     def columns(self) -> dict[str, AnyArray]:
         parts = [rule.columns() for rule in self.rules]
         which = np.repeat(np.arange(len(parts)), [len(part["step"]) for part in parts])
-        return {"rule": which, **{name: np.concatenate([part[name] for part in parts]) for name in parts[0]}}
+        row = self.row_labels.column_of(len(parts))[which]
+        return {
+            "rule": which,
+            "row": row,
+            **{name: np.concatenate([part[name] for part in parts]) for name in parts[0]},
+        }
 
     def findings(self) -> list[str]:
         return rules_findings(self)

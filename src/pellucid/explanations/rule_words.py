@@ -131,7 +131,8 @@ def check_sentence(check: RuleCheck) -> str:
 
 def rules_findings(rules: Rules) -> list[str]:
     """One line per rule (at most twenty), then what is common to them."""
-    lines = [f"{i + 1}. {anchor_sentence(rule)}." for i, rule in enumerate(rules.rules[:20])]
+    names = [f"Row {rule.row_labels.name(0)}: " if rule.row_labels.of_row() else "" for rule in rules.rules[:20]]
+    lines = [f"{i + 1}. {name}{anchor_sentence(rules.rules[i])}." for i, name in enumerate(names)]
     if len(rules) > 20:
         lines.append(f"... and {len(rules) - 20} more rules.")
     used = {name: sum(name in rule.players for rule in rules.rules) for name in rules.feature_names}

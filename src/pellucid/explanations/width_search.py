@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import AnyArray, FloatArray, freeze
+from pellucid.arrays import AnyArray, FloatArray, IntArray, freeze
 from pellucid.explanations.explanation import native_table, squeeze_outputs
 from pellucid.explanations.store import stored
 
@@ -55,9 +55,9 @@ class WidthSearch:
         part: FloatArray = getattr(self, name)
         return part if len(self.output_names) > 1 else part[..., None]
 
-    def row(self, i: int) -> WidthSearch:
-        """The widths of one row."""
-        return replace(self, **{name: getattr(self, name)[i : i + 1] for name in self._arrays()})
+    def rows(self, which: IntArray) -> WidthSearch:
+        """The widths of some rows."""
+        return replace(self, **{name: getattr(self, name)[which] for name in self._arrays()})
 
     def for_outputs(self, names: tuple[str, ...]) -> WidthSearch:
         """The same for some outputs alone."""

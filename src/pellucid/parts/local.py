@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pellucid.arrays import AnyArray, BoolArray, FloatArray, freeze
+from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray, freeze
 from pellucid.explanations.explanation import Explanation, native_table, squeeze_outputs
 from pellucid.explanations.local_attribution import LocalModel
 from pellucid.explanations.local_words import of_one
@@ -106,9 +106,9 @@ class LocalPartAttribution(PartAttribution, LocalModel):
         kept = [self.output_names.index(name) for name in found.output_names]
         return replace(found, fitted=self.fitted.for_outputs(kept))
 
-    def row(self, i: int) -> Self:
+    def _some(self, which: IntArray) -> Self:
         """The same: there is one text, or one image, and all its variants are about it."""
-        super().row(i)  # refuses what is no row
+        del which
         return self
 
     def at_zero(self) -> Self:

@@ -21,6 +21,7 @@ from pellucid.words import number, percent, value_name
 if TYPE_CHECKING:
     from pellucid.explainer import Explainer
 from pellucid.data import Data
+from pellucid.data.row_labels import is_label
 from pellucid.explanations.attribution import shown_value
 from pellucid.explanations.attribution_words import amount, grouped, remark
 from pellucid.report.cards import table
@@ -50,8 +51,11 @@ class Look:
 
 
 def check_rows(explainer: Explainer, rows: Any) -> list[int]:
-    """The positions a caller asked for, each once; an error that says what to give."""
-    chosen = [] if rows is None else list(dict.fromkeys(positions("rows", rows, len(explainer.data))))
+    """The positions of the rows a caller asked for, by position or label, each once; an error says what to give."""
+    data = explainer.data
+    given = list(rows) if isinstance(rows, Iterable) and not is_label(rows) else [] if rows is None else [rows]
+    asked = [int(data.row_labels.places([row])[0]) if is_label(row) else row for row in given]
+    chosen = list(dict.fromkeys(positions("rows", asked, len(data))))
     if len(chosen) > MOST_ASKED:
         raise InputError(
             f"rows has {len(chosen)} rows, but a report shows at most {MOST_ASKED} that are asked for; shap(rows)"
@@ -104,7 +108,7 @@ def _row_card(explainer: Explainer, seen: Look, k: int, why: Sequence[str], foun
     shown = about(one, [one.feature_names[j] for j in order[:_BARS]])
     return card(
         f"row-{row}",
-        f"Row {row}: {', '.join(why)}",
+        f"Row {one.row_labels.name(0)}: {', '.join(why)}",
         shown,
         subtitle=_outcome(explainer, seen, k),
         sentences=short(one),

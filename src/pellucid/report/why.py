@@ -132,9 +132,10 @@ def _ways_section(explainer: Explainer, seen: Look, found: Attribution, work: Wo
         agreement(found.row(k), local.row(k), rule, output=explained_name(explainer, seen, k), checks=explainer._checks)
         for k, rule in enumerate(rules)
     ]
-    cards = [_way_card(place, one) for place, one in zip(places, compared, strict=True)]
+    names = [local.row_labels.name(k) for k in range(len(places))]
+    cards = [_way_card(*each) for each in zip(places, names, compared, strict=True)]
     intro = [_MEANING, _overall(compared), *([f"Rules could not be had: {reason}"] if reason else [])]
-    return section("ways", OTHER_TITLE, intro, cards=cards, table=_table(places, compared))
+    return section("ways", OTHER_TITLE, intro, cards=cards, table=_table(names, compared))
 
 
 def _rules(explainer: Explainer, places: list[int], work: Work) -> tuple[Sequence[Anchor | None], str]:
@@ -147,10 +148,10 @@ def _rules(explainer: Explainer, places: list[int], work: Work) -> tuple[Sequenc
     return found.rules, ""
 
 
-def _way_card(place: int, one: Agreement) -> Plain:
+def _way_card(place: int, name: str, one: Agreement) -> Plain:
     return card(
         f"ways-{place}",
-        f"Row {place} in several ways",
+        f"Row {name} in several ways",
         one,
         sentences=one.findings(),
         more=[] if one.rule is None or one.rule.reached else [f"The rule: {one.rule.reason}"],
@@ -176,9 +177,9 @@ def _overall(compared: Sequence[Agreement]) -> str:
     return f"{some} in which contributions and local model can be compared, {listed([part for part in parts if part])}."
 
 
-def _table(places: list[int], compared: Sequence[Agreement]) -> Plain:
+def _table(names: Sequence[str], compared: Sequence[Agreement]) -> Plain:
     """One line per row: what each way finds first, and how alike they are."""
-    lines = [[str(place), *_cells(one)] for place, one in zip(places, compared, strict=True)]
+    lines = [[name, *_cells(one)] for name, one in zip(names, compared, strict=True)]
     return table(
         ["Row", "Largest contributions", "Largest effects", "Likeness", "In the rule", "Contributions on it"], lines
     )

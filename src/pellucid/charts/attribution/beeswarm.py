@@ -70,7 +70,7 @@ def swarm_data(attribution: Attribution, output: str, max_display: int = 20) -> 
                         "offset": float(offset),
                         "rank": float(places[i]) if np.isfinite(places[i]) else None,
                         "sort": "category" if _nominal(attribution, j) else "value",
-                        "row": f"{i}",
+                        "row": attribution.row_labels.name(i),
                         "value_text": shown_value(attribution.data[j][i]),
                         "label": shown(float(value), attribution.scale, change=True),
                     }

@@ -41,6 +41,7 @@ def decision_data(attribution: Attribution, output: str, max_display: int = 12) 
             rows.append(
                 {
                     "line": f"{i}",
+                    "row": one.row_labels.name(i),
                     "step": name,
                     "at": float(at),
                     "order": n,
@@ -79,7 +80,7 @@ def view(attribution: Attribution, output: str, options: AttributionOptions, wid
     scale = alt.Scale(scheme=theme.SEQUENTIAL_LINES, domain=list(ends), nice=False, zero=False)
     many = len({row["line"] for row in rows}) > 1
     colour = alt.Color("prediction", type="quantitative", scale=scale, legend=legend)
-    tips = tooltips(("row", "line"), ("", "step"), ("contribution", "label"), ("leads to", "at_text"))
+    tips = tooltips(("row", "row"), ("", "step"), ("contribution", "label"), ("leads to", "at_text"))
     base = alt.Chart(data(rows)).encode(x=x, y=y, color=colour if many else alt.ColorValue(theme.MAIN))
     lines = base.mark_line(strokeWidth=1.5, opacity=0.35 if len(attribution) > 40 else 0.7)
     dots = base.mark_point(filled=True, size=30, opacity=0 if many else 1)

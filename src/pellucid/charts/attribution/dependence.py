@@ -83,7 +83,7 @@ def dependence_data(attribution: Attribution, output: str, options: AttributionO
                 "level": MISSING if missing else (text if text in levels else OTHER),
                 "contribution": float(values[i]),
                 "missing": bool(missing),
-                "row": f"{i}",
+                "row": one.row_labels.name(i),
                 "x_text": text,
                 "label": shown(float(values[i]), one.scale, change=True),
                 **colour,

@@ -71,7 +71,9 @@ def title(attribution: Attribution, kind: str, feature: str) -> str:
     """What the picture shows."""
     start = starting_point(attribution)
     some = counted(len(attribution), "prediction")
-    one = f"From {start} to this prediction" if len(attribution) == 1 else f"From {start} to predictions"
+    named = attribution.row_labels.of_row()
+    this = f"the prediction{named}" if named else "this prediction"
+    one = f"From {start} to {this if len(attribution) == 1 else 'predictions'}"
     titles = {
         "waterfall": one,
         "force": one,

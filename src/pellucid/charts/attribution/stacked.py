@@ -111,7 +111,7 @@ def column_data(attribution: Attribution, output: str, order: Arrangement) -> li
             {
                 "left": at,
                 "right": at + 1,
-                "row": f"{i}",
+                "row": one.row_labels.name(i),
                 "group": int(group),
                 "group_text": f"{group + 1} of {n_groups}",
                 "prediction": float(one.prediction[i]),

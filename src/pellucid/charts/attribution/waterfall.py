@@ -109,11 +109,13 @@ def _of_row(one: Attribution, output: str, options: AttributionOptions, width: f
 def below_each_other(
     picture: Picture, one: Attribution, output: str, options: AttributionOptions, width: float, most: int
 ) -> ChartType:
-    """The picture of the only row, or those of the first ``most`` rows, each under its number."""
+    """The picture of the only row, or those of the first ``most`` rows, each under its name."""
     if len(one) == 1:
         return picture(one, output, options, width, 0)
     named = [
-        picture(one, output, options, width, i).properties(title=alt.TitleParams(f"row {i}", fontSize=12))
+        picture(one, output, options, width, i).properties(
+            title=alt.TitleParams(f"row {one.row_labels.name(i)}", fontSize=12)
+        )
         for i in range(min(len(one), most))
     ]
     return vconcat(*named)

@@ -79,7 +79,11 @@ def _panel(
     y = alt.Y("feature", **level_axis(None, [row["feature"] for row in rows], height))
     tips = tooltips(("", "full"), ("effect", "label"), ("weight", "weight"))
     layers = signed_bars(rows, x, y, tips, limits)
-    words = [f"row {i}" if len(result) > 1 else "", output if len(result.output_names) > 1 else "", numbers(one, i)]
+    words = [
+        f"row {result.row_labels.name(i)}" if len(result) > 1 else "",
+        output if len(result.output_names) > 1 else "",
+        numbers(one, i),
+    ]
     name = ": ".join(word for word in words if word)
     return layered(*layers).properties(
         width=width, height=height, title=alt.TitleParams(wrapped(name, width + 20, 12), fontSize=12, frame="group")

@@ -50,7 +50,7 @@ def body(picked: Pick, options: PickOptions) -> ChartType:
     """A matrix of rows and features, the importance at its right, the share that is shown above it."""
     features = shown_features(picked, options.max_display)
     names = names_of(picked, features)
-    rows = level_names(f"row {place}" for place in picked.positions.tolist())
+    rows = level_names(f"row {picked.row_labels.name(i)}" for i in range(len(picked)))
     width = options.width or max(140.0, min(_CELL * 2.2 * len(rows), 460.0))
     height = options.height or max(50.0, _CELL * len(features))
     x = alt.X("row", **level_axis(None, rows, width, cells=True, labelAngle=-40))

@@ -68,7 +68,7 @@ def body(result: LocalModel, options: LocalOptions) -> ChartType:
     width = options.width or (theme.WIDTH if len(result.output_names) == 1 else 300.0)
     views = [_view(result.for_output(name), name, width, options) for name in result.output_names]
     chart = views[0] if len(views) == 1 else grid(views, columns=min(2, len(views)), one_legend=False)
-    which = [f"row 0 of {len(result)}"] if len(result) > 1 else []
+    which = [f"row {result.row_labels.name(0)}, the first of {len(result)}"] if len(result) > 1 else []
     notes = [
         *which,
         f"dashed: the width used, {number(float(result.width[0]))}",

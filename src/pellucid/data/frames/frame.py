@@ -46,6 +46,10 @@ class Frame(ABC):
     @abstractmethod
     def __len__(self) -> int: ...
 
+    def row_index(self) -> AnyArray | None:
+        """The labels of the rows, where the library keeps any."""
+        return None
+
     @abstractmethod
     def column_type(self, j: int) -> ColumnType:
         """The kind of column ``j``."""

@@ -106,6 +106,9 @@ class PandasFrame(frame.Frame):
     def __len__(self) -> int:
         return len(self.table)
 
+    def row_index(self) -> AnyArray | None:
+        return np.asarray(self.table.index)
+
     def column_type(self, j: int) -> frame.ColumnType:
         return series_type(self.table.iloc[:, j], self.names[j])
 

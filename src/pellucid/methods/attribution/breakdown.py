@@ -129,6 +129,7 @@ def _wrapped(
             output_names=predictor.output_names,
             cost=run.cost(),
             library=data.caller,
+            row_labels=rows.row_labels,
             settings={"method": "breakdown", **asks, "background": game.donors, "random_state": run.seed},
         ),
         values=shown,
@@ -311,7 +312,7 @@ def _order_caveat(
             of = f" to {result.output_names[k]}" if len(result.output_names) > 1 else ""
             tried = "over all orders" if len(path) <= _LISTED else "over the orders that were tried"
             message = (
-                f"The contribution of {feature}{of} in row {i} runs from {number(float(low[s, k]))} to"
+                f"The contribution of {feature}{of} in row {result.row_labels.name(i)} runs from {number(float(low[s, k]))} to"
                 f" {number(float(high[s, k]))} {tried} in which the features can enter; that is {percent(worst)} of the"
                 " largest contribution."
             )

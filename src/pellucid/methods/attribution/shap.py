@@ -106,6 +106,7 @@ def _wrapped(request: Request, solved: Solved, asks: Mapping[str, Any]) -> Attri
             output_names=predictor.output_names,
             cost=request.run.cost(),
             library=data.caller,
+            row_labels=rows.row_labels,
             settings={
                 "method": "shap",
                 "algorithm": found.method,

@@ -150,6 +150,7 @@ def _wrapped(
             output_names=predictor.output_names,
             cost=run.cost(),
             library=explained.table.caller,
+            row_labels=explained.originals.row_labels,
             settings={**_settings(predictor, options, fits, run), **settings},
         ),
         values=squeeze_outputs(np.stack([effects[:, part].sum(axis=1) for part in summed], axis=1)),

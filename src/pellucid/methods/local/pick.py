@@ -32,6 +32,7 @@ import numpy as np
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.checks import bounded, whole
 from pellucid.data import Data
+from pellucid.data.row_labels import RowLabels
 from pellucid.diagnostics.general import general_caveats
 from pellucid.diagnostics.local_models import uncovered
 from pellucid.errors import InputError
@@ -54,7 +55,7 @@ def lime_pick(
     places = _places(data, sample, run) if rows is None else None
     looked_at = data.take(places) if places is not None else data.rows(rows)
     options = {"samples": _EACH, **options}
-    found = lime(predictor, data, looked_at.frame.native, run=run, **options)
+    found = lime(predictor, data, looked_at, run=run, **options)
     picked = pick_rows(found, budget)
     caveats = (*general_caveats(predictor, data, run), *(uncovered(picked) if run.checks else ()))
     return run.finish(
@@ -89,6 +90,7 @@ def pick_rows(attribution: Attribution | Sequence[Attribution], budget: int, *, 
             cost=one.cost,
             library=one.library,
             settings={**one.settings, "method": "pick_rows", "budget": budget, "least": float(share)},
+            row_labels=RowLabels(rows) if len(every) > 1 else one.row_labels.take(rows),
         ),
         rows=rows,
         positions=rows,

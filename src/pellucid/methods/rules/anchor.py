@@ -34,6 +34,7 @@ import numpy as np
 
 from pellucid.checks import one_of, optional, whole
 from pellucid.data import Data
+from pellucid.data.row_labels import RowLabels
 from pellucid.diagnostics.by_method import anchor_caveats
 from pellucid.diagnostics.general import general_caveats
 from pellucid.diagnostics.rules import Checked
@@ -78,7 +79,8 @@ def anchor(
     if not callable(perturb):
         one_of("perturb", perturb, PERTURB)
     wanted = check_bins(bins, data)
-    setting = shared_setting(predictor, data, data.rows(rows), perturb, within, goal, budget, run)
+    explained = data.rows(rows)
+    setting = shared_setting(predictor, data, explained, perturb, within, goal, budget, run)
     spaces = _spaces(data, setting, wanted, refine=isinstance(bins, str) and perturb in ("data", "balanced"))
     searches = [Search(space, goal, setting.base(space.row)) for space in spaces]
     _search(predictor, data, setting, spaces, searches, perturb, budget, run)
@@ -111,7 +113,7 @@ def anchor(
             for rule, checked in zip(rules, measured, strict=True)
         ]
     rules = [run.finish(rule) for rule in rules]
-    return rules[0] if len(rules) == 1 else _as_rules(rules)
+    return rules[0] if len(rules) == 1 else _as_rules(rules, explained.row_labels)
 
 
 def _spaces(data: Data, setting: Setting, wanted: Mapping[int, Any], *, refine: bool) -> list[TableSpace]:
@@ -202,6 +204,7 @@ def _as_rule(
             cost=run.cost(),
             settings={**asks, "refined": search.level, "weighted": data.weighted},
             library=data.caller,
+            row_labels=setting.sources.explained.row_labels.take([i]),
         ),
     )
 
@@ -227,7 +230,7 @@ def _cells(setting: Setting, i: int) -> tuple[str, ...]:
     )
 
 
-def _as_rules(rules: list[Anchor]) -> Rules:
+def _as_rules(rules: list[Anchor], row_labels: RowLabels) -> Rules:
     """Several rules as one result, each kind of caveat once: in the words of the first rule that has it, with the
     others named.
     """
@@ -248,6 +251,7 @@ def _as_rules(rules: list[Anchor]) -> Rules:
             cost=first.cost,
             settings=first.settings,
             library=first.library,
+            row_labels=row_labels,
         ),
     )
 
