@@ -15,13 +15,12 @@ from pellucid.data.no_features import no_features
 from pellucid.data.row_labels import split_labels
 from pellucid.data.table import plain_array
 from pellucid.diagnostics.general import SAMPLE_ROWS
-from pellucid.diagnostics.off_data import off_data_caveat
+from pellucid.diagnostics.off_data import leaves_data
 from pellucid.errors import InputWarning
 from pellucid.explanations import (
     Associations,
     Attribution,
     Audit,
-    Caveat,
     Clusters,
     Decomposition,
     Effect,
@@ -911,9 +910,10 @@ class Explainer:
 
     # -- what a report asks besides ------------------------------------------------------------------
 
-    def _off_data(self, j: int, run: Run) -> Caveat | None:
-        """Why partial dependence of a feature would ask about rows that do not occur, if it would."""
-        return next(off_data_caveat(self.data, j, run, method="partial dependence"), None)
+    def _off_data(self, j: int, run: Run) -> tuple[str, float] | None:
+        """The feature with which this one is correlated, and how strongly, where partial dependence leaves the data."""
+        found = leaves_data(self.data, j, run)
+        return None if found is None else (found.partner, found.association)
 
     def _importance_of(self, rows: IntArray, why: Attribution) -> Importance:
         """Contributions in some rows of X as a measure of importance."""

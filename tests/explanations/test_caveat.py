@@ -56,9 +56,14 @@ def test_the_worst_comes_first_and_what_is_as_bad_stays_in_order():
     ("n", "more"), [(1, None), (3, None), (4, "1 more caveat: see .caveats."), (6, "3 more caveats: see .caveats.")]
 )
 def test_at_most_three_are_said(n, more):
-    said = said_first([caveat(0.1 * k) for k in range(n)])
+    said = said_first([caveat(1.0 - 0.1 * k, code=f"code-{k}") for k in range(n)])
     assert len(said) == min(n, SAID) + (more is not None)
     assert more is None or said[-1] == more
+
+
+def test_of_each_kind_the_worst_is_said():
+    bad, mild, other = caveat(0.7), caveat(0.2), caveat(0.3, "heterogeneous")
+    assert said_first([bad, other, mild]) == [str(bad), str(other), "1 more caveat: see .caveats."]
 
 
 def test_a_result_lists_its_caveats_worst_first():

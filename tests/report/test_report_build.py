@@ -89,11 +89,28 @@ def test_features_that_go_together_get_accumulated_local_effects(demo_document: 
 def test_caveats_stand_beside_the_chart_they_are_about(demo_document: dict[str, Any], bike: Explainer) -> None:
     card = part(demo_document, "matters")["cards"][0]
     codes = [item["code"] for item in card["caveats"]]
-    assert set(codes) == {item.code for item in bike.importance().caveats}
-    assert codes.count("off-data") == 1  # several features, one sentence
-    assert "days_since_start, temp" in card["caveats"][0]["message"]
+    assert {*codes, "off-data"} == {item.code for item in bike.importance().caveats}
+    assert card["chips"] == [{"label": "correlated features", "id": "trust"}]
     links = part(demo_document, "care")["links"]
     assert {"id": "importance", "title": card["title"], "count": len(codes)} in links
+
+
+def test_what_holds_for_the_data_is_said_once_at_the_top(demo_document: dict[str, Any]) -> None:
+    trust = part(demo_document, "trust")
+    cards = [card for section in demo_document["sections"] for card in section["cards"]]
+    assert len(trust["caveats"]) == 1
+    assert "temp and felt_temp" in trust["caveats"][0]["message"]
+    assert "game='conditional'" in trust["caveats"][0]["advice"]
+    touched = {card["id"] for card in cards if {"label": "correlated features", "id": "trust"} in card["chips"]}
+    assert {"importance", "contributions-size", "associations", "network"} <= touched
+    said = [(item["code"], item["message"]) for card in [trust, *cards] for item in card["caveats"]]
+    assert len(set(said)) == len(said) <= 14
+    assert not {"off-data", "dependent-features", "clustered-features"} & {code for code, _ in said[1:]}
+    anchors = {trust["id"], *(card["id"] for card in cards)}
+    assert all(chip["id"] in anchors for card in cards for chip in card["chips"])
+    listed = {topic for topic, *_ in trust["table"]["rows"]}
+    assert "Correlated features" not in listed  # what is bad stands in the caveat
+    assert "Steadiness" in listed
 
 
 def test_charts_have_no_title_and_no_address(demo_document: dict[str, Any]) -> None:
@@ -141,13 +158,13 @@ def test_an_average_is_over_all_rows_and_curves_over_some(linear: Any) -> None:
         assert np.isclose(drawn, end, rtol=1e-6).any()
 
 
-def test_a_useless_model_is_said_to_be_one_beside_its_score(linear: Any) -> None:
+def test_a_useless_model_is_said_to_be_one_at_the_top(linear: Any) -> None:
     explainer = linear([1.0, 1.0], noise=30.0)
     document = build(explainer)
-    for name in ("model", "care"):
-        assert [item["code"] for item in part(document, name)["caveats"]] == ["poor-model"]
+    assert [item["code"] for item in part(document, "trust")["caveats"]] == ["poor-model"]
     cards = [card for section in document["sections"] for card in section["cards"]]
     assert all(item["code"] != "poor-model" for card in cards for item in card["caveats"])
+    assert {"label": "poor model", "id": "trust"} in part(document, "matters")["cards"][0]["chips"]
 
 
 def test_every_class_has_its_colour(hostile_document: dict[str, Any]) -> None:

@@ -205,12 +205,9 @@ def test_the_bars_are_the_mean_absolute_contributions(demo_document: dict[str, A
     assert f"raises the prediction in {up} and" in rows["sentences"][0]
 
 
-def test_caveats_stand_beside_the_rows_they_are_about(demo_document: dict[str, Any]) -> None:
+def test_rows_have_a_chip_about_correlated_features(demo_document: dict[str, Any]) -> None:
     for card in part(demo_document, "rows")["cards"]:
-        assert [item["code"] for item in card["caveats"]] == ["off-data"]
-        assert "temp" in card["caveats"][0]["message"]
-    along = part(demo_document, "contributions")["cards"][2]
-    assert along["caveats"][0]["message"].startswith("days_since_start is correlated with")
+        assert card["chips"] == [{"label": "correlated features", "id": "trust"}]
 
 
 def _who(caveat: dict[str, Any]) -> str:

@@ -103,7 +103,7 @@ def sage_caveats(
     for i in np.argsort(-values, kind="stable")[:_TOP]:
         player = players[names[i]]
         if len(player) == 1:
-            caveats.extend(off_data.off_data_caveat(data, player[0], run, method="SAGE"))
+            caveats.extend(off_data.off_data_caveat(data, player[0], run, verb="sage", method="SAGE"))
     caveats.extend(correlated.split_importance(data, run, players, values))
     return tuple(caveats)
 
@@ -128,7 +128,7 @@ def variance_caveats(
     names = np.array(list(players), dtype=object)[np.argsort(-overall, kind="stable")][:_TOP]
     for name in names:
         if len(players[name]) == 1 and overall[list(players).index(name)] >= _NOTICED:
-            caveats.extend(off_data.off_data_caveat(data, players[name][0], run, method=method))
+            caveats.extend(off_data.off_data_caveat(data, players[name][0], run, verb="sobol", method=method))
     caveats.extend(sampling_noise.wide_intervals(players, total, half, run, tolerance))
     caveats.extend(overfitting.not_borne_out(predictor, data, run, players, total))
     return tuple(caveats)
@@ -247,7 +247,9 @@ def interaction_caveats(data: Data, players: Players, result: Interactions, run:
         leading = dict.fromkeys(name for names in result.top(_TOP_SETS) for name in names)
         for name in list(leading)[:_TOP_SETS]:
             if len(players[name]) == 1:
-                more.extend(off_data.off_data_caveat(data, players[name][0], run, method="this measure"))
+                more.extend(
+                    off_data.off_data_caveat(data, players[name][0], run, verb="interactions", method="this measure")
+                )
         more.extend(interactions.uncertain_costs(result))
         more.extend(interactions.turned_effects(result))
     new = {(caveat.code, caveat.feature): caveat for caveat in more}

@@ -50,7 +50,8 @@ def effect_caveats(
         return ()
     caveats = list(general_caveats(predictor, data, run))
     for j in chosen:
-        caveats.extend(off_data.off_data_caveat(data, j, run, method="partial dependence" if average else "ICE"))
+        verb, method = ("pdp", "partial dependence") if average else ("ice", "ICE")
+        caveats.extend(off_data.off_data_caveat(data, j, run, verb=verb, method=method))
     if average and len(chosen) == 1:
         caveats.extend(heterogeneity_caveat(over, chosen, curves, rows))
     caveats.extend(few_data.support_caveat(data, chosen, points, counts))
@@ -188,11 +189,11 @@ def attribution_caveats(
     caveats.extend(left_over.sparse_answer(result))
     caveats.extend(sampling_noise.missed_tolerance(result))
     if result.game == "marginal" and result.method not in ("tree", "linear"):
-        caveats.extend(fooled_caveat(predictor, data, rows, players, run))
+        caveats.extend(fooled_caveat(predictor, data, rows, players, run, verb="shap"))
     if result.game == "marginal":
         for player in [players[name] for name in result.top(_TOP)]:
             if len(player) == 1:
-                caveats.extend(off_data.off_data_caveat(data, player[0], run, method="the marginal game"))
+                caveats.extend(off_data.off_data_caveat(data, player[0], run, verb="shap", method="the marginal game"))
     return tuple(caveats)
 
 
@@ -228,7 +229,7 @@ def lime_caveats(
         caveats.extend(local_models.nothing_near(result, facts.nearest))
     if facts.returned is not None:  # the checks of the model's features are not about these samples
         return (*caveats, *local_models.lossy_space(result, facts.told, facts.returned, facts.spread))
-    caveats.extend(fooled_caveat(predictor, data, rows, players, run))
+    caveats.extend(fooled_caveat(predictor, data, rows, players, run, verb="lime"))
     if facts.sampler != "correlated" or not kernel:
         for name in result.top(_TOP):
             members = players.get(name, ())

@@ -69,6 +69,7 @@ from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.diagnostics.general import SAMPLE_ROWS, Players, sample_predictions
 from pellucid.explanations import Caveat
+from pellucid.explanations.advice import advice
 from pellucid.models import Predictor
 from pellucid.runner import Intervention, Run
 from pellucid.words import listed, number, percent
@@ -115,7 +116,9 @@ class Reliance:
         return self.suspicious(times) and self.untold > times * UNTOLD
 
 
-def fooled_caveat(predictor: Predictor, data: Data, rows: Data, players: Players, run: Run) -> Iterator[Caveat]:
+def fooled_caveat(
+    predictor: Predictor, data: Data, rows: Data, players: Players, run: Run, *, verb: str
+) -> Iterator[Caveat]:
     """The model answers mixtures of rows by other features than real rows."""
     if not run.checks or not can_tell(data, players):
         return
@@ -138,10 +141,7 @@ def fooled_caveat(predictor: Predictor, data: Data, rows: Data, players: Players
         ),
         value=worst.hidden,
         threshold=HIDDEN,
-        advice=(
-            "Distrust contributions from the marginal game and LIME for this model: it may hide what it does with"
-            f" {name}. Use game='conditional', and compare its predictions for real rows that differ in {name}."
-        ),
+        advice=advice("fooled", verb, compare=f"compare the predictions for real rows that differ in {name}"),
         feature=worst.players[0],
     )
 

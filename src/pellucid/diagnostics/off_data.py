@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from pellucid.data.association import association_matrix
 from pellucid.data.sampling.margin import nominal_features
 from pellucid.diagnostics.general import Players
 from pellucid.explanations import Anchor, Caveat, Decomposition
+from pellucid.explanations.advice import advice
 from pellucid.runner import Run
 from pellucid.words import listed, number, percent
 
@@ -99,13 +99,19 @@ def _ranks(data: Data, k: int, rows: np.ndarray) -> FloatArray:
     return np.where(np.isnan(codes), 2.0, middles[index] / len(codes))
 
 
-def off_data_caveat(data: Data, j: int, run: Run, *, method: str) -> Iterator[Caveat]:
-    """The method asks the model about points that do not occur."""
+def leaves_data(data: Data, j: int, run: Run) -> OffData | None:
+    """Where shuffling a feature leaves the data: how far, and for which other feature."""
     strengths = associations(data, run)
     if strengths is None or np.delete(strengths[j], j).max(initial=0.0) < _ASSOCIATED:
-        return
+        return None
     found: OffData | None = run.remember(f"off-data {j}", lambda: off_data(data, j, run))
-    if found is None or found.share < _SHARE or found.association < _ASSOCIATED:
+    return None if found is None or found.share < _SHARE or found.association < _ASSOCIATED else found
+
+
+def off_data_caveat(data: Data, j: int, run: Run, *, verb: str, method: str) -> Iterator[Caveat]:
+    """The method, which answers a verb, asks the model about points that do not occur."""
+    found = leaves_data(data, j, run)
+    if found is None:
         return
     name = data.schema.names[j]
     yield Caveat(
@@ -117,7 +123,7 @@ def off_data_caveat(data: Data, j: int, run: Run, *, method: str) -> Iterator[Ca
         ),
         value=found.share,
         threshold=_SHARE,
-        advice=f"Use ale({name!r}), or treat the two features as one group.",
+        advice=advice("off-data", verb, feature=name),
         feature=name,
     )
 
@@ -127,32 +133,23 @@ def mixed_off_data(data: Data, players: Players, values: FloatArray, run: Run) -
     columns = list(players.values())
     for j in np.argsort(-values, kind="stable")[:_TOP]:
         if len(columns[j]) == 1:
-            yield from off_data_caveat(data, columns[j][0], run, method="permutation")
+            yield from off_data_caveat(data, columns[j][0], run, verb="permutation", method="permutation")
 
 
 def local_off_data(data: Data, j: int, run: Run, kernel: bool) -> Iterator[Caveat]:
     """Samples of LIME that do not occur."""
-    for caveat in off_data_caveat(data, j, run, method="LIME"):
-        advice = "Use sampler='correlated', which draws features with their correlations." if kernel else caveat.advice
-        yield replace(caveat, advice=advice)
+    return off_data_caveat(data, j, run, verb="lime" if kernel else "kernel shap", method="LIME")
 
 
 def component_off_data(data: Data, run: Run, found: Decomposition, mixed: Sequence[int]) -> Iterator[Caveat]:
     """The feature that is most correlated with another, where averages leave the data."""
     method = _METHODS.get(found.method, found.method)
-    caveats = [caveat for j in mixed for caveat in off_data_caveat(data, j, run, method=method)]
+    caveats = [caveat for j in mixed for caveat in off_data_caveat(data, j, run, verb="decompose", method=method)]
     if caveats:
         worst = max(caveats, key=lambda caveat: caveat.value)
         others = listed([caveat.feature for caveat in caveats if caveat is not worst and caveat.feature])
         more = f" The same holds for {others}." if others else ""
-        yield Caveat(
-            code="off-data",
-            message=worst.message + more,
-            value=worst.value,
-            threshold=worst.threshold,
-            advice="Use decompose(method='generalized') or decompose(method='ale').",
-            feature=worst.feature,
-        )
+        yield replace(worst, message=worst.message + more)
 
 
 def uniform_off_data(data: Data, columns: tuple[int, ...], run: Run) -> Iterator[Caveat]:
@@ -162,15 +159,7 @@ def uniform_off_data(data: Data, columns: tuple[int, ...], run: Run) -> Iterator
         return
     others = strengths - np.eye(len(strengths)) * strengths
     worst = max(columns, key=lambda j: float(others[j].max()))
-    for caveat in off_data_caveat(data, worst, run, method="the uniform density"):
-        yield Caveat(
-            code=caveat.code,
-            message=caveat.message,
-            value=caveat.value,
-            threshold=caveat.threshold,
-            advice="Use density='data' or density='support'.",
-            feature=caveat.feature,
-        )
+    yield from off_data_caveat(data, worst, run, verb="density", method="the uniform density")
 
 
 def rule_off_data(rule: Anchor, data: Data, run: Run) -> Iterator[Caveat]:
@@ -178,29 +167,10 @@ def rule_off_data(rule: Anchor, data: Data, run: Run) -> Iterator[Caveat]:
     strengths = associations(data, run) if rule.settings["perturb"] in ("data", "balanced") else None
     if strengths is None:
         return
-    worst: tuple[OffData, str] | None = None
-    for name in {condition.feature for condition in rule.conditions}:
-        j = data.schema.index(name)
-        if np.delete(strengths[j], j).max(initial=0.0) < _ASSOCIATED:
-            continue
-        found: OffData | None = run.remember(f"off-data {j}", partial(off_data, data, j, run))
-        if found is not None and (worst is None or (found.share, name) > (worst[0].share, worst[1])):
-            worst = (found, name)
-    if worst is None or worst[0].share < _SHARE or worst[0].association < _ASSOCIATED:
-        return
-    found, name = worst
-    yield Caveat(
-        code="off-data",
-        message=(
-            f"{name} is correlated with {found.partner} (association {number(found.association)}):"
-            f" {percent(found.share)} of the combinations that the anchor asks the model about are unlike any row of"
-            " the data."
-        ),
-        value=found.share,
-        threshold=_SHARE,
-        advice="Use perturb='conditional', or treat the two features as one group.",
-        feature=name,
-    )
+    columns = sorted({data.schema.index(condition.feature) for condition in rule.conditions})
+    caveats = [caveat for j in columns for caveat in off_data_caveat(data, j, run, verb="anchor", method="the anchor")]
+    if caveats:
+        yield max(caveats, key=lambda caveat: caveat.value)
 
 
 def draws_off_data(data: Data, name: str, j: int, drawn: FloatArray, strength: FloatArray) -> Iterator[Caveat]:

@@ -10,6 +10,7 @@ from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.diagnostics.general import SAMPLE_ROWS, Players, exchanged_predictions, sample_predictions
 from pellucid.explanations import Caveat
+from pellucid.explanations.advice import advice
 from pellucid.losses import Loss, find_loss
 from pellucid.models import Predictor
 from pellucid.models.outcome import constant_prediction, outcome_for
@@ -28,7 +29,9 @@ _BY_HEART = 0.3
 _ANOTHER = 1.5
 
 
-def training_data(predictor: Predictor, data: Data, loss: Loss, baseline: float, y: FloatArray) -> Iterator[Caveat]:
+def training_data(
+    predictor: Predictor, data: Data, loss: Loss, baseline: float, y: FloatArray, *, verb: str = "importance"
+) -> Iterator[Caveat]:
     """A loss near zero looks like the data the model was fitted to."""
     if loss.name == "share of prediction variance" or len(data) < 20:
         return
@@ -42,7 +45,7 @@ def training_data(predictor: Predictor, data: Data, loss: Loss, baseline: float,
             ),
             value=baseline / constant,
             threshold=_MEMORISED,
-            advice="Pass held-out data: on training data overfitted features look important.",
+            advice=advice("training-data", verb),
         )
 
 
@@ -121,7 +124,7 @@ def tested_on_training_data(predictor: Predictor, data: Data, run: Run) -> Itera
     loss = find_loss(None, predictor.task, predictor.raw_scale)
     with run.checking():
         raw = run.predict(predictor, data, full=True)
-    yield from training_data(predictor, data, loss, loss(y, raw, data.weights), y)
+    yield from training_data(predictor, data, loss, loss(y, raw, data.weights), y, verb="interactions")
 
 
 def noise_by_heart(noise: float, measure: str) -> Iterator[Caveat]:

@@ -99,7 +99,9 @@ def worst_first(caveats: Iterable[Caveat]) -> tuple[Caveat, ...]:
 
 
 def said_first(caveats: Sequence[Caveat]) -> list[str]:
-    """The worst few as sentences, and how many more there are."""
-    more = len(caveats) - SAID
-    rest = [] if more <= 0 else [f"{more} more {'caveat' if more == 1 else 'caveats'}: see .caveats."]
-    return [*(str(caveat) for caveat in caveats[:SAID]), *rest]
+    """The worst few as sentences, of each kind one, and how many more there are."""
+    kinds = {caveat.code: caveat for caveat in reversed(caveats)}
+    first = [caveat for caveat in caveats if kinds[caveat.code] is caveat][:SAID]
+    more = len(caveats) - len(first)
+    rest = [] if not more else [f"{more} more {'caveat' if more == 1 else 'caveats'}: see .caveats."]
+    return [*(str(caveat) for caveat in first), *rest]

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 from pellucid import __version__
 from pellucid.checks import whole
 from pellucid.explanations import Effect, Explanation, Importance
-from pellucid.report.cards import GENERAL, Plain
+from pellucid.report.cards import Plain
 from pellucid.report.contributions import main_output
 from pellucid.report.decomposition import part_section
 from pellucid.report.effects import effect_card, top_features
 from pellucid.report.interplay import interaction_section
 from pellucid.report.overview import Score, data_section, facts, importance_loss, model_section, scores
 from pellucid.report.rows import check_rows
+from pellucid.report.said_once import TOP, said_once
 from pellucid.report.sections import (
     associations_section,
     can_cluster,
@@ -26,7 +27,7 @@ from pellucid.report.sections import (
 )
 from pellucid.report.why import why_sections
 from pellucid.report.work import Step, Work
-from pellucid.words import listed
+from pellucid.words import counted, listed
 
 if TYPE_CHECKING:
     from pellucid.explainer import Explainer
@@ -55,7 +56,7 @@ def build(
     found = scores(explainer)
     work.count(len(explainer.data) if found else 0)
     work.step("asking whether explanations can be trusted")
-    trust = trust_section(explainer, work)
+    trust, audit = trust_section(explainer, work)
     work.step("measuring what matters")
     importance = work.keep(explainer.importance(loss=importance_loss(explainer)))
     best = top_features(explainer, importance, top)
@@ -72,9 +73,8 @@ def build(
     work.step("looking for correlated features")
     associations = work.keep(explainer.associations())
     clusters = work.keep(explainer.clusters()) if can_cluster(explainer) else None
-    general = [item for item in importance.caveats if item.code in GENERAL]
     sections = [
-        model_section(explainer, found, general),
+        model_section(explainer, found),
         data_section(explainer),
         trust,
         importance_section(importance, measures, unmeasured),
@@ -86,11 +86,13 @@ def build(
         *why.individual,
     ]
     work.finish()
+    known, sections = said_once(audit, importance.caveats, sections)
+    trust["caveats"] = known
     return {
         "title": title or f"Report on {explainer.predictor.name}",
         "facts": facts(explainer),
-        "findings": _findings(found, importance, work.results, [*interplay, *in_parts], sections),
-        "sections": [*sections, care_section(sections, general)],
+        "findings": _findings(found, importance, work.results, [*interplay, *in_parts], known, sections),
+        "sections": [*(trust if part["id"] == TOP else part for part in sections), care_section(known, sections)],
         "settings": _settings(work.results),
         "cost": work.cost(),
         "version": __version__,
@@ -110,6 +112,7 @@ def _findings(
     importance: Importance,
     results: Sequence[Explanation],
     structure: Sequence[str],
+    known: Sequence[Plain],
     sections: Sequence[Plain],
 ) -> list[str]:
     """The report in a few sentences."""
@@ -120,9 +123,12 @@ def _findings(
         lines.append(f"{first.feature_names[0]}: {first.findings()[1]}")
     lines += structure
     caveats = sum(len(made["caveats"]) for part in sections for made in part["cards"])
-    if caveats:
-        few = "1 caveat stands" if caveats == 1 else f"{caveats} caveats stand"
-        lines.append(f"{few} beside the charts; read them before you rely on what you see.")
+    places = [
+        f"{counted(len(known), 'caveat')} about the model and the data" if known else "",
+        f"{counted(caveats, 'caveat')} beside the charts" if caveats else "",
+    ]
+    if known or caveats:
+        lines.append(f"Read with care: {listed([place for place in places if place])}.")
     return lines
 
 

@@ -8,13 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pellucid.explanations import Caveat, Explanation, changed
+from pellucid.explanations.caveat import worst_first
 from pellucid.words import listed, percent
 
 Plain = dict[str, Any]
 Cells = list[list[str]]
 
-# Caveats about the model hold for the whole report: they stand beside its score, not beside every chart.
-GENERAL = ("unsteady-model", "logit-clipped", "poor-model")
 _DIGITS = 9  # significant digits of a number in a chart: more than a screen can show
 
 
@@ -54,7 +53,6 @@ def card(
     chart, ``more`` are sentences that are folded away; ``options`` are those of the chart.
     """
     spec, note = chart(explanation, **options)
-    own = [item for item in explanation.caveats if item.code not in GENERAL]
     return {
         "id": name,
         "title": title,
@@ -66,7 +64,8 @@ def card(
         "stacks": stacks,
         "note": note,
         "why": why,
-        "caveats": caveats(own, advice or {}),
+        "caveats": caveats(explanation.caveats, advice or {}),
+        "chips": [],
         "table": values,
         "more": list(more),
     }
@@ -77,9 +76,15 @@ def caveats(items: Iterable[Caveat], advice: Mapping[str, str] | None = None) ->
     told = list(items)
     off_data = [item for item in told if item.code == "off-data"]
     if len(off_data) > 1:
-        told = [_together(off_data), *(item for item in told if item.code != "off-data")]
+        told = list(worst_first([_together(off_data), *(item for item in told if item.code != "off-data")]))
     return [
-        {"code": item.code, "message": item.message, "advice": (advice or {}).get(item.code, item.advice)}
+        {
+            "code": item.code,
+            "message": item.message,
+            "advice": (advice or {}).get(item.code, item.advice),
+            "severity": item.severity,
+            "level": item.level,
+        }
         for item in told
     ]
 

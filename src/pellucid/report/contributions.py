@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from pellucid.explainer import Explainer
 
 TITLE = "What the contributions add up to"
-TOGETHER = {
-    "off-data": "These contributions rest on rows that do not occur; read correlated features as one (groups=)."
-}
 _BARS = 15  # features of the bars
 _STRIPS = 10  # and of the dots, which take more room
 _PANELS = 4  # outputs that are shown side by side
@@ -109,7 +106,6 @@ def _bars(found: Attribution, main: Attribution) -> Plain:
         shown,
         subtitle=f"Mean absolute contribution over {len(found):,} rows",
         sentences=short(found),
-        advice=TOGETHER,
         more=found.findings(),
         full=len(shown.output_names) > 1,
         kind="bar",
@@ -125,7 +121,6 @@ def _dots(main: Attribution) -> Plain:
         about(main, names),
         subtitle=f"One dot for each of {len(main):,} rows and each feature{scale_of(main)}",
         sentences=[_directions(main, names[0])],
-        advice=TOGETHER,
         kind="beeswarm",
         max_display=_STRIPS,
     )
@@ -144,7 +139,6 @@ def _along(main: Attribution, feature: str) -> Plain:
         about(main, [feature]),
         subtitle=f"One dot for each of {len(main):,} rows{scale_of(main)}",
         sentences=[f"Dots above zero: here {feature} raises the prediction, below zero it lowers it.{mixed}"],
-        advice=TOGETHER,
         kind="dependence",
         feature=feature,
     )

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pellucid.explanations import Caveat, Effect, Importance, changed
+from pellucid.explanations import Effect, Importance, changed
 from pellucid.report.cards import Plain, card
 from pellucid.runner import Run
+from pellucid.words import number
 
 if TYPE_CHECKING:
     from pellucid.data.schema import Feature
@@ -49,7 +50,9 @@ def effect_card(explainer: Explainer, j: int, *, place: int, run: Run) -> tuple[
     if why is not None:
         effect = explainer.ale(j)
         head, *sentences = effect.findings()
-        return card(name, feature.name, effect, subtitle=head, sentences=sentences, why=_why_ale(why)), [effect]
+        return card(
+            name, feature.name, effect, subtitle=head, sentences=sentences, why=staying_near(feature.name, *why)
+        ), [effect]
     at = _frequent(explainer, j, feature) if many else None
     average = explainer.pdp(j, at=at)
     parts, shown = _with_curves(explainer, j, average, at)
@@ -78,5 +81,7 @@ def _frequent(explainer: Explainer, j: int, feature: Feature) -> list[Any]:
     return list(feature.decode(chosen))
 
 
-def _why_ale(caveat: Caveat) -> str:
-    return f"{caveat.message} Accumulated local effects stay near the data."
+def staying_near(name: str, partner: str, association: float) -> str:
+    """Why accumulated local effects are shown."""
+    related = f"{name} is correlated with {partner} (association {number(association)})"
+    return f"{related}: accumulated local effects stay near the data."

@@ -13,6 +13,7 @@ import numpy as np
 from pellucid.errors import InputError, PellucidError
 from pellucid.explanations import Effect, Importance, Interactions, Network
 from pellucid.report.cards import Plain, card, section, table
+from pellucid.report.effects import staying_near
 from pellucid.report.why import Why
 from pellucid.report.work import Work, focused, spread
 from pellucid.words import listed, number, percent
@@ -36,10 +37,6 @@ _MEANING = (
     "effects do not tell the whole story."
 )
 _ADVICE = {
-    "off-data": (
-        "These numbers rest on rows that do not occur; read correlated features as one (groups=), and trust a"
-        " picture that stays near the data (ale) more."
-    ),
     "weak-joint-effect": "Go by the bars on the right.",
     "rows-sampled": "explainer.interactions() looks at more of them.",
 }
@@ -253,9 +250,9 @@ def _effect(explainer: Explainer, pair: Sequence[str], work: Work) -> tuple[Effe
     n = len(explainer.data)
     columns = [explainer.data.schema.index(name) for name in pair]
     for j in columns:
-        caveat = explainer._off_data(j, work.run)
-        if caveat is not None:
-            reason = f"{caveat.message} Accumulated local effects stay near the data."
+        found = explainer._off_data(j, work.run)
+        if found is not None:
+            reason = staying_near(explainer.data.schema.names[j], *found)
             return explainer.ale(tuple(pair), bins=int(np.clip(isqrt(n // _CELL), *_CELLS))), reason
     rows = spread(explainer, _PICTURE).tolist()
     grid = int(np.clip(isqrt(n // _POINT), *_POINTS))

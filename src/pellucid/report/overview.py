@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid.arrays import FloatArray
-from pellucid.explanations import Caveat
 from pellucid.losses import find_loss
 from pellucid.models.outcome import constant_prediction, outcome_for
-from pellucid.report.cards import Plain, caveats, section, table
+from pellucid.report.cards import Plain, section, table
 from pellucid.runner import Run
 from pellucid.words import counted, listed, number, percent, value_name
 
@@ -159,23 +158,23 @@ def facts(explainer: Explainer) -> list[Plain]:
     ]
 
 
-def model_section(explainer: Explainer, found: Sequence[Score], general: Sequence[Caveat]) -> Plain:
+def model_section(explainer: Explainer, found: Sequence[Score]) -> Plain:
     """The score of the model beside that of a constant."""
-    name, care = explainer.predictor.name, caveats(general)
+    name = explainer.predictor.name
     if not found:
         missing = "no outcome was given" if explainer.data.y is None else "the outcome does not fit its outputs"
         intro = [
             f"How well {name} predicts is not known here: {missing}.",
             "Importance is therefore measured by how much predictions change, not by how much worse they get.",
         ]
-        return section("model", "The model", intro, caveats=care)
+        return section("model", "The model", intro)
     intro = [
         f"{name} is compared with {_constant(explainer)}, on the {len(explainer.data):,} rows of this report.",
         "If these rows were used to train the model, it looks better here than it is.",
     ]
     rows = [[score.measure, score.words, score.model, score.constant] for score in found]
     head = ["Measure", "In words: the model …", "Model", "Constant"]
-    return section("model", "The model", intro, table=table(head, rows), caveats=care)
+    return section("model", "The model", intro, table=table(head, rows))
 
 
 def data_section(explainer: Explainer) -> Plain:

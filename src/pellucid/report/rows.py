@@ -13,7 +13,7 @@ from pellucid.checks import positions
 from pellucid.errors import InputError
 from pellucid.explanations import Attribution
 from pellucid.report.cards import Plain, card, section
-from pellucid.report.contributions import TOGETHER, about, how_found, main_output, rivals, short
+from pellucid.report.contributions import about, how_found, main_output, rivals, short
 from pellucid.report.work import LOOKED, spread
 from pellucid.runner import Run
 from pellucid.words import number, percent, value_name
@@ -112,7 +112,6 @@ def _row_card(explainer: Explainer, seen: Look, k: int, why: Sequence[str], foun
         shown,
         subtitle=_outcome(explainer, seen, k),
         sentences=short(one),
-        advice=TOGETHER,
         values=value_table(explainer.data, one, order, shown=_BARS),
         more=one.findings(),
         kind="waterfall",

@@ -8,14 +8,15 @@ correlated with others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pellucid.errors import PellucidError
-from pellucid.explanations import Associations, AuditLine, Caveat, Clusters, Importance, ImportanceComparison, changed
-from pellucid.report.cards import Plain, card, caveats, section, table
+from pellucid.explanations import Associations, Audit, AuditLine, Clusters, Importance, ImportanceComparison, changed
+from pellucid.report.cards import Plain, card, section, table
+from pellucid.report.said_once import TOP
 from pellucid.report.why import Why
 from pellucid.report.work import Work
 from pellucid.words import listed, number, percent
@@ -28,7 +29,6 @@ _BARS = 20  # features of the importance chart
 _PAIRED = 30  # features of the map of associations
 _FEW, _WIDEST = 3, 500  # features: with so few the map says it all, with more a tree of them cannot be read
 _BESIDE = 12  # features of a map of associations that leaves room for its caveats beside it
-_TOGETHER = {"off-data": "These importances rest on rows that do not occur; read correlated features as one (groups=)."}
 _STANDING = (
     "Every chart describes the model, not the world: an effect is what the model does, not what would happen.",
     "A feature without importance may still matter: the model may not use it, or use another in its place.",
@@ -36,24 +36,18 @@ _STANDING = (
 )
 
 
-def trust_section(explainer: Explainer, work: Work) -> Plain:
-    """What the audit of the model says, one line for each check."""
+def trust_section(explainer: Explainer, work: Work) -> tuple[Plain, Audit | None]:
+    """What the audit of the model says, one line for each check that found nothing bad, and the audit."""
     title = "Can its explanations be trusted?"
     try:
         found = work.keep(explainer.audit())
     except PellucidError as error:
-        return section("trust", title, [f"This could not be checked: {error}"])
+        return section(TOP, title, [f"This could not be checked: {error}"]), None
     lines = [
-        [
-            line.topic.capitalize(),
-            number(line.value),
-            _bad(line),
-            f"{line.finding} {line.advice if line.bad else ''}".strip(),
-        ]
-        for line in found.lines
+        [line.topic.capitalize(), number(line.value), _bad(line), line.finding] for line in found.lines if not line.bad
     ]
-    head = ["Check", "Measured", "Bad", "Finding, and what to do"]
-    return section("trust", title, [found.verdict], table=table(head, lines))
+    passed = table(["Check", "Measured", "Bad", "Finding"], lines) if lines else None
+    return section(TOP, title, [found.verdict], table=passed), found
 
 
 def _bad(line: AuditLine) -> str:
@@ -72,12 +66,7 @@ def importance_section(importance: Importance, measures: Plain | None, missing: 
             f"How much the model's loss ({importance.measure}) grows when a feature's values are given to other rows."
         )
     made = card(
-        "importance",
-        "Importance of the features",
-        importance,
-        sentences=importance.findings(),
-        advice=_TOGETHER,
-        max_display=_BARS,
+        "importance", "Importance of the features", importance, sentences=importance.findings(), max_display=_BARS
     )
     return section("matters", "What matters", [intro, *missing], cards=[made, *([measures] if measures else [])])
 
@@ -150,11 +139,17 @@ def strongest(associations: Associations, most: int) -> Associations:
     return changed(associations, values=associations.values[part], se=associations.se[part], feature_names=names)
 
 
-def care_section(sections: Iterable[Plain], general: Sequence[Caveat]) -> Plain:
-    """What holds for the whole report, and where the other caveats stand."""
-    beside = [made for part in sections for made in part["cards"] if made["caveats"]]
-    links = [{"id": made["id"], "title": made["title"], "count": len(made["caveats"])} for made in beside]
-    return section("care", "Read with care", _STANDING, caveats=caveats(general), links=links)
+def care_section(known: Sequence[Plain], sections: Sequence[Plain]) -> Plain:
+    """What holds for every report, and where the caveats of this one stand."""
+    places = [(part["id"], part["title"], len(known)) for part in sections if part["id"] == TOP and known]
+    places += [
+        (made["id"], made["title"], len(made["caveats"]))
+        for part in sections
+        for made in part["cards"]
+        if made["caveats"]
+    ]
+    links = [{"id": place, "title": title, "count": count} for place, title, count in places]
+    return section("care", "Read with care", _STANDING, links=links)
 
 
 _ROWS = 150_000  # model rows for conditional importance
