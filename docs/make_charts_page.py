@@ -47,7 +47,12 @@ def page() -> str:
         besides = PlotOptions if kind._options is AttributionOptions else besides
         more = " They take the options of `Attribution`, too." if besides is AttributionOptions else ""
         lines += ["", f"## {name}", "", f"Results of {made_by}.{more}", "", *table(kind._options, besides=besides)]
-    lines += ["", "## panel", "", "Several effects in one chart: the options of `Effect`, and"]
+    lines += [
+        "",
+        "## panel",
+        "",
+        "Several effects in one chart, and the `Effects` of `pdp()` and `ale()`: the options of `Effect`, and",
+    ]
     lines += ["", *table(PanelOptions, besides=pellucid.Effect._options)]
     return "\n".join(lines) + "\n"
 

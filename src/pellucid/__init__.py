@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pellucid.explanations import Condition as Condition
     from pellucid.explanations import Decomposition as Decomposition
     from pellucid.explanations import Effect as Effect
+    from pellucid.explanations import Effects as Effects
     from pellucid.explanations import Explanation as Explanation
     from pellucid.explanations import Importance as Importance
     from pellucid.explanations import ImportanceComparison as ImportanceComparison
@@ -68,6 +69,7 @@ _HOME = {
     "Decomposition": "pellucid.explanations",
     "Associations": "pellucid.explanations",
     "Effect": "pellucid.explanations",
+    "Effects": "pellucid.explanations",
     "Explainer": "pellucid.explainer",
     "Explanation": "pellucid.explanations",
     "ImageAttribution": "pellucid.parts",
@@ -112,6 +114,7 @@ __all__ = [
     "Condition",
     "Decomposition",
     "Effect",
+    "Effects",
     "Explainer",
     "Explanation",
     "ImageAttribution",

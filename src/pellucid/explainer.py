@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypedDict, Unpack, overload
 
@@ -24,12 +25,14 @@ from pellucid.explanations import (
     Clusters,
     Decomposition,
     Effect,
+    Effects,
     Importance,
     ImportanceComparison,
     Interactions,
     LocalAttribution,
     Pick,
 )
+from pellucid.explanations.explanation import native_table
 from pellucid.explanations.rule import Anchor, Rule, RuleCheck, Rules
 from pellucid.methods.associations import associations, clusters
 from pellucid.methods.attribution.breakdown import breakdown
@@ -42,6 +45,7 @@ from pellucid.methods.decomposition.dispatch import Density, decompose
 from pellucid.methods.decomposition.dispatch import Method as DecompositionMethod
 from pellucid.methods.effects.ale import ale
 from pellucid.methods.effects.ice import ice
+from pellucid.methods.effects.leading import leading_effects, named
 from pellucid.methods.effects.mplot import mplot
 from pellucid.methods.effects.pdp import Kind, pdp
 from pellucid.methods.importance.dispatch import importance, side_by_side
@@ -83,6 +87,22 @@ class _ImportanceOptions(TypedDict, total=False):
     refit: Any
     budget: int | None
     tolerance: float | None
+
+
+class _PdpOptions(TypedDict, total=False):
+    grid: int
+    at: Any
+    kind: Kind
+    center: Any
+    pure: bool
+    rows: Any
+
+
+class _AleOptions(TypedDict, total=False):
+    bins: Any
+    total: bool
+    order: Sequence[Any] | None
+    gradient: bool
 
 
 class Explainer:
@@ -204,9 +224,29 @@ class Explainer:
             limits=self._limits,
         )
 
+    def predict(self, rows: Any = None) -> Any:
+        """What the model predicts and is explained: a table with one column per output, in your dataframe library.
+
+        ``rows`` are positions in X, or rows of your own, as for `shap`; None: every row of X.
+
+        Examples
+        --------
+        >>> import numpy as np, pellucid
+        >>> ex = pellucid.Explainer(lambda X: 2 * X[:, 0], np.array([[1.0, 0.0], [2.0, 5.0]]))
+        >>> ex.predict([1])["prediction"].tolist()
+        [4.0]
+        """
+        data = self.data if rows is None else self.data.rows(rows)
+        found = self._run("predictions").predict(self.predictor, data)
+        return native_table(dict(zip(self.predictor.output_names, found.T, strict=True)), self.data.caller)
+
+    @overload
+    def pdp(self, features: None = None, **options: Unpack[_PdpOptions]) -> Effects: ...
+    @overload
+    def pdp(self, features: Any, **options: Unpack[_PdpOptions]) -> Effect: ...
     def pdp(
         self,
-        features: Any,
+        features: Any = None,
         *,
         grid: int = 50,
         at: Any = None,
@@ -214,8 +254,8 @@ class Explainer:
         center: Any = None,
         pure: bool = False,
         rows: Any = None,
-    ) -> Effect:
-        """Average effect of one feature or a pair: partial dependence.
+    ) -> Effect | Effects:
+        """Average effect of one feature or a pair: partial dependence; without a name, of the most important features.
 
         ``at`` gives the grid (a list of values, or one list per feature), ``kind`` the average, the individual
         curves or both, ``center`` an anchor value (or ``"min"``, ``"mean"``) at which curves are set to zero;
@@ -234,18 +274,11 @@ class Explainer:
         2.0
         """
         run = self._run("partial dependence")
-        return pdp(
-            self.predictor,
-            self.data,
-            features,
-            grid=grid,
-            at=at,
-            kind=kind,
-            center=center,
-            pure=pure,
-            rows=rows,
-            run=run,
-        )
+        one = partial(pdp, self.predictor, self.data, grid=grid, at=at, kind=kind, center=center, pure=pure, rows=rows)
+        if features is not None:
+            return one(features, run=run)
+        named("pdp", {"at": at, "pure": pure or None})
+        return leading_effects(self.predictor, self.data, one, run=run)
 
     def ice(
         self,
@@ -288,16 +321,21 @@ class Explainer:
             run=run,
         )
 
+    @overload
+    def ale(self, features: None = None, **options: Unpack[_AleOptions]) -> Effects: ...
+    @overload
+    def ale(self, features: Any, **options: Unpack[_AleOptions]) -> Effect: ...
     def ale(
         self,
-        features: Any,
+        features: Any = None,
         *,
         bins: Any = None,
         total: bool = False,
         order: Sequence[Any] | None = None,
         gradient: bool = False,
-    ) -> Effect:
-        """Effect of one, two or three features when features are correlated: accumulated local effects.
+    ) -> Effect | Effects:
+        """Effect of one, two or three features when features are correlated: accumulated local effects; without a name, of
+        the most important features.
 
         The effect of two or three is what they do together beyond their effects alone and (for three) in pairs:
         the mixed difference of the prediction over the corners of a cell, averaged over the rows in the cell,
@@ -330,7 +368,11 @@ class Explainer:
         ((4, 4, 4), 9.1875)
         """
         run = self._run("accumulated local effects")
-        return ale(self.predictor, self.data, features, bins=bins, total=total, order=order, gradient=gradient, run=run)
+        one = partial(ale, self.predictor, self.data, bins=bins, total=total, order=order, gradient=gradient)
+        if features is not None:
+            return one(features, run=run)
+        named("ale", {"order": order})
+        return leading_effects(self.predictor, self.data, one, run=run)
 
     def mplot(self, feature: Any, *, bins: int = 20) -> Effect:
         """Average prediction of the rows that have a value: the marginal plot, to compare with `pdp` and `ale`."""
@@ -602,7 +644,7 @@ class Explainer:
 
     def shap(
         self,
-        rows: Any,
+        rows: Any = None,
         *,
         method: Method = "auto",
         game: GameName = "marginal",
@@ -615,6 +657,8 @@ class Explainer:
         proxy: Proxy = "curve",
     ) -> Attribution:
         """Why these predictions: Shapley values, the fair share of each feature (or group) in a prediction.
+
+        Without ``rows`` a random sample of X is explained, 200 rows at most.
 
         The contributions of a row add up to its prediction minus the average prediction (`base`). A feature's
         contribution is its average gain when it becomes known after some of the others, over all orders. In the
@@ -892,7 +936,12 @@ class Explainer:
         return check_rule(self.predictor, self.data, rule, rows, run=self._run("checking a rule"))
 
     def report(
-        self, path: str | Path, *, title: str | None = None, top: int = 6, rows: Sequence[int] | None = None
+        self,
+        path: str | Path = "report.html",
+        *,
+        title: str | None = None,
+        top: int = 6,
+        rows: Sequence[int] | None = None,
     ) -> Path:
         """Everything, to read: one HTML file that needs no network, with the caveats beside each chart.
 

@@ -18,6 +18,7 @@ from pellucid.explanations import (
     Clusters,
     Decomposition,
     Effect,
+    Effects,
     Explanation,
     Importance,
     ImportanceComparison,
@@ -32,6 +33,7 @@ from pellucid.explanations.plot_options import PanelOptions, read_options
 # Result, and the module whose function `body` draws it (imported when needed: it loads Altair).
 _CHARTS: dict[type[Explanation], str] = {
     Effect: "pellucid.charts.effect",
+    Effects: "pellucid.charts.effect.leading",
     Importance: "pellucid.charts.importance",
     LocalAttribution: "pellucid.charts.local",
     Pick: "pellucid.charts.local.pick",

@@ -10,6 +10,7 @@ from pellucid.explanations.component import Axis, Component
 from pellucid.explanations.condition import Condition
 from pellucid.explanations.decomposition import Decomposition
 from pellucid.explanations.effect import AtMissing, Colouring, Effect
+from pellucid.explanations.effects import Effects
 from pellucid.explanations.explanation import Explanation, Header, changed, squeeze_outputs
 from pellucid.explanations.importance import Importance
 from pellucid.explanations.importance_comparison import ImportanceComparison
@@ -39,6 +40,7 @@ __all__ = [
     "Condition",
     "Decomposition",
     "Effect",
+    "Effects",
     "Entries",
     "Explanation",
     "Header",

@@ -146,7 +146,7 @@ class Outputs:
 
     def _position(self, label: Any) -> int:
         for k, (name, known) in enumerate(zip(self.all_names, self.labels or self.all_names, strict=True)):
-            if str(label) == name or (type(label) is not bool and bool(label == known)):
+            if str(label) in (name, str(known)) or (type(label) is not bool and bool(label == known)):
                 return k
         raise InputError(f"output={label!r} is not an output of the model{nearest(str(label), self.all_names)}")
 

@@ -33,6 +33,7 @@ from pellucid.reading import Asked, SumRows, TreeRows
 from pellucid.reading.trees import OutputTrees
 from pellucid.runner import Run
 
+_SAMPLE = 200  # rows that are explained where none are named
 _COMPARED = 4  # rows of the data on which the path game is compared with the marginal game
 
 
@@ -53,11 +54,11 @@ def shap(
     proxy: Proxy = "curve",
     run: Run,
 ) -> Attribution:
-    """Contributions of the features (or groups) to the predictions of some rows."""
+    """Contributions of the features (or groups) to the predictions of some rows; None: of a sample of X."""
     request = Request.of(
         predictor,
         data,
-        rows,
+        _sample(data, run) if rows is None else rows,
         background=background,
         method=method,
         game=game,
@@ -84,6 +85,12 @@ def shap(
         **({"proxy": proxy} if proxy != "curve" else {}),
     }
     return _checked(request, _wrapped(request, solved, asks), read)
+
+
+def _sample(data: Data, run: Run) -> list[int]:
+    """Positions of a random sample of the rows, in their order."""
+    drawn = run.generator("shap.rows").permutation(len(data))[:_SAMPLE]
+    return [int(i) for i in np.sort(drawn)]
 
 
 # -- wrapping ----------------------------------------------------------------------------------------

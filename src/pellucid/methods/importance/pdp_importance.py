@@ -27,21 +27,11 @@ from pellucid.runner import Run, constant_intervention
 
 def pdp_importance(predictor: Predictor, data: Data, *, grid: int = 50, run: Run) -> Importance:
     """Spread of each feature's partial dependence."""
-    features = data.schema.features
     if data.schema.groups:
         raise InputError(
             "method='pdp' has no importance for groups; use method='permutation', or an Explainer without groups=."
         )
-    points = [
-        unique_points(data.codes(j), max(grid, feature.distinct) if feature.nominal else grid)
-        for j, feature in enumerate(features)
-    ]
-    known = [j for j in range(len(features)) if len(points[j])]
-    interventions = [constant_intervention(data, (j,), (points[j],)) for j in known]
-    found = answer(run, predictor, data, *interventions).averaged(np.empty(0, dtype=np.intp))
-    values = np.zeros((len(features), len(predictor.output_names)))
-    for j, (moment, _) in zip(known, found, strict=True):
-        values[j] = curve_spread(moment.mean, features[j].nominal)
+    values = spreads(predictor, data, grid, run)
     unknown = np.full(values.shape, np.nan)
     return Importance(
         method="pdp",
@@ -51,7 +41,7 @@ def pdp_importance(predictor: Predictor, data: Data, *, grid: int = 50, run: Run
         se=squeeze_outputs(unknown),
         low=squeeze_outputs(unknown),
         high=squeeze_outputs(unknown),
-        repeats=np.empty((len(features), 0)),
+        repeats=np.empty((len(values), 0)),
         header=Header.of(
             predictor,
             data,
@@ -62,6 +52,22 @@ def pdp_importance(predictor: Predictor, data: Data, *, grid: int = 50, run: Run
         ),
         members=tuple((name,) for name in data.schema.names),
     )
+
+
+def spreads(predictor: Predictor, data: Data, grid: int, run: Run) -> FloatArray:
+    """``(features, outputs)``: how much each feature's curve moves."""
+    features = data.schema.features
+    points = [
+        unique_points(data.codes(j), max(grid, feature.distinct) if feature.nominal else grid)
+        for j, feature in enumerate(features)
+    ]
+    known = [j for j in range(len(features)) if len(points[j])]
+    interventions = [constant_intervention(data, (j,), (points[j],)) for j in known]
+    found = answer(run, predictor, data, *interventions).averaged(np.empty(0, dtype=np.intp))
+    values = np.zeros((len(features), len(predictor.output_names)))
+    for j, (moment, _) in zip(known, found, strict=True):
+        values[j] = curve_spread(moment.mean, features[j].nominal)
+    return values
 
 
 def curve_spread(curve: FloatArray, nominal: bool) -> FloatArray:
