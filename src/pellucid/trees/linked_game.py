@@ -28,7 +28,7 @@ LATTICE = 100 << 16  # coalitions, over all background rows, that a row may be w
 _MOST_PLAYERS = 20  # of one lattice
 KEPT_BYTES = 160 * 2**20  # of what the background fails, kept for the next rows
 _LANE_PLAYERS = 3
-_SIZED = 20  # background rows by which the players that matter most are found
+_SIZED = 8  # background rows by which the players that matter most are found
 
 
 @dataclass(frozen=True, eq=False)
