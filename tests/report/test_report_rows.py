@@ -173,7 +173,7 @@ def test_of_several_classes_the_predicted_one_is_explained() -> None:
     assert common in part(document, "contributions")["intro"][-1]
 
 
-def test_boosted_trees_are_told_in_log_odds_and_the_page_says_so(golden: Any) -> None:
+def test_boosted_trees_are_told_in_probabilities(golden: Any) -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(120, 3)), columns=list("abc"))
     y = np.where(X["a"] + X["b"] > 0, "yes", "no")
@@ -184,9 +184,9 @@ def test_boosted_trees_are_told_in_log_odds_and_the_page_says_so(golden: Any) ->
     high = next(card for card in cards if "highest probability of yes" in card["title"])
     assert high["id"] == f"row-{share.argmax()}"
     assert f" yes ({percent(share.max())})." in high["subtitle"]
-    assert "(log-odds of yes)" in high["sentences"][0]
+    assert "(probability of yes)" in high["sentences"][0]
     for name in ("contributions", "rows"):
-        assert any("log-odds" in line for line in part(document, name)["intro"])
+        assert not any("log-odds" in line for line in part(document, name)["intro"])
     golden("report", "rows of boosted trees", map(masked, [*part(document, "rows")["intro"], high["subtitle"]]))
 
 

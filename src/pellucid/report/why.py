@@ -40,11 +40,13 @@ class Why:
     overall: tuple[IntArray, Attribution] | None
 
     def read(self, explainer: Explainer, *methods: str) -> bool:
-        """Whether the model was read, as trees or as a sum of terms, on the very scale that is explained."""
+        """Whether the model was read, as trees or as a sum of terms, and no link stands between these and what is
+        explained.
+        """
         if self.overall is None:
             return False
         found = self.overall[1]
-        return found.method in methods and found.scale == explainer.predictor.scale
+        return found.method in methods and found.scale == explainer.predictor.scale and "linked" not in found.settings
 
 
 def why_sections(explainer: Explainer, asked: Sequence[int], work: Work) -> Why:

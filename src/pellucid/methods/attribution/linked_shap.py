@@ -97,7 +97,7 @@ def linked_tree_shap(
         spread_out(values[..., keep], present, len(players), axes=1),
         spread_out(np.sqrt(variance[..., keep]), present, len(players), axes=1),
         None if pairs is None else spread_out(pairs[..., keep], present, len(players), axes=2),
-        settings=settings,
+        settings={"linked": explained.link, **settings},
     )
     return Solved(estimate, base[keep], prediction[:, keep], scale=str(predictor.scale), background=len(background))
 
@@ -190,10 +190,12 @@ def linked_linear_shap(terms: SumRows, effort: Effort, *, players: Players, run:
                 for steps in map(game.steps, range(game.rows))
             ]
         )
-        estimate = Estimate("linear", values, np.zeros(values.shape), settings={"inner": "closed form"})
+        estimate = Estimate(
+            "linear", values, np.zeros(values.shape), settings={"linked": terms.link, "inner": "closed form"}
+        )
     else:
         found = solve(game, effort, run)
-        estimate = replace(found, method="linear", settings={"inner": found.method})
+        estimate = replace(found, method="linear", settings={"linked": terms.link, "inner": found.method})
     keep = list(terms.keep)
     return Solved(
         estimate.for_outputs(keep), base[keep], prediction[:, keep], scale=terms.scale, background=len(terms.background)
