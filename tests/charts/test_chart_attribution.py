@@ -14,7 +14,7 @@ from charts.chart_examples import CLASSES, NASTY, attribution, attribution_cases
 from golden_files import masked, titles
 from pellucid.charts import draw
 from pellucid.charts.attribution.bar import bar_data
-from pellucid.charts.attribution.beeswarm import rows_shown, swarm_data
+from pellucid.charts.attribution.beeswarm import swarm, swarm_data
 from pellucid.charts.attribution.decision import decision_data, step_names
 from pellucid.charts.attribution.entries import change, shortened
 from pellucid.charts.attribution.force import GAP, Axis, axis_of, flags, force_data, hung, named, total_words
@@ -218,22 +218,57 @@ def test_a_swarm_has_a_dot_per_row_and_feature():
     assert max(abs(row["offset"]) for row in rows) <= 1
 
 
+def test_every_feature_is_one_strip_and_categories_are_coloured_by_level():
+    found = attribution(40)
+    rows = swarm_data(found, ONE)
+    assert list(dict.fromkeys(row["strip"] for row in rows)) == found.top(5)
+    seasons = [row for row in rows if row["strip"] == "season"]
+    assert {row["sort"] for row in seasons} == {"level"}
+    assert {row["level"] for row in seasons} == {"spring", "summer", "missing"}
+    spec = draw(found).spec
+    keys = [layer["encoding"]["color"].get("legend") for layer in spec["layer"] if "color" in layer["encoding"]]
+    assert "season" in [key["title"] for key in keys if key]
+    assert "grey: missing" in subtitle(draw(found))
+
+
+def test_a_category_without_a_colour_is_grey_and_said():
+    words = np.array([f"level {i % 12}" for i in range(60)], dtype=object)
+    found = attribution(60, data=(words, *attribution(60).data[1:]))
+    dots = [row for row in swarm_data(found, ONE) if row["feature"] == "temperature"]
+    assert len({row["level"] for row in dots if row["sort"] == "level"}) == 4
+    assert {row["sort"] for row in dots} == {"level", "rare categories"}
+    assert "rare categories" in subtitle(draw(found))
+
+
+def test_a_crowd_keeps_its_width_its_ends_and_its_colours():
+    generator = np.random.default_rng(0)
+    values = np.concatenate([generator.normal(size=4000) * 0.1, [-5.0, 5.0]])
+    places = generator.random(4002)
+    chosen, offset = swarm(values, places, 10.0, 200)
+    assert len(chosen) <= 200
+    assert {4000, 4001} <= set(chosen.tolist())
+    every, wide = swarm(values, places, 10.0, 4002)
+    assert sorted(every.tolist()) == list(range(4002))
+    assert np.abs(offset).max() == np.abs(wide).max() == 1
+    assert np.quantile(places[chosen], [0.1, 0.5, 0.9]) == pytest.approx([0.1, 0.5, 0.9], abs=0.1)
+
+
 def test_categories_have_strips_from_high_to_low():
     found = attribution(40)
-    dots = [row for row in swarm_data(found, ONE) if row["feature"] == "season"]
+    dots = [row for row in swarm_data(found, ONE, by_level=True) if row["feature"] == "season"]
     assert {dot["strip"] for dot in dots} == {"season = spring", "season = summer", "season = missing"}
     assert all(dot["strip"] == f"season = {dot['value_text']}" for dot in dots)
     strips = list(dict.fromkeys(dot["strip"] for dot in dots))
     means = [np.mean([dot["contribution"] for dot in dots if dot["strip"] == strip]) for strip in strips]
     assert means == sorted(means, reverse=True)
-    assert "one strip each" in subtitle(draw(found))
+    assert "one strip each" in subtitle(draw(found, by_level=True))
 
 
 def test_many_categories_are_folded():
     words = np.array([f"level {i % 20}" for i in range(60)], dtype=object)
     words[:30] = "common"
     found = attribution(60, data=(words, *attribution(60).data[1:]))
-    dots = [row for row in swarm_data(found, ONE) if row["feature"] == "temperature"]
+    dots = [row for row in swarm_data(found, ONE, by_level=True) if row["feature"] == "temperature"]
     strips = {dot["strip"] for dot in dots}
     assert len(strips) == 5
     assert {"temperature = common", "temperature = 17 others"} <= strips
@@ -242,19 +277,14 @@ def test_many_categories_are_folded():
 
 def test_a_group_is_one_strip():
     found = attribution(30).group({"both": ["season", "wind speed"]})
-    assert {row["strip"] for row in swarm_data(found, ONE) if row["feature"] == "both"} == {"both"}
+    assert {row["strip"] for row in swarm_data(found, ONE, by_level=True) if row["feature"] == "both"} == {"both"}
 
 
 @pytest.mark.parametrize("kind", ["beeswarm", "stacked", "dependence", "decision"])
 def test_many_rows_are_thinned_and_the_note_says_so(kind):
     chart = draw(attribution(5000), kind=kind)
-    assert re.search(r"[\d,]+ of 5,000 rows", subtitle(chart))
+    assert re.search(r"([\d,]+ of|all) 5,000 rows", subtitle(chart))
     assert sum(len(rows) for rows in chart.spec["datasets"].values()) < 10_000
-
-
-def test_dots_are_spread_over_all_rows():
-    shown = rows_shown(attribution(5000), 12)
-    assert (shown[0], shown[-1]) == (0, 4999)
 
 
 # -- decision and interactions -----------------------------------------------------------------------
@@ -391,7 +421,7 @@ def test_rare_categories_with_large_contributions_keep_their_strip():
     values[40, 0] = 100.0
     found = attribution(80, values=values)
     found = replace(found, entries=replace(found.entries, data=(words, *found.data[1:])))
-    assert "temperature = rare" in {row["strip"] for row in swarm_data(found, ONE)}
+    assert "temperature = rare" in {row["strip"] for row in swarm_data(found, ONE, by_level=True)}
 
 
 def test_interactions_of_one_row_have_their_sign():

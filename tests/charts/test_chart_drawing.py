@@ -178,7 +178,7 @@ def test_subtitle_counts_caveats_and_says_what_is_left_out(golden):
     }
     for name, chart in shown.items():
         golden("charts", name, titles(chart.spec))
-    assert "200 of 300" in " ".join(titles(shown["individual curves, some rows"].spec))
+    assert "100 of 300" in " ".join(titles(shown["individual curves, some rows"].spec))
 
 
 def test_title_width_and_height_are_as_asked():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -11,8 +12,10 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from charts.chart_examples import NASTY, associations, effect, individual, levels
+from charts.chart_examples import NASTY, associations, attribution, effect, individual, levels, surface
 from pellucid.charts import Chart, draw
+from pellucid.charts.chart import _picture
+from pellucid.charts.compact import compact
 from pellucid.errors import InputError
 
 
@@ -73,9 +76,48 @@ def test_unknown_ending_names_the_known_ones(chart, tmp_path):
 def test_notebooks_get_the_specification_and_a_picture(chart):
     bundle = chart._repr_mimebundle_()
     (drawn,) = [kind for kind in bundle if kind.startswith("application/vnd.vegalite.v")]
-    assert bundle[drawn] == chart.spec
+    assert bundle[drawn] == compact(chart.spec)
     assert base64.b64decode(bundle["image/png"]).startswith(b"\x89PNG")
     assert "Chart" in bundle["text/plain"]
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        attribution(2000),
+        attribution(2000, outputs=("a", "b", "c")),
+        individual(300, np.linspace(0, 9, 50)),
+        surface(np.linspace(0, 7, 40), np.linspace(0, 9, 40)),
+    ],
+    ids=["beeswarm", "classes", "individual curves", "surface"],
+)
+def test_a_saved_cell_is_small(result):
+    chart = draw(result)
+    bundle = chart._repr_mimebundle_()
+    assert len(json.dumps(bundle)) < 150_000
+    assert len([kind for kind in bundle if kind.startswith("image/")]) == 1
+
+
+def test_the_small_form_draws_the_same():
+    spec = draw(attribution(300)).spec
+    small = compact(spec)
+    assert len(json.dumps(small)) < len(json.dumps(spec)) / 2
+    tall, wide = (_picture(each, ".svg", 1.0).decode() for each in (spec, small))
+    assert tall.count("<path") == wide.count("<path")
+    fills = [re.findall(r'fill="(#[0-9a-fA-F]+|rgb[^"]*)"', drawn) for drawn in (tall, wide)]
+    assert len(set(fills[0])) > 20
+    assert fills[0] == pytest.approx(fills[1])
+    labels = [re.findall(r"; row: [^\"]*", drawn) for drawn in (tall, wide)]
+    assert labels[0] == labels[1]
+
+
+def test_what_is_looked_up_or_irregular_stays_as_it_is():
+    rows = [{"a": i, "b": f"{i % 3}"} for i in range(50)]
+    looked = {"datasets": {"d": rows}, "transform": [{"lookup": "a", "from": {"data": {"name": "d"}, "key": "a"}}]}
+    assert compact(looked) == looked
+    for odd in ([*rows, {"a": 1}], [*rows, {"a": [1], "b": ""}], [*rows, {"a": 1, "b": ""}], rows[:1] * 50):
+        spec = {"datasets": {"d": odd}, "data": {"name": "d"}, "mark": "point"}
+        assert compact(spec) == spec
 
 
 def test_results_plot_themselves():

@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, final
 
+from pellucid.charts.compact import compact
 from pellucid.charts.page import page, vegalite_version
 from pellucid.charts.theme import CONFIG
 from pellucid.errors import InputError, MissingExtra, require
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from altair.typing import ChartType
 
 ENDINGS = (".png", ".svg", ".pdf", ".html", ".json")
+_SAVED = 145_000  # bytes of a chart that a notebook keeps: its picture is a PNG if there is room
 Composable = Any  # a Chart, or a chart of Altair's own
 
 
@@ -75,12 +77,17 @@ class Chart:
         return f"<Chart: {type(self._body).__name__}; .save(path) writes {', '.join(ENDINGS)}>"
 
     def _repr_mimebundle_(self, *_: Any, **__: Any) -> dict[str, Any]:
-        """Vega-Lite for front ends that draw it, a picture for the others."""
-        spec = self.spec
+        """Vega-Lite for front ends that draw it, a picture for the others; both small, because notebooks keep them."""
+        spec = compact(self.spec)
         major = vegalite_version().partition(".")[0]
         bundle: dict[str, Any] = {"text/plain": repr(self), f"application/vnd.vegalite.v{major}+json": spec}
         with contextlib.suppress(MissingExtra):  # the front end may still draw the specification itself
-            bundle["image/png"] = base64.b64encode(_picture(spec, ".png", 1.0)).decode("ascii")
+            room = (_SAVED - len(json.dumps(spec))) * 3 / 4
+            for sort, scale in (("png", 1.0), ("jpeg", 1.0), ("jpeg", 0.7)):
+                picture = _picture(spec, f".{sort}", scale)
+                if len(picture) <= room:
+                    break
+            bundle[f"image/{sort}"] = base64.b64encode(picture).decode("ascii")
         return bundle
 
     # -- saving --------------------------------------------------------------------------------------
@@ -127,6 +134,8 @@ def _picture(spec: dict[str, Any], ending: str, scale: float) -> bytes:
     version = vegalite_version()
     if ending == ".png":
         return bytes(converter.vegalite_to_png(spec, vl_version=version, scale=scale))
+    if ending == ".jpeg":
+        return bytes(converter.vegalite_to_jpeg(spec, vl_version=version, scale=scale, quality=60))
     if ending == ".svg":
         return str(converter.vegalite_to_svg(spec, vl_version=version)).encode("utf-8")
     return bytes(converter.vegalite_to_pdf(spec, vl_version=version))

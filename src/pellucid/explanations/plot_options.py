@@ -156,7 +156,7 @@ class EffectOptions(PlotOptions):
         '"auto", None or a colour such as "teal"',
         '"auto" colours individual curves by the feature that explains their differences; None does not',
     )
-    max_lines: int = whole(200, "individual curves drawn at most")
+    max_lines: int = whole(100, "individual curves drawn at most")
     distribution: str | None = choice(
         "histogram", ("histogram", "rug", None), "the data below a curve, on its axis, or not shown"
     )
@@ -263,6 +263,7 @@ class AttributionOptions(PlotOptions):
 
     kind: str = choice("auto", ATTRIBUTION_KINDS, '"auto" is a waterfall for one row, else a SHAP summary (beeswarm)')
     max_display: int = whole(12, "features shown")
+    by_level: bool = flag(False, "in a beeswarm one strip for each category instead of one for each feature")
     aggregate: str = choice("mean", ("mean", "sum"), "of the absolute contributions", kind="bar")
     order: str = choice("cluster", ("cluster", "given", "prediction"), "order of the rows", kind="stacked")
     clusters: int | None = whole(None, "into how many clusters the rows are cut", kind="stacked")
