@@ -157,7 +157,19 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
     "Explainer": (
         lambda **o: Explainer(f, *table(), **{"progress": False, **o}).pdp(0),
         MAKING,
-        {"model", "X", "y", "output", "categorical", "groups", "feature_names", "background", "sample_weight"},
+        {
+            "model",
+            "X",
+            "y",
+            "output",
+            "categorical",
+            "groups",
+            "feature_names",
+            "class_names",
+            "background",
+            "sample_weight",
+        }
+        | {"row_labels"},
     ),
     "pdp": (
         lambda **o: explainer().pdp(**{"features": 0, **o}),

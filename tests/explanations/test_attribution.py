@@ -178,3 +178,45 @@ def test_rows_of_a_break_down_and_of_local_models_are_whole():
     np.testing.assert_allclose(local[1:].base, local.bases[1:].mean())
     pairs = ex.shap([3, 4, 5], interactions=True)
     np.testing.assert_array_equal(pairs[1:].interaction_values, pairs.interaction_values[1:])
+
+
+# -- how a result looks where it is typed, and its table as a file -----------------------------------
+
+
+def test_a_result_is_one_line_where_it_is_typed():
+    assert repr(attribution()) == "<Attribution of temp, season and day: values 2x3, 0 caveats>"
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 5)), columns=list("abcde"))
+    ex = pellucid.Explainer(lambda x: x["a"] * x["b"], X, checks=False)
+    assert repr(ex.shap([3, 4])) == "<Attribution of a, b, c and 2 more for rows 3 and 4: values 2x5, 0 caveats>"
+    assert repr(ex.shap(range(9))).startswith("<Attribution of a, b, c and 2 more for 9 rows:")
+    for result in (ex.pdp("a"), ex.lime(3, samples=300), ex.anchor(3), ex.anchor([3, 4]), ex.associations()):
+        assert len(repr(result)) < 100
+        assert "\n" not in repr(result)
+
+
+def test_a_table_as_csv(tmp_path):
+    found = attribution()
+    path = found.save(tmp_path / "why.csv")
+    pd.testing.assert_frame_equal(pd.read_csv(path), found.frame(), check_dtype=False)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "row,feature,value,contribution,se"
+    assert lines[1] == "0,temp,21.5,1.0,0.0"
+    assert lines[4] == "1,temp,,0.0,0.0"  # missing
+    with pytest.raises(pellucid.InputError, match=r"holds the table of a result alone; save as \.json or \.parquet"):
+        pellucid.load(path)
+
+
+@pytest.mark.parametrize("name", ["why.png", "why.xlsx", "why.pkl"])
+def test_an_ending_that_is_no_file_of_a_result(tmp_path, name):
+    with pytest.raises(pellucid.InputError, match=r"its table as \.csv, and its chart with \.plot\(\)\.save"):
+        attribution().save(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_columns_of_a_table_are_documented():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    ex = pellucid.Explainer(lambda x: x * 2, X, checks=False)
+    rules = pellucid.Explainer(lambda x: x[:, 0] > 0, X, checks=False).anchor([3, 4])
+    for result in (ex.shap([3, 4]), ex.lime([3, 4], samples=300, space="quartile"), rules):
+        for name in result.columns():
+            assert f"``{name}``" in type(result).frame.__doc__, name

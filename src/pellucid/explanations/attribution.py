@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Any, Self, overload
+from typing import Any, Self
 
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray, freeze
-from pellucid.checks import fraction, is_position, one_of, positions, whole
+from pellucid.checks import fraction, one_of, whole
 from pellucid.data.rarity import Rarity
-from pellucid.data.row_labels import is_label
 from pellucid.errors import InputError, nearest
-from pellucid.explanations import attribution_partner, attribution_views, attribution_words
+from pellucid.explanations import attribution_views, attribution_words
 from pellucid.explanations.attribution_words import GAMES as GAMES
 from pellucid.explanations.attribution_words import shown_value as shown_value
-from pellucid.explanations.explanation import Explanation, changed
+from pellucid.explanations.by_row import ByRow
+from pellucid.explanations.explanation import changed
 from pellucid.explanations.plot_options import AttributionOptions
 from pellucid.explanations.store import stored
+from pellucid.explanations.to_shap import shap_explanation
 from pellucid.later import Later
 from pellucid.words import counted, value_name
 
@@ -132,7 +133,7 @@ class Reference:
 
 @stored
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Attribution(Explanation, options=AttributionOptions):
+class Attribution(ByRow, options=AttributionOptions):
     """Contributions ``values`` (rows, features), with outputs last if there are several.
 
     ``base`` is what the contributions start from, the average prediction: one number, or one per output.
@@ -156,9 +157,6 @@ class Attribution(Explanation, options=AttributionOptions):
         if not self.entries.members:
             alone = tuple((name,) for name in self.feature_names)
             object.__setattr__(self, "entries", replace(self.entries, members=alone))
-
-    def __len__(self) -> int:
-        return len(self.values)
 
     @property
     def data(self) -> tuple[AnyArray, ...]:
@@ -207,32 +205,6 @@ class Attribution(Explanation, options=AttributionOptions):
         if len(self.output_names) == 1:
             return self
         return changed(self, output_names=(str(name),), **self._of_outputs(self.output_names.index(str(name))))
-
-    def row(self, i: int | str) -> Self:
-        """The contributions in one row alone, by its place among the explained rows or by its label."""
-        if is_label(i):
-            return self._some(self.row_labels.places([i]))
-        return self._some(np.array([whole("row", i, least=0, most=len(self) - 1)]))
-
-    @overload
-    def __getitem__(self, key: int | slice | list[int]) -> Self: ...
-    @overload
-    def __getitem__(self, key: str | tuple[Any, str]) -> FloatArray: ...
-    def __getitem__(self, key: Any) -> Self | FloatArray:
-        """One row ``s[0]`` (the last is ``s[-1]``), some ``s[2:5]``, or one feature's contributions ``s["age"]``."""
-        if isinstance(key, str):
-            return self.values[:, attribution_partner.position(self, key)]
-        if isinstance(key, tuple) and len(key) == 2 and isinstance(key[1], str):
-            return self[key[0]][key[1]]
-        if is_position(key):
-            return self.row(key + len(self) if key < 0 else key)
-        places = range(len(self))[key] if isinstance(key, slice) else positions("rows", key, len(self))
-        if not len(places):
-            raise InputError(f"[{key}] holds none of the {counted(len(self), 'explained row')}.")
-        return self._some(np.array(places, dtype=np.intp))
-
-    def __iter__(self) -> Iterator[Self]:
-        return (self.row(i) for i in range(len(self)))
 
     def _some(self, which: IntArray) -> Self:
         """The contributions in some rows alone."""
@@ -312,6 +284,19 @@ class Attribution(Explanation, options=AttributionOptions):
         """
         n = whole("n", n)
         return [self.feature_names[j] for j in attribution_words.causes(self, n)]
+
+    def to_shap(self) -> Any:
+        """A ``shap.Explanation`` of the same contributions, for the plots of the package shap (which must be installed).
+
+        It has ``values``, ``base_values`` (one per row), ``data``, ``feature_names`` and ``output_names``; of several
+        classes, take one first: ``shap.plots.beeswarm(s.for_output("yes").to_shap())``.
+        """
+        return shap_explanation(self, self._starts)
+
+    @property
+    def _starts(self) -> FloatArray:
+        """What each row's contributions start from (rows, or rows x outputs)."""
+        return np.broadcast_to(self.base, self.prediction.shape)
 
     # -- table and words -----------------------------------------------------------------------------
 

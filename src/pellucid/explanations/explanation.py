@@ -19,7 +19,7 @@ from pellucid.explanations.caveat import Caveat, said_first, worst_first
 from pellucid.explanations.plot_options import PlotOptions, documented
 from pellucid.explanations.store import encode, save, stored
 from pellucid.runner import Cost
-from pellucid.words import TABLE, Vocabulary
+from pellucid.words import TABLE, Vocabulary, counted, listed
 
 if TYPE_CHECKING:
     from pellucid.charts import Chart
@@ -92,6 +92,7 @@ class Explanation(ABC):
     def __init_subclass__(cls, options: type[PlotOptions] | None = None, **more: Any) -> None:
         """``options`` are those of the kind's chart; they are documented where people look: at ``plot``."""
         super().__init_subclass__(**more)
+        type.__setattr__(cls, "__repr__", Explanation.__repr__)  # dataclasses would write out all fields
         if options is not None:
             cls._options = options
             type.__setattr__(cls, "plot", _plot(options))
@@ -158,7 +159,14 @@ class Explanation(ABC):
         """The result in plain sentences, without its caveats."""
 
     def frame(self) -> Any:
-        """A tidy table in the caller's own dataframe library."""
+        """A tidy table in the caller's own dataframe library.
+
+        Contributions (``shap``, ``lime``, ``breakdown``) have one line per row, feature and output: ``row`` (its label,
+        or its position), ``feature``, ``value`` (text unless all are numbers), ``contribution``, ``se`` and, of several
+        outputs, ``output``; a local model also its ``weight`` and the ``bin``. Rules have one line per ``step``:
+        ``feature``, ``condition``, ``precision`` and ``coverage`` with it, of several rules ``rule`` and ``row``. Other
+        kinds say at ``columns`` what a line is; `columns` gives the same as arrays.
+        """
         return native_table(self.columns(), self.library)
 
     def text(self) -> str:
@@ -173,11 +181,10 @@ class Explanation(ABC):
         return self.text()
 
     def __repr__(self) -> str:
-        shape = "x".join(str(size) for size in self.values.shape)
-        return (
-            f"<{type(self).__name__} of {', '.join(self.feature_names[:3])}: values {shape}, {len(self.caveats)}"
-            " caveats>"
-        )
+        shape, labels = "x".join(str(size) for size in self.values.shape), self.row_labels.labels
+        rows = "" if labels is None else f" for {self.row_labels.listed(len(labels))}"
+        kind, caveats = type(self).__name__, counted(len(self.caveats), "caveat")
+        return f"<{kind} of {listed(self.feature_names, 3)}{rows}: values {shape}, {caveats}>"
 
     def plot(self, **options: Any) -> Chart:
         """A chart that notebooks show, that composes (``|``, ``&``) and that saves to PNG, SVG, PDF or HTML."""
@@ -185,7 +192,7 @@ class Explanation(ABC):
         return chart
 
     def save(self, path: str | Path) -> Path:
-        """Write to JSON (or Parquet, by the ending of the path); read with `pellucid.load`."""
+        """Write to ``.json`` or ``.parquet``, to be read with `pellucid.load`, or its table (`frame`) to ``.csv``."""
         return save(self, path)
 
     def __eq__(self, other: object) -> bool:

@@ -11,7 +11,6 @@ from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.errors import InputError
 from pellucid.explanations import local_words
 from pellucid.explanations.attribution import Additivity, Attribution
-from pellucid.explanations.explanation import Explanation
 from pellucid.explanations.plot_options import LocalOptions
 from pellucid.explanations.store import stored
 from pellucid.explanations.width_search import WidthSearch
@@ -69,8 +68,6 @@ class LocalModel(Attribution):
     within: FloatArray
     width_search: WidthSearch
 
-    __repr__ = Explanation.__repr__
-
     @property
     def local_prediction(self) -> FloatArray:
         """What the local model predicts for each row."""
@@ -80,6 +77,10 @@ class LocalModel(Attribution):
     def residual(self) -> FloatArray:
         """Prediction minus that of the local model: what it misses at the row itself."""
         return np.asarray(self.prediction - self.local_prediction)
+
+    @property
+    def _starts(self) -> FloatArray:
+        return self.bases
 
     @property
     def additivity(self) -> Additivity:
@@ -156,8 +157,6 @@ class LocalAttribution(LocalModel, options=LocalOptions):
     ranges: FloatArray
     boundary: Boundary | None = None
     zeroed: bool = False
-
-    __repr__ = Explanation.__repr__
 
     @property
     def vocabulary(self) -> Vocabulary:

@@ -5,6 +5,7 @@ JSON has no NaN and no infinity, so in arrays they are written as null and as st
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import json
 import math
@@ -14,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pellucid.arrays import AnyArray, frozen
+from pellucid.data.frames.frame import is_missing
 from pellucid.errors import InputError, require
 from pellucid.later import Later
 
@@ -108,8 +110,15 @@ def _array(dtype: str, shape: list[int], cells: list[Any]) -> AnyArray:
 
 
 def save(explanation: Any, path: str | Path) -> Path:
-    """Write one explanation as JSON, or as Parquet when the path ends in ``.parquet``."""
+    """Write one explanation as JSON or, by the ending of the path, as Parquet, or its table alone as CSV."""
     target = Path(path)
+    if target.suffix == ".csv":
+        return _save_csv(explanation.columns(), target)
+    if target.suffix not in ("", ".json", ".parquet"):
+        raise InputError(
+            f"{target.name!r} ends in {target.suffix!r}; a result is saved as .json or .parquet (pellucid.load reads"
+            " them), its table as .csv, and its chart with .plot().save(path)."
+        )
     document = {"format": FORMAT, "explanation": encode(explanation)}
     if target.suffix == ".parquet":
         _save_parquet(document, target)
@@ -127,6 +136,10 @@ def load(path: str | Path) -> Any:
     source = Path(path)
     if not source.exists():
         raise InputError(f"there is no file {str(path)!r}.")
+    if source.suffix == ".csv":
+        raise InputError(
+            f"{str(path)!r} holds the table of a result alone; save as .json or .parquet what is to be loaded."
+        )
     document = _load_parquet(source) if source.suffix == ".parquet" else _load_json(source)
     if not isinstance(document, dict) or "explanation" not in document:
         raise InputError(f"{str(path)!r} is no saved explanation; write one with explanation.save(path).")
@@ -145,6 +158,16 @@ def _load_json(source: Path) -> Any:
         raise InputError(
             f"{str(source)!r} is no saved explanation (it is not JSON); write one with explanation.save(path)."
         ) from None
+
+
+def _save_csv(columns: dict[str, AnyArray], target: Path) -> Path:
+    """One line per row of the table, numbers in full; what is missing is empty."""
+    cells = [["" if is_missing(cell) else cell for cell in column.tolist()] for column in columns.values()]
+    with target.open("w", encoding="utf-8", newline="") as file:
+        lines = csv.writer(file, lineterminator="\n")
+        lines.writerow(columns)
+        lines.writerows(zip(*cells, strict=True))
+    return target
 
 
 def _save_parquet(document: Any, target: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
-from pellucid.explanations import Attribution, Explanation, attribution_words, changed
+from pellucid.explanations import Attribution, attribution_words, changed
 from pellucid.explanations.attribution_views import comparable_names
 from pellucid.explanations.store import stored
 from pellucid.parts.options import ImageOptions, TextOptions
@@ -28,8 +28,6 @@ class PartAttribution(Attribution):
     """
 
     parts: Parts
-
-    __repr__ = Explanation.__repr__
 
     @property
     def vocabulary(self) -> Vocabulary:

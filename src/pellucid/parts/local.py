@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray, freeze
-from pellucid.explanations.explanation import Explanation, native_table, squeeze_outputs
+from pellucid.explanations.explanation import native_table, squeeze_outputs
 from pellucid.explanations.local_attribution import LocalModel
 from pellucid.explanations.local_words import of_one
 from pellucid.explanations.store import stored
@@ -52,8 +52,6 @@ class LocalPartAttribution(PartAttribution, LocalModel):
     """
 
     fitted: FittedVariants
-
-    __repr__ = Explanation.__repr__
 
     @property
     def there(self) -> BoolArray:

@@ -11,7 +11,7 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, IntArray
 from pellucid.errors import InputError
-from pellucid.explanations import Anchor, Explanation
+from pellucid.explanations import Anchor
 from pellucid.explanations.rule_words import REASONS, anchor_sentence, sureness
 from pellucid.explanations.store import stored
 from pellucid.parts.attribution import OfImage, OfText
@@ -31,8 +31,6 @@ class PartRule(Anchor):
     parts: Parts
     kept: tuple[int, ...]
     covers: str = "perturbations"
-
-    __repr__ = Explanation.__repr__
 
     @property
     def vocabulary(self) -> Vocabulary:
