@@ -85,7 +85,7 @@ def ale_caveats(
         with run.checking():
             size = np.ptp(run.predict(predictor, data.take(data.spread(_ROWS[0]))), axis=0)
         caveats.extend(sampling_noise.noisy_cells(data, chosen, counts, values, se, size))
-    caveats.extend(few_data.support_caveat(data, chosen, points, counts))
+    caveats.extend(few_data.support_caveat(data, chosen, points, counts, cells=True))
     if len(chosen) == 1 and np.ndim(bins) == 0 and not data.schema.features[chosen[0]].nominal:
         with run.checking():
             caveats.extend(bins_and_orders.bin_stability(data, chosen[0], points[0], values, se, with_bins))
@@ -250,11 +250,16 @@ def agreement_caveats(result: Agreement) -> Iterator[Caveat]:
 
 
 def anchor_caveats(rule: Anchor, data: Data, checked: rules.Checked, run: Run) -> tuple[Caveat, ...]:
-    """All caveats of one rule."""
+    """All caveats of one rule.
+
+    Around a number the interval of predictions that count as the same is the library's choice unless it is given: that
+    few rows are in it says nothing about the row.
+    """
+    usual = len(rule.same) > 0 and rule.settings["within"] is None
     return (
         *rules.unreached_rule(rule),
-        *rules.imbalance(rule, checked.common),
-        *rules.boundary(rule),
+        *([] if usual and checked.common < 0.5 else rules.imbalance(rule, checked.common)),
+        *([] if usual else rules.boundary(rule)),
         *rules.rule_bins(rule, checked),
         *off_data.rule_off_data(rule, data, run),
     )

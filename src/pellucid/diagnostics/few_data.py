@@ -14,23 +14,31 @@ from pellucid.stats import Z95, effective_size
 from pellucid.words import counted, listed, number, percent, value_name
 
 _ROWS = 5
-_SHARE = 0.1
+_SHARE = 0.5  # of the grid; charts show where rows are few, and words leave it out
+_BLOCK = 40  # rows that a block of a grid of several features has on average
 _OUTSIDE = 0.001
 _EMPTY = 0.1
 _EMPTY_PART = 0.25
 _FEW_ROWS = 100
 _LACKING = 0.25
+_ENOUGH = 300  # rows for a measure of interaction; with more, intervals tell how well it is known
 _FEWER = "Give more rows, fewer features (features=[...]), order=1 or a smaller grid."
 _OPTIMISM = 0.02
 _ROOM = 0.1  # rows that are not used up, as a share: with fewer, R2 says nothing
 
 
 def support_caveat(
-    data: Data, chosen: tuple[int, ...], points: tuple[FloatArray, ...], counts: FloatArray
+    data: Data, chosen: tuple[int, ...], points: tuple[FloatArray, ...], counts: FloatArray, *, cells: bool = False
 ) -> Iterator[Caveat]:
-    """Grid points, bins or cells with fewer than five rows."""
+    """Grid points, bins or cells with fewer than five rows.
+
+    A grid of several features is finer than any data: of it, blocks of neighbouring points are looked at. Of ``cells``
+    those without rows are another caveat.
+    """
     rows = counts / data.weights.sum() * len(data)
-    thin = rows < _ROWS - 1e-9
+    if len(chosen) > 1 and not cells:
+        rows = _blocks(rows, max(2, int((len(data) / _BLOCK) ** (1 / len(chosen)))))
+    thin = (rows < _ROWS - 1e-9) & ((rows > 0) | (len(chosen) == 1) | (not cells))
     share = float(thin.mean()) if thin.size else 0.0
     if share < _SHARE:
         return
@@ -48,6 +56,14 @@ def support_caveat(
         advice="Do not read the effect there.",
         feature=names,
     )
+
+
+def _blocks(rows: FloatArray, most: int) -> FloatArray:
+    """Sums over blocks of neighbouring points, at most so many along each axis."""
+    for axis, size in enumerate(rows.shape):
+        starts = np.unique(np.linspace(0, size, min(most, size), endpoint=False).astype(np.intp))
+        rows = np.add.reduceat(rows, starts, axis=axis)
+    return rows
 
 
 def _where(values: AnyArray, thin: AnyArray, nominal: bool) -> str:
@@ -178,9 +194,9 @@ def _by_chance(chance: float) -> str:
 
 
 def rows_sampled(data: Data, result: Interactions) -> Iterator[Caveat]:
-    """Not all rows were used."""
+    """Few of the rows were used."""
     used, all_rows = int(result.settings["rows"]), int(np.count_nonzero(data.weights > 0))
-    if used < all_rows:
+    if used < min(all_rows, _ENOUGH):
         yield Caveat(
             code="rows-sampled",
             message=f"{used:,} of {all_rows:,} rows were used, drawn at random.",

@@ -17,7 +17,7 @@ from pellucid.words import percent
 
 _SIZE = 0.01  # effects smaller than this share of the predictions' spread are not worth a warning
 _OPPOSED = 0.2  # share of rows that go against the average
-_SHARE = 0.3  # share of the effect that is interaction
+_SHARE = 0.4  # share of the effect that is interaction
 _EXPLAINED = 0.05
 _BINS = 5
 _BLIND_SHARE = 0.1

@@ -23,6 +23,7 @@ _COMMON = 0.9
 _SPECIFIC = 3  # conditions
 _THIN = 0.05
 _CHANGE = 0.05  # of the precision
+_AS_GOOD = 0.01
 
 
 def unreached(
@@ -124,7 +125,7 @@ def rule_bins(rule: Anchor, checked: Checked) -> Iterator[Caveat]:
             " boundary, close to this row"
         )
         value, threshold = rule.precision - checked.double, _CHANGE
-    elif checked.half >= wanted:
+    elif checked.half >= max(wanted, rule.precision - _AS_GOOD):
         what = (
             f"With half as many bins its precision is still {percent(checked.half)}: wider bins would cover more rows"
         )

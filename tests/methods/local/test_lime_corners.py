@@ -72,7 +72,7 @@ def test_a_width_at_which_nothing_counts_is_told(golden):
     narrow, wide = (explain(waves, table(), 0, width=width, checks=True) for width in (1e-6, 2.0))
     caveat = next(one for one in narrow.caveats if one.code == "nothing-near")
     assert narrow.effective[0] == 1.0
-    assert caveat.value == pytest.approx(20.0)
+    assert caveat.value == pytest.approx(10.0)
     golden("caveats", "nothing-near: one sample", str(caveat))
     assert "nothing-near" not in {one.code for one in wide.caveats}
 

@@ -46,6 +46,7 @@ from pellucid.reading import answer
 from pellucid.runner import Intervention, Run, constant_intervention
 from pellucid.stats import standard_error, weighted_mean, weighted_quantiles
 
+_ROWS_PER_BIN = 10
 _ROWS_PER_CELL = 20
 
 
@@ -113,13 +114,15 @@ def ale(
 
 
 def _usual_bins(data: Data, chosen: tuple[int, ...]) -> int:
-    """40 bins; for three features as many as leave some twenty rows per cell, but 3 to 10."""
-    if len(chosen) < 3:
-        return 40
+    """Of one feature a bin for ten rows, but 5 to 40; of several as many as leave some twenty rows per cell, but 3 to
+    40, or 10 of three.
+    """
+    if len(chosen) == 1:
+        return int(np.clip(len(data) // _ROWS_PER_BIN, 5, 40))
     features = [data.schema.features[j] for j in chosen]
     cells = len(data) / _ROWS_PER_CELL / prod(max(f.distinct, 1) for f in features if f.nominal)
     numeric = sum(not feature.nominal for feature in features)
-    return int(np.clip(cells ** (1 / max(numeric, 1)) + 1e-9, 3, 10))
+    return int(np.clip(cells ** (1 / max(numeric, 1)) + 1e-9, 3, 40 if len(chosen) == 2 else 10))
 
 
 def curves_with_bins(
