@@ -65,6 +65,7 @@ bench-local: .bench/ready
 
 bench-trees: .bench-trees/ready .bench-fasttreeshap/tried
 	.bench-trees/bin/python benchmarks/trees.py
+	.bench-trees/bin/python benchmarks/probabilities.py
 
 bench-checks: .bench-trees/ready
 	.bench-trees/bin/python benchmarks/checks.py

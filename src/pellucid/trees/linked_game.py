@@ -11,6 +11,7 @@ depend on the rows it is explained with.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from math import comb
@@ -249,14 +250,15 @@ class LinkedGame:
 
     def _each_row(self, X: AnyArray, explain: Callable[..., None], room: Callable[[], Any], watch: Watch) -> None:
         """Every row with what it fails, and the background some rows at a time."""
-        for share, failed in self._blocks():
+        with closing(watch):
+            for share, failed in self._blocks():
 
-            def work(first: int, end: int, share: FloatArray = share, failed: AnyArray = failed) -> None:
-                memory = room()
-                for i, row in enumerate(self._failed(dense(X, slice(first, end), self._fill)), first):
-                    explain(row, i, failed, share, memory)
+                def work(first: int, end: int, share: FloatArray = share, failed: AnyArray = failed) -> None:
+                    memory = room()
+                    for i, row in enumerate(self._failed(dense(X, slice(first, end), self._fill)), first):
+                        explain(row, i, failed, share, memory)
 
-            share_out(work, X.shape[0], watch)
+                share_out(work, X.shape[0], watch)
 
     def _blocks(self) -> Iterator[tuple[FloatArray, AnyArray]]:
         """Shares of the background rows and what they fail; all at once, and kept, where it fits."""
