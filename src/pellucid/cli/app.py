@@ -64,6 +64,22 @@ def demo(
 
 
 @app.command()
+def warm() -> None:
+    """Compile the tree engine for this machine now instead of in the first call (some seconds, once)."""
+    from pellucid.trees.plain.choice import can_compile
+
+    if not can_compile():
+        warn("There is no compiler (numba) here: trees are read by numpy, and there is nothing to prepare.")
+        return
+    from pellucid.trees.warm import warm as compiling
+
+    with told():
+        for step in compiling():
+            say(f"Compiling: {step}")
+    say("Done. The tree engine is ready.")
+
+
+@app.command()
 def report(
     model: Annotated[
         Path, typer.Argument(help="Model file: skops, ONNX, XGBoost, LightGBM or CatBoost.", metavar="MODEL")

@@ -1,0 +1,48 @@
+"""Compiling the kernels before anybody waits for them: for images, servers and impatient people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pellucid.trees.engine import TreeGame
+from pellucid.trees.ensemble import Nodes, TreeEnsemble
+from pellucid.trees.linked_game import Draws, Leaves, LinkedGame
+from pellucid.trees.predict import predict
+
+
+def warm() -> Iterator[str]:
+    """Compiles what `shap` of trees needs, where it is not compiled yet; says what is next."""
+    trees, rows = _example()
+    many = np.repeat(rows, 32, axis=0)  # a few rows and many go through versions of their own
+    yield "predictions"
+    predict(trees, rows)
+    yield "Shapley values and pairs in the path game"
+    for some in (rows, many):
+        TreeGame(trees, "path").attribute(some, interactions="shapley")
+    yield "Shapley values and pairs in the marginal game"
+    for some in (rows, many):
+        TreeGame(trees, "marginal", rows).attribute(some, interactions="shapley")
+    yield "Shapley values of probabilities"
+    players = np.arange(trees.n_features)
+    leaves = Leaves.of(trees, players)
+    assert leaves is not None
+    game = LinkedGame(trees, leaves, "logistic", rows)
+    game.exact(rows)
+    game.drawn(rows, Draws.of(len(rows), 2, trees.n_features, np.random.default_rng(0)))
+
+
+def _example() -> tuple[TreeEnsemble, np.ndarray]:
+    """Two stumps, one on each of two columns."""
+    nodes = Nodes(
+        feature=np.array([0, -1, -1, 1, -1, -1]),
+        threshold=np.array([0.5, 0.0, 0.0, 0.5, 0.0, 0.0]),
+        left=np.array([1, -1, -1, 4, -1, -1]),
+        right=np.array([2, -1, -1, 5, -1, -1]),
+        missing_left=np.zeros(6, dtype=np.bool_),
+        cover=np.array([2.0, 1.0, 1.0, 2.0, 1.0, 1.0]),
+        value=np.array([0.0, -1.0, 1.0, 0.0, -1.0, 1.0]),
+    )
+    trees = TreeEnsemble(nodes, np.array([0, 3]), np.array([0, 0]), np.zeros(1), 2)
+    return trees, np.array([[0.0, 1.0], [1.0, 0.0]])
