@@ -129,6 +129,9 @@ class Explainer:
     class_names
         What to call the classes of a model that was fitted to 0 and 1: ``["bad", "good"]``, in the order of its labels, or
         by label, ``{0: "bad", 1: "good"}``. ``y`` and ``output`` may then use either.
+    labels, units
+        Names for people and units of measurement, by column: ``labels={"temp": "Temperature"}, units={"temp": "°C"}``.
+        Charts, sentences and tables then speak of "Temperature (°C)"; arguments may use either name.
     background
         Rows that stand for "absent" in Shapley methods: a frame, a number of rows, or None. Effects and
         importance use every row of X.
@@ -171,6 +174,8 @@ class Explainer:
         groups: Mapping[str, Sequence[str | int]] | None = None,
         feature_names: Sequence[str] | None = None,
         class_names: ClassNames | None = None,
+        labels: Mapping[str, str] | None = None,
+        units: Mapping[str, str] | None = None,
         background: Any = None,
         sample_weight: Any = None,
         row_labels: Any = None,
@@ -184,14 +189,13 @@ class Explainer:
         self._limits = Limits()
         check_table(X, feature_names)
         X, named = split_labels(X, row_labels)
-        labels = None if y is None else plain_array(y)
         judged = self._checks and (y is not None or link == "logit")
         self.predictor = Predictor(
             model,
             X,
             output=output,
             link=link,
-            labels=labels,
+            labels=None if y is None else plain_array(y),
             feature_names=feature_names,
             class_names=class_names,
             sample=SAMPLE_ROWS if judged else 0,
@@ -204,6 +208,8 @@ class Explainer:
             sample_weight=sample_weight,
             container=self.predictor.container,
             row_labels=named,
+            labels=labels,
+            units=units,
         )
         for sentence in no_features(self.data):
             warnings.warn(sentence, InputWarning, stacklevel=2)

@@ -90,6 +90,22 @@ def test_classes_have_the_names_given(files: Path, tmp_path: Path) -> None:
     )
 
 
+def test_rows_and_features_have_the_names_given(files: Path, tmp_path: Path, table: pd.DataFrame) -> None:
+    path, named = tmp_path / "r.html", tmp_path / "named.csv"
+    table.assign(station=[f"st{i:02d}" for i in range(len(table))]).to_csv(named, index=False)
+    common = ["report", files / "model.skops", named, "--target", "cnt", "--top", 1, "-o", path]
+    result = run(*common, "--id", "station", "--labels", "temp=Temperature", "--units", "temp=°C,wind=km/h", "--row", 7)
+    assert result.exit_code == 0, result.stderr
+    assert "Temperature (°C)" in result.stdout
+    assert "station" not in result.stderr
+    page = path.read_text(encoding="utf-8")
+    assert "st07" in page
+    assert "wind (km/h)" in page
+    refused(run(*common, "--id", "staton"), "no column 'staton' for --id; did you mean 'station'?")
+    refused(run(*common, "--labels", "temp"), "--labels has 'temp'", "column=name")
+    refused(run(*common, "--units", "tmp=C"), "did you mean 'temp'?")
+
+
 def test_report_without_target(files: Path, tmp_path: Path, golden: Any) -> None:
     path = tmp_path / "r.html"
     result = run("report", files / "model.skops", files / "days.csv", "-o", path, "--top", 1)

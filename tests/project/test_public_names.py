@@ -11,7 +11,7 @@ NAMES = {
 }  # fmt: skip
 
 SIGNATURES = {
-    "__init__": "model X y output link categorical groups feature_names class_names background sample_weight row_labels random_state n_jobs progress checks",
+    "__init__": "model X y output link categorical groups feature_names class_names labels units background sample_weight row_labels random_state n_jobs progress checks",
     "pdp": "features grid at kind center pure rows",
     "ice": "feature rows sample grid at center derivative",
     "ale": "features bins total order gradient",

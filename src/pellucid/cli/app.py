@@ -96,6 +96,13 @@ def report(
         str | None,
         typer.Option("--classes", help="Names of the classes, in the order of the model's labels: bad,good."),
     ] = None,
+    identifier: Annotated[
+        str | None, typer.Option("--id", help="Column that names the rows; it is no feature.")
+    ] = None,
+    labels: Annotated[
+        str | None, typer.Option("--labels", help="Names for people: temp=Temperature,hum=Humidity.")
+    ] = None,
+    units: Annotated[str | None, typer.Option("--units", help="Units: temp=°C,wind=km/h.")] = None,
     top: Annotated[int, typer.Option("--top", min=1, help="Number of features whose effects are shown.")] = 6,
     rows: Annotated[int | None, typer.Option("--rows", min=2, help="Use a random sample of this many rows.")] = None,
     row: Annotated[
@@ -111,7 +118,7 @@ def report(
     their caveats.
     """
     with told(), Bar() as bar:
-        from pellucid.cli.load import check_row, load, sampled, split_target
+        from pellucid.cli.load import by_name, check_row, load, row_ids, sampled, split_target
         from pellucid.report import check_path
 
         path = check_path(out)
@@ -119,13 +126,17 @@ def report(
         bar.say("reading the model and the data")
         adapter, table = load(model, data, trust=trust)
         table = sampled(table, rows, seed)
-        X, y, notes = split_target(adapter, table, target)
+        X, y, notes = split_target(adapter, table, target, identifier)
+        X, ids = row_ids(adapter, X, table, identifier)
         explainer = _explainer(
             adapter,
             X,
             y,
             output=output or None,
             class_names=None if classes is None else [name.strip() for name in classes.split(",")],
+            labels=by_name("--labels", labels),
+            units=by_name("--units", units),
+            row_labels=ids,
             progress=bar.rows,
             random_state=seed,
         )

@@ -116,7 +116,31 @@ def sampled(table: pd.DataFrame, rows: int | None, seed: int) -> pd.DataFrame:
     return table.iloc[kept].reset_index(drop=True)
 
 
-def split_target(adapter: Adapter, table: pd.DataFrame, target: str | None) -> tuple[pd.DataFrame, Any, list[str]]:
+def row_ids(adapter: Adapter, X: pd.DataFrame, table: pd.DataFrame, column: str | None) -> tuple[pd.DataFrame, Any]:
+    """The features without the column of ids, and the ids (None without such a column)."""
+    if column is None:
+        return X, None
+    if column not in table.columns:
+        names = [str(name) for name in table.columns]
+        raise InputError(f"the data have no column {column!r} for --id{nearest(column, names)}")
+    ids = table[column].tolist()
+    return (X if column in (adapter.feature_names or ()) else X.drop(columns=column, errors="ignore")), ids
+
+
+def by_name(option: str, text: str | None) -> dict[str, str] | None:
+    """``temp=Temperature,hum=Humidity`` as a dict."""
+    if text is None:
+        return None
+    pairs = [part.partition("=") for part in text.split(",")]
+    wrong = [part for part in pairs if not (part[0].strip() and part[2].strip())]
+    if wrong:
+        raise InputError(f"{option} has {''.join(wrong[0])!r}; write column=name, with commas between.")
+    return {name.strip(): word.strip() for name, _, word in pairs}
+
+
+def split_target(
+    adapter: Adapter, table: pd.DataFrame, target: str | None, identifier: str | None = None
+) -> tuple[pd.DataFrame, Any, list[str]]:
     """Features, outcome (None without a target), and notes on what was left out."""
     notes = []
     if target is None:
@@ -127,11 +151,12 @@ def split_target(adapter: Adapter, table: pd.DataFrame, target: str | None) -> t
     extra = _unknown(adapter, X)
     if len(extra) == X.shape[1]:
         raise InputError("the data have no column that the model knows; check that they belong to this model.")
-    if extra:
+    named = [name for name in extra if name != identifier]
+    if named:
         from pellucid.words import listed
 
-        them = "it" if len(extra) == 1 else "them"
-        notes.append(f"left out, because the model does not know {them}: {listed(extra)}.")
+        them = "it" if len(named) == 1 else "them"
+        notes.append(f"left out, because the model does not know {them}: {listed(named)}.")
     return X.drop(columns=extra), y, notes
 
 

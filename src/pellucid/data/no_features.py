@@ -20,17 +20,17 @@ def no_features(data: Data) -> list[str]:
         return []  # the columns of a bare matrix are what the model takes
     found = []
     for j, feature in enumerate(data.schema.features):
-        drop = f"X.drop({'columns=' if data.caller == 'pandas' else ''}{feature.name!r})"
+        drop = f"X.drop({'columns=' if data.caller == 'pandas' else ''}{feature.source!r})"
         if _is_outcome(data, j):
             found.append(
-                f"the column {feature.name!r} of X equals y in every row: the outcome is among the features. Leave it out"
+                f"the column {feature.source!r} of X equals y in every row: the outcome is among the features. Leave it out"
                 f" ({drop}), and fit the model without it."
             )
         elif _is_identifier(data, j):
             found.append(
-                f"the column {feature.name!r} of X has a different value in each of the {len(data):,} rows, like an"
+                f"the column {feature.source!r} of X has a different value in each of the {len(data):,} rows, like an"
                 f" identifier: what is found about it says nothing about other rows. Leave it out ({drop}), or let it"
-                f" name the rows (row_labels={feature.name!r}), and fit the model without it."
+                f" name the rows (row_labels={feature.source!r}), and fit the model without it."
             )
     return found
 

@@ -25,7 +25,11 @@ DAY = 86_400_000_000.0  # microseconds
 
 @dataclass(frozen=True)
 class Feature:
-    """One column: its name, kind, observed range or categories, and how much of it is missing."""
+    """One column: what it is called, its kind, observed range or categories, and how much of it is missing.
+
+    ``name`` is what people read, ``label (unit)`` where these are given; ``column`` what the table calls it, where that
+    differs.
+    """
 
     name: str
     kind: Kind
@@ -35,6 +39,17 @@ class Feature:
     missing: float
     count: Callable[[], int] = field(repr=False, compare=False)
     whole_days: bool = False
+    column: str = ""
+
+    @property
+    def source(self) -> str:
+        """The name of the column in tables."""
+        return self.column or self.name
+
+    def called(self, label: str | None, unit: str | None) -> Feature:
+        """The same under a name for people: the one place where that is made."""
+        name = f"{label or self.source} ({unit})" if unit else label or self.source
+        return self if name == self.name else replace(self, name=name, column=self.source)
 
     @cached_property
     def distinct(self) -> int:
@@ -131,8 +146,39 @@ class Schema:
         """The names of the features, in column order."""
         return tuple(feature.name for feature in self.features)
 
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """What tables call the features."""
+        return tuple(feature.source for feature in self.features)
+
+    @cached_property
+    def readable(self) -> dict[str, str]:
+        """What people call a column, where that is not the name it has in tables."""
+        return {feature.source: feature.name for feature in self.features if feature.source != feature.name}
+
+    def called(self, labels: Mapping[str, str] | None, units: Mapping[str, str] | None) -> Schema:
+        """The same features under names for people."""
+        words = {what: _words(what, given, self.columns) for what, given in (("labels", labels), ("units", units))}
+        if not any(words.values()):
+            return self
+        features = tuple(
+            feature.called(words["labels"].get(feature.source), words["units"].get(feature.source))
+            for feature in self.features
+        )
+        names = [feature.name for feature in features]
+        for j, feature in enumerate(features):
+            others = {*names[:j], *names[j + 1 :], *self.columns[:j], *self.columns[j + 1 :], *self.groups}
+            if feature.name != feature.source and feature.name in others:
+                raise InputError(
+                    f"labels calls {feature.source!r} {feature.name!r}, which is the name of another feature; give each"
+                    " a name of its own."
+                )
+        return replace(self, features=features)
+
     def index(self, feature: str | int) -> int:
-        """Position of a feature given by name or position."""
+        """Position of a feature given by name (that of its column, or the one for people) or position."""
+        if isinstance(feature, str) and feature in self.readable:
+            feature = self.readable[feature]
         return _index(self.names, feature)
 
     def indices(self, features: Any, most: int = 2) -> tuple[int, ...]:
@@ -163,6 +209,20 @@ class Schema:
     def members(self) -> tuple[tuple[str, ...], ...]:
         """The names of the columns of every player."""
         return tuple(tuple(self.names[j] for j in columns) for columns in self.players().values())
+
+
+def _words(what: str, given: Mapping[str, str] | None, columns: tuple[str, ...]) -> dict[str, str]:
+    """Labels or units by column, checked."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InputError(f"{what} must be a dict of column names, such as {{{columns[0]!r}: '...'}}, got {given!r}.")
+    for name, word in given.items():
+        if name not in columns:
+            raise InputError(f"{what}: there is no feature {name!r}{nearest(str(name), columns)}")
+        if not isinstance(word, str) or not word.strip():
+            raise InputError(f"{what}[{name!r}] must be a text, got {word!r}.")
+    return {name: word.strip() for name, word in given.items()}
 
 
 def _index(names: tuple[str, ...], feature: str | int) -> int:
@@ -198,6 +258,8 @@ def learn(
     *,
     categorical: Sequence[str | int] | None = None,
     groups: Mapping[str, Sequence[str | int]] | None = None,
+    labels: Mapping[str, str] | None = None,
+    units: Mapping[str, str] | None = None,
 ) -> tuple[Schema, Sequence[FloatArray]]:
     """The schema of a table, with the codes of its columns."""
     names = [categorical] if isinstance(categorical, str | int) else categorical or ()
@@ -205,9 +267,10 @@ def learn(
     resolved = _resolve_groups(frame.names, groups or {})
     if isinstance(frame, SparseFrame):
         features = _learn_sparse(frame, forced)
-        return Schema(features, resolved), LazyCodes(frame, features)
+        return Schema(features, resolved).called(labels, units), LazyCodes(frame, features)
     learned = [_learn_column(frame, j, forced=j in forced) for j in range(len(frame.names))]
-    return Schema(tuple(feature for feature, _ in learned), resolved), [codes for _, codes in learned]
+    schema = Schema(tuple(feature for feature, _ in learned), resolved)
+    return schema.called(labels, units), [codes for _, codes in learned]
 
 
 def _resolve_groups(names: tuple[str, ...], groups: Mapping[str, Sequence[str | int]]) -> dict[str, tuple[int, ...]]:

@@ -44,15 +44,17 @@ class Data:
         sample_weight: Any = None,
         container: str | None = None,
         row_labels: RowLabels | None = None,
+        labels: Mapping[str, str] | None = None,
+        units: Mapping[str, str] | None = None,
     ) -> Data:
         """Learn a user's table; ``container`` is the kind of table the model wants, if not this one."""
         own = as_frame(table, feature_names)
         # Kinds are those of the caller's columns: an integer stays one inside a matrix of floats.
-        schema, codes = learn(own, categorical=categorical, groups=groups)
+        schema, codes = learn(own, categorical=categorical, groups=groups, labels=labels, units=units)
         frame = own if container is None else convert(own, container)
         n = len(frame)
-        labels = own_labels(own)
-        named = row_labels or RowLabels(np.arange(n) if labels is None else labels, np.arange(n))
+        index = own_labels(own)
+        named = row_labels or RowLabels(np.arange(n) if index is None else index, np.arange(n))
         return cls(frame, schema, codes, _weights(sample_weight, n), _outcome(y, n), own.kind, named)
 
     def __len__(self) -> int:
@@ -149,7 +151,7 @@ class Data:
 
     def _foreign(self, rows: Any) -> Data:
         """Rows from outside, cast column by column to the types of the reference data."""
-        incoming = _one_table(rows, self.schema.names)
+        incoming = _one_table(rows, self.schema.columns)
         labels = RowLabels(own_labels(incoming, rows, self.row_labels.column), None, self.row_labels.column)
         return replace(self._cast(incoming), row_labels=labels)
 
@@ -160,10 +162,10 @@ class Data:
         if isinstance(incoming, NumpyFrame) and isinstance(self.frame, NumpyFrame) and self._are_codes(incoming):
             return self._of_rows(self.frame.adopt(incoming), tuple(incoming.array.T.astype(np.float64, order="C")))
         place = {name: j for j, name in enumerate(incoming.names)}
-        missing = [name for name in self.schema.names if name not in place]
+        missing = [name for name in self.schema.columns if name not in place]
         if missing:
             raise InputError(f"the rows to explain lack the feature {missing[0]!r}; give every feature of X.")
-        codes = tuple(feature.encode(incoming.values(place[feature.name])) for feature in self.schema.features)
+        codes = tuple(feature.encode(incoming.values(place[feature.source])) for feature in self.schema.features)
         frame = self.frame.from_columns([self.pool(j, column) for j, column in enumerate(codes)])
         return self._of_rows(frame, codes)
 
@@ -173,7 +175,7 @@ class Data:
         return (
             dtype == self.frame.native.dtype
             and (dtype.kind == "f" and dtype.itemsize <= 8)
-            and matrix.names == self.schema.names
+            and matrix.names == self.schema.columns
             and all(feature.kind == "numeric" for feature in self.schema.features)
             and not np.isinf(matrix.array).any()
         )

@@ -48,7 +48,8 @@ def partner(found: Attribution, feature: str) -> str | None:
 
 
 def position(found: Attribution, feature: str) -> int:
-    """The position of a feature by its name."""
+    """The position of a feature by its name, that of its column or the one for people."""
+    feature = found.header.readable.get(feature, feature)
     if feature not in found.feature_names:
         raise InputError(f"there is no feature {feature!r}{nearest(str(feature), found.feature_names)}")
     return found.feature_names.index(feature)

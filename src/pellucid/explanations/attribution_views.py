@@ -56,7 +56,7 @@ def sparse(found: A, k: int) -> A:
 def group(found: A, groups: Mapping[str, Sequence[str]]) -> A:
     """Contributions summed by groups; a group stands where its first member stood."""
     _refuse_sparse(found, "group")
-    owner = _owners(found.feature_names, groups)
+    owner = _owners(found.feature_names, groups, found.header.readable)
     parts: dict[str, tuple[int, ...]] = {}
     for j, name in enumerate(found.feature_names):
         parts[owner.get(j, name)] = (*parts.get(owner.get(j, name), ()), j)
@@ -178,13 +178,13 @@ def _refuse_sparse(found: Attribution, what: str) -> None:
         )
 
 
-def _owners(names: tuple[str, ...], groups: Mapping[str, Any]) -> dict[int, str]:
+def _owners(names: tuple[str, ...], groups: Mapping[str, Any], called: Mapping[str, str]) -> dict[int, str]:
     """The group of each feature that is in one."""
     owner: dict[int, str] = {}
     for name, members in groups.items():
         if isinstance(members, str) or not len(members):
             raise InputError(f"the group {name!r} must be a list of at least one feature, not {members!r}.")
-        for member in members:
+        for member in (called.get(member, member) for member in members):
             if member not in names:
                 raise InputError(f"there is no feature {member!r}{nearest(str(member), names)}")
             j = names.index(member)

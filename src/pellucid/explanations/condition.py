@@ -33,7 +33,8 @@ class Condition:
 
     ``kind`` is "interval", "level" or "missing"; ``negated`` turns it round ("none of these levels", "not missing").
     A missing value meets no condition but that it is missing. Dates count microseconds since 1970. ``player`` is the
-    group that the feature belongs to, or the feature itself. ``words`` says it, as in ``7 < temp ≤ 14``.
+    group that the feature belongs to, or the feature itself; ``column`` what tables call it, where that differs.
+    ``words`` says it, as in ``7 < temp ≤ 14``.
 
     >>> condition = Condition.of("7 < temp <= 14")
     >>> condition, condition.low, condition.high
@@ -52,6 +53,7 @@ class Condition:
     levels: tuple[Any, ...] = ()
     negated: bool = False
     player: str = ""
+    column: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "player", self.player or self.feature)

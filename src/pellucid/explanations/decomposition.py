@@ -68,7 +68,9 @@ class Decomposition(Explanation, options=DecompositionOptions):
 
     def position(self, *features: str) -> int:
         """The position of the component of these features, in any order."""
-        wanted = {part for name in features for part in str(name).split(JOIN)}
+        called = self.header.readable
+        features = tuple(JOIN.join(called.get(part, part) for part in str(name).split(JOIN)) for name in features)
+        wanted = {part for name in features for part in name.split(JOIN)}
         for k, names in enumerate(self.sets):
             if set(names) == wanted:
                 return k
@@ -156,21 +158,26 @@ class Decomposition(Explanation, options=DecompositionOptions):
     def _parts(self, rows: Any) -> tuple[Frame, FloatArray]:
         """The rows as a table, and every component there: ``(rows, components, outputs)``."""
         frame = _one_table(rows, self.inputs)
-        lacking = [name for name in self.axes if name not in frame.names]
+        lacking = [name for name in map(self._column, self.axes) if name not in frame.names]
         if lacking:
             raise InputError(f"the rows lack the feature {lacking[0]!r}; give every feature of X.")
-        codes = {name: axis.feature.encode(frame.values(frame.names.index(name))) for name, axis in self.axes.items()}
+        codes = {name: axis.feature.encode(self._cell(frame, name)) for name, axis in self.axes.items()}
         parts = np.empty((len(frame), len(self.components), len(self.output_names)))
         for k, component in enumerate(self.components):
             parts[:, k] = component.at([codes[name] for name in component.features])
         return frame, parts
 
+    def _column(self, name: str) -> str:
+        """What tables call a feature."""
+        return next((column for column, readable in self.header.readable.items() if readable == name), name)
+
+    def _cell(self, frame: Frame, name: str) -> AnyArray:
+        return frame.values(frame.names.index(self._column(name)))
+
     def _cells(self, frame: Frame, names: tuple[str, ...]) -> AnyArray:
         """The values of a component's features in every row; of several in words, in the order of their names."""
         features = [self.axes[name].feature for name in names]
-        columns = [
-            feature.decode(feature.encode(frame.values(frame.names.index(feature.name)))) for feature in features
-        ]
+        columns = [feature.decode(feature.encode(self._cell(frame, feature.name))) for feature in features]
         if len(columns) == 1:
             return columns[0]
         said = np.empty(len(frame), dtype=object)

@@ -32,6 +32,7 @@ class Effects(Explanation, options=PanelOptions):
     def __getitem__(self, feature: str | int) -> Effect:
         if not isinstance(feature, str):
             return self.effects[feature]
+        feature = self.header.readable.get(feature, feature)
         if feature not in self.feature_names:
             raise InputError(f"there is no effect of {feature!r} here{nearest(feature, self.feature_names)}")
         return self.effects[self.feature_names.index(feature)]

@@ -45,6 +45,7 @@ class Header:
     settings: Mapping[str, Any]
     library: str = "pandas"
     row_labels: RowLabels = field(default_factory=RowLabels)
+    readable: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "caveats", worst_first(self.caveats))
@@ -70,6 +71,7 @@ class Header:
             cost=run.cost(),
             settings=settings,
             library=data.caller,
+            readable=data.schema.readable,
         )
 
 

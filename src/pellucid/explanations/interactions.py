@@ -83,6 +83,7 @@ class Interactions(Explanation, options=InteractionOptions):
 
     def position(self, *features: str) -> int:
         """Where a set stands among the values; the order of its features does not matter."""
+        features = tuple(self.header.readable.get(name, name) for name in features)
         for name in features:
             known = dict.fromkeys(name for names in self.sets for name in names)
             if name not in known:

@@ -261,12 +261,13 @@ def applies(rule: Rule, table: Frame) -> BoolArray:
     """Which rows of a table meet all conditions of a rule."""
     holds = np.ones(len(table), dtype=np.bool_)
     for condition in rule.conditions:
-        if condition.feature not in table.names:
+        column = condition.column if condition.column in table.names else condition.feature
+        if column not in table.names:
             raise InputError(
                 f"the rows lack the feature {condition.feature!r} of the rule; give every feature it names."
             )
         try:
-            holds &= condition.holds(table.values(table.names.index(condition.feature)))
+            holds &= condition.holds(table.values(table.names.index(column)))
         except (TypeError, ValueError):
             raise InputError(
                 f"the column {condition.feature!r} is of another type than that of the rule ({condition.words}); give"

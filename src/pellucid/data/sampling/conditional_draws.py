@@ -100,7 +100,7 @@ def _without_trend(data: Data) -> FloatArray:
 
 
 def _parts(data: Data, players: Mapping[str, Columns], strength: FloatArray) -> list[Part]:
-    names = np.array(data.schema.names, dtype=object)
+    names = np.array(data.schema.columns, dtype=object)
     if len(names) <= _TOGETHER:
         return [Part(np.argsort(names, kind="stable"), players)]
     parts = []

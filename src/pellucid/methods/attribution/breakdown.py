@@ -73,7 +73,7 @@ def breakdown(
     """What each feature (or group) adds to the prediction of a row, or of some rows, as it enters after the others."""
     explained, players = data.rows(row), data.schema.players()
     interactions = flag("interactions", interactions)
-    given, every = _given_steps(order, tuple(players), interactions), isinstance(order, str)
+    given, every = _given_steps(order, tuple(players), interactions, data.schema.readable), isinstance(order, str)
     absent = background_rows(data, background, run, most=MOST)
     game = MarginalGame(predictor, absent, explained, players, run)
     worths = _Worths(game)
@@ -124,6 +124,7 @@ def _wrapped(
         game="marginal",
         reference=Reference(game.donors),
         header=Header(
+            readable=data.schema.readable,
             scale=predictor.scale,
             feature_names=tuple(entries),
             output_names=predictor.output_names,
@@ -170,7 +171,9 @@ def _names(steps: Sequence[Step], players: Players) -> dict[Step, str]:
 # -- the order ---------------------------------------------------------------------------------------
 
 
-def _given_steps(order: Any, names: tuple[str, ...], interactions: bool) -> list[Step] | None:
+def _given_steps(
+    order: Any, names: tuple[str, ...], interactions: bool, readable: Mapping[str, str]
+) -> list[Step] | None:
     """The steps that the caller names, every player once; None where they are to be found."""
     if order is None:
         return None
@@ -189,7 +192,9 @@ def _given_steps(order: Any, names: tuple[str, ...], interactions: bool) -> list
     if not isinstance(order, Iterable):
         raise InputError(f"order={order!r} is no order; give a list of all features, 'all' or None.")
     steps = [
-        tuple(_player(one, names) for one in (entry if isinstance(entry, tuple | list) else (entry,)))
+        tuple(
+            _player(readable.get(one, one), names) for one in (entry if isinstance(entry, tuple | list) else (entry,))
+        )
         for entry in order
     ]
     entered = [i for step in steps for i in step]

@@ -112,6 +112,7 @@ def _wrapped(request: Request, solved: Solved, asks: Mapping[str, Any]) -> Attri
             feature_names=tuple(players),
             output_names=predictor.output_names,
             cost=request.run.cost(),
+            readable=data.schema.readable,
             library=data.caller,
             row_labels=rows.row_labels,
             settings={

@@ -172,11 +172,11 @@ class _Walk:
         self, run: Run, predictor: Predictor, sorted_data: Data, players: list[tuple[int, ...]], data: Data
     ) -> None:
         self._run, self._predictor, self._data = run, predictor, data
-        names = sorted_data.schema.names
+        names = sorted_data.schema.columns
         self._member = np.zeros((len(players), len(names)), dtype=np.bool_)
-        self._columns = np.array([names.index(name) for name in data.schema.names])
+        self._columns = np.array([names.index(name) for name in data.schema.columns])
         for p, columns in enumerate(players):
-            self._member[p, [names.index(data.schema.names[j]) for j in columns]] = True
+            self._member[p, [names.index(data.schema.columns[j]) for j in columns]] = True
         self._codes = np.stack([sorted_data.codes(j) for j in range(len(names))], axis=1)
         self._draw = draws_for(sorted_data, run.generator("shapley-effects.reference"))
         self.how = self._draw.name
@@ -250,6 +250,6 @@ def _varies(data: Data, columns: tuple[int, ...]) -> bool:
 
 def _by_name(data: Data) -> Data:
     """The same data with columns in the order of their names, which the random numbers follow."""
-    order = sorted(range(len(data.schema.names)), key=lambda j: data.schema.names[j])
+    order = sorted(range(len(data.schema.columns)), key=lambda j: data.schema.columns[j])
     schema = Schema(tuple(data.schema.features[j] for j in order))
     return replace(data, frame=data.frame.select(order), schema=schema, columns=tuple(data.codes(j) for j in order))

@@ -145,6 +145,7 @@ def _wrapped(
         game="" if space is not None else "marginal",
         reference=Reference(int(settings.get("background", 0))),
         header=Header(
+            readable=explained.data.schema.readable,
             scale="log-odds" if options.model == "logistic" else predictor.scale,
             feature_names=tuple(players) if own is None else names,
             output_names=predictor.output_names,

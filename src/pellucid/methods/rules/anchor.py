@@ -193,7 +193,7 @@ def _as_rule(
         reason=_reason(search, asks),
         samples=best.n,
         rows=len(data),
-        columns_of_data=data.schema.names,
+        columns_of_data=data.schema.columns,
         row=_cells(setting, i),
         values=values,
         se=se,
@@ -205,6 +205,7 @@ def _as_rule(
             settings={**asks, "refined": search.level, "weighted": data.weighted},
             library=data.caller,
             row_labels=setting.sources.explained.row_labels.take([i]),
+            readable=data.schema.readable,
         ),
     )
 
@@ -212,7 +213,10 @@ def _as_rule(
 def _conditions(data: Data, space: TableSpace, q: int) -> list[Condition]:
     predicate = space.predicates[q]
     name = space.names[predicate.player]
-    return [condition(data.schema.features[j], name, cell) for j, cell in predicate.cells.items()]
+    features = data.schema.features
+    return [
+        replace(condition(features[j], name, cell), column=features[j].column) for j, cell in predicate.cells.items()
+    ]
 
 
 def _reason(search: Search, asks: Mapping[str, Any]) -> str:

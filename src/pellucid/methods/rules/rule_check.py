@@ -18,6 +18,7 @@ Cost. One model row for each row that obeys the rule; for every row where number
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,8 +37,7 @@ def check_rule(predictor: Predictor, data: Data, rule: Rule, rows: Any, *, run: 
     if not isinstance(rule, Rule):
         raise InputError(f"{rule!r} is no rule; give what anchor() returns, or write one: Rule.of('age > 30').")
     other = data.rows(rows)
-    for condition in rule.conditions:
-        _check(condition, data)
+    rule = replace(rule, conditions=tuple(_checked(condition, data) for condition in rule.conditions))
     holds = applies(rule, other.frame)
     classes = _classes(predictor, rule)
     asked = holds if classes or rule.predicts else np.ones_like(holds)
@@ -70,8 +70,8 @@ def _classes(predictor: Predictor, rule: Rule) -> tuple[Any, ...]:
     return tuple(classes)
 
 
-def _check(condition: Condition, data: Data) -> None:
-    """Refuse a condition on a feature that is not there, or on what the feature cannot be."""
+def _checked(condition: Condition, data: Data) -> Condition:
+    """The condition with the column it is about; refused on a feature that is not there, or on what it cannot be."""
     feature = data.schema.features[data.schema.index(condition.feature)]
     if condition.kind == "interval" and feature.categories is not None:
         raise InputError(
@@ -80,6 +80,7 @@ def _check(condition: Condition, data: Data) -> None:
         )
     for level in condition.levels:
         _check_level(feature, level)
+    return replace(condition, column=feature.column)
 
 
 def _check_level(feature: Feature, level: Any) -> None:

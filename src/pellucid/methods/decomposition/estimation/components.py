@@ -148,7 +148,7 @@ def build(
             },
             feature_names=tuple(component.name for component in found.components),
         ),
-        inputs=data.schema.names,
+        inputs=data.schema.columns,
     )
 
 

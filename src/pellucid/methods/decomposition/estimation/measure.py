@@ -113,7 +113,7 @@ def uniform_codes(data: Data, power: int, generator: np.random.Generator, *, see
 
     points = qmc.Sobol(len(data.schema.features), scramble=True, seed=generator).random_base2(power)
     codes = np.empty(points.shape)
-    for dimension, j in enumerate(np.argsort(np.array(data.schema.names, dtype=object))):
+    for dimension, j in enumerate(np.argsort(np.array(data.schema.columns, dtype=object))):
         codes[:, j] = _mapped(data.schema.features[j], data.codes(j), points[:, dimension], seen)
     return codes
 

@@ -99,7 +99,7 @@ class Inputs:
 
 
 def _observed(data: Data, player: tuple[int, ...]) -> Unit:
-    columns = tuple(sorted(player, key=lambda j: data.schema.names[j]))
+    columns = tuple(sorted(player, key=lambda j: data.schema.columns[j]))
     numbers, examples = joint_codes(data, columns)
     mass = np.bincount(numbers, weights=data.weights)
     examples, mass = examples[mass > 0], mass[mass > 0]

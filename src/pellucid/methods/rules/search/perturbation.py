@@ -243,7 +243,7 @@ class OwnRows(Perturbation):
         super().__init__(sources, space, run)
         self._function, self._calls = function, 0
         schema, own = sources.data.schema, sources.codes[sources.n + space.row]
-        self._cells = {feature.name: feature.decode(own[[j]])[0] for j, feature in enumerate(schema.features)}
+        self._cells = {feature.source: feature.decode(own[[j]])[0] for j, feature in enumerate(schema.features)}
 
     def draw(self, wants: Wants) -> Drawn:
         counts = wants.stop - wants.start
@@ -253,7 +253,7 @@ class OwnRows(Perturbation):
 
     def _made(self, bits: BoolArray, n: int) -> FloatArray:
         self._calls += 1
-        names = self._sources.data.schema.names
+        names = self._sources.data.schema.columns
         predicates = [self._space.predicates[q] for q in np.flatnonzero(bits).tolist()]
         cells = {j: cell for predicate in predicates for j, cell in predicate.cells.items()}
         generator = self._run.generator("anchor.own", self._space.row, self._calls)
