@@ -261,7 +261,7 @@ class Explainer:
         pure: bool = False,
         rows: Any = None,
     ) -> Effect | Effects:
-        """Average effect of one feature or a pair: partial dependence; without a name, of the most important features.
+        """Average effect of one feature or a pair: partial dependence (PDP); without a name, of the most important ones.
 
         ``at`` gives the grid (a list of values, or one list per feature), ``kind`` the average, the individual
         curves or both, ``center`` an anchor value (or ``"min"``, ``"mean"``) at which curves are set to zero;
@@ -297,7 +297,7 @@ class Explainer:
         center: Any = None,
         derivative: bool = False,
     ) -> Effect:
-        """Effect of one feature for each row: individual conditional expectation.
+        """What-if curves: the effect of one feature for each row, individual conditional expectation (ICE).
 
         ``rows`` picks rows (positions, or rows of your own), ``sample`` a random number of them, ``center`` an
         anchor value, ``derivative=True`` the slopes, whose spread shows where rows differ.
@@ -340,8 +340,8 @@ class Explainer:
         order: Sequence[Any] | None = None,
         gradient: bool = False,
     ) -> Effect | Effects:
-        """Effect of one, two or three features when features are correlated: accumulated local effects; without a name, of
-        the most important features.
+        """Effect of one, two or three features, also of correlated features: accumulated local effects (ALE); without a
+        name, of the most important features.
 
         The effect of two or three is what they do together beyond their effects alone and (for three) in pairs:
         the mixed difference of the prediction over the corners of a cell, averaged over the rows in the cell,
@@ -406,7 +406,7 @@ class Explainer:
         budget: int | None = None,
         tolerance: float | None = None,
     ) -> Importance | ImportanceComparison:
-        """What matters: how much the model relies on each feature or group.
+        """Feature importance: how much the model relies on each feature or group.
 
         ``method="permutation"`` compares the loss before and after a feature's values are given to other rows
         (``scheme`` random ``"shuffle"``, split-half swap ``"halves"``, or all n(n-1) ``"pairs"``, exact);
@@ -590,7 +590,7 @@ class Explainer:
         )
 
     def clusters(self, *, threshold: float = 0.5, importance: bool = False) -> Clusters:
-        """Which features are correlated, as groups, with one feature to stand for each.
+        """Groups of correlated features, with one feature to stand for each.
 
         Association is by ranks (numbers), the correlation ratio (a number and a category) and Cramer's V (categories),
         0 to 1. Features are joined while the mean association of two clusters is at least ``threshold``.
@@ -662,18 +662,18 @@ class Explainer:
         sparse: int | None = None,
         proxy: Proxy = "curve",
     ) -> Attribution:
-        """Why these predictions: Shapley values, the fair share of each feature (or group) in a prediction.
+        """Why these predictions: Shapley values (SHAP), the fair share of each feature (or group) in a prediction.
 
         Without ``rows`` a random sample of X is explained, 200 rows at most.
 
         The contributions of a row add up to its prediction minus the average prediction (`base`). A feature's
         contribution is its average gain when it becomes known after some of the others, over all orders. In the
-        ``"marginal"`` game unknown features take their values from the `background`; in the ``"path"`` game of trees
-        they follow the training rows down both branches; in the ``"conditional"`` game they take values that go with
-        what is known (``conditional="copula"`` or ``"neighbours"``).
+        ``"marginal"`` game (interventional SHAP) unknown features take their values from the `background`; in the
+        ``"path"`` game of trees they follow the training rows down both branches; in the ``"conditional"`` game they are
+        drawn given what is known (``conditional="copula"`` or ``"neighbours"``).
 
-        ``method="auto"`` reads tree ensembles and linear (additive) models exactly. Any other model is asked: for every
-        coalition where that fits (``"exact"``), else for pairs of coalitions (``"kernel"``), with a standard error `se`
+        ``method="auto"`` reads tree ensembles (TreeSHAP) and linear (additive) models exactly. Any other model is asked: for every
+        coalition where that fits (``"exact"``), else for pairs of coalitions (``"kernel"``, KernelSHAP), with a standard error `se`
         per value; ``"permutation"`` follows random orders instead. The result says which it was and why. ``budget`` is
         a number of model rows, ``tolerance`` the half width of the 95% intervals at which sampling ends. ``sparse=k``
         gives contributions to at most k features (an L1 penalty; no longer Shapley values; `Attribution.sparse` keeps
@@ -766,11 +766,11 @@ class Explainer:
         tolerance: float | None = None,
         boundary: Any = None,
     ) -> LocalAttribution:
-        """Why this prediction, sparsely: a simple model of at most ``features`` features that holds near the row
-        (LIME).
+        """Why this prediction, sparsely: a local surrogate (LIME), a simple model of at most ``features`` features that
+        holds near the row.
 
         Samples are drawn (``sampler``: "data", each feature by itself; "gaussian" at the data's centre; "around" the
-        row; "correlated", as features are correlated), weighted by exp(-D^2 / width^2) for how near they are
+        row; "correlated", with the correlations of the features), weighted by exp(-D^2 / width^2) for how near they are
         (``distance`` "euclidean", "gower" or "cosine"), and a ``model`` is fitted to the predictions: "linear",
         "ridge", "lasso", "logistic" (for probabilities) or "tree". Numbers are explained as they are or in bins
         (``space`` "raw", "quartile", "decile", "entropy", a dict of edges by feature), or features of your own: a

@@ -297,7 +297,7 @@ def attribution_cases() -> dict[str, Any]:
 
 
 def caveat() -> Caveat:
-    return Caveat("correlated", "temperature goes with season (0.8).", 0.8, 0.5, "Compare with ALE.")
+    return Caveat("correlated", "temperature is correlated with season (0.8).", 0.8, 0.5, "Compare with ALE.")
 
 
 def at_missing(value: Any = 4000.0, se: Any = 150.0, share: float = 0.04) -> AtMissing:

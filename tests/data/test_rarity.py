@@ -65,7 +65,7 @@ def test_sides_say_higher_and_lower():
     data = hundred()
     found = rarity(data, data.take(np.array([0, 1, 97, 99, 50])), {"temp": (0,), "day": (1,)})
     np.testing.assert_allclose(found.share[:, 0], [0.02, 0.04, 0.06, 0.02, 1.0])
-    np.testing.assert_array_equal(found.side[:4, 0], [-1, -1, 1, 1])
+    np.testing.assert_array_equal(found.side[:4, 0], [-2, -1, 1, 2])
     np.testing.assert_array_equal(found.share[:, 0], found.share[:, 1])
     # 1 - share / 2 is the share of the rows on the other side.
     assert 1 - found.share[2, 0] / 2 == pytest.approx(0.97)
@@ -100,7 +100,7 @@ def test_a_value_beyond_all_others_has_no_row_as_extreme():
     row = data.rows({"temp": 500.0, "day": "2024-02-01", "flag": False, "hum": None})
     found = rarity(data, row, {"temp": (0,), "hum": (3,)})
     np.testing.assert_allclose(found.share, [[0.0, 0.05]])
-    assert found.side[0, 0] == 1
+    assert found.side[0, 0] == 2
 
 
 def test_a_feature_that_is_never_known_says_nothing_about_a_known_value():

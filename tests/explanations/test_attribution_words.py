@@ -134,7 +134,10 @@ def test_unknown_mode():
 @pytest.mark.parametrize(
     ("value", "share", "side", "kind"),
     [
-        (np.array([34.0]), 0.0, 1, "highest number"),
+        (np.array([34.0]), 0.0, 1, "higher than any number"),
+        (np.array([34.0]), 0.002, 2, "highest number"),
+        (np.array([34.0]), 0.002, 1, "nearly the highest number"),
+        (np.array(["2024-01-01"], dtype="datetime64[D]"), 0.04, -2, "earliest date"),
         (np.array([34.0]), 0.1, -1, "low number"),
         (np.array(["2024-01-01"], dtype="datetime64[D]"), 0.04, 1, "late date"),
         (np.array(["2024-01-01"], dtype="datetime64[D]"), 0.04, -1, "early date"),
@@ -146,8 +149,9 @@ def test_what_is_unusual(value, share, side, kind, golden):
     found = letters([3.0, 1.0], data=(value, np.zeros(1)))
     found = unusual(found, Rarity(np.array([[share, 1.0]]), np.array([[side, 0.0]])))
     golden("attribution", f"one row, short, an unusual value: {kind}", found.text("short"))
+    assert "100%" not in found.text("short")
     usual = unusual(found, Rarity(np.array([[0.2, 1.0]]), found.entries.rarity.side))
-    assert "of the rows" not in usual.text("short")
+    assert "(" not in usual.text("short")
 
 
 # -- causes ------------------------------------------------------------------------------------------
@@ -165,6 +169,16 @@ def test_rarity_breaks_near_ties():
     assert replace(found, values=np.array([[3.0, 2.6, 1.0]])).causes() == ["a", "b"]
     unknown = unusual(found, Rarity(np.array([[np.nan, np.nan, 0.01]]), found.entries.rarity.side))
     assert unknown.causes() == ["a", "b"]
+
+
+def test_the_largest_contribution_is_never_left_out():
+    rare = Rarity(np.array([[0.5, 0.01, 0.02, 0.03]]), np.zeros((1, 4)))
+    found = unusual(letters([3.0, 2.9, 2.8, 2.7]), rare)
+    assert found.causes() == ["b", "a"]
+    assert found.causes(3) == ["b", "c", "a"]
+    assert "a = 0" in found.text("short")
+    against = unusual(letters([-3.0, 2.9, 2.8, 2.7]), rare)
+    assert "a = 0" in against.text("short")
 
 
 def test_causes_push_towards_the_prediction():
@@ -186,7 +200,10 @@ def test_each_cause_is_nearly_the_largest_that_is_left(values, shares):
     sign = np.sign(float(found.prediction[0] - found.base))
     left = dict(zip(found.feature_names, np.array(values) * sign if sign else np.abs(values), strict=True))
     rare = dict(zip(found.feature_names, shares, strict=False))
-    for name in names:
+    largest = max(left.values())
+    for place, name in enumerate(names):
+        if place == len(names) - 1 and left[name] == largest:
+            break  # the largest is always one of them
         near = [other for other in left if left[other] >= 0.9 * max(left.values()) * (1 - 1e-12)]
         assert left[name] > 0
         assert name in near

@@ -66,14 +66,16 @@ def test_missing_is_a_level_like_others(golden):
 
 @pytest.mark.parametrize("weight", [1.0, 1000.0])
 def test_values_that_rest_on_few_rows_are_not_quoted(weight):
-    rare = TABLE.assign(season=["rare"] * 2 + ["spring", "summer"] * 49 + ["spring"])
+    rare = TABLE.assign(season=["rare", "rarer"] + ["spring", "summer"] * 49 + ["spring"])
     model = Explainer(
-        lambda X: X["season"].map({"rare": 100.0, "spring": 2.0, "summer": 4.0}).astype(float) + 0 * X["temp"],
+        lambda X: (
+            X["season"].map({"rare": 100.0, "rarer": -9.0, "spring": 2.0, "summer": 4.0}).astype(float) + 0 * X["temp"]
+        ),
         rare,
         sample_weight=np.full(N, weight),
         progress=False,
     )
-    for effect in (model.pdp("season"), model.ale("season", order=["rare", "spring", "summer"])):
+    for effect in (model.pdp("season"), model.ale("season", order=["rare", "rarer", "spring", "summer"])):
         assert "few-data" in {item.code for item in effect.caveats}
         said = effect.findings()[1]
         assert "rare" not in said

@@ -8,6 +8,7 @@ from golden_files import masked
 from pellucid import Explainer
 from pellucid.explanations import Importance
 from pellucid.explanations.explanation import changed, headed
+from pellucid.explanations.importance import leading
 from pellucid.runner import Cost
 
 
@@ -49,6 +50,24 @@ def test_only_what_is_above_nothing_is_called_important(golden):
     golden("importance", "no value is known", result([np.nan, np.nan]).text())
 
 
+def test_what_cannot_be_told_from_nothing_is_not_called_important():
+    found = result([2.0, 0.05, 1.0], p_values=np.array([0.01, 0.01, 0.3]), settings={"p_values": 99})
+    assert leading(result([2.0, 0.05, 1.0]), 3) == [0, 2]
+    assert leading(found, 3) == [0]
+    assert leading(changed(found, settings={"p_values": 9}), 3) == [0, 2]
+    assert "b (" not in found.text()
+
+
+@pytest.mark.parametrize(("compare", "values"), [("difference", [12.0, 5.0]), ("ratio", [4.0, 2.25])])
+def test_a_squared_loss_is_also_told_as_rmse(compare, values, golden):
+    found = result(values, compare=compare, baseline=4.0)
+    golden("importance", f"in units of the outcome, {compare}", found.text())
+    assert " 4 with a permuted" in found.text()
+    assert " 3 with b permuted" in found.text()
+    assert "RMSE" not in changed(found, measure="mae").text()
+    assert "RMSE" not in changed(found, baseline=np.nan).text()
+
+
 def test_features_the_model_is_better_without_are_named(golden):
     golden("importance", "drop, better without a feature", result([2.0, 0.0, -1.0], method="drop").text())
     assert "smaller" not in result([2.0, 0.0], method="drop").text()
@@ -62,7 +81,7 @@ def test_the_sum_is_explained_by_what_can_explain_it(golden):
     assert "add up" not in result([2.0], joint=2.0).text()
 
 
-def test_features_that_go_together_have_a_sum_below_the_whole(golden):
+def test_correlated_features_have_a_sum_below_the_whole(golden):
     """Linear model: the whole is 2 var(f), the sum 2 (b1^2 + b2^2); a positive covariance is in the whole only."""
     common, own = np.random.default_rng(0).normal(size=(2, 300))
     X = np.column_stack([common, common + 0.5 * own])

@@ -45,12 +45,12 @@ def times(X):
 
 
 @fires("off-data")
-def shuffling_two_features_that_go_together():
+def shuffling_two_correlated_features():
     return Explainer(plus, together()).pdp(0), (0.6, 1.0)
 
 
 @fires("off-data")
-def permuting_two_features_that_go_together():
+def permuting_two_correlated_features():
     X = together()
     return Explainer(plus, X, plus(X) + sample()[:, 0]).importance(), (0.6, 1.0)
 
@@ -405,7 +405,7 @@ def a_run_to_the_end():
 
 
 @fires("dependent-features")
-def two_features_that_go_together():
+def two_correlated_features():
     X = together()
     return Explainer(plus, X).associations(), abs(np.corrcoef(X.T)[0, 1])
 
@@ -419,7 +419,7 @@ def two_independent_features():
 
 
 @fires("off-data")
-def contributions_of_two_features_that_go_together():
+def contributions_of_two_correlated_features():
     return Explainer(plus, together()).shap(0), (0.6, 1.0)
 
 
@@ -462,7 +462,7 @@ def contributions_of_huge_numbers_in_single_precision():
 
 
 @fires("path-game")
-def a_path_through_features_that_go_together():
+def a_path_through_correlated_features():
     X = together(noise=0.3)
     return Explainer(DecisionTreeRegressor(max_depth=5).fit(X, plus(X)), X).shap(range(30), game="path"), (0.2, 1.0)
 
@@ -501,7 +501,7 @@ def coalitions_of_an_additive_model():
 
 
 @fires("conditional-game")
-def what_goes_with_what_is_known():
+def drawn_given_what_is_known():
     return Explainer(plus, together()).shap([0, 1], game="conditional"), (0.0, 1.0)
 
 
@@ -627,7 +627,7 @@ def a_product_by_sizes_of_effects():
 
 
 @fires("off-data")
-def interactions_of_two_features_that_go_together():
+def interactions_of_two_correlated_features():
     return Explainer(times, together()).interactions(method="greenwell"), (0.6, 1.0)
 
 
@@ -646,7 +646,7 @@ def a_copy_given_the_other():
 
 
 @silent("determined")
-def features_that_go_together_in_part_given_each_other():
+def partly_correlated_features_given_each_other():
     X = sample()
     X[:, 1] += X[:, 0]
     return Explainer(plus, X, plus(X)).importance(method="conditional")
@@ -666,7 +666,7 @@ def drawing_from_a_circle():
 
 
 @silent("draws-off-data")
-def drawing_given_features_that_go_together():
+def drawing_given_correlated_features():
     X = together(noise=0.5)
     return Explainer(plus, X, plus(X)).importance(method="conditional")
 
@@ -713,7 +713,7 @@ def _a_medoid_that_has_a_neighbour():
 
 
 @fires("subset-together")
-def representatives_that_still_go_together():
+def representatives_that_are_still_correlated():
     return Explainer(plus, _a_medoid_that_has_a_neighbour()).clusters(threshold=0.6), (0.6, 0.68)
 
 
@@ -736,7 +736,7 @@ def clusters_of_four_hundred_rows():
 
 
 @fires("off-data")
-def taking_two_features_that_go_together_apart():
+def taking_two_correlated_features_apart():
     return Explainer(plus, together()).decompose(), (0.6, 1.0)
 
 
@@ -826,17 +826,17 @@ def one_pair_fitted_to_many_rows():
 
 
 @fires("off-data")
-def a_uniform_density_over_two_features_that_go_together():
+def a_uniform_density_over_two_correlated_features():
     return Explainer(plus, together()).decompose(method="generalized", density="uniform"), (0.5, 1.0)
 
 
 @silent("off-data")
-def the_density_of_the_data_for_two_features_that_go_together():
+def the_density_of_the_data_for_two_correlated_features():
     return Explainer(plus, together()).decompose(method="generalized")
 
 
 @fires("empty-cells")
-def local_effects_of_two_features_that_go_together_taken_apart():
+def local_effects_of_two_correlated_features_taken_apart():
     return Explainer(times, together(noise=0.01)).decompose(method="ale", grid=9), (0.6, 0.95)
 
 
@@ -1109,7 +1109,7 @@ def sage_of_all_coalitions():
 
 
 @fires("shared-importance")
-def sage_of_two_features_that_go_together():
+def sage_of_two_correlated_features():
     X = together()
     y = X[:, 0] + np.random.default_rng(3).normal(size=len(X))
     return Explainer(lambda Z: plus(Z) / 2, X, y).importance(method="sage"), (0.3, 2.0)
@@ -1132,7 +1132,7 @@ def sage_of_a_model_that_errs():
 
 
 @fires("off-data")
-def sage_mixes_two_features_that_go_together():
+def sage_mixes_two_correlated_features():
     return Explainer(plus, together(), plus(together())).importance(method="sage"), (0.6, 1.0)
 
 
@@ -1151,7 +1151,7 @@ def correlated_by(r, n=400):
 
 
 @fires("independence-assumed")
-def shares_of_variance_of_features_that_go_together():
+def shares_of_variance_of_correlated_features():
     return Explainer(plus, correlated_by(0.6)).importance(method="sobol"), 0.6
 
 
@@ -1206,7 +1206,7 @@ def features_that_the_outcome_bears_out():
 
 
 @fires("borrowed-share")
-def an_unused_feature_that_goes_along():
+def an_unused_correlated_feature():
     # The share of an unused feature is r^2 / 2.
     return Explainer(lambda X: X[:, 0], correlated_by(0.9)).importance(method="shapley-effects"), (0.36, 0.45)
 
@@ -1217,7 +1217,7 @@ def an_unused_feature_that_goes_alone():
 
 
 @silent("borrowed-share")
-def a_used_feature_that_goes_along():
+def a_used_correlated_feature():
     return Explainer(plus, correlated_by(0.9)).importance(method="shapley-effects")
 
 
@@ -1314,12 +1314,12 @@ def one_row_for_one_world():
 
 
 @fires("off-data")
-def local_samples_of_two_features_that_go_together():
+def local_samples_of_two_correlated_features():
     return Explainer(plus, together()).lime(0), (0.6, 1.0)
 
 
 @silent("off-data")
-def local_samples_as_the_features_go_together():
+def local_samples_with_their_correlations():
     return Explainer(plus, together()).lime(0, sampler="correlated")
 
 
@@ -1493,7 +1493,7 @@ def bins_cut_at_the_boundary():
 
 
 @fires("off-data")
-def a_rule_on_one_of_two_features_that_go_together():
+def a_rule_on_one_of_two_correlated_features():
     X = together()
     return Explainer(lambda X: (X[:, 0] > 0.7) * 1.0, X).anchor(np.array([2.0, 2.0]), within=0.1), (0.6, 1.0)
 

@@ -153,7 +153,7 @@ def test_what_is_said_against_clusters():
     assert Explainer(first, scene(), checks=False).clusters().caveats == ()
 
 
-def test_representatives_that_still_go_together():
+def test_representatives_that_are_still_correlated():
     # x3 is correlated with x0 (0.65) but less with what x0 stands for (0.52 each).
     rng = np.random.default_rng(5)
     x = rng.normal(size=4000)

@@ -78,7 +78,7 @@ def test_top_features_are_shown_most_important_first(demo_document: dict[str, An
     assert shown == bike.importance().top(6)
 
 
-def test_features_that_go_together_get_accumulated_local_effects(demo_document: dict[str, Any], golden: Any) -> None:
+def test_correlated_features_get_accumulated_local_effects(demo_document: dict[str, Any], golden: Any) -> None:
     cards = {card["title"]: card for card in part(demo_document, "responds")["cards"]}
     assert "felt_temp" in cards["temp"]["why"]
     assert cards["workingday"]["why"] == ""
@@ -173,7 +173,7 @@ def test_every_class_has_its_colour(hostile_document: dict[str, Any]) -> None:
     for card in cards:
         assert values(card["chart"], "output") == {"<i>one</i>", "</script>two", "drei"}
     assert {"label": "Task", "value": "classification, 3 classes"} in hostile_document["facts"]
-    assert [row[0] for row in part(hostile_document, "model")["table"]["rows"]] == ["Wrong classes", "AUC", "Log loss"]
+    assert [row[0] for row in part(hostile_document, "model")["table"]["rows"]] == ["Error rate", "AUC", "Log loss"]
 
 
 def test_one_feature(linear: Any, golden: Any) -> None:

@@ -54,10 +54,7 @@ def test_two_classes(golden: Any) -> None:
     found = by_name(Explainer(model, X, y, progress=False))
     shares = model.predict_proba(X)
     error = 1 - accuracy_score(y, model.predict(X))
-    assert (found["Wrong classes"].model, found["Wrong classes"].constant) == (
-        percent(error),
-        percent((y == "yes").mean()),
-    )
+    assert (found["Error rate"].model, found["Error rate"].constant) == (percent(error), percent((y == "yes").mean()))
     assert found["AUC"].model == number(roc_auc_score(y, shares[:, 1]))
     assert found["AUC"].constant == "0.5"
     golden("report", "scores of two classes", [masked(score.words) for score in found.values() if score.words])
@@ -75,7 +72,7 @@ def test_three_classes() -> None:
 def test_scores_that_are_no_probabilities_have_no_log_loss() -> None:
     y = (X[:, 0] > 0).astype(int)
     explainer = Explainer(LinearSVC().fit(X, y), X, y, progress=False)
-    assert list(by_name(explainer)) == ["Wrong classes", "AUC"]
+    assert list(by_name(explainer)) == ["Error rate", "AUC"]
     assert importance_loss(explainer) == "error"
 
 
@@ -83,7 +80,7 @@ def test_one_class_only(golden: Any) -> None:
     y = (X[:, 0] > 0).astype(int)
     model = LogisticRegression().fit(X, y)
     found = by_name(Explainer(model, X[y == 1], y[y == 1], progress=False))
-    assert list(found) == ["Wrong classes", "Log loss"]
+    assert list(found) == ["Error rate", "Log loss"]
     golden("report", "scores of one class", [masked(score.words) for score in found.values() if score.words])
 
 

@@ -133,7 +133,7 @@ def test_the_table_has_what_interactions_say_of_trees(demo_document: dict[str, A
     assert card(demo_document, "network")["sentences"][1] == found.network(0.01).findings()[0]
 
 
-def test_pairs_of_features_that_go_together_are_drawn_near_the_data(demo_document: dict[str, Any]) -> None:
+def test_pairs_of_correlated_features_are_drawn_near_the_data(demo_document: dict[str, Any]) -> None:
     made = card(demo_document, "pair")
     assert made["title"] == "season and days_since_start"
     assert "correlated" in made["why"]
@@ -261,7 +261,7 @@ def test_an_interaction_of_three_is_not_in_the_parts(golden: Any) -> None:
     assert any(item["code"] == "left-over" for item in card(document, "part-shares")["caveats"])
 
 
-def test_features_that_go_together_are_taken_apart_on_the_data(golden: Any) -> None:
+def test_correlated_features_are_taken_apart_on_the_data(golden: Any) -> None:
     base = RNG.normal(size=400)
     table = np.column_stack([base, base + 0.6 * RNG.normal(size=400), RNG.normal(size=400)])
     document = build(Explainer(lambda rows: rows[:, 0] + rows[:, 1] + rows[:, 2], table, progress=False), top=1)

@@ -80,7 +80,7 @@ def body(result: Agreement, options: AgreementOptions) -> ChartType:
         views.append(_rule(rule_data(result, order, names), names, width, height, named=options.every_name))
     more = len(result.order) - len(order)
     notes = [
-        f"likeness {number(result.likeness)}: they {verdict(result.likeness)}",
+        f"cosine similarity {number(result.likeness)}: they {verdict(result.likeness)}",
         f"local R2 {number(float(result.local.fidelity[0]))}",
         (
             ""
@@ -91,7 +91,7 @@ def body(result: Agreement, options: AgreementOptions) -> ChartType:
         caveat_note(result),
     ]
     chart = grid(views, columns=len(views), column=14, one_legend=False)
-    return titled(chart, options.title or "The same prediction in several ways", notes, len(views) * width)
+    return titled(chart, options.title or "The same prediction by several methods", notes, len(views) * width)
 
 
 def _bars(

@@ -27,6 +27,7 @@ from pellucid.data.schema import Feature
 from pellucid.data.table import Data
 
 _MOST = 20_000
+_ROUNDING = 1e-12  # of a sum of weights
 _FEW = 16  # rows for which counting is quicker than a sort
 
 
@@ -34,8 +35,8 @@ _FEW = 16  # rows for which counting is quicker than a sort
 class Rarity:
     """For each row and player: ``share`` (NaN where unknown) and ``side`` of the values.
 
-    ``side`` is +1 for a number in the upper tail, -1 in the lower, 0 for whatever has no order: categories,
-    missing values, groups. A number with share s on a side is beyond 1 - s / 2 of the known reference values.
+    ``side`` is +1 for a number in the upper tail, -1 in the lower (+2 and -2: the highest and lowest of all), 0 for
+    whatever has no order: categories, missing values, groups. A number with share s on a side is beyond 1 - s / 2 of the known reference values.
     """
 
     share: FloatArray
@@ -95,6 +96,7 @@ def _of_feature(
         tail = np.fmin(upto, 1.0 - below)
         share, side = np.minimum(1.0, 2.0 * tail), np.sign(below - (1.0 - upto))
         side[share == 1.0] = 0.0
+        side *= 1.0 + ((side > 0) & (upto >= 1.0 - _ROUNDING) | (side < 0) & (below <= _ROUNDING))
     return np.where(here, missing, share), np.where(here, 0.0, side)
 
 

@@ -182,8 +182,8 @@ def borrowed_share(
             yield Caveat(
                 code="borrowed-share",
                 message=(
-                    f"The predictions do not use {name} at all; its share of {number(float(value))} is for going"
-                    " together with features that they use."
+                    f"The predictions do not use {name} at all; its share of {number(float(value))} comes from"
+                    " features that it is correlated with."
                 ),
                 value=float(value),
                 threshold=_NOTICED,
@@ -209,7 +209,7 @@ def determined(data: Data, players: Players, drawn: Mapping[str, FloatArray]) ->
         yield Caveat(
             code="determined",
             message=(
-                f"The other features determine {listed(names)} almost (to {percent(fixed[names[0]])}): given the others"
+                f"The other features almost determine {listed(names)} (to {percent(fixed[names[0]])}): given the others,"
                 f" hardly anything of {them} is left to matter, whatever the model does with {them}."
             ),
             value=fixed[names[0]],
@@ -257,8 +257,8 @@ def mixed_components(found: Decomposition, mixing: Callable[[int], float]) -> It
         yield Caveat(
             code="mixed-effects",
             message=(
-                f"Functions of the other features can say {percent(said[worst])} of {what}: the data hardly tell to"
-                " which of them it belongs."
+                f"Functions of the other features reproduce {percent(said[worst])} of {what}: the data hardly tell which"
+                " of them it belongs to."
             ),
             value=said[worst],
             threshold=_MIXED,
@@ -301,7 +301,7 @@ def subset_together(result: Clusters) -> Iterator[Caveat]:
         code="subset-together",
         message=(
             f"{result.subset[a]} and {result.subset[b]} stand for different clusters but are correlated"
-            f" ({number(float(pairs[a, b]))}): their clusters as a whole do so less."
+            f" ({number(float(pairs[a, b]))}): their clusters as a whole are less so."
         ),
         value=float(pairs[a, b]),
         threshold=result.threshold,

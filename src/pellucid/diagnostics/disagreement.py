@@ -87,7 +87,7 @@ def _meaning(high: str, low: str, partner: tuple[str, float] | None) -> tuple[st
     if high in _BY_DEPENDENCE and tied and partner is not None:
         return (
             (
-                f"It is correlated with {partner[0]} ({number(partner[1])}): {high} gives it a part of what both tell,"
+                f"It is correlated with {partner[0]} ({number(partner[1])}): {high} credits it with part of what both tell,"
                 " even where the model uses only the other."
             ),
             "Read correlated features as one group (groups=, see clusters()).",
@@ -108,7 +108,7 @@ def _meaning(high: str, low: str, partner: tuple[str, float] | None) -> tuple[st
     if low in _ABOUT_LOSS and high not in _ABOUT_LOSS:
         return (
             (
-                "Predictions move with it, but do not get better by it on these rows: as with a feature the model has"
+                "Predictions move with it but do not improve by it on these rows, as with a feature that the model has"
                 " overfitted."
             ),
             "Compare with held-out rows, and with a model fitted without it.",
@@ -137,8 +137,8 @@ def ways_disagree(result: Agreement) -> Iterator[Caveat]:
         advice = "Rely on the contributions, which add up to the prediction."
     else:
         why = (
-            f"The local model fits well (R2 {number(fidelity)}), so the prediction responds to small changes in another"
-            " way than it differs from the average"
+            f"The local model fits well (R2 {number(fidelity)}), so small changes of the row act differently from the"
+            " difference to an average row"
         )
         advice = (
             "For small changes of the row read the local model, for the difference from the average the contributions."
@@ -146,7 +146,7 @@ def ways_disagree(result: Agreement) -> Iterator[Caveat]:
     yield Caveat(
         code="ways-disagree",
         message=(
-            f"Contributions and local model {verdict(result.likeness)} (likeness {number(result.likeness)}). {why}."
+            f"Contributions and local model {verdict(result.likeness)} (cosine similarity {number(result.likeness)}). {why}."
         ),
         value=1.0 - result.likeness,
         threshold=1.0 - IN_PART,
@@ -188,7 +188,7 @@ def conditional_game(result: Attribution, effective: float | None) -> Iterator[C
     thin = ""
     if effective is not None:
         thin = f" The thinnest coalition rests on about {number(effective)} rows" + (
-            f", so its worth is known to {percent(error)} of the spread between them only." if few else "."
+            f", so its value is known only to within {percent(error)} of the spread between them." if few else "."
         )
     yield Caveat(
         code="conditional-game",

@@ -50,7 +50,7 @@ def support_caveat(
         where = f"{int(thin.sum())} of {thin.size} combinations"
     yield Caveat(
         code="few-data",
-        message=f"{percent(share)} of the grid of {names} rests on fewer than {_ROWS} rows each ({where}).",
+        message=f"{percent(share)} of the grid of {names} has fewer than {_ROWS} rows per point ({where}).",
         value=share,
         threshold=_SHARE,
         advice="Do not read the effect there.",
@@ -106,7 +106,7 @@ def empty_cells(data: Data, chosen: tuple[int, ...], counts: FloatArray) -> Iter
             code="empty-cells",
             message=(
                 f"{percent(share)} of the cells of {name} hold no rows; they are marked, and filled from their"
-                " neighbours only to add up."
+                " neighbours only so that effects add up."
             ),
             value=share,
             threshold=_EMPTY,
@@ -137,7 +137,7 @@ def empty_part_cells(data: Data, cells: Mapping[tuple[int, ...], tuple[Cells, ..
     yield Caveat(
         code="empty-cells",
         message=(
-            f"{percent(shares[worst])} of the cells of {name} hold no rows and take over the change in the nearest"
+            f"{percent(shares[worst])} of the cells of {name} hold no rows and copy the change in the nearest"
             f" cell.{more}"
         ),
         value=shares[worst],
@@ -215,8 +215,8 @@ def fewer_rows(lacking: float) -> Iterator[Caveat]:
         yield Caveat(
             code="fewer-rows",
             message=(
-                f"A model fitted again lacks up to {percent(lacking)} of the rows, so it may have learned less than one"
-                " fitted to all of them."
+                f"Refitted models lack up to {percent(lacking)} of the rows, so they may have learned less than one fitted to"
+                " all of them."
             ),
             value=lacking,
             threshold=_LACKING,

@@ -20,6 +20,7 @@ Players = Mapping[str, tuple[int, ...]]
 
 SAMPLE_ROWS = 500  # evenly spaced; an Explainer asks for them with its first calls of the model
 _CLIPPED = 0.01
+STEADY = "Fix its random state, or switch off dropout and other sampling, before explaining it."
 _POOR = 0.95
 
 
@@ -37,8 +38,8 @@ def interrupted(run: Run) -> Iterator[Caveat]:
         yield Caveat(
             code="partial",
             message=(
-                "The calculation was interrupted; the result rests on what was known until then, and what was not"
-                " reached is missing."
+                "The calculation was interrupted: the result is based on what was computed until then; the rest is"
+                " missing."
             ),
             value=1.0,
             threshold=0.0,
@@ -71,12 +72,12 @@ def unsteady(instability: float) -> Iterator[Caveat]:
         yield Caveat(
             code="unsteady-model",
             message=(
-                f"The model gave different predictions when asked twice for the same (by up to {percent(instability)}"
-                " of their range)."
+                f"The model gives different predictions for the same rows when called twice (by up to"
+                f" {percent(instability)} of their range)."
             ),
             value=instability,
             threshold=0.0,
-            advice="Fix its random state, or switch off dropout and other sampling, before explaining it.",
+            advice=STEADY,
         )
 
 
@@ -127,8 +128,8 @@ def _clipping(predictor: Predictor, raw: FloatArray) -> Iterator[Caveat]:
         yield Caveat(
             code="logit-clipped",
             message=(
-                f"{percent(share)} of the predicted probabilities are 0 or 1 and have no log-odds; they were set to"
-                f" {LOGIT_FLOOR:g} from the end."
+                f"{percent(share)} of the predicted probabilities are 0 or 1 and have no log-odds; they were clipped"
+                f" to within {LOGIT_FLOOR:g} of 0 and 1."
             ),
             value=share,
             threshold=_CLIPPED,

@@ -70,12 +70,12 @@ def heterogeneity_caveat(data: Data, chosen: tuple[int, ...], curves: FloatArray
         return
     name = data.schema.names[chosen[0]]
     splitter = best_splitter(data.take(rows), chosen, curves)
-    split = f" They differ most by {splitter.feature}." if splitter else ""
+    split = f" It differs most by {splitter.feature}." if splitter else ""
     yield Caveat(
         code="heterogeneous",
         message=(
             f"The average hides different effects of {name}: {percent(found.interaction)} of the effect is interaction"
-            f" with other features, and {percent(found.opposed)} of the rows go against the average.{split}"
+            f" with other features, and in {percent(found.opposed)} of the rows it is opposite to the average.{split}"
         ),
         value=found.interaction,
         threshold=_SHARE,
@@ -142,7 +142,7 @@ def hidden_interaction(predictor: Predictor, data: Data, run: Run, values: Float
             code="hidden-interaction",
             message=(
                 f"{name} moves single predictions ({percent(float(moved_share[j]))} of all movement) but hardly their"
-                " average: its effect is in interactions, which this importance cannot see."
+                " average: it acts through interactions, which this importance cannot see."
             ),
             value=float(moved_share[j]),
             threshold=_BLIND_SHARE,

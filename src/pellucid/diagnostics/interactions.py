@@ -30,11 +30,11 @@ def weak_joint(result: Interactions) -> Iterator[Caveat]:
     s, k = np.unravel_index(np.argmax(np.where(weak, values, -1.0)), values.shape)
     names = result.sets[s]
     many = int(weak.any(axis=1).sum())
-    others = f" So it is with {many} of the {len(values)} sets." if many > 1 else ""
+    others = f" The same holds for {many} of the {len(values)} sets." if many > 1 else ""
     yield Caveat(
         code="weak-joint-effect",
         message=(
-            f"{listed(names)} have a large H ({number(float(values[s, k]))}) because they do little: their joint effect"
+            f"{listed(names)} have a large H ({number(float(values[s, k]))}) because their effects are small: their joint effect"
             f" has {percent(float(joint[s, k]))} of the variance of the prediction, and their interaction is"
             f" {number(float(strength[s, k]))} in its units.{others}"
         ),
@@ -54,8 +54,8 @@ def above_one(result: Interactions) -> Iterator[Caveat]:
         yield Caveat(
             code="above-one",
             message=(
-                f"H of {listed(result.sets[s])} is {number(float(values[s, k]))}: effects alone and together cancel, as"
-                " where features are correlated, and H is no share there."
+                f"H of {listed(result.sets[s])} is {number(float(values[s, k]))}, more than 1: single and joint effects cancel,"
+                " as with correlated features, so H is not a share here."
             ),
             value=float(values[s, k]),
             threshold=1.0,
@@ -79,7 +79,7 @@ def imprecise_interactions(result: Interactions) -> Iterator[Caveat]:
         yield Caveat(
             code="imprecise",
             message=(
-                f"The value of {listed(result.sets[s])} is known roughly: {number(float(values[s, k]))}, 95% interval"
+                f"The value of {listed(result.sets[s])} is imprecise: {number(float(values[s, k]))}, 95% interval"
                 f" {number(float(low))} to {number(float(high))}."
             ),
             value=float(doubt[place, k]),
@@ -109,9 +109,8 @@ def uncertain_costs(result: Interactions) -> Iterator[Caveat]:
         yield Caveat(
             code="costs-uncertain",
             message=(
-                f"What it costs to leave out the interaction of {names} is known only roughly:"
-                f" {percent(float(costs[k]))} of the variance, with a standard error of {percent(float(errors[k]))};"
-                " few rows make most of it."
+                f"The share of variance of the interaction of {names} is imprecise: {percent(float(costs[k]))}, with a"
+                f" standard error of {percent(float(errors[k]))}; it comes from few rows."
             ),
             value=doubt,
             threshold=_UNSHARP,
@@ -136,9 +135,9 @@ def turned_effects(result: Interactions) -> Iterator[Caveat]:
         yield Caveat(
             code="turned-effects",
             message=(
-                f"The value of {' and '.join(worst)} is {number(float(value[frozenset(worst)]))}, but without their"
-                f" interaction {percent(unseen[worst])} of the variance would be lost: it turns effects round without"
-                " changing their size, which this measure does not see."
+                f"The value of {' and '.join(worst)} is {number(float(value[frozenset(worst)]))}, but their"
+                f" interaction explains {percent(unseen[worst])} of the variance: it reverses effects without changing their"
+                " size, which this measure does not see."
             ),
             value=unseen[worst],
             threshold=_DEAR,

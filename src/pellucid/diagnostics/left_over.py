@@ -26,7 +26,7 @@ def not_additive(result: Attribution) -> Iterator[Caveat]:
         yield Caveat(
             code="not-additive",
             message=(
-                f"Base and contributions miss the prediction of row {result.row_labels.name(worst.row)} by"
+                f"Base value and contributions miss the prediction of row {result.row_labels.name(worst.row)} by"
                 f" {number(worst.residual)},"
                 f" {percent(worst.relative)} of the row's numbers."
             ),
@@ -56,9 +56,7 @@ def left_over(found: Decomposition) -> Iterator[Caveat]:
         advice = f"ask for order={found.order + 1}" if found.order < 3 else "ask shap() about single rows"
     elsewhere, residual = "", float(found.stacked("residual")[k])
     if found.density == "uniform" and left > 3 * residual + _LEFT:
-        elsewhere = (
-            f" Over equally likely values only {percent(residual)} is left: the rows crowd where such values are rare."
-        )
+        elsewhere = f" Over equally likely values only {percent(residual)} is left: the rows are concentrated where such values are rare."
         advice = "use method='generalized' or method='ale', which look where the rows are"
     yield Caveat(
         code="left-over",
@@ -79,7 +77,7 @@ def merged_cells(lost: float) -> Iterator[Caveat]:
         yield Caveat(
             code="merged-cells",
             message=(
-                "The trees have too many thresholds to keep a value between all of them; cells were taken together,"
+                "The trees have too many thresholds to keep a value between all of them; cells were merged,"
                 f" which lost {percent(lost)} of the variance of the predictions."
             ),
             value=lost,
@@ -109,7 +107,7 @@ def dense_answer(result: Attribution) -> Iterator[Caveat]:
         code="many-small",
         message=(
             f"{len(small)} features share {percent(scattered)} of all contributions in pieces below {percent(_PIECE)}"
-            " each: a Shapley value goes to every feature, not to a few reasons."
+            " each: no short list of features explains these predictions."
         ),
         value=scattered,
         threshold=_SCATTERED,
@@ -136,9 +134,8 @@ def sparse_answer(result: Attribution) -> Iterator[Caveat]:
     yield Caveat(
         code="not-shapley",
         message=(
-            f"These are no Shapley values: at most {counted(few, 'feature')} got a share, and what the"
-            f" others do was given to them. {percent(lost)} of what coalitions of features differ in is not said by"
-            " these."
+            f"These are not Shapley values: at most {counted(few, 'feature')} got a share, which includes that of the"
+            f" others. {percent(lost)} of the variation between coalitions of features is not explained by these."
         ),
         value=lost,
         threshold=0.0,

@@ -46,8 +46,8 @@ def width_decides(result: LocalModel) -> Iterator[Caveat]:
     yield Caveat(
         code="width-decides",
         message=(
-            f"The width of the neighbourhood decides: between {number(float(low))} and {number(float(high))} the weight"
-            f" of {listed(turned[worst])} changes its sign{_among(result, worst, shares, _FLIPS)}. This is"
+            f"The result depends on the width of the neighbourhood: between {number(float(low))} and"
+            f" {number(float(high))} the weight of {listed(turned[worst])} changes sign{_among(result, worst, shares, _FLIPS)}. This is"
             f" {percent(shares[worst])} of the chosen {result.vocabulary.part}s; the width here is"
             f" {number(float(result.width[worst]))}."
         ),
@@ -154,9 +154,9 @@ def nothing_near(result: LocalModel, nearest: list[float]) -> Iterator[Caveat]:
         yield Caveat(
             code="nothing-near",
             message=(
-                f"At the width {number(float(result.width[rare]))} hardly a sample"
-                f" counts{_among(result, rare, few, 1.0)}: the local model rests on what"
-                f" {number(float(result.effective[rare]))} of {result.settings['samples']:,} samples say."
+                f"At the width {number(float(result.width[rare]))} hardly any sample"
+                f" counts{_among(result, rare, few, 1.0)}: the local model rests on an effective"
+                f" {number(float(result.effective[rare]))} of {result.settings['samples']:,} samples."
             ),
             value=few[rare],
             threshold=1.0,
@@ -172,8 +172,8 @@ def nothing_near(result: LocalModel, nearest: list[float]) -> Iterator[Caveat]:
     yield Caveat(
         code="nothing-near",
         message=(
-            f"With {len(result.terms)} features hardly a sample is near the row{_among(result, worst, nearest, _FAR)}:"
-            f" the nearest of them, one in 25, are {percent(nearest[worst])} as far as all are on average. The local"
+            f"With {len(result.terms)} features hardly any sample is near the row{_among(result, worst, nearest, _FAR)}:"
+            f" the nearest 4% are still {percent(nearest[worst])} as far away as the average sample, so the local"
             " model is not very local."
         ),
         value=nearest[worst],
@@ -204,8 +204,8 @@ def lossy_space(
     yield Caveat(
         code="lossy-space",
         message=(
-            "The features of this explanation do not say all that the model"
-            f" knows{_among(result, worst, list(shares), _LOST)}: mapped to them and back, the row has the prediction"
+            "The features of this explanation do not hold all that the model"
+            f" uses{_among(result, worst, list(shares), _LOST)}: mapped to them and back, the row has the prediction"
             f" {number(float(returned[worst, k]))} instead of {number(float(told[worst, k]))},"
             f" {number(float(shares[worst]))} standard deviations of the predictions away."
         ),
@@ -239,7 +239,7 @@ def uncovered(picked: Pick) -> Iterator[Caveat]:
     yield Caveat(
         code="not-shown",
         message=(
-            f"These {len(picked.rows)} rows leave {percent(hidden)} of all importance unseen: none of them shows"
+            f"These {len(picked.rows)} rows leave out {percent(hidden)} of all importance: none of them shows"
             f" {listed(missing)}."
         ),
         value=hidden,

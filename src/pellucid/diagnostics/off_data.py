@@ -118,8 +118,7 @@ def off_data_caveat(data: Data, j: int, run: Run, *, verb: str, method: str) -> 
         code="off-data",
         message=(
             f"{name} is correlated with {found.partner} (association {number(found.association)}):"
-            f" {percent(found.share)} of the combinations that {method} asks the model about are unlike any row of the"
-            " data."
+            f" {percent(found.share)} of the synthetic rows that {method} uses resemble no real row."
         ),
         value=found.share,
         threshold=_SHARE,
@@ -181,8 +180,8 @@ def draws_off_data(data: Data, name: str, j: int, drawn: FloatArray, strength: F
         yield Caveat(
             code="draws-off-data",
             message=(
-                f"{percent(share)} of the values drawn for {name} given the others make combinations with"
-                f" {listed([data.schema.names[k] for k in partners])} that are unlike any row of the data."
+                f"{percent(share)} of the values drawn for {name} given the others give combinations with"
+                f" {listed([data.schema.names[k] for k in partners])} that resemble no real row."
             ),
             value=share,
             threshold=_OFF,

@@ -40,8 +40,8 @@ def training_data(
         yield Caveat(
             code="training-data",
             message=(
-                f"The model is almost perfect here: its {loss.name} is {number(baseline)}, that of a constant"
-                f" {number(constant)}, as on data it was fitted to."
+                f"The model is almost perfect on these rows, as on training data: its {loss.name} is {number(baseline)},"
+                f" that of a constant {number(constant)}."
             ),
             value=baseline / constant,
             threshold=_MEMORISED,
@@ -88,7 +88,7 @@ def not_borne_out(predictor: Predictor, data: Data, run: Run, players: Players, 
             yield Caveat(
                 code="not-borne-out",
                 message=(
-                    f"The predictions depend on {name} (share {number(float(overall[p]))}), but the outcome bears out"
+                    f"The predictions depend on {name} (share {number(float(overall[p]))}), but the outcome confirms"
                     f" only {percent(max(share, 0.0))} of that: the model has overfitted to it, or is wrong about it"
                     " here."
                 ),
@@ -133,9 +133,9 @@ def noise_by_heart(noise: float, measure: str) -> Iterator[Caveat]:
         yield Caveat(
             code="noise-by-heart",
             message=(
-                f"Fitted to a permuted outcome, where all is noise, the model still takes away {percent(noise)} of the"
-                f" {measure} of a constant on the rows it is fitted to: features that matter may not stand out from so"
-                " much noise learned by heart."
+                f"Fitted to a permuted outcome, which is pure noise, the model still removes {percent(noise)} of the"
+                f" {measure} of a constant on its training rows: it memorises so much noise that features which matter may"
+                " not stand out."
             ),
             value=noise,
             threshold=_BY_HEART,
@@ -154,7 +154,7 @@ def other_model(
         yield Caveat(
             code="other-model",
             message=(
-                f"The models fitted again are not the given one: their {measure} is {number(refitted)} on {where}, its"
+                f"The refitted models differ from the given one: their {measure} is {number(refitted)} on {where}, its"
                 f" own {number(given)} on all rows."
             ),
             value=large / small if small > 0 else np.inf,

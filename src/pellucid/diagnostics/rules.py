@@ -10,7 +10,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray
 from pellucid.explanations import Anchor, Caveat
-from pellucid.explanations.rule_words import REASONS, at_boundary
+from pellucid.explanations.rule_words import REASONS, at_boundary, where_predictions_change
 from pellucid.words import percent
 
 _ADVICE = {
@@ -41,7 +41,7 @@ def unreached(
     return Caveat(
         code="anchor-unreached",
         message=(
-            f"No rule was sure to have a precision of {percent(wanted)}: {words}. This one has {percent(precision)}, at"
+            f"No rule is known to reach a precision of {percent(wanted)}: {words}. This one has {percent(precision)}, at"
             f" least {percent(float(interval[0]))}."
         ),
         value=1.0 - float(interval[0]),
@@ -73,6 +73,9 @@ def unreached_rule(rule: Anchor) -> Iterator[Caveat]:
         )
 
 
+_ALL_KINDS = {False: "all predicted classes", True: "rows with and without this prediction"}
+
+
 def imbalance(rule: Anchor, common: float) -> Iterator[Caveat]:
     """A prediction that is very common or very rare."""
     if rule.settings["perturb"] != "data" or np.isnan(common):
@@ -86,26 +89,25 @@ def imbalance(rule: Anchor, common: float) -> Iterator[Caveat]:
     yield Caveat(
         code="anchor-imbalance",
         message=(
-            f"{percent(common)} of the data get this prediction: perturbed rows are as unbalanced, hence a rule"
-            f" {found}."
+            f"{percent(common)} of the rows get this prediction, and so do as many perturbed rows: hence a rule {found}."
         ),
         value=max(common, 1.0 - common),
         threshold=_COMMON,
         advice=(
             "Give rows as X that get other predictions: the model predicts the same for all of these."
             if common == 1.0
-            else "Use perturb='balanced', which draws all predicted classes equally often."
+            else f"Use perturb='balanced', which draws {_ALL_KINDS[bool(len(rule.same))]} equally often."
         ),
     )
 
 
 def boundary(rule: Anchor) -> Iterator[Caveat]:
-    """A row near a decision boundary."""
+    """A row near a decision boundary, or where predictions change fast."""
     if at_boundary(rule):
         yield Caveat(
             code="anchor-boundary",
             message=(
-                f"The row lies near a decision boundary: its rule has {len(rule.conditions)} conditions and covers"
+                f"The row lies {where_predictions_change(rule)}: its rule has {len(rule.conditions)} conditions and covers"
                 f" {percent(rule.coverage)} of the data; without them the precision is {percent(rule.base)}."
             ),
             value=1.0 - rule.coverage,
@@ -121,8 +123,8 @@ def rule_bins(rule: Anchor, checked: Checked) -> Iterator[Caveat]:
         return
     if checked.double < rule.precision - _CHANGE and checked.double < wanted:
         what = (
-            f"With double as many bins its precision is only {percent(checked.double)}: the bins reach across a"
-            " boundary, close to this row"
+            f"With twice as many bins its precision is only {percent(checked.double)}: the bins include places near this"
+            " row with other predictions"
         )
         value, threshold = rule.precision - checked.double, _CHANGE
     elif checked.half >= max(wanted, rule.precision - _AS_GOOD):
@@ -134,7 +136,7 @@ def rule_bins(rule: Anchor, checked: Checked) -> Iterator[Caveat]:
         return
     yield Caveat(
         code="anchor-bins",
-        message=f"The rule depends on where its bins are cut. {what} (precision {percent(rule.precision)} as it is).",
+        message=f"The rule depends on its bins. {what} (now {percent(rule.precision)}).",
         value=float(value),
         threshold=threshold,
         advice="Try other bins=, as a number or as edges that mean something.",

@@ -54,8 +54,8 @@ def imprecise(result: Attribution) -> Iterator[Caveat]:
     yield Caveat(
         code="imprecise",
         message=(
-            f"The contribution of {name} in row {result.row_labels.name(row)}, {number(float(values[answer, j]), sign=True)}, was sampled and"
-            f" is known to \u00b1{number(float(half[answer, j]))} only, {percent(worst)} of it (95% interval)."
+            f"The contribution of {name} in row {result.row_labels.name(row)}, {number(float(values[answer, j]), sign=True)}, is an"
+            f" estimate with a 95% interval of \u00b1{number(float(half[answer, j]))}, {percent(worst)} of it."
             + _undecided(result.feature_names, values[answer], half[answer], seen)
         ),
         value=worst,
@@ -90,7 +90,7 @@ def _undecided(names: tuple[str, ...], values: FloatArray, half: FloatArray, see
     ]
     said = [f"the sign of {listed(signs)}"] if signs else []
     said += [f"the order of {listed(pairs, 3)}"] if pairs else []
-    return f" The intervals do not decide {' nor '.join(said)}." if said else ""
+    return f" The intervals leave open {' and '.join(said)}." if said else ""
 
 
 def _more(times_too_wide: float, rows: int) -> str:
@@ -143,8 +143,8 @@ def imprecise_importance(
             yield Caveat(
                 code="imprecise",
                 message=(
-                    f"The importance of {names[widest]} is known to \u00b1{number(float(half[widest]))} only, not to"
-                    f" the \u00b1{number(tolerance)} asked for."
+                    f"The importance of {names[widest]} is known only to within \u00b1{number(float(half[widest]))}, not the"
+                    f" \u00b1{number(tolerance)} asked for."
                 ),
                 value=float(half[widest]),
                 threshold=tolerance,
@@ -160,8 +160,8 @@ def imprecise_importance(
         yield Caveat(
             code="imprecise",
             message=(
-                f"The importance of {names[worst]}, {number(float(values[worst]))}, was sampled and is known to"
-                f" \u00b1{number(float(half[worst]))} only, {percent(float(ratio[worst]))} of it (95% interval)."
+                f"The importance of {names[worst]}, {number(float(values[worst]))}, is an estimate"
+                f" with a 95% interval of \u00b1{number(float(half[worst]))}, {percent(float(ratio[worst]))} of it."
             ),
             value=float(ratio[worst]),
             threshold=_WIDE,
@@ -185,8 +185,8 @@ def wide_intervals(
         yield Caveat(
             code="rough-shares",
             message=(
-                f"The share of {name}, {number(float(values[p].mean()))}, was sampled and is known to"
-                f" ±{number(float(width[p]))} only (95% interval)."
+                f"The share of {name}, {number(float(values[p].mean()))}, is an estimate with a 95%"
+                f" interval of ±{number(float(width[p]))}."
             ),
             value=float(width[p]),
             threshold=wanted,
@@ -233,8 +233,8 @@ def noisy_cells(
         yield Caveat(
             code="noise",
             message=(
-                f"In cells with {percent(share)} of the rows the joint effect of {name} is smaller than twice its"
-                f" standard error: {counts.size} cells share the rows, {number(per_cell)} each on average."
+                f"The joint effect of {name} is within twice its standard error in cells with {percent(share)} of the rows:"
+                f" {counts.size} cells have {number(per_cell)} rows each on average."
             ),
             value=share,
             threshold=_NOISY_CELLS,
@@ -261,8 +261,8 @@ def unsteady_folds(names: list[str], each: FloatArray) -> Iterator[Caveat]:
         yield Caveat(
             code="unsteady-folds",
             message=(
-                f"The importance of {names[j]}, the largest, is {number(float(each[:, j].min()))} to"
-                f" {number(float(each[:, j].max()))} in the single folds."
+                f"The largest importance, that of {names[j]}, ranges from {number(float(each[:, j].min()))} to"
+                f" {number(float(each[:, j].max()))} between folds."
             ),
             value=float(each[:, j].std(ddof=1) / means[j]),
             threshold=_UNSTEADY,
@@ -281,8 +281,8 @@ def coarse_p_values(p_values: FloatArray, refits: int) -> Iterator[Caveat]:
         yield Caveat(
             code="coarse-p-values",
             message=(
-                f"{refits} refits give no p-value below {number(least)}, which {floor.size} of {len(p_values)} features"
-                f" reach; beside so many, one feature alone is plain only below {number(needed)}."
+                f"With {refits} refits no p-value can be below {number(least)}, which {floor.size} of {len(p_values)} features"
+                f" reach; with so many features one is significant only below {number(needed)}."
             ),
             value=least,
             threshold=needed,

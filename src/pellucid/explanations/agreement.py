@@ -101,9 +101,9 @@ class Agreement(Explanation, options=AgreementOptions):
         likeness = self.likeness
         same = [name for name in ours if name in theirs]
         if ours == theirs:
-            first = f"both find {listed(ours)} largest, in this order"
+            first = f"both rank {listed(ours)} first{', in this order' if len(ours) > 1 else ''}"
         elif set(ours) == set(theirs):
-            first = f"both find {listed(ours)} largest"
+            first = f"both rank {listed(ours)} first"
         elif same:
             first = (
                 f"both find {listed(same)} among the largest; the contributions also"
@@ -113,9 +113,7 @@ class Agreement(Explanation, options=AgreementOptions):
             first += f", the local model {listed(others)}" if others else ""
         else:
             first = f"the contributions find {listed(ours)} largest, the local model {listed(theirs)}"
-        return [
-            f"Contributions and local model {verdict(likeness)} (likeness {number(likeness)} of at most 1): {first}."
-        ]
+        return [f"Contributions and local model {verdict(likeness)} (cosine similarity {number(likeness)}): {first}."]
 
     def _opposed(self) -> list[str]:
         """The largest contributions whose effect has the other sign."""
@@ -124,7 +122,7 @@ class Agreement(Explanation, options=AgreementOptions):
         said = [
             f"{name} ({number(named[name][0], sign=True)} and {number(named[name][1], sign=True)})" for name in against
         ]
-        return [f"They give {listed(said)} opposite directions."] if said else []
+        return [f"They disagree about the direction of {listed(said)}."] if said else []
 
     def _ruled(self) -> list[str]:
         if self.rule is None:
@@ -135,7 +133,7 @@ class Agreement(Explanation, options=AgreementOptions):
         share = self.on_rule
         if np.isfinite(share):
             few = "feature has" if len(self.rule.players) == 1 else "features have"
-            lines.append(f"The rule's {few} {percent(share)} of the contributions (in absolute size).")
+            lines.append(f"The rule's {few} {percent(share)} of the absolute contributions.")
         first = self.first(0, 1)
         if first and first[0] not in self.rule.players:
             lines.append(f"{first[0]} contributes most, but the rule keeps the prediction without it.")
@@ -147,5 +145,5 @@ def verdict(likeness: float) -> str:
     if likeness >= AGREE:
         return "agree"
     if likeness >= IN_PART:
-        return "agree in part"
+        return "partly agree"
     return "hardly agree" if likeness >= 0 else "contradict each other"

@@ -140,6 +140,8 @@ class Attribution(ByRow, options=AttributionOptions):
     ``prediction`` (rows, or rows x outputs) is where they lead, on the explained `scale`; what is missing is in
     `residual`. ``game`` says what an absent feature is, ``reference`` which rows stand for it.
 
+    Drawn as a waterfall for one row and as a SHAP summary (beeswarm) plot for several (`plot`).
+
     ``entries`` says what the entries are: one feature each, or several; `data` are their values in every row.
     ``interactions``, where asked for, are those of pairs: `interaction_values` (rows, features, features).
     """

@@ -8,7 +8,7 @@ A residual of less than 1% of the contributions' standard deviation is none. Row
 value (one for each category and for missing). Each other feature, cut into thirds within the bin (or into its
 categories), then has a share of the variance of the residual, adjusted for the number of cells:
 1 - (SSE / (rows - cells)) / (SST / (rows - bins)). The largest share wins if it is above 5%, above what the feature
-itself explains in the same way (a curve that is left, which features that go with it explain too), and above what
+itself explains in the same way (a curve that is left, which features correlated with it explain too), and above what
 chance gives where few rows hold most of the residual: 8 / n with n = (sum r^2)^2 / sum r^4 (four standard errors
 of a share that three groups of n rows explain).
 

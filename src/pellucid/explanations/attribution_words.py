@@ -17,11 +17,14 @@ _MAIN = 0.5  # of the difference: causes that make up less are not the main ones
 _SECOND = 0.25  # of the first cause: a smaller second one is not worth a word
 
 GAMES = {
-    "marginal": "Absent features take their values from the background rows (marginal game).",
-    "path": "Absent features follow both branches of a split, by the training rows that went there (path game).",
+    "marginal": "Absent features take their values from the background rows (marginal game), as in interventional SHAP.",
+    "path": (
+        "Absent features follow both branches of a split, weighted by the training rows that went each way (path game),"
+        " as in path-dependent TreeSHAP."
+    ),
     "conditional": (
-        "Absent features take values that go with the known ones (conditional game); symmetric features need not get"
-        " equal shares and an unused feature can get a share."
+        "Absent features are drawn given the known ones (conditional game): a feature that the model ignores can get a"
+        " share, and features that it treats alike can get different ones."
     ),
 }
 # What the trees of a model add up to, by the link that makes predictions of it.
@@ -40,8 +43,8 @@ _DIAGONALS = {
     "faithful": "the feature's own term in the nearest polynomial",
 }
 MANY_ROWS = (
-    "This says how far a feature moves the predictions of these rows, up or down; "
-    "it is not the effect of removing the feature from training."
+    "This is how far a feature moves the predictions of these rows, up or down; "
+    "it is not what training without the feature would change."
 )
 NEAR_TIE = 0.9  # of the larger size
 UNUSUAL = 0.1  # share of reference rows at least as extreme
@@ -97,25 +100,25 @@ def _share(found: Attribution) -> str:
 
 # How the numbers came about; the braces are settings of the result and words of its vocabulary.
 _HOW = {
-    "tree": "Read exactly from the trees of the model",
-    "linear": "Read exactly from the terms of the model",
+    "tree": "Exact, computed from the trees of the model (TreeSHAP)",
+    "linear": "Exact, computed from the terms of the model",
     "exact": "Exact, from all coalitions of {part}s",
-    "kernel": "Estimated from {coalitions} coalitions of {part}s{each}",
+    "kernel": "Estimated from {coalitions} coalitions of {part}s{each} (KernelSHAP)",
     "permutation": "Estimated from {orders} random orders of the {part}s{each}",
     "lasso": "Estimated from {coalitions} coalitions of {part}s{each}, with a penalty that leaves {part}s out",
 }
 
 _EVERY = "From all coalitions of {part}s"
-_DRAWN = "each worth the mean of {draws} draws, whose own error is not in the intervals"
+_DRAWN = "each valued at the mean of {draws} draws, whose sampling error the intervals leave out"
 
 
 def _how(found: Attribution) -> str:
-    """Which way gave the numbers, and why it was taken."""
+    """How the numbers were computed, and why so."""
     how = _HOW.get(found.method)
     if found.settings.get("method") == "breakdown" and found.settings.get("order") != "all":
         return (
-            " Step by step, in this order: a contribution is what changed when the feature became known after those"
-            " before it; another order can give others."
+            " Step by step, in this order: a contribution is the change when the feature became known after those"
+            " before it; another order can give other contributions."
         )
     if how is None or found.settings.get("method") != "shap":
         return ""
@@ -135,7 +138,7 @@ def short(found: Attribution) -> list[str]:
         return [_short_of_rows(found)]
     if len(found.output_names) > 1 and found.scale in ("probability", "log-odds"):
         best = found.output_names[int(np.argmax(found.prediction[0]))]
-        return [f"Of {len(found.output_names)} outputs {best} is highest. {_short(found.for_output(best))}"]
+        return [f"{best} is the most likely of {len(found.output_names)} classes. {_short(found.for_output(best))}"]
     return [_short(found.for_output(name)) for name in found.output_names]
 
 
@@ -153,7 +156,13 @@ def _of_row(one: Attribution) -> str:
             f"the other {len(rest)} together {number(float(values[rest].sum()), sign=True)} (none more than {largest})"
         )
     idle = [labels[j] for j in range(len(values)) if values[j] == 0]
-    nothing = f" {listed(idle)} contributed nothing." if idle and said else "" if said else " Nothing contributed."
+    nothing = (
+        f" {listed(idle)} contributed nothing."
+        if idle and said
+        else ""
+        if said
+        else f" No {one.vocabulary.part} contributed."
+    )
     story = f" Compared with {compared_with(one)}, {listed(said, len(said))}." if said else ""
     return (
         f"The prediction{scale_of(one)}{one.row_labels.of_row()} is {number(float(one.prediction[0]))};"
@@ -187,13 +196,13 @@ def _short(one: Attribution) -> str:
     share = float(np.abs(values[chosen]).sum()) / abs(difference(one))
     if share < _MAIN:
         largest = [f"{labels[j]}{remark(one, j)} ({amount(float(values[j]), _half(one)[0, j])})" for j in chosen]
-        were = (
-            "contribution in this direction was that"
-            if len(chosen) == 1
-            else "contributions in this direction were those"
+        are = "contribution is that" if len(chosen) == 1 else "contributions are those"
+        part = one.vocabulary.part
+        return (
+            f"{start}: no single {part} explains it; the largest {are} of {listed(largest)}, less than half of the"
+            f" difference{although}."
         )
-        return f"{start}; the largest {were} of {listed(largest)}, less than half of the difference{although}."
-    cancelled = "; others partly cancel this" if share > 1 / _MAIN and not although else ""
+    cancelled = f"; other {one.vocabulary.part}s partly offset this" if share > 1 / _MAIN and not although else ""
     return f"{start}, mainly because {listed(said)}{although}{cancelled}."
 
 
@@ -237,10 +246,10 @@ def _views(found: Attribution) -> list[str]:
         )
     share = found.entries.hidden
     if share is not None:
-        most = f", at most {percent(float(share.max()))}" if share.size > 1 else ""
+        most = f" (at most {percent(float(share.max()))} of a row's)" if share.size > 1 else ""
         lines.append(
-            f"{found.feature_names[-1]}: {percent(float(share.mean()))}{most} of the absolute contributions are hidden"
-            " in this sum."
+            f"{percent(float(share.mean()))} of the absolute contributions{most} are summed up in"
+            f" {found.feature_names[-1]}."
         )
     if (found.se > 0).any():
         bound = " (for sums and differences an upper bound)" if _combined(found) else ""
@@ -343,7 +352,8 @@ def _others_last(found: Attribution, order: IntArray) -> IntArray:
 # Definition. Causes are the features that push the prediction away from where the contributions start (the
 # average prediction, or another row's), in the direction in which it lies. Size comes first: take the largest
 # contribution that is left; but every contribution of at least 90% of that size counts as equally large, and of
-# these the feature with the rarest value is taken. Repeat. Features that did nothing are no cause.
+# these the feature with the rarest value is taken. Repeat; of two causes or more the largest contribution is always one.
+# Features that did nothing are no cause.
 #
 # When it misleads. Two causes are not the explanation: what they leave out may be larger than what they say, and a
 # contribution in the other direction may be larger than both.
@@ -355,9 +365,11 @@ def causes(found: Attribution, n: int) -> list[int]:
     known = found.entries.rarity
     rare = np.ones(len(sizes)) if known is None or len(found) > 1 else np.nan_to_num(known.share[0], nan=1.0)
     left = [int(j) for j in np.argsort(-sizes, kind="stable") if sizes[j] > 0 and j != found.entries.others]
-    chosen: list[int] = []
+    largest, chosen = left[0] if left else -1, list[int]()
     while left and len(chosen) < n:
         near = [j for j in left if sizes[j] >= NEAR_TIE * sizes[left[0]]]
+        if len(chosen) == n - 1 and chosen and largest not in chosen:
+            near = [largest]
         chosen.append(min(near, key=lambda j: rare[j]))  # the largest of equally rare ones
         left.remove(chosen[-1])
     return chosen
@@ -399,5 +411,19 @@ def remark(found: Attribution, j: int) -> str:
     if side == 0:
         return f" (as in {percent(share)} of the rows)" if share > 0 else " (as in none of the rows)"
     date = found.data[j].dtype.kind == "M"
-    word = {(True, True): "later", (True, False): "earlier", (False, True): "higher"}.get((date, side > 0), "lower")
-    return f" ({word} than {percent(1 - share / 2) if share > 0 else 'all'} of the rows)"
+    words = {
+        (True, True): ("later", "latest"),
+        (True, False): ("earlier", "earliest"),
+        (False, True): ("higher", "highest"),
+    }
+    more, most = words.get((date, side > 0), ("lower", "lowest"))
+    if share == 0:
+        return f" ({more} than in any row of the data)"
+    if abs(side) > 1:
+        return f" (the {most} of all rows)"
+    return f" ({more} than {_below_all(1 - share / 2)} of the rows)"
+
+
+def _below_all(share: float) -> str:
+    """A share of the rows that is not all of them: never ``100%``."""
+    return percent(share) if share < 0.995 else f"{np.floor(share * 1000) / 10:.1f}%"

@@ -67,9 +67,9 @@ class Audit(Explanation):
         """How many checks speak against explanations."""
         bad = sum(line.bad for line in self.lines)
         if not bad:
-            return f"Nothing in {counted(len(self.lines), 'check')} speaks against explanations of this model."
-        speak = "speaks" if bad == 1 else "speak"
-        return f"{bad} of {counted(len(self.lines), 'check')} {speak} against explanations of this model."
+            return f"None of {counted(len(self.lines), 'check')} casts doubt on explanations of this model."
+        cast = "casts" if bad == 1 else "cast"
+        return f"{bad} of {counted(len(self.lines), 'check')} {cast} doubt on explanations of this model."
 
     def findings(self) -> list[str]:
         below = {caveat.message for caveat in self.caveats}  # where the text says them with what to do

@@ -94,11 +94,11 @@ class Clusters(Explanation, options=ClusterOptions):
         count = len(self.representatives)
         if not several:
             return [
-                f"No two of the {len(self.labels)} features are correlated by {number(self.threshold)} or more.",
+                f"No two of the {len(self.labels)} features have an association of {number(self.threshold)} or more.",
                 *self._joint_words(),
             ]
         lines = [
-            f"{len(self.labels)} features make {counted(count, 'cluster')} at an association of"
+            f"{len(self.labels)} features form {counted(count, 'cluster')} at an association of"
             f" {number(self.threshold)}."
         ]
         for c in sorted(several, key=lambda c: -len(self.members[c]))[:5]:
@@ -115,7 +115,7 @@ class Clusters(Explanation, options=ClusterOptions):
 
     def _joint_words(self) -> list[str]:
         """What the clusters are worth as wholes."""
-        return [] if self.importance is None else [f"As wholes: {self.importance.findings()[0]}"]
+        return [] if self.importance is None else [f"As groups: {self.importance.findings()[0]}"]
 
 
 def group_name(members: Sequence[str]) -> str:

@@ -40,20 +40,20 @@ def _of_output(found: Decomposition, k: int) -> list[str]:
     shares, r2 = found.stacked()[:, k], float(found.stacked("r2")[k])
     constant = number(float(np.atleast_1d(found.constant)[k]))
     if not float(found.stacked("variance")[k]) > 0:
-        return [f"The prediction is {constant} everywhere; there is nothing to take apart."]
+        return [f"The prediction is {constant} everywhere; there is nothing to decompose."]
     said = [f"The constant is {constant}.", reproduced(found.order, r2)]
     large = [j for j in np.argsort(-shares, kind="stable")[:_SAID] if shares[j] >= _SMALL]
     if large:
         names = [f"{found.feature_names[j]} ({percent(float(shares[j]))})" for j in large]
-        said.append(f"Largest parts, by their share of the variance: {listed(names)}.")
+        said.append(f"Largest components, by share of the variance: {listed(names)}.")
     if found.density == "data":
         return said + _overlap(found, shares, k)
     where = {
-        "uniform": "over all combinations of values, equally likely",
+        "uniform": "over all combinations of values, taken as equally likely",
         "support": "over the parts of the ranges that hold data",
     }[found.density]
     said.append(
-        f"These are shares {where}; there {percent(max(float(found.stacked('residual')[k]), 0.0))} is left over."
+        f"These are shares {where}, where {percent(max(float(found.stacked('residual')[k]), 0.0))} remains unexplained."
     )
     said += _overlap(found, shares, k)
     return said
@@ -64,7 +64,7 @@ def reproduced(order: int, r2: float) -> str:
     if r2 >= 1.0 - 1e-9:
         return f"Order {order} reproduces the predictions at the rows of the data exactly."
     if r2 <= 0.0:
-        return f"At the rows of the data order {order} comes no nearer to the predictions than their mean does."
+        return f"Order {order} reproduces the predictions at the rows of the data no better than their mean does."
     share = "more than 99.9%" if r2 > 0.9995 else f"{100 * r2:.1f}%"
     return f"Order {order} reproduces {share} of the variance of the predictions at the rows of the data."
 
@@ -79,6 +79,6 @@ def _overlap(found: Decomposition, shares: FloatArray, k: int) -> list[str]:
     if abs(total - 1.0) < _OVERLAP:
         return []
     return [
-        f"The shares add up to {percent(total)} with the residual, because components overlap; "
-        "the covariances with the prediction (.covariance) always add up."
+        f"With the residual the shares add up to {percent(total)}, because components overlap; "
+        "covariances with the prediction (.covariance) always add up."
     ]

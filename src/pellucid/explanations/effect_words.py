@@ -178,7 +178,8 @@ def _readable(effect: Effect) -> BoolArray:
     for caveat in effect.caveats:
         if caveat.code == "few-data":  # the share of the places with the fewest rows
             thin = round(caveat.value * effect.counts.size)
-            fit &= effect.counts > np.sort(effect.counts, axis=None)[max(thin - 1, 0)]
+            fewest = np.sort(effect.counts[fit])
+            fit &= effect.counts > fewest[min(max(thin, 1), fewest.size) - 1]
     fit = np.pad(fit, [(0, n - have) for n, have in zip(shape, fit.shape, strict=True)])
     for axis, (n, have) in enumerate(zip(shape, effect.counts.shape, strict=True)):
         if have < n:  # bins: a point is the end of one and the start of the next

@@ -19,8 +19,8 @@ _ABOUT = 0.05  # a relative difference that is none
 # How a loss is changed; the other measures say what they are by their names.
 _WAYS = {
     "permutation": "permutation",
-    "conditional": "permutation given the other features",
-    "drop": "fitting again without each feature",
+    "conditional": "conditional permutation, given the other features",
+    "drop": "drop-column refits",
     "sage": "SAGE",
 }
 
@@ -88,12 +88,13 @@ class Importance(Explanation, options=ImportanceOptions):
         return {"feature": np.tile(names, len(self.output_names)), "output": outputs, **tidy}
 
     def findings(self) -> list[str]:
-        lines = [f"Importance by {self.way or self.measure}{f' ({self.measured})' if self.way else ''}. {self._best()}"]
+        lines = [
+            f"Feature importance by {self.way or self.measure}{f' ({self.measured})' if self.way else ''}. {self._best()}"
+        ]
         idle = [self.feature_names[j] for j in self.ranking if self._indistinct(j)]
         if idle:
-            verb = "is" if len(idle) == 1 else "are"
-            lines.append(f"{listed(idle)} {verb} not distinguishable from no importance at all.")
-        return [*lines, *self._harmful(), *self._sum(), *self._alone(), *self._tested()]
+            lines.append(f"{listed(idle)} {'has' if len(idle) == 1 else 'have'} no detectable importance.")
+        return [*lines, *self._rmse(), *self._harmful(), *self._sum(), *self._alone(), *self._tested()]
 
     @property
     def folds(self) -> int:
@@ -110,19 +111,30 @@ class Importance(Explanation, options=ImportanceOptions):
     def measured(self) -> str:
         """What the values are."""
         if self.method == "sage":
-            return f"reduction of {self.measure}"
+            return f"reduction in {self.measure}"
         if not self.compares_losses or self.measure == "share of prediction variance":
             return self.measure
-        return f"{self.measure} after / before" if self.compare == "ratio" else f"increase of {self.measure}"
+        return f"{self.measure} after / before" if self.compare == "ratio" else f"increase in {self.measure}"
 
     def _best(self) -> str:
         """The features that matter most."""
         overall = self._overall
         if not np.isfinite(overall).any():
             return "No value is known."
-        best = [j for j in self.ranking[:3] if overall[j] > self.neutral]
-        said = [f"{self.feature_names[j]} ({number(float(overall[j]))})" for j in best]
+        said = [f"{self.feature_names[j]} ({number(float(overall[j]))})" for j in leading(self, 3)]
         return f"Most important: {listed(said)}." if said else "No feature is important."
+
+    def _rmse(self) -> list[str]:
+        """A squared loss in the units of the outcome."""
+        best = leading(self, 3)
+        if self.measure != "mse" or not self.compares_losses or self.values.ndim > 1 or not best or self.folds:
+            return []
+        after = self.baseline * self.values if self.compare == "ratio" else self.baseline + self.values
+        if not np.isfinite(after[best]).all():
+            return []
+        how = "refitted without {}" if self.method == "drop" else "with {} permuted"
+        said = [f"{number(float(np.sqrt(max(after[j], 0.0))))} {how.format(self.feature_names[j])}" for j in best]
+        return [f"As RMSE: {number(float(np.sqrt(self.baseline)))} for the model, {listed(said)}."]
 
     def _harmful(self) -> list[str]:
         """Features that the model would do better without."""
@@ -132,7 +144,7 @@ class Importance(Explanation, options=ImportanceOptions):
         if not harm:
             return []
         return [
-            f"Without {listed(harm)} the loss is smaller: what the model learns from"
+            f"The loss is smaller without {listed(harm)}: what the model learned from"
             f" {'it' if len(harm) == 1 else 'them'} does not hold on these rows."
         ]
 
@@ -146,9 +158,9 @@ class Importance(Explanation, options=ImportanceOptions):
         if abs(total - self.joint) <= _ABOUT * abs(self.joint):
             why = "about the same"
         elif total > self.joint:
-            why = "interactions count once for every feature in them"
+            why = "interactions are counted once for every feature in them"
         else:
-            why = "while one feature is permuted, others that are correlated with it still tell what it did"
+            why = "correlated features make up for the permuted one, so single importances are too small"
         return [
             f"The values add up to {number(total)}; permuting all features together gives {number(self.joint)}: {why}."
         ]
@@ -175,18 +187,39 @@ class Importance(Explanation, options=ImportanceOptions):
         """What the p-values say."""
         if self.p_values is None:
             return []
-        p = self.p_values if self.p_values.ndim == 1 else self.p_values.min(axis=-1)
+        p = _smallest_p(self.p_values)
         sure = [self.feature_names[j] for j in self.ranking if p[j] < _SIGNIFICANT]
         refits = int(self.settings.get("p_values", 0))
         if refits and 1 / (1 + refits) >= _SIGNIFICANT:
             return [
-                f"{refits} refits give no p-value below {number(1 / (1 + refits))}: too few to tell what is chance."
+                f"With {refits} refits no p-value can be below {number(1 / (1 + refits))}: too few to tell importance"
+                " from chance."
             ]
         if not sure:
             return [f"No feature has a p-value below {_SIGNIFICANT}: all of this may be chance."]
         rest = "" if len(sure) == len(p) else "; the others may be chance"
-        return [f"More than chance (p < {_SIGNIFICANT}): {listed(sure)}{rest}."]
+        return [f"Significant (p < {_SIGNIFICANT}): {listed(sure)}{rest}."]
 
     def _indistinct(self, j: int) -> bool:
         low, high = np.atleast_1d(self.low[j]), np.atleast_1d(self.high[j])
         return bool(np.all((low <= self.neutral) & (high >= self.neutral)))
+
+
+def leading(importance: Importance, n: int) -> list[int]:
+    """Positions of at most ``n`` features, the most important first, that can be told from no importance: their interval
+    is above it, and where there are p-values that could tell, these do.
+    """
+    refits = int(importance.settings.get("p_values", 0))
+    tested = importance.p_values is not None and not (refits and 1 / (1 + refits) >= _SIGNIFICANT)
+    p = _smallest_p(importance.p_values) if tested and importance.p_values is not None else None
+    return [
+        int(j)
+        for j in importance.ranking
+        if importance._overall[j] > importance.neutral
+        and not importance._indistinct(j)
+        and (p is None or p[j] < _SIGNIFICANT)
+    ][:n]
+
+
+def _smallest_p(p_values: FloatArray) -> FloatArray:
+    return p_values if p_values.ndim == 1 else p_values.min(axis=-1)

@@ -116,7 +116,7 @@ class ImportanceComparison(Explanation, options=ComparisonOptions):
                 f" {first.pop()} most important."
             )
         else:
-            said = [f"{part.method} {listed(part.top(3))}" for part in finding]
+            said = [f"{part.method}: {listed(part.top(3))}" for part in finding]
             found = f"Most important by {'; by '.join(said)}."
         return [found, none] if others else [found]
 
@@ -126,14 +126,14 @@ class ImportanceComparison(Explanation, options=ComparisonOptions):
         pairs = [(float(tau[a, b]), a, b) for a in range(len(tau)) for b in range(a)]
         known = sorted(pair for pair in pairs if np.isfinite(pair[0]))
         if not known:
-            return ["There is no order to compare: a method finds no feature more important than another."]
+            return ["The rankings cannot be compared: a method finds no feature more important than another."]
         worst, best = known[0], known[-1]
         names = [f"{self.methods[b]} and {self.methods[a]}" for _, a, b in (best, worst)]
-        lines = [f"The orders of {names[0]} {_strength(best[0])} (Kendall's tau {number(best[0])})."]
+        lines = [f"The rankings by {names[0]} {_strength(best[0])} (Kendall's tau {number(best[0])})."]
         if len(known) > 1 and best[0] - worst[0] < _SAME:
-            return [f"The orders of all of them {_strength(worst[0])} (Kendall's tau {number(worst[0])})."]
+            return [f"All rankings {_strength(worst[0])} (Kendall's tau {number(worst[0])})."]
         if len(known) > 1:
-            lines[0] = lines[0][:-1] + f", those of {names[1]} {_strength(worst[0])} ({number(worst[0])})."
+            lines[0] = lines[0][:-1] + f", those by {names[1]} {_strength(worst[0])} ({number(worst[0])})."
         return lines
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _SIGNIFICANT = 0.05
 _OPENINGS = {"h": "Friedman's H", "greenwell": "Greenwell's interaction strength", "shap": "SHAP interaction strength"}
-_NOTHING = {"greenwell": "the size of no effect depends on another feature"}
+_NOTHING = {"greenwell": "no effect changes in size with another feature"}
 _KINDS = {"pairs": "pair", "triples": "triple", "all": "feature"}
 
 
@@ -49,7 +49,7 @@ def _strongest(result: Interactions) -> list[str]:
         asked += ", each with all others"
     shown = [s for s in known if result.overall[s] > 0][:3]
     if not shown:
-        return [f"{asked}: {_NOTHING.get(result.method, 'none interacts') if known else 'nothing is known'}."]
+        return [f"{asked}: {_NOTHING.get(result.method, 'none interacts') if known else 'no value is known'}."]
     words = [f"{set_name(result.sets[s])} ({number(float(result.overall[s]))}{_interval(result, s)})" for s in shown]
     mean = ", averaged over the outputs" if result.values.ndim == 2 else ""
     return [f"{asked}{mean}. Strongest: {listed(words)}."]
@@ -71,8 +71,8 @@ def _other_scale(result: Interactions) -> list[str]:
     if best == result.ranking[0] or not result.overall[best] > 0:
         return []
     return [
-        f"These are the strongest in the units of the prediction; as a share, {set_name(result.sets[best])} has the"
-        f" largest value ({number(float(result.overall[best]))})."
+        f"These are strongest in units of the prediction; as a share of its joint effect,"
+        f" {set_name(result.sets[best])} is strongest ({number(float(result.overall[best]))})."
     ]
 
 
@@ -94,7 +94,7 @@ def _none(result: Interactions) -> list[str]:
     none = [set_name(names) for names, value in zip(result.sets, result.overall, strict=True) if value == 0]
     if not none or len(none) == len(result.sets):
         return []
-    what = "No effect changes its size" if result.method == "greenwell" else "No interaction at all"
+    what = "Effects of the same size" if result.method == "greenwell" else "No interaction at all"
     return [f"{what}: {listed(none, 3)}."]
 
 
@@ -103,10 +103,12 @@ def _costs(result: Interactions) -> list[str]:
     if not np.isfinite(lost):
         return []
     if lost == 0:
-        return ["Leaving out all interactions would change nothing: the model is additive in these features."]
+        return [
+            "Interactions explain none of the variance of the predictions: the model is additive in these features."
+        ]
     return [
-        f"Leaving out all interactions would cost about {percent(lost)} of the variance of the predictions; network()"
-        " names those that are needed."
+        f"Interactions explain about {percent(lost)} of the variance of the predictions; network() names those that are"
+        " needed."
     ]
 
 
@@ -114,10 +116,10 @@ def _shape(result: Interactions) -> list[str]:
     best = result.top(1)[0]
     if not result.overall[result.ranking[0]] > 0:
         return []
-    says = "The value says how strong an interaction is, not what shape it has, and no threshold makes it strong:"
+    says = "The value says how strong an interaction is, not what it looks like:"
     if result.against == "all":
-        return [f"{says} ask with which feature by interactions({best[0]!r})."]
+        return [f"{says} interactions({best[0]!r}) tells with which feature."]
     drawn = [name for name in best if name not in result.settings.get("groups", ())]
     if len(drawn) < 2:
-        return [f"{says} draw the features of the groups with pdp()."]
-    return [f"{says} draw it with pdp(({drawn[0]!r}, {drawn[1]!r}))."]
+        return [f"{says} plot the features of the groups with pdp()."]
+    return [f"{says} plot it with pdp(({drawn[0]!r}, {drawn[1]!r}))."]

@@ -14,15 +14,16 @@ if TYPE_CHECKING:
 
 _SAID = 10
 _RANGES = 3
+_ALWAYS = 0.995
 _SAMPLERS = {
-    "data": "each feature from the data by itself",
+    "data": "each feature drawn from the data on its own",
     "gaussian": "normal, around the centre of the data",
     "around": "normal, around the row",
-    "correlated": "as the features are correlated",
+    "correlated": "drawn with the correlations of the features",
 }
 _SURROGATE = (
-    "An effect is what a simple model near the row says; it is a description of the model's answers there, not a full"
-    " account of the prediction."
+    "Effects are those of a local surrogate, a simple model fitted near the row; they describe the predictions there,"
+    " not everything behind this prediction."
 )
 
 
@@ -82,8 +83,10 @@ def _quality(found: LocalAttribution) -> list[str]:
     ]
     if np.isfinite(chosen):
         lines.append(
-            f"Asked again, {at_least}{percent(chosen)} of the weight would be on the same features, and"
-            f" {at_least}{percent(agree)} of it the same."
+            f"Repeated runs put {at_least}{percent(chosen)} of the weight on the same features, and {at_least}"
+            f"{percent(agree)} of the weight stays the same."
+            if chosen < _ALWAYS or agree < _ALWAYS
+            else "Repeated runs choose the same features, with the same weights."
         )
     return lines
 
@@ -96,12 +99,12 @@ def _reach(one: LocalAttribution, output: str) -> list[str]:
         return []
     of = f" of {output}" if output else ""
     if not any(ranges[j, 1] > ranges[j, 0] for j in known):
-        return [f"At the row itself the local model{of} already misses the prediction by more than {number(within)}."]
+        return [f"Even at the row itself the local model{of} misses the prediction by more than {number(within)}."]
     sizes = np.abs(one.weights[0]) * (ranges[:, 1] - ranges[:, 0])
     some = sorted(known, key=lambda j: -sizes[j])[:_RANGES]
     said = [f"{one.terms[j]} from {_end(one, j, ranges[j, 0])} to {_end(one, j, ranges[j, 1])}" for j in some]
     others = "With the other features as they are, the" if len(one.terms) > 1 else "The"
-    return [f"{others} local model{of} stays within ± {number(within)} for {listed(said)}."]
+    return [f"{others} local model{of} stays within ± {number(within)} of the model for {listed(said)}."]
 
 
 def _end(one: LocalAttribution, j: int, value: float) -> str:
@@ -119,7 +122,7 @@ def _how(found: LocalAttribution) -> str:
         every = " (all of them)" if found.settings.get("all_coalitions") else ""
         return (
             f"Weighted by the Shapley kernel over {samples:,} coalitions of features{every}: the effects are Shapley"
-            " values."
+            " values (KernelSHAP)."
         )
     wide = [float(np.min(found.width)), float(np.max(found.width))]
     width = number(wide[0]) if len(found) == 1 else f"{number(wide[0])} to {number(wide[1])}"
@@ -129,6 +132,6 @@ def _how(found: LocalAttribution) -> str:
     if found.settings.get("mapped"):
         drawn += "; mapped back for the model"
     return (
-        f"From {upto}{samples:,} samples ({drawn}), which count by how near they are, like "
-        f"{'at least ' if len(found) > 1 else ''}{counts} of them; kernel width {width}{f', {why}' if why else ''}."
+        f"Fitted to {upto}{samples:,} samples ({drawn}), weighted by their distance to the row (effective sample size "
+        f"{'at least ' if len(found) > 1 else ''}{counts}); kernel width {width}{f', {why}' if why else ''}."
     )

@@ -76,9 +76,9 @@ class Network(Explanation, options=NetworkOptions):
         are = "is" if n <= 1 else "are"
         words = (
             f"{n or 'None'} of {counted(self.examined, 'pair')} {are} needed to reproduce the"
-            f" model within {share} of its variance"
+            f" predictions within {share} of their variance"
         )
-        alone = f"; an additive model would lose about {percent(self.additive)}" if np.isfinite(self.additive) else ""
+        alone = f"; interactions explain about {percent(self.additive)} of it" if np.isfinite(self.additive) else ""
         return [f"{words}{alone}."]
 
     def _strongest(self) -> list[str]:
@@ -86,7 +86,7 @@ class Network(Explanation, options=NetworkOptions):
             f"{' × '.join(pair)} ({percent(float(cost))})"
             for pair, cost in zip(self.edges[:4], self.values, strict=False)
         ]
-        return [f"Most costly to leave out: {listed(said)}."] if said else []
+        return [f"Largest interactions, by share of the variance: {listed(said)}."] if said else []
 
     def _more(self) -> list[str]:
         lines = []
@@ -96,16 +96,16 @@ class Network(Explanation, options=NetworkOptions):
                 for names, cost in zip(self.triples[:3], self.triple_costs, strict=False)
             ]
             more = f" and {len(self.triples) - 3} more" if len(self.triples) > 3 else ""
-            lines.append(f"Three features act together beyond their pairs: {listed(said)}{more}.")
+            lines.append(f"Three-way interactions: {listed(said)}{more}.")
         if self.left_out:
-            lines.append(f"Not needed at all: {listed(self.left_out)}.")
+            lines.append(f"Features that are not needed: {listed(self.left_out)}.")
         if self.examined < self.possible:
             lines.append(
                 f"{self.possible - self.examined} of the {self.possible} pairs were not examined, most of them between"
                 " the least important features; they count as kept."
             )
         lines.append(
-            f"What is left out costs at most {percent(self.lost)} of the variance, features taken as independent."
+            f"What is left out explains {percent(self.lost)} of the variance at most, if features are independent."
         )
         return lines
 

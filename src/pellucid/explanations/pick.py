@@ -57,7 +57,7 @@ class Pick(Explanation, options=PickOptions):
     def findings(self) -> list[str]:
         k = len(self)
         lines = [
-            f"Of {self.looked_at:,} rows, {k} show {percent(float(self.covered[-1]))} of what matters: "
+            f"Of {self.looked_at:,} rows, {k} show {percent(float(self.covered[-1]))} of all feature importance: "
             f"{listed([f'row {self.row_labels.name(i)}' for i in range(k)], 10)}."
         ]
         seen = np.zeros(len(self.feature_names), dtype=np.bool_)
@@ -71,8 +71,8 @@ class Pick(Explanation, options=PickOptions):
                 )
         again = k - sum(gain > 0 for gain in self.gains)
         if again:
-            lines.append(f"{again} more show{'s' if again == 1 else ''} features that others show already.")
+            lines.append(f"{again} more show{'s' if again == 1 else ''} features already shown by others.")
         told = [j for j in np.argsort(-self.values, kind="stable")[:5] if self.values[j] > 0]
         best = [f"{self.feature_names[j]} ({number(float(self.values[j]))})" for j in told] or ["none"]
-        lines.append(f"Importance is the root of the summed absolute effects: {listed(best)}.")
+        lines.append(f"Feature importance here is the square root of the summed absolute effects: {listed(best)}.")
         return lines

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from pellucid.explanations.rule import Anchor, Rule, RuleCheck, Rules
 
 REASONS = {
-    "budget": "the budget of model rows was spent before",
-    "interrupted": "the search was interrupted before",
-    "most": "the rule may not have more conditions",
+    "budget": "the budget of model rows ran out first",
+    "interrupted": "the search was interrupted first",
+    "most": "no more conditions were allowed",
     "unreachable": (
-        "even with a condition on every feature other predictions are too frequent: the bins are too wide here"
+        "even with a condition on every feature, other predictions are too frequent: the bins are too wide here"
     ),
-    "search": "no rule that was tried reached it",
-    "rows": "too few rows obey such a rule to be sure",
+    "search": "no rule that was tried reaches it",
+    "rows": "too few rows satisfy such a rule to be sure",
 }
 _MANY, _THIN, _UNCOMMON = 4, 0.05, 0.7
 _POINT = 1e-8
@@ -65,13 +65,18 @@ def at_boundary(rule: Anchor) -> bool:
     return long and rule.coverage < _THIN and rule.base < _UNCOMMON
 
 
+def where_predictions_change(rule: Anchor) -> str:
+    """Where a row lies that any change takes elsewhere: classes have boundaries, numbers have not."""
+    return "where predictions change fast" if len(rule.same) else "near a decision boundary"
+
+
 def marks(rule: Anchor) -> list[str]:
     """What a reader of the rule should know at once: not reached, near a boundary, very common or very rare."""
     wanted, codes = float(rule.settings["precision"]), {caveat.code for caveat in rule.caveats}
     how = "common" if rule.base > 0.5 else "rare"
     found = {
         f"precision {percent(wanted)} not reached": not rule.reached,
-        "near a decision boundary": at_boundary(rule),
+        where_predictions_change(rule): at_boundary(rule),
         f"a very {how} prediction": "anchor-imbalance" in codes,
     }
     return [mark for mark, holds in found.items() if holds]
@@ -81,12 +86,9 @@ def anchor_findings(rule: Anchor) -> list[str]:
     """The rule, how sure its precision is, what each condition adds, and why there is no better one."""
     lines = [f"{anchor_sentence(rule)}.", f"{sureness(rule, 'row')}; the rule applies to {_covered(rule)}."]
     if not rule.conditions and rule.reached:
-        lines.append(
-            f"No condition is needed: {percent(rule.base)} of the perturbed rows get this prediction whatever their"
-            " values."
-        )
+        lines.append(f"No condition is needed: {percent(rule.base)} of the perturbed rows get this prediction anyway.")
     elif rule.conditions:
-        lines.append(f"Without any condition the precision is {percent(rule.base)}; {_steps(rule)}.")
+        lines.append(f"Without conditions the precision is {percent(rule.base)}; {_steps(rule)}.")
     if not rule.reached:
         wanted = percent(float(rule.settings["precision"]))
         lines.append(f"The precision of {wanted} was not reached: {REASONS.get(rule.reason, rule.reason)}.")
@@ -97,7 +99,7 @@ def sureness(rule: Anchor, thing: str) -> str:
     """How well the precision is known; ``thing`` is what is perturbed."""
     low, high = rule.interval
     if low == high:
-        return f"The precision is exact: every {thing} that a perturbation can give was counted"
+        return f"The precision is exact, from all possible perturbed {thing}s"
     drawn = f", from {rule.samples:,} perturbed {thing}s" if rule.samples else ""
     return f"The precision is between {percent(low)} and {percent(high)}{drawn}"
 
@@ -113,7 +115,7 @@ def _steps(rule: Anchor) -> str:
     for condition in rule.conditions:
         said.setdefault(condition.player, []).append(condition.words)
     steps = [
-        f"{' AND '.join(said[player])} brings it to {percent(precision)}"
+        f"{' AND '.join(said[player])} raises it to {percent(precision)}"
         for player, precision in zip(rule.players, rule.running_precision[1:].tolist(), strict=True)
         if np.isfinite(precision)
     ]
@@ -125,7 +127,7 @@ def check_sentence(check: RuleCheck) -> str:
     start = f"The rule applies to {number(check.applies)} of {number(check.rows)} rows"
     if not check.applies:
         return f"{start}."
-    which = f"the commonest prediction among them, {check.prediction}" if check.assumed else "its prediction"
+    which = f"the most common prediction among them, {check.prediction}" if check.assumed else "its prediction"
     return f"{start}, of which {percent(check.precision)} get {which} ({percent(check.low)} to {percent(check.high)})."
 
 
@@ -138,8 +140,8 @@ def rules_findings(rules: Rules) -> list[str]:
     used = {name: sum(name in rule.players for rule in rules.rules) for name in rules.feature_names}
     common = [name for name, count in sorted(used.items(), key=lambda pair: -pair[1]) if count]
     if common:
-        lines.append(f"Most often in a rule: {listed([f'{name} ({used[name]})' for name in common], 4)}.")
+        lines.append(f"Most frequent in rules: {listed([f'{name} ({used[name]})' for name in common], 4)}.")
     missed = sum(not rule.reached for rule in rules.rules)
     if missed:
-        lines.append(f"{missed} of {len(rules)} rules did not reach the precision asked for; see their `reason`.")
+        lines.append(f"{missed} of {len(rules)} rules did not reach the requested precision; see their `reason`.")
     return lines

@@ -32,7 +32,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from pellucid.data import Data
-from pellucid.diagnostics.general import SAMPLE_ROWS, sample_predictions
+from pellucid.diagnostics.general import SAMPLE_ROWS, STEADY, sample_predictions
 from pellucid.diagnostics.hidden_reliance import HIDDEN, Real, can_tell, real_rows, reliances
 from pellucid.diagnostics.off_data import associations, off_data
 from pellucid.explanations import Audit, AuditLine, Caveat, Header
@@ -88,16 +88,18 @@ def _caveats(lines: tuple[AuditLine, ...]) -> tuple[Caveat, ...]:
 
 def _steadiness(predictor: Predictor) -> AuditLine:
     moved = float(predictor.instability)
-    same = "The same rows get the same predictions when they are asked again, in another order and beside other rows."
+    same = "The same rows get the same predictions in another call, in another order and beside other rows."
     return AuditLine(
         topic="steadiness",
         finding=(
-            f"Asked again, the model's predictions differ by up to {percent(moved)} of their range." if moved else same
+            f"Predictions for the same rows differ between calls by up to {percent(moved)} of their range."
+            if moved
+            else same
         ),
         value=moved,
         threshold=0.0,
         severity=severity("unsteady-model", moved, 0.0),
-        advice="Fix its random state, or switch off dropout and other sampling, before explaining it.",
+        advice=STEADY,
         code="unsteady-model",
     )
 
@@ -141,10 +143,10 @@ def _score(predictor: Predictor, data: Data, holdout: Data | None, run: Run) -> 
     yield AuditLine(
         topic="overfitting",
         finding=(
-            f"The model is almost perfect on X (its {loss.name} is {percent(ratio)} of that of a constant), as on rows"
-            " it was fitted to."
+            f"The model is almost perfect on X (its {loss.name} is {percent(ratio)} of that of a constant), as on"
+            " training rows."
             if perfect
-            else "Its errors on X are not those of a model on its own training rows; holdout= compares with other rows."
+            else "Its errors on X do not look like those on training rows; holdout= compares with other rows."
         ),
         value=ratio,
         threshold=_MEMORISED,
@@ -170,7 +172,7 @@ def _correlated(data: Data, run: Run) -> Iterator[AuditLine]:
     strongest = float(strengths[a[order[0]], b[order[0]]])
     yield AuditLine(
         topic="correlated features",
-        finding=f"The strongest associations are those of {said}.",
+        finding=f"The most strongly associated features are {said}.",
         value=strongest,
         threshold=_CORRELATED,
         severity=severity("dependent-features", strongest, _CORRELATED),
@@ -195,8 +197,8 @@ def _perturbations(data: Data, run: Run) -> Iterator[AuditLine]:
         yield AuditLine(
             topic="one feature changed",
             finding=(
-                f"Of rows with another row's value of {worst}, as partial dependence and permutation importance make"
-                f" them, {percent(shares[worst])} are unlike any row of the data; over all features"
+                f"With {worst} changed, as partial dependence and permutation importance do, {percent(shares[worst])} of the"
+                f" synthetic rows resemble no real row; on average over the features"
                 f" {percent(float(np.mean(list(shares.values()))))}."
             ),
             value=shares[worst],
@@ -213,9 +215,7 @@ def _perturbations(data: Data, run: Run) -> Iterator[AuditLine]:
     share = _unlike(real, mixed, x, z)
     yield AuditLine(
         topic="two rows mixed",
-        finding=(
-            f"Of mixtures of two rows, as Shapley values make them, {percent(share)} are unlike any row of the data."
-        ),
+        finding=(f"{percent(share)} of the mixtures of two rows, as used for Shapley values, resemble no real row."),
         value=share,
         threshold=_MANY_CHANGED,
         severity=severity("off-data", share, _MANY_CHANGED),
@@ -226,7 +226,7 @@ def _perturbations(data: Data, run: Run) -> Iterator[AuditLine]:
     share = _unlike(real, alone)
     yield AuditLine(
         topic="every feature drawn alone",
-        finding=f"Of samples of single features, as LIME draws them, {percent(share)} are unlike any row of the data.",
+        finding=f"{percent(share)} of the samples with features drawn independently, as in LIME, resemble no real row.",
         value=share,
         threshold=_MANY_CHANGED,
         severity=severity("off-data", share, _MANY_CHANGED),
@@ -249,12 +249,12 @@ def _hidden(predictor: Predictor, data: Data, run: Run) -> Iterator[AuditLine]:
     fooled = [one for one in found if one.fooled()]
     worst = max(fooled or found, key=lambda one: one.hidden, default=None)
     hidden = worst.hidden if worst is not None and fooled else 0.0
-    finding = "Between real rows and in mixtures of rows the model relies on the same features."
+    finding = "The model relies on the same features in real rows and in mixtures of rows."
     if worst is not None and fooled:
         finding = (
             f"Between real rows {listed(worst.players)} accounts for {percent(min(worst.on_data, 1.0))} of the"
             f" variation of the predictions, in mixtures of rows for {percent(min(worst.in_mixtures, 1.0))} at most:"
-            " the model seems to know synthetic rows and to answer them otherwise."
+            " the model seems to recognise synthetic rows and to treat them differently."
         )
     yield AuditLine(
         topic="hidden reliance",

@@ -19,6 +19,7 @@ from pellucid.diagnostics.general import interrupted, unsteady
 from pellucid.diagnostics.local_models import local_miss, low_fidelity, unstable, width_decides
 from pellucid.diagnostics.rules import unreached
 from pellucid.explanations import Caveat
+from pellucid.explanations.rule_words import where_predictions_change
 from pellucid.parts.attribution import PartAttribution
 from pellucid.parts.local import LocalPartAttribution, exhaustive
 from pellucid.parts.rule import PartRule, reason
@@ -67,7 +68,7 @@ def _cut(result: PartAttribution, blocks: IntArray, joint: FloatArray) -> Iterat
         yield Caveat(
             code="cut-dependence",
             message=(
-                f"The contributions depend on how the whole is cut into {part}s:"
+                f"The contributions depend on how the whole is split into {part}s:"
                 f' those from "{result.players[first]}" to "{result.players[last]}" contribute'
                 f" {number(float(together[b, k]), sign=True)}{output} one by one, but"
                 f" {number(float(joint[b, k]), sign=True)} as one part (over all parts {percent(share)} of the"
@@ -115,7 +116,7 @@ def _absence(nobody: FloatArray, everybody: FloatArray, others: Mapping[str, Flo
         yield Caveat(
             code="absence",
             message=(
-                "It depends on what stands for absence: with everything absent the prediction is"
+                "The contributions depend on what replaces absent segments: with all of them absent the prediction is"
                 f" {number(float(nobody[k]))} here, {number(float(others[name][k]))} with {name}; that of the"
                 f" image is {number(float(everybody[k]))}."
             ),
@@ -180,7 +181,7 @@ def _long(rule: PartRule) -> Iterator[Caveat]:
         yield Caveat(
             code="anchor-long",
             message=(
-                f"The rule needs {k} of {n} {words.part}s: the {words.whole} lies near a decision boundary, or the"
+                f"The rule needs {k} of {n} {words.part}s: the {words.whole} lies {where_predictions_change(rule)}, or the"
                 f" {words.part}s only work together."
             ),
             value=k / n,
@@ -199,7 +200,7 @@ def _other_absence(rule: PartRule, other: tuple[str, float] | None) -> Iterator[
         yield Caveat(
             code="absence",
             message=(
-                f"The rule depends on what stands for absence: with {name} its precision is {percent(precision)}, not"
+                f"The rule depends on what replaces absent parts: with {name} its precision is {percent(precision)}, not"
                 f" {percent(rule.precision)}."
             ),
             value=rule.precision - precision,

@@ -20,6 +20,7 @@ from pellucid.parts.chart_style import colour_scales, ends_note, largest, painte
 from pellucid.parts.local import LocalImageAttribution
 from pellucid.parts.options import ImageOptions
 from pellucid.parts.segments import colours, value_range
+from pellucid.words import counted
 
 _SIDE = 300.0  # pixels of the longer side
 _SMALL = 190.0  # beside many others
@@ -52,7 +53,7 @@ def body(attribution: ImageResult, options: ImageOptions) -> ChartType:
         ends_note(attribution),
         f"{len(attribution.players)} segments",
         others_note(attribution, outputs),
-        f"{hidden} outputs with lower predictions not shown" if hidden else "",
+        f"{counted(hidden, 'output')} with lower predictions not shown" if hidden else "",
         caveat_note(attribution),
     ]
     return titled(chart, options.title or "What each segment contributes", notes, columns * (size[0] + 18))

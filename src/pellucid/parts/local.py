@@ -17,6 +17,8 @@ from pellucid.parts.options import LocalImageOptions, LocalTextOptions
 from pellucid.parts.source import ImageParts, TextParts
 from pellucid.words import Vocabulary, number, percent
 
+_ALWAYS = 0.995  # of the weight
+
 
 @stored
 @dataclass(frozen=True, eq=False)
@@ -165,7 +167,9 @@ def _quality(found: LocalPartAttribution) -> list[str]:
     ]
     if not exhaustive(found):
         lines.append(
-            f"Asked again, {least}{percent(chosen)} of the weight would be on the same {found.vocabulary.part}s."
+            f"Repeated runs put {least}{percent(chosen)} of the weight on the same {found.vocabulary.part}s."
+            if chosen < _ALWAYS
+            else f"Repeated runs choose the same {found.vocabulary.part}s."
         )
     return lines
 
@@ -179,18 +183,18 @@ def _how(found: LocalPartAttribution) -> str:
     n = f"{len(found.there):,}"
     if found.settings.get("all_variants"):
         made = (
-            f"From all {n} variants of the {found.vocabulary.whole}"
+            f"Fitted to all {n} variants of the {found.vocabulary.whole}"
             if len(found.there) > 1
-            else f"From the {found.vocabulary.whole} itself"
+            else f"Fitted to the {found.vocabulary.whole} itself"
         )
     elif exhaustive(found):
-        made = f"From {n} variants that were given"
+        made = f"Fitted to {n} given variants"
     else:
         kinds = {
             "count": f"as many with few {found.vocabulary.part}s as with many",
             "coin": f"each {found.vocabulary.part} absent in half of them",
         }
-        made = f"From {n} variants of the {found.vocabulary.whole} ({kinds[str(found.settings['sampler'])]})"
+        made = f"Fitted to {n} variants of the {found.vocabulary.whole} ({kinds[str(found.settings['sampler'])]})"
     return f"{made}; {counted(found)}."
 
 

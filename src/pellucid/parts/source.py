@@ -87,24 +87,25 @@ class TextParts:
     def absence(self) -> str:
         """What an absent word is, in one sentence."""
         how = (
-            f"Absent {self.unit}s are taken out of the text"
+            f"Absent {self.unit}s are removed from the text"
             if self.mask == REMOVE
-            else f"{self.mask!r} stands in place of absent {self.unit}s"
+            else f"Absent {self.unit}s are replaced by {self.mask!r}"
         )
         joined = (
-            f" The {self.words:,} words of this text were joined to {len(self.tokens)} phrases of neighbours; by='word'"
-            " takes every word by itself."
+            f" The {self.words:,} words of this text were joined into {len(self.tokens)} phrases; by='word' explains every"
+            " word on its own."
             if self.unit == "phrase"
             else ""
         )
-        return f"{how}, which makes texts that nobody wrote.{joined}"
+        return f"{how}, which gives texts that nobody would write.{joined}"
 
     def perturbed(self, perturb: str) -> str:
         """What happens to the words that are not in a rule, in one sentence."""
-        how = "is taken out" if self.mask == REMOVE else f"is replaced by {self.mask!r}"
+        how = "is removed" if self.mask == REMOVE else f"is replaced by {self.mask!r}"
         how = "is replaced by one of the corpus" if perturb == "corpus" else how
         return (
-            f"Each of the other {self.unit}s {how} in half of the perturbed texts, which makes texts that nobody wrote."
+            f"Each of the other {self.unit}s {how} in half of the perturbed texts, which gives texts that nobody would"
+            " write."
         )
 
 
@@ -218,16 +219,14 @@ class ImageParts:
     def absence(self) -> str:
         """What an absent segment is, in one sentence."""
         return (
-            f"In place of an absent segment stands {_ABSENT[self.absent]}, which makes images that no camera took; "
-            f"other segments than these {len(self.sizes)} would share the prediction out differently."
+            f"Absent segments are replaced by {_ABSENT[self.absent]}, which gives images that no camera would take; "
+            f"segments other than these {len(self.sizes)} would get other contributions."
         )
 
     def perturbed(self, perturb: str) -> str:
         """What happens to the segments that are not in a rule, in one sentence."""
         how = "shows another image of the corpus" if perturb == "corpus" else "is painted over"
-        return (
-            f"Each of the other segments {how} in half of the perturbed images, which makes images that no camera took."
-        )
+        return f"Each of the other segments {how} in half of the perturbed images, which gives images that no camera would take."
 
 
 Parts = TextParts | ImageParts

@@ -19,7 +19,7 @@ from pellucid.parts.chart_style import colour_scales, ends_note, panel_name, sig
 from pellucid.parts.local import LocalTextAttribution
 from pellucid.parts.options import TextOptions
 from pellucid.parts.text_layout import OUTSIDE, Fragment, set_lines
-from pellucid.words import percent
+from pellucid.words import counted, percent
 
 FONT = 15.0
 LINE = 1.7  # font sizes from line to line
@@ -53,7 +53,7 @@ def _notes(attribution: TextResult, outputs: tuple[str, ...]) -> list[str]:
     units = f"{len(attribution.players)} {attribution.unit}s"
     words = attribution.settings.get("words")
     joined = f"{words:,} words joined to {units}" if attribution.unit == "phrase" and isinstance(words, int) else ""
-    lower = f"{hidden} outputs with lower predictions not shown" if hidden else ""
+    lower = f"{counted(hidden, 'output')} with lower predictions not shown" if hidden else ""
     return [ends_note(attribution), joined, lower]
 
 

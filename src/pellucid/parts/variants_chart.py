@@ -11,6 +11,7 @@ import altair as alt
 import numpy as np
 from altair.typing import ChartType
 
+from pellucid import words
 from pellucid.charts import attribution as contributions
 from pellucid.charts import theme
 from pellucid.charts.layout import Row, data, hconcat, titled, tooltips
@@ -135,7 +136,7 @@ def variants(result: LocalPartAttribution, options: LocalTextOptions | LocalImag
     notes = [
         f"{len(lines)} of {len(result.counts):,} variants, from those that count most to those that count least",
         counted(result),
-        f"{left_out} {result.vocabulary.part}s with smaller weights not shown" if left_out else "",
+        f"{words.counted(left_out, result.vocabulary.part)} with smaller weights not shown" if left_out else "",
         caveat_note(result),
     ]
     title = options.title or f"Variants of the {result.vocabulary.whole} behind the local model"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pellucid import __version__
 from pellucid.checks import whole
 from pellucid.explanations import Effect, Explanation, Importance
+from pellucid.explanations.importance import leading
 from pellucid.report.cards import Plain
 from pellucid.report.contributions import main_output
 from pellucid.report.decomposition import part_section
@@ -55,9 +56,9 @@ def build(
     work.step("scoring the model")
     found = scores(explainer)
     work.count(len(explainer.data) if found else 0)
-    work.step("asking whether explanations can be trusted")
+    work.step("auditing the model")
     trust, audit = trust_section(explainer, work)
-    work.step("measuring what matters")
+    work.step("measuring feature importance")
     importance = work.keep(explainer.importance(loss=importance_loss(explainer)))
     best = top_features(explainer, importance, top)
     effects = [_effect(explainer, work, j, place) for place, j in enumerate(best, start=1)]
@@ -66,9 +67,9 @@ def build(
     work.step("comparing measures of importance")
     measures, unmeasured = measure_card(explainer, importance, why, work)
     movers = importance if why.overall is None else explainer._importance_of(*why.overall)
-    work.step("looking for features that act together")
+    work.step("looking for interactions")
     acting, interplay = interaction_section(explainer, movers, why, shown, work)
-    work.step("taking the model apart")
+    work.step("decomposing the model")
     parts, in_parts = part_section(explainer, movers, why, shown, work)
     work.step("looking for correlated features")
     associations = work.keep(explainer.associations())
@@ -117,9 +118,10 @@ def _findings(
 ) -> list[str]:
     """The report in a few sentences."""
     lines = [f"The model {found[0].words}."] if found else []
-    lines.append(f"What matters most: {listed(importance.top(3))}.")
+    best = [importance.feature_names[j] for j in leading(importance, 3)]
+    lines.append(f"Most important features: {listed(best)}." if best else "No feature has a detectable importance.")
     first = next((result for result in results if isinstance(result, Effect)), None)
-    if first is not None:
+    if first is not None and best:
         lines.append(f"{first.feature_names[0]}: {first.findings()[1]}")
     lines += structure
     caveats = sum(len(made["caveats"]) for part in sections for made in part["cards"])

@@ -94,8 +94,8 @@ def _together(items: Sequence[Caveat]) -> Caveat:
     names = listed([str(item.feature) for item in items])
     least, most = (percent(end(item.value for item in items)) for end in (min, max))
     message = (
-        f"{names} are correlated with other features: {least} to {most} of the combinations that the model is "
-        "asked about are unlike any row of the data."
+        f"{names} are correlated with other features: {least} to {most} of the synthetic rows used here "
+        "resemble no real row."
     )
     return dataclasses.replace(items[0], message=message, value=max(item.value for item in items))
 

@@ -15,7 +15,7 @@ from pellucid.report.cards import Plain, card, section
 if TYPE_CHECKING:
     from pellucid.explainer import Explainer
 
-TITLE = "What the contributions add up to"
+TITLE = "Contributions to the predictions: SHAP summary"
 _BARS = 15  # features of the bars
 _STRIPS = 10  # and of the dots, which take more room
 _PANELS = 4  # outputs that are shown side by side
@@ -30,7 +30,7 @@ def contribution_section(explainer: Explainer, found: Attribution) -> Plain:
     """Bars, dots and the dependence of the feature that contributes most."""
     main = found.for_output(main_output(explainer, found))
     if not np.abs(found.values).max(initial=0.0) > 0:
-        nothing = f"No feature contributes anything: the {len(found):,} predictions looked at are all the same."
+        nothing = f"No feature contributes anything: all {len(found):,} predictions are the same."
         return section("contributions", TITLE, [_MEANING, nothing])
     intro = [_MEANING, *how_found(explainer, found), *_which_output(explainer, found, main.output_names[0])]
     cards = [_bars(found, main), _dots(main)]
@@ -42,7 +42,7 @@ def contribution_section(explainer: Explainer, found: Attribution) -> Plain:
 
 def no_contributions(name: str, title: str, reason: str) -> Plain:
     """The chapter where contributions could not be had: why, and what to call instead."""
-    instead = "Explainer.shap explains single rows at any price: explainer.shap(0, budget=1_000_000)."
+    instead = "Explainer.shap explains single rows at any cost: explainer.shap(0, budget=1_000_000)."
     return section(name, title, [f"Contributions are not shown: {reason}", instead])
 
 
@@ -69,11 +69,11 @@ def how_found(explainer: Explainer, found: Attribution) -> list[str]:
         error = (
             "± in words and thin lines in charts are 95% intervals."
             if (found.se > 0).any()
-            else "No error of theirs could be seen."
+            else "No sampling error was detected."
         )
         said = (
-            f"The contributions are estimates, for {against}: the model was asked for some of the combinations of known"
-            f" and unknown features. {error}"
+            f"The contributions are estimates (KernelSHAP), for {against}: only some coalitions of features were"
+            f" evaluated. {error}"
         )
     if found.scale == explainer.predictor.scale:
         return [said]
@@ -102,7 +102,7 @@ def _bars(found: Attribution, main: Attribution) -> Plain:
     shown = found if len(found.output_names) <= _PANELS else main
     return card(
         "contributions-size",
-        "Size of the contributions",
+        "Mean absolute contributions (mean |SHAP|)",
         shown,
         subtitle=f"Mean absolute contribution over {len(found):,} rows",
         sentences=short(found),
@@ -117,7 +117,7 @@ def _dots(main: Attribution) -> Plain:
     names = main.top(_STRIPS)
     return card(
         "contributions-rows",
-        "Contributions row by row",
+        "SHAP summary (beeswarm) plot",
         about(main, names),
         subtitle=f"One dot for each of {len(main):,} rows and each feature{scale_of(main)}",
         sentences=[_directions(main, names[0])],
@@ -129,16 +129,16 @@ def _dots(main: Attribution) -> Plain:
 def _along(main: Attribution, feature: str) -> Plain:
     other = partner(main, feature)
     mixed = (
-        f" The colour is {other}, on which the contributions of {feature} depend most besides its own value."
+        f" The colour is {other}, the feature that changes the contributions of {feature} most."
         if other is not None
         else ""
     )
     return card(
         "contributions-along",
-        f"Contribution of {feature} and its value",
+        f"SHAP dependence plot of {feature}",
         about(main, [feature]),
         subtitle=f"One dot for each of {len(main):,} rows{scale_of(main)}",
-        sentences=[f"Dots above zero: here {feature} raises the prediction, below zero it lowers it.{mixed}"],
+        sentences=[f"Above zero {feature} raises the prediction, below zero it lowers it.{mixed}"],
         kind="dependence",
         feature=feature,
     )

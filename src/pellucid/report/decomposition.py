@@ -23,7 +23,7 @@ from pellucid.words import listed, percent
 if TYPE_CHECKING:
     from pellucid.explainer import Explainer
 
-TITLE = "The model in parts"
+TITLE = "The model in parts: main effects and interactions"
 MOST = 10  # features that are taken apart
 _DATA = 5_000  # rows of the data that are looked at
 _ASKED = 300_000  # model rows for partial dependence, where the model has to be asked
@@ -39,8 +39,8 @@ _BARS, _PANELS = 12, 9
 _NEARLY_ALL = 0.995
 _ENOUGH, _MUCH = 0.95, 0.8  # of the variance: as good as the model, most of it
 _MEANING = (
-    "The prediction as a sum: a constant, a part for each feature and a part for each pair. A sum can be read part by"
-    " part, as far as it reproduces the model."
+    "The prediction as a sum (functional decomposition): a constant, a part for each feature (its main effect) and a"
+    " part for each pair (their interaction)."
 )
 _HOLDS = {
     "zero means": "every part averages to zero, so that the constant is the mean",
@@ -68,10 +68,10 @@ def part_section(
     try:
         found, reason = _decomposed(focused(explainer, _DATA, output), names, why, work)
     except PellucidError as error:
-        instead = f"explainer.decompose(features={names[:4]!r}) takes some features apart at any price."
+        instead = f"explainer.decompose(features={names[:4]!r}) decomposes some features at any cost."
         return section("parts", TITLE, [_MEANING, f"Parts are not shown: {error}", instead]), []
     if not float(found.variance) > 0:
-        nothing = "The predictions looked at are all the same: there is nothing to take apart."
+        nothing = "The predictions looked at are all the same: there is nothing to decompose."
         return section("parts", TITLE, [_MEANING, nothing]), []
     said = reproduced(float(found.r2), left_out=len(varying) - len(names))
     intro = [_MEANING, *_what(explainer, found, names)]
@@ -86,17 +86,17 @@ def _most_important(explainer: Explainer, importance: Importance) -> list[str]:
 def reproduced(r2: float, left_out: int) -> str:
     """How much of the model the parts are, and what follows; so many features were ``left_out``."""
     share = "all" if r2 >= 1 - 1e-9 else "more than 99.9%" if r2 > 0.9995 else f"{100 * max(r2, 0.0):.1f}%"
-    said = f"Parts of one and two features reproduce {share} of the variance of the predictions"
+    said = f"Main effects and two-way interactions explain {share} of the variance of the predictions"
     if r2 >= _ENOUGH:
-        return f"{said}: reading them is reading the model."
+        return f"{said}, so the charts below describe the model almost fully."
     if r2 >= _MUCH:
-        return f"{said}: they show most of what the model does, but not all."
+        return f"{said}, so the charts below describe most of the model, but not all."
     rest = (
-        f"the {left_out:,} features left out, or three and more features together,"
+        f"the {left_out:,} features left out, or interactions of three and more features,"
         if left_out
-        else "three and more features together"
+        else "interactions of three and more features"
     )
-    return f"{said}: {rest} do much of what the model does, so do not take these parts for it."
+    return f"{said}: {rest} explain much of the rest, so do not take these parts for the model."
 
 
 # -- which way ---------------------------------------------------------------------------------------
@@ -120,14 +120,14 @@ def _decomposed(explainer: Explainer, names: list[str], why: Why, work: Work) ->
         )
         return local, reason
     reason = (
-        f"{who}. Generalised functional ANOVA takes the data as they are: the model is asked about the rows of the data"
-        " and about no others."
+        f"{who}. Generalised functional ANOVA takes the data as they are: the model is evaluated at the rows of"
+        " the data only."
     )
     return found, reason
 
 
 def _by_partial_dependence(explainer: Explainer, names: list[str], why: Why, work: Work) -> tuple[Decomposition, str]:
-    apart = "No feature is correlated with others so closely that it would matter"
+    apart = "No feature is correlated closely enough with others to matter"
     if why.read(explainer, "tree"):
         found = work.keep(explainer.decompose(features=names))
         return found, f"{apart}: the parts are those of partial dependence, read from the trees."
@@ -135,8 +135,8 @@ def _by_partial_dependence(explainer: Explainer, names: list[str], why: Why, wor
     if options is None:
         found = work.keep(explainer.decompose(method="generalized", features=names))
         reason = (
-            "The model has to be asked, and generalised functional ANOVA asks it about the rows of the data and about"
-            " no others."
+            "The model has to be evaluated, and generalised functional ANOVA needs its predictions for the rows of the data"
+            " only."
         )
         return found, reason
     grid, background = options
@@ -181,14 +181,14 @@ def _what(explainer: Explainer, found: Decomposition, names: list[str]) -> list[
     varying = sum(feature.distinct > 1 for feature in explainer.data.schema.features)
     if len(names) < varying:
         said.append(
-            f"Taken apart are the {len(names)} features that move predictions most; what the other"
-            f" {varying - len(names):,} do is left over."
+            f"Only the {len(names)} features that move predictions most are decomposed; the other"
+            f" {varying - len(names):,} are left out."
         )
     outputs = explainer.predictor.output_names
     if len(outputs) > 1:
         said.append(f"Of {len(outputs)} outputs, {found.output_names[0]} is shown; explainer.decompose() has them all.")
     if explainer.data.schema.groups:
-        said.append("Groups play no part here: their features are shown one by one.")
+        said.append("Groups are not used here: their features are shown one by one.")
     return [" ".join(said)] if said else []
 
 
@@ -197,15 +197,15 @@ def _shares_card(found: Decomposition, said: str, reason: str) -> Plain:
     single = np.array([len(names) == 1 for names in found.sets])
     large = np.argsort(-shares, kind="stable")[:3]
     named = [f"{found.feature_names[j]} ({percent(float(shares[j]))})" for j in large if shares[j] > 0]
-    largest = [f"Largest parts, by their share of the variance: {listed(named)}."] if named else []
+    largest = [f"Largest parts, by share of the variance: {listed(named)}."] if named else []
     alone = float(shares[single].sum() / max(shares.sum(), 1e-300))
-    rest = "pairs hardly anything" if alone > _NEARLY_ALL else "pairs the rest"
-    balance = [] if single.all() else [f"Single features have {percent(alone)} of what the parts vary, {rest}."]
+    rest = "interactions hardly any" if alone > _NEARLY_ALL else "interactions the rest"
+    balance = [] if single.all() else [f"Main effects make up {percent(alone)} of the variance of the parts, {rest}."]
     return card(
         "part-shares",
         "Shares of the parts",
         found,
-        subtitle="How much each part varies, as a share of the variance of the predictions",
+        subtitle="Variance of each part, as a share of the variance of the predictions",
         sentences=[said, *largest, *balance],
         why=reason,
         more=[*checks_in_words(found), *found.findings()],
@@ -219,8 +219,8 @@ def _components_card(found: Decomposition) -> Plain:
         "part-components",
         "The largest parts",
         found,
-        subtitle="What each part adds to the prediction, or takes from it",
-        sentences=["Add up the constant and what every part says about a row, and you have (nearly) its prediction."],
+        subtitle="What each part adds to the prediction, or subtracts from it",
+        sentences=["The constant plus the value of every part for a row gives (nearly) its prediction."],
         full=True,
         kind="components",
         max_display=_PANELS,
@@ -230,5 +230,5 @@ def _components_card(found: Decomposition) -> Plain:
 def checks_in_words(found: Decomposition) -> list[str]:
     """Which of the properties that make parts readable they have."""
     held = [_HOLDS[check.name] for check in found.checks if check.holds and check.name in _HOLDS]
-    lines = [f"Checked and found: {listed(held, 9)}."] if held else []
+    lines = [f"Checked: {listed(held, 9)}."] if held else []
     return lines + [check.words for check in found.checks if not check.holds]

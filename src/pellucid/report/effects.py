@@ -84,4 +84,4 @@ def _frequent(explainer: Explainer, j: int, feature: Feature) -> list[Any]:
 def staying_near(name: str, partner: str, association: float) -> str:
     """Why accumulated local effects are shown."""
     related = f"{name} is correlated with {partner} (association {number(association)})"
-    return f"{related}: accumulated local effects stay near the data."
+    return f"{related}: accumulated local effects (ALE) stay near the data."

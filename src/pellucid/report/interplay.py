@@ -21,7 +21,7 @@ from pellucid.words import listed, number, percent
 if TYPE_CHECKING:
     from pellucid.explainer import Explainer
 
-TITLE = "What acts together"
+TITLE = "What acts together: interactions"
 LOSS = 0.01  # of the variance, that the network may lose
 MOST = 10  # features whose pairs are looked at
 _DATA = 5_000  # rows of the data that are looked at
@@ -33,8 +33,8 @@ _CELL, _POINT = 20, 5  # rows in a cell of the picture, and at a point of its gr
 _CELLS, _POINTS = (4, 15), (6, 15)  # along a feature
 _PICTURE = 200  # rows that a picture is averaged over, where the model has to be asked
 _MEANING = (
-    "Two features act together (interact) when what one does depends on the value of the other, so that their single "
-    "effects do not tell the whole story."
+    "Two features interact (act together) when the effect of one depends on the value of the other, so that their "
+    "single effects do not tell the whole story."
 )
 _ADVICE = {
     "weak-joint-effect": "Go by the bars on the right.",
@@ -48,17 +48,17 @@ def interaction_section(
     """The chapter, and its finding in a sentence; ``movers`` says which features move predictions most."""
     names = varying_players(explainer, movers)
     if len(names) < 2:
-        nothing = "There is only one feature that varies, so there is nothing for it to act together with."
+        nothing = "Only one feature varies, so there are no interactions."
         return section("interactions", TITLE, [nothing if names else "No feature varies."]), []
     looked_at = focused(explainer, _DATA, output)
     try:
         found = work.keep(_ask(looked_at, _in_order(explainer, names[:MOST]), why, work))
     except PellucidError as error:
-        instead = f"explainer.interactions(features={names[:4]!r}) asks about some features at any price."
+        instead = f"explainer.interactions(features={names[:4]!r}) measures those of some features at any cost."
         return section("interactions", TITLE, [_MEANING, f"Interactions are not shown: {error}", instead]), []
     network = found.network(LOSS)
     if not network.feature_names:
-        nothing = "The predictions looked at are all the same: no feature does anything, alone or with others."
+        nothing = "The predictions looked at are all the same: no feature has an effect, alone or with others."
         return section("interactions", TITLE, [_MEANING, nothing]), []
     cards = [_network_card(network)]
     if (found.strength > 0).any():
@@ -83,15 +83,15 @@ def in_short(network: Network) -> str:
     """The finding in a sentence that can be acted upon."""
     lost = network.additive
     if lost == 0:
-        return "No features act together: the model adds up what each feature does on its own."
+        return "There are no interactions: the model is additive."
     if not network.edges:
         return (
-            f"Hardly any features act together: adding up what each does on its own loses {percent(lost)} of the"
-            " variance of the predictions."
+            f"There are hardly any interactions: together they explain {percent(lost)} of the variance of the"
+            " predictions."
         )
     first, cost = " and ".join(network.edges[0]), percent(float(network.values[0]))
-    more = f", without any interaction {percent(lost)}" if np.isfinite(lost) else ""
-    return f"{first} act together most: without that the model loses {cost} of the variance of its predictions{more}."
+    more = f", all interactions {percent(lost)}" if np.isfinite(lost) else ""
+    return f"{first} interact most: this interaction explains {cost} of the variance of the predictions{more}."
 
 
 # -- asking ------------------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ def _ask(explainer: Explainer, names: Sequence[str], why: Why, work: Work) -> In
     rows = _affordable_rows(explainer, work.affordable(_ASKED) // sets)
     if rows < min(_FEWEST, n):
         raise InputError(
-            f"the model ({explainer.predictor.name}) has to be asked, and {sets} features and pairs take more model"
+            f"the model ({explainer.predictor.name}) has to be called, and {sets} features and pairs take more model"
             " rows than a report spends on this."
         )
     found = explainer.interactions(list(names), rows=max(2, min(rows, n)))
@@ -126,10 +126,10 @@ def _how(explainer: Explainer, found: Interactions, names: Sequence[str]) -> lis
     """What was looked at."""
     said = []
     if len(names) > MOST:
-        said.append(f"Looked at are the pairs of the {MOST} features that move predictions most, of {len(names):,}.")
+        said.append(f"Only pairs of the {MOST} features that move predictions most, of {len(names):,}, were examined.")
     rows, n = int(found.settings["rows"]), len(explainer.data)
     if rows < n:
-        said.append(f"The values of pairs rest on {rows:,} of {n:,} rows.")
+        said.append(f"The values of pairs are based on {rows:,} of {n:,} rows.")
     outputs = explainer.predictor.output_names
     if len(outputs) > 1:
         said.append(
@@ -144,11 +144,10 @@ def _how(explainer: Explainer, found: Interactions, names: Sequence[str]) -> lis
 def _network_card(network: Network) -> Plain:
     return card(
         "network",
-        "What the model needs",
+        "Interaction network",
         network,
         subtitle=(
-            f"What is left of the model when all is left out that costs less than {100 * LOSS:g}% of the variance of"
-            " its predictions"
+            f"The features and interactions needed to reproduce the predictions within {100 * LOSS:g}% of their variance"
         ),
         sentences=[_what_to_do(network), *network.findings()[:1]],
         advice=_ADVICE,
@@ -160,29 +159,26 @@ def _what_to_do(network: Network) -> str:
     if not network.edges:
         return (
             "The model is additive, or nearly so: the charts of single features (How it responds) can be read one by"
-            " one, and a model that adds up such curves could stand in for it."
+            " one, and an additive model (GAM) could replace it."
         )
     partners = {name: sum(name in pair for pair in network.edges) for name in network.feature_names}
     free = [name for name, count in partners.items() if count == 0]
     alone = f" {listed(free)} can be read alone." if free else ""
     pairs = listed([" with ".join(pair) for pair in network.edges[:3]])
-    return f"Lines join features that have to be read together, above all {pairs}.{alone}"
+    return f"Lines join features that interact, above all {pairs}.{alone}"
 
 
 def _pairs_card(found: Interactions) -> Plain:
     return card(
         "pairs",
-        "Strength of the pairs",
+        "Interaction strength of pairs",
         found,
         subtitle=(
-            "Left: Friedman's H, which part of what two features do together is interaction. Right: how far that moves"
+            "Left: Friedman's H, the share of interaction in the joint effect of two features. Right: how far it moves"
             " predictions"
         ),
         stacks=False,
-        sentences=[
-            *found.findings()[:1],
-            "Read both sides: H can be large for a pair that moves predictions by next to nothing.",
-        ],
+        sentences=[*found.findings()[:1], "Read both sides: H can be large for a pair that hardly moves predictions."],
         values=_pair_table(found),
         advice=_ADVICE,
         more=found.findings()[1:],
@@ -206,7 +202,7 @@ def _pair_table(found: Interactions) -> Plain:
                 percent(cost) if np.isfinite(cost) else "not measured",
             ]
         )
-    head = ("Pair", "In units of the prediction", "H", "95% interval", "Cost of leaving it out")
+    head = ("Pair", "In units of the prediction", "H", "95% interval", "Share of variance")
     return table(head, rows, shown=5, what="pairs")
 
 
@@ -228,8 +224,8 @@ def _picture(explainer: Explainer, found: Interactions, network: Network, work: 
         return []
     size = number(float(found.strength[found.position(*pair)]))
     sentences = [
-        "Orange: together they predict more than the sum of what each does alone; blue: less.",
-        f"Acting together moves predictions by about {size}, up or down.",
+        "Orange: the prediction is higher than the sum of the single effects; blue: lower.",
+        f"The interaction moves predictions by about {size}, up or down.",
     ]
     if pair not in network.edges:
         sentences.append("The model hardly needs this pair; it is shown because no other is stronger.")
@@ -237,7 +233,7 @@ def _picture(explainer: Explainer, found: Interactions, network: Network, work: 
         "pair",
         " and ".join(pair),
         work.keep(effect),
-        subtitle=f"{effect.heading}, without what each does alone",
+        subtitle=f"{effect.heading}, without the main effects",
         sentences=sentences,
         why=reason,
         advice={"empty-cells": "Look only at cells with rows."},

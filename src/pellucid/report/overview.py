@@ -92,7 +92,7 @@ def _measures(explainer: Explainer, y: FloatArray) -> list[_Measure]:
 
 def _variance_words(own: float, _: float) -> str:
     if own >= 1:
-        return "explains none of the variance of the outcome: the mean of all rows predicts it better"
+        return "explains none of the variance of the outcome: the mean predicts it better"
     return f"explains {percent(1 - own)} of the variance of the outcome"
 
 
@@ -102,15 +102,12 @@ def _absolute_words(own: float, constant: float) -> str:
 
 def _squared_words(own: float, constant: float) -> str:
     return (
-        f"typical error (its square root) {number(float(np.sqrt(own)))}, of a constant"
-        f" {number(float(np.sqrt(constant)))}"
+        f"has a typical error (RMSE) of {number(float(np.sqrt(own)))}, a constant of {number(float(np.sqrt(constant)))}"
     )
 
 
 def _error_words(own: float, constant: float) -> str:
-    return (
-        f"is wrong about {percent(own)} of the rows; always naming the most frequent class, about {percent(constant)}"
-    )
+    return f"misclassifies {percent(own)} of the rows; always predicting the most frequent class, {percent(constant)}"
 
 
 def _auc_words(own: float, _: float) -> str:
@@ -121,14 +118,14 @@ def _log_loss_words(own: float, constant: float) -> str:
     if constant <= 0:
         return "cannot be compared: all rows are of one class"
     if own >= constant:
-        return "its probabilities are no better than the shares of the classes"
-    return f"its probabilities leave {percent(own / constant)} of the uncertainty of the class shares"
+        return "has a log loss no better than always predicting the class frequencies"
+    return f"has a log loss {percent(1 - own / constant)} better than always predicting the class frequencies"
 
 
 _R2 = _Measure("1-r2", "R²", lambda loss: number(1 - loss), _variance_words)
 _MAE = _Measure("mae", "Mean absolute error", number, _absolute_words)
 _MSE = _Measure("mse", "Mean squared error", number, _squared_words)
-_ERROR = _Measure("error", "Wrong classes", percent, _error_words)
+_ERROR = _Measure("error", "Error rate", percent, _error_words)
 _AUC = _Measure("1-auc", "AUC", lambda loss: number(1 - loss), _auc_words)
 _LOG_LOSS = _Measure("log_loss", "Log loss", number, _log_loss_words)
 
@@ -164,13 +161,13 @@ def model_section(explainer: Explainer, found: Sequence[Score]) -> Plain:
     if not found:
         missing = "no outcome was given" if explainer.data.y is None else "the outcome does not fit its outputs"
         intro = [
-            f"How well {name} predicts is not known here: {missing}.",
+            f"How well {name} predicts is unknown: {missing}.",
             "Importance is therefore measured by how much predictions change, not by how much worse they get.",
         ]
         return section("model", "The model", intro)
     intro = [
         f"{name} is compared with {_constant(explainer)}, on the {len(explainer.data):,} rows of this report.",
-        "If these rows were used to train the model, it looks better here than it is.",
+        "If the model was trained on these rows, it looks better here than it is.",
     ]
     rows = [[score.measure, score.words, score.model, score.constant] for score in found]
     head = ["Measure", "In words: the model …", "Model", "Constant"]
@@ -192,7 +189,7 @@ def data_section(explainer: Explainer) -> Plain:
     if data.weighted:
         intro.append("Rows count by their weights.")
     rows = [_row(feature) for feature in data.schema.features]
-    head = ["Feature", "Kind", "Values", "Missing", "Different values"]
+    head = ["Feature", "Kind", "Values", "Missing", "Distinct values"]
     return section("data", "The data", intro, table=table(head, rows, shown=_SHOWN, what="features"))
 
 
@@ -235,7 +232,7 @@ def _explained(explainer: Explainer) -> str:
 def _constant(explainer: Explainer) -> str:
     predictor, data = explainer.predictor, explainer.data
     if predictor.classes is not None:
-        return "a constant, the shares of the classes"
+        return "a constant, the class frequencies"
     y = outcome_for(predictor, data)
     if y.shape[1] > 1:
         return "a constant, the means of the outcomes"

@@ -199,14 +199,16 @@ def _how_chosen(explainer: Explainer, reasons: Iterable[Sequence[str]], sample: 
     said = ["Rows are counted from 0, in the order of the data."]
     if "typical" in given:
         said.append(
-            f"For the typical row, {sample:,} rows were looked at{of_class}: it is, of the tenth with the most central "
-            "predictions, the one whose contributions are nearest those of the others."
+            f"The typical row was chosen from {sample:,} rows{of_class}: among the tenth with the most central predictions it "
+            "has the most central contributions."
         )
     if _UNUSUAL in given:
-        said.append("Most unusual is the row that is farthest, in its contributions, from its fifth nearest row.")
+        said.append(
+            "The most unusual row is the one whose contributions are farthest from those of its fifth nearest row."
+        )
     if n > LOOKED:
-        said.append(f"Extremes are looked for among {LOOKED:,} of {n:,} rows, evenly spaced.")
-    return [" ".join([*said, "A usual value is the median, of categories the most frequent."])]
+        said.append(f"Extremes were sought among {LOOKED:,} of {n:,} rows, evenly spaced.")
+    return [" ".join([*said, "The usual value is the median, for categories the most frequent one."])]
 
 
 # -- Which rows ------------------------------------------------------------------------------------

@@ -30,9 +30,9 @@ _PAIRED = 30  # features of the map of associations
 _FEW, _WIDEST = 3, 500  # features: with so few the map says it all, with more a tree of them cannot be read
 _BESIDE = 12  # features of a map of associations that leaves room for its caveats beside it
 _STANDING = (
-    "Every chart describes the model, not the world: an effect is what the model does, not what would happen.",
-    "A feature without importance may still matter: the model may not use it, or use another in its place.",
-    "Caveats are measured on these data. Where none is shown, the checks found nothing, which is no proof.",
+    "Every chart describes the model, not the world: an effect is what the model does, not what would happen in reality.",
+    "A feature without importance may still matter in reality: the model may not use it, or use another in its place.",
+    "Caveats are measured on these data. No caveat means that the checks found nothing, not that nothing is wrong.",
 )
 
 
@@ -58,24 +58,23 @@ def _bad(line: AuditLine) -> str:
 def importance_section(importance: Importance, measures: Plain | None, missing: Sequence[str]) -> Plain:
     """The importance of the features, and by other measures; or why these are ``missing``."""
     if importance.measure == "share of prediction variance":
-        intro = (
-            "How much predictions change when a feature's values are given to other rows, as a share of their variance."
-        )
+        intro = "How much predictions change when a feature is permuted, as a share of their variance."
     else:
-        intro = (
-            f"How much the model's loss ({importance.measure}) grows when a feature's values are given to other rows."
-        )
-    made = card(
-        "importance", "Importance of the features", importance, sentences=importance.findings(), max_display=_BARS
+        intro = f"How much the model's loss ({importance.measure}) grows when a feature is permuted."
+    made = card("importance", "Feature importance", importance, sentences=importance.findings(), max_display=_BARS)
+    return section(
+        "matters",
+        "What matters: feature importance",
+        [intro, *missing],
+        cards=[made, *([measures] if measures else [])],
     )
-    return section("matters", "What matters", [intro, *missing], cards=[made, *([measures] if measures else [])])
 
 
 def effect_section(effects: Sequence[Plain]) -> Plain:
     """The effects of the most important features."""
     some = "How the prediction changes with each of the most important features, most important first."
     intro = some if effects else "No feature has more than one value, so there is no effect to show."
-    return section("responds", "How it responds", [intro], cards=list(effects))
+    return section("responds", "How it responds: feature effects", [intro], cards=list(effects))
 
 
 def can_cluster(explainer: Explainer) -> bool:
@@ -93,7 +92,9 @@ def associations_section(associations: Associations, clusters: Clusters | None) 
     sentences = associations.findings()
     if len(shown.feature_names) < n:
         sentences.append(f"Shown are the {_PAIRED} of {n:,} features with the strongest associations.")
-    intro = "Correlated features share importance, and the effect of one alone may rest on rows that do not occur."
+    intro = (
+        "Correlated features share importance, and the effect of one alone may rest on combinations that do not occur."
+    )
     made = card(
         "associations",
         "Associations between features",
@@ -160,10 +161,10 @@ _ASKED_WIDEST = 50  # features, where the model has to be asked
 _MEASURED = 15
 _AGREE = 0.8  # of Kendall's tau
 _QUESTIONS = {
-    "permutation": "how much changes when its values are given to other rows",
+    "permutation": "how much changes when it is permuted",
     "conditional": "what it adds to the other features",
     "shap": "how far it moves single predictions",
-    "sobol": "what share of the variance of the predictions it is behind",
+    "sobol": "what share of the variance of the predictions it explains",
 }
 
 
@@ -179,15 +180,15 @@ def measure_card(explainer: Explainer, importance: Importance, why: Why, work: W
         return None, missing if len(importance.feature_names) > 1 else []
     compared = explainer._side_by_side(parts, work.run)
     if not np.nansum(compared.excess) > 0:
-        return None, ["By no measure does any feature matter."]
+        return None, ["No feature matters by any measure."]
     asks = [f"{part.method} asks {_QUESTIONS[part.method]}" for part in parts]
     made = card(
         "measures",
-        "The same question asked in other ways",
+        "Feature importance by other measures",
         _without_known(compared, importance),
-        subtitle="Share of all importance that a feature has by each measure",
+        subtitle="Share of each feature in the total importance, by measure",
         sentences=[*compared.findings(), _advice(compared)],
-        more=[f"Of a feature, {'; '.join(asks)}.", *missing],
+        more=[f"For each feature, {'; '.join(asks)}.", *missing],
         full=True,
         max_display=_MEASURED,
     )
@@ -244,7 +245,7 @@ def _advice(compared: ImportanceComparison) -> str:
         )
     tau = compared.agreement
     if np.nanmin(tau, initial=1.0) >= _AGREE:
-        return "The order of the features does not hang on the measure."
+        return "The ranking of the features does not depend on the measure."
     shares = np.nan_to_num(compared.shares)
     j = int(np.argmax(np.ptp(shares, axis=1)))
     high, low = int(shares[j].argmax()), int(shares[j].argmin())

@@ -51,7 +51,7 @@ class Why:
 
 def why_sections(explainer: Explainer, asked: Sequence[int], work: Work) -> Why:
     """Contributions over many rows and in individual ones."""
-    work.step("sharing predictions out among the features")
+    work.step("computing contributions (SHAP)")
     asking, reason = _asking(explainer, work)
     found: tuple[IntArray, Attribution] | None = None
     if asking is not None:
@@ -94,23 +94,23 @@ def _individual(
             chosen = work.keep(asking.of(places))
             seen = rows.predicted(explainer, places, work.run)
             shown = rows.row_section(explainer, reasons, seen, chosen, sample=len(sample))
-            work.step("explaining these rows in other ways")
+            work.step("explaining these rows by LIME and anchors")
             return [shown, _ways_section(explainer, seen, chosen, work)]
         except PellucidError as error:
             reason = str(error)
-    work.step("explaining these rows in other ways")
+    work.step("explaining these rows by LIME and anchors")
     return [contributions.no_contributions("rows", rows.TITLE, reason)]
 
 
-OTHER_TITLE = "The same rows in other ways"
+OTHER_TITLE = "The same rows by LIME and anchors"
 _SAMPLES, _FEWEST = 5_000, 500  # of local models
 _RULES, _ALL_RULES = 20_000, 120_000  # model rows for one rule, and for all of them
 _BARS, _PANEL = 8, 150.0  # features of a chart, pixels of each of its panels
 _MEANING = (
-    "A local model (LIME) is a simple model of at most six features that imitates the model near a row; an effect is"
-    " its weight times how far the row is from an average one. A rule (anchor) is what fixes the prediction: of rows"
-    " that obey it, whatever else is changed, nearly all get the same prediction. Contributions say how the prediction"
-    " differs from the average. Where the three agree, an explanation is on firmer ground; where they do not, they"
+    "A local surrogate (LIME) is a simple model of at most six features that imitates the model near a row; an effect is"
+    " its weight times the distance of the row from an average one. A rule (anchor) fixes the prediction: nearly all"
+    " rows that satisfy it get the same prediction, whatever their other values. Contributions explain the difference"
+    " from the average prediction. Where the three agree, an explanation is on firmer ground; where they do not, they"
     " answer different questions, or one of them fails."
 )
 
@@ -120,7 +120,7 @@ def _ways_section(explainer: Explainer, seen: Look, found: Attribution, work: Wo
     samples = work.affordable(_SAMPLES)
     if samples < _FEWEST:
         slow = (
-            f"The model is too slow for it: it answers about {number(1 / work.seconds_per_row)} rows a second."
+            f"The model is too slow for this: it predicts about {number(1 / work.seconds_per_row)} rows a second."
             " explainer.lime and explainer.anchor explain single rows."
         )
         return section("ways", OTHER_TITLE, [_MEANING, slow])
@@ -128,7 +128,7 @@ def _ways_section(explainer: Explainer, seen: Look, found: Attribution, work: Wo
     try:
         local = work.keep(explainer.lime(places, samples=samples))
     except PellucidError as error:
-        return section("ways", OTHER_TITLE, [_MEANING, f"Local models could not be had: {error}"])
+        return section("ways", OTHER_TITLE, [_MEANING, f"Local surrogates are not available: {error}"])
     rules, reason = _rules(explainer, places, work)
     compared = [
         agreement(found.row(k), local.row(k), rule, output=explained_name(explainer, seen, k), checks=explainer._checks)
@@ -136,7 +136,7 @@ def _ways_section(explainer: Explainer, seen: Look, found: Attribution, work: Wo
     ]
     names = [local.row_labels.name(k) for k in range(len(places))]
     cards = [_way_card(*each) for each in zip(places, names, compared, strict=True)]
-    intro = [_MEANING, _overall(compared), *([f"Rules could not be had: {reason}"] if reason else [])]
+    intro = [_MEANING, _overall(compared), *([f"Rules are not available: {reason}"] if reason else [])]
     return section("ways", OTHER_TITLE, intro, cards=cards, table=_table(names, compared))
 
 
@@ -153,7 +153,7 @@ def _rules(explainer: Explainer, places: list[int], work: Work) -> tuple[Sequenc
 def _way_card(place: int, name: str, one: Agreement) -> Plain:
     return card(
         f"ways-{place}",
-        f"Row {name} in several ways",
+        f"Row {name} by several methods",
         one,
         sentences=one.findings(),
         more=[] if one.rule is None or one.rule.reached else [f"The rule: {one.rule.reason}"],
@@ -168,22 +168,30 @@ def _overall(compared: Sequence[Agreement]) -> str:
     """How many rows the ways agree on."""
     known = [one.likeness for one in compared if np.isfinite(one.likeness)]
     if not known:
-        return "In none of these rows does any feature contribute, so there is nothing to compare."
+        return "No feature contributes in any of these rows, so there is nothing to compare."
     alike, apart = sum(x >= AGREE for x in known), sum(x < IN_PART for x in known)
     parts = [
-        f"in {alike} they agree" if alike else "",
-        f"in {len(known) - alike - apart} in part" if len(known) > alike + apart else "",
-        f"in {apart} hardly or not at all" if apart else "",
+        f"they agree in {alike}" if alike else "",
+        f"partly in {len(known) - alike - apart}" if len(known) > alike + apart else "",
+        f"hardly or not at all in {apart}" if apart else "",
     ]
     some = f"Of {len(known)} rows" if len(known) > 1 else "Of one row"
-    return f"{some} in which contributions and local model can be compared, {listed([part for part in parts if part])}."
+    return f"{some} where contributions and local model can be compared, {listed([part for part in parts if part])}."
 
 
 def _table(names: Sequence[str], compared: Sequence[Agreement]) -> Plain:
     """One line per row: what each way finds first, and how alike they are."""
     lines = [[name, *_cells(one)] for name, one in zip(names, compared, strict=True)]
     return table(
-        ["Row", "Largest contributions", "Largest effects", "Likeness", "In the rule", "Contributions on it"], lines
+        [
+            "Row",
+            "Largest contributions",
+            "Largest effects",
+            "Cosine similarity",
+            "In the rule",
+            "Contributions of these",
+        ],
+        lines,
     )
 
 

@@ -292,7 +292,7 @@ def test_a_model_that_knows_its_rows_by_heart_is_found_out_though_no_classifier_
 
 
 @pytest.mark.parametrize(("noise", "lowest", "highest"), [(1e-3, 0.85, 1.0), (100.0, 0.38, 0.62)])
-def test_mixtures_of_features_that_go_together_are_told_apart(noise, lowest, highest):
+def test_mixtures_of_correlated_features_are_told_apart(noise, lowest, highest):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 1)) + noise * rng.normal(size=(400, 4))
     explainer, run = Explainer(lambda Z: Z[:, 0], X), Run()

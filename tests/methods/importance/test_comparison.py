@@ -43,7 +43,7 @@ def disagreement(ex, methods, **options):
     return {caveat.feature: str(caveat) for caveat in found}
 
 
-def test_features_that_go_together_are_the_reason_named(golden):
+def test_correlated_features_are_the_reason_named(golden):
     x = np.random.default_rng(2).normal(size=(500, 2))
     X = np.column_stack([x[:, 0], x[:, 0] + 0.05 * RNG.normal(size=500), 0.5 * x[:, 1]])
     said = disagreement(Explainer(lambda X: X.sum(axis=1), X, X.sum(axis=1)), ["permutation", "conditional"])

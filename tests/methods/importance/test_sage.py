@@ -316,7 +316,7 @@ def test_a_tolerance_that_is_not_reached_is_reported():
     assert "imprecise" not in codes(sage(curved, X, y, tolerance=0.5))
 
 
-def test_features_that_go_together_share_and_others_do_not():
+def test_correlated_features_share_and_others_do_not():
     rng = np.random.default_rng(0)
     x = rng.normal(size=300)
     X = np.column_stack([x, x + 0.05 * rng.normal(size=300), rng.normal(size=300)])

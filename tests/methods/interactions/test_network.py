@@ -126,7 +126,7 @@ def test_of_several_outputs_the_mean_or_one():
         result.network(output="third")
 
 
-def test_features_that_go_together_are_a_caveat_of_the_network_too():
+def test_correlated_features_are_a_caveat_of_the_network_too():
     x = np.random.default_rng(1).normal(size=400)
     X = np.column_stack([x, x + 0.05 * np.random.default_rng(2).normal(size=400)])
     result = Explainer(lambda X: X[:, 0] * X[:, 1], X, progress=False).interactions(method="greenwell")

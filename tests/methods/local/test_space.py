@@ -48,7 +48,7 @@ def test_ex_40_six_numbers_of_a_model_are_one_word_of_four():
     assert "mapped back for the model" in found.text()
 
 
-def test_components_of_columns_that_go_together(tmp_path):
+def test_components_of_correlated_columns(tmp_path):
     """Three columns are one hidden number: in its terms the local model needs one feature and asks about rows that occur."""
     hidden = np.random.default_rng(0).normal(size=400)
     X = pd.DataFrame({name: scale * hidden for name, scale in (("a", 1.0), ("b", -2.0), ("c", 0.5))})

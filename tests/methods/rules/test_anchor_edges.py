@@ -8,7 +8,7 @@ import pellucid
 from golden_files import masked
 from methods.rules.asking import Labels, ask, explain
 from pellucid import Explainer, TextExplainer
-from pellucid.explanations.rule_words import marks
+from pellucid.explanations.rule_words import marks, where_predictions_change
 
 
 def below_one(Z):
@@ -53,6 +53,16 @@ def test_a_constant_prediction_is_one_number(value, golden):
     assert rule.precision == 1.0
     said = {caveat.code: caveat.advice for caveat in rule.caveats}
     golden("rule", "an anchor of a constant prediction", [said["anchor-imbalance"], *marks(rule)])
+
+
+def test_only_classes_have_a_decision_boundary():
+    X = np.array(list(np.ndindex(*(2,) * 6)), dtype=float)
+    number = ask(Explainer(lambda Z: Z.all(axis=1).astype(float), X), np.ones(6), within=0.1)
+    label = explain(lambda Z: Z.all(axis=1), X, np.ones(6))
+    assert len(number.conditions) == len(label.conditions) == 6
+    assert not [text for text in (number.text(), *marks(number)) if "class" in text or "boundary" in text]
+    assert where_predictions_change(label) in marks(label)
+    assert "boundary" in where_predictions_change(label)
 
 
 @pytest.mark.parametrize("perturb", ["data", "balanced", "conditional"])

@@ -114,7 +114,7 @@ def body(importance: Importance, options: ImportanceOptions) -> ChartType:
     ]
     chart = by_output(views, outputs, columns=_COLUMNS, column=16)
     grouped = any(len(members) > 1 for members in importance.members)
-    title = options.title or f"Importance of {'groups' if grouped else 'features'}"
+    title = options.title or f"{'Group' if grouped else 'Feature'} importance"
     return titled(chart, title, _notes(importance, sets, names), wide + 150)
 
 
@@ -237,7 +237,7 @@ def _tips(importance: Importance, more: list[tuple[str, str]]) -> list[alt.Toolt
 
 
 def _value_title(importance: Importance) -> str:
-    how = {"ratio": "loss after / loss before", "difference": "increase of loss"}.get(
+    how = {"ratio": "loss after / loss before", "difference": "increase in loss"}.get(
         importance.compare, importance.compare
     )
     return f"importance: {importance.measure}" if not importance.compares_losses else f"{how} ({importance.measure})"

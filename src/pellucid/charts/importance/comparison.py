@@ -84,7 +84,7 @@ def body(result: ImportanceComparison, options: ComparisonOptions) -> ChartType:
     views = [dots, _heat_map(result)] if options.agreement and len(result.methods) > 1 else [dots]
     chart = grid(views, columns=2, column=32, one_legend=False) if len(views) > 1 else dots
     words = [note for note in (*notes, caveat_note(result)) if note]
-    return titled(chart, options.title or "Importance by several measures", words, width + 150)
+    return titled(chart, options.title or "Feature importance by several measures", words, width + 150)
 
 
 def _scale_note(result: ImportanceComparison) -> str:
@@ -138,5 +138,5 @@ def _heat_map(result: ImportanceComparison) -> ChartType:
     colour = alt.Color("value", type="quantitative", scale=scale, legend=None)
     layers = [cells.encode(x=x, y=y, tooltip=tips, color=colour)]
     layers += text_layers(rows, {"x": x, "y": y, "tooltip": tips})
-    title = alt.TitleParams(["agreement of the orders", "(Kendall's tau)"], fontSize=12, fontWeight="normal")
+    title = alt.TitleParams(["agreement of the rankings", "(Kendall's tau)"], fontSize=12, fontWeight="normal")
     return layered(*layers).properties(width=size, height=size, title=title)

@@ -14,7 +14,7 @@ from pellucid.charts.layout import Row, data, layered, titled, tooltips
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.explanations import Network
 from pellucid.explanations.plot_options import NetworkOptions
-from pellucid.words import listed, percent
+from pellucid.words import counted, listed, percent
 
 _SIDE = 360.0
 _UPRIGHT = 12  # up to so many names stand upright; more are turned outwards
@@ -110,7 +110,7 @@ def body(network: Network, options: NetworkOptions) -> ChartType:
     ]
     chart = layered(*layers).properties(width=wide, height=tall)
     chart = chart.resolve_scale(size="independent", strokeWidth="independent")
-    title = options.title or f"What the model needs, but for {100 * network.loss:g}% of its variance"
+    title = options.title or f"Interaction network: the model within {100 * network.loss:g}% of its variance"
     return titled(chart, title, _notes(network, options), wide + 60)
 
 
@@ -221,7 +221,7 @@ def _notes(network: Network, options: NetworkOptions) -> list[str]:
         pairs,
         lost,
         shaded,
-        f"{more} edges not shown" if more > 0 else "",
+        f"{counted(more, 'edge')} not shown" if more > 0 else "",
         f"not needed: {listed(network.left_out)}" if network.left_out else "",
         caveat_note(network),
     ]

@@ -133,7 +133,7 @@ def body(result: LocalAttribution, options: LocalOptions) -> ChartType:
         f"kernel width {number(float(result.width[0]))}, R2 {number(float(np.ravel(result.fidelity)[0]))}",
         caveat_note(result),
     ]
-    return titled(grid(views, columns=2), options.title or "A model and its local model", notes, 2 * size + 150)
+    return titled(grid(views, columns=2), options.title or "A model and its local surrogate", notes, 2 * size + 150)
 
 
 def _edges(grid_points: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -56,7 +56,9 @@ def body(result: LocalModel, options: LocalOptions) -> ChartType:
     thin = ["thin lines: 95% intervals"] if (result.se > 0).any() else []
     alone = [numbers(result.for_output(outputs[0]), 0)] if len(views) == 1 else []
     notes = [*alone, f"effects start from {starting_point(result)}", *more, *thin, caveat_note(result)]
-    title = options.title or ("Effects in the local model" if n == 1 else "Effects in the local models")
+    title = options.title or (
+        "Effects in the local surrogate (LIME)" if n == 1 else "Effects in the local surrogates (LIME)"
+    )
     return titled(chart, title, notes, len(outputs) * (width + 150))
 
 

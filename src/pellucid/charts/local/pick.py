@@ -12,7 +12,7 @@ from pellucid.charts.layout import Row, concat, data, layered, level_axis, limit
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.explanations.pick import Pick
 from pellucid.explanations.plot_options import PickOptions
-from pellucid.words import number, percent
+from pellucid.words import counted, number, percent
 
 _CELL = 26.0
 
@@ -104,7 +104,7 @@ def body(picked: Pick, options: PickOptions) -> ChartType:
     more = int((picked.values > 0).sum()) - len(features)
     notes = [
         f"{len(picked)} of {picked.looked_at:,} rows, in the order picked",
-        f"{more} more features not shown" if more > 0 else "",
+        f"{counted(more, 'more feature')} not shown" if more > 0 else "",
         caveat_note(picked),
     ]
     return titled(chart, options.title or "Rows that show what the model uses", notes, width + 220)
