@@ -96,7 +96,7 @@ def test_features_that_never_repeat_are_no_identifiers(days):
     X, y = days
     income = np.random.default_rng(0).choice(10**6, 120, replace=False)
     kind = [f"c{i % 60}" for i in range(120)]
-    ex = Explainer(lambda X: X.temp, X.assign(income=income, kind=kind, width=income), y)
+    ex = Explainer(lambda X: X.temp, X.assign(income=income, kind=kind, width=income, days_since=range(120)), y)
     assert no_features(ex.data) == []
 
 

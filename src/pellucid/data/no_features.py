@@ -11,7 +11,9 @@ from pellucid.data.table import Data
 
 _ENOUGH = 50  # rows; in fewer, columns are equal or distinct by chance
 _FIRST = 50  # rows that tell most columns from the outcome, or from an identifier
-_ID = re.compile(r"(^|[_\W])(id|ids|uuid|guid|key|index|rowid)$|^(id|uuid|guid)[_\W]|[a-z](Id|ID)$", re.IGNORECASE)
+_ID = re.compile(  # a counter under another name may be a trend, which is a feature
+    r"(^|[_\W])(id|ids|uuid|guid|key|index|rowid)$|^(id|uuid|guid)[_\W]|[a-z](Id|ID)$|^(unnamed: 0|row|row_?number)$"
+)
 
 
 def no_features(data: Data) -> list[str]:
@@ -59,13 +61,12 @@ def _equal(column: AnyArray, y: AnyArray) -> bool:
 
 
 def _is_identifier(data: Data, j: int) -> bool:
-    """Text that never repeats, or whole numbers that never repeat and count the rows or are called an id."""
+    """Text that never repeats, or whole numbers that never repeat and are called an id."""
     feature = data.schema.features[j]
     if feature.missing or feature.kind not in ("categorical", "integer"):
         return False
     if feature.categories is not None:
         return len(feature.categories) == len(data) and isinstance(feature.categories[0], str)
-    counting = feature.high - feature.low == len(data) - 1
-    if not counting and _ID.search(feature.name) is None:
+    if _ID.search(feature.source) is None and _ID.search(feature.source.lower()) is None:
         return False
     return len(np.unique(data.codes(j)[:_FIRST])) == _FIRST and feature.distinct == len(data)
