@@ -194,6 +194,18 @@ def test_charts_of_one_row_and_of_rules_and_local_models_name_the_rows():
     assert "row cust9" in json.dumps(ex.lime([7, 9], samples=300).plot().spec)
 
 
+def test_curves_are_named():
+    ex = explained(NAMED)
+    curves = ex.ice("a", rows=["cust7", "cust9"], grid=3)
+    assert rows_of(curves) == ["cust7", "cust9"]
+    assert curves.rows.tolist() == [7, 9]
+    assert "row cust9" in json.dumps(curves.plot().spec)
+    assert set(rows_of(ex.ice("a", sample=3, grid=3))) <= set(NAMED.index)
+    twins = explained(X.set_axis(["same"] * 40)).ice("a", rows=[7, 9], grid=3)
+    drawn = {cell["row"] for cells in twins.plot().spec["datasets"].values() for cell in cells if "row" in cell}
+    assert len(drawn) == 2  # two curves, although their rows are called the same
+
+
 def test_a_report_names_its_rows_and_takes_labels(tmp_path):
     page = Explainer(f, NAMED, f(NAMED)).report(tmp_path / "r.html", rows=["cust7", 9], top=2)
     text = page.read_text(encoding="utf-8")

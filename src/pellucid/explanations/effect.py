@@ -105,8 +105,8 @@ class Effect(Explanation, options=EffectOptions):
         n_rows = values.shape[0] if self.individual else 1
         size = grid[0].size
         table: dict[str, AnyArray] = {}
-        if self.individual and self.rows is not None:
-            table["row"] = np.tile(np.repeat(self.rows, size), len(self.output_names))
+        if self.individual:
+            table["row"] = np.tile(np.repeat(self.row_labels.column_of(n_rows), size), len(self.output_names))
         for name, points, index in zip(self.feature_names, self.grids, grid, strict=True):
             table[name] = np.tile(points[index.ravel()], n_rows * len(self.output_names))
         if len(self.output_names) > 1:

@@ -180,8 +180,9 @@ def _readable(effect: Effect) -> BoolArray:
             thin = round(caveat.value * effect.counts.size)
             fewest = np.sort(effect.counts[fit])
             fit &= effect.counts > fewest[min(max(thin, 1), fewest.size) - 1]
-    fit = np.pad(fit, [(0, n - have) for n, have in zip(shape, fit.shape, strict=True)])
-    for axis, (n, have) in enumerate(zip(shape, effect.counts.shape, strict=True)):
+    places: tuple[int, ...] = effect.counts.shape
+    fit = np.pad(fit, [(0, n - have) for n, have in zip(shape, places, strict=True)])
+    for axis, (n, have) in enumerate(zip(shape, places, strict=True)):
         if have < n:  # bins: a point is the end of one and the start of the next
             fit = fit | np.roll(fit, 1, axis=axis)
     return fit

@@ -61,6 +61,7 @@ class Header:
         feature_names: tuple[str, ...] | None = None,
         scale: str | None = None,
         caveats: tuple[Caveat, ...] = (),
+        row_labels: RowLabels | None = None,
     ) -> Header:
         """The header of a result about a model and its data, all features or groups of them unless named, so far."""
         return cls(
@@ -72,6 +73,7 @@ class Header:
             settings=settings,
             library=data.caller,
             readable=data.schema.readable,
+            row_labels=row_labels or RowLabels(),
         )
 
 

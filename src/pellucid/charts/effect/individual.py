@@ -22,7 +22,7 @@ from pellucid.charts.effect.curve import (
 from pellucid.charts.effect.distribution import lower_views
 from pellucid.charts.effect.levels import extents, level_data, level_labels
 from pellucid.charts.marks import dash, zero_line
-from pellucid.charts.text import is_change, value_title
+from pellucid.charts.text import is_change, level_names, value_title
 from pellucid.explanations import Effect
 from pellucid.explanations.plot_options import EffectOptions
 from pellucid.words import counted, percent
@@ -40,12 +40,13 @@ def individual_data(effect: Effect, output: str, options: EffectOptions) -> list
     nominal = effect.nominal[0]
     places = level_labels(effect) if nominal else layout.positions(effect.grids[0])
     order = range(len(effect.grids[0])) if nominal else np.argsort(layout.positions(effect.grids[0]), kind="stable")
-    names = effect.rows if effect.rows is not None else np.arange(len(effect.values))
     colours = row_colours(effect, options)
     rows: list[layout.Row] = []
-    for i in lines_shown(effect, options.max_lines):
+    lines = lines_shown(effect, options.max_lines)
+    names = level_names(f"row {effect.row_labels.name(i)}" for i in lines)
+    for i, name in zip(lines, names, strict=True):
         values = layout.plain(effect.stacked()[i, :, k])
-        fixed = {"row": f"row {names[i]}", **colours[i]}
+        fixed = {"row": name, **colours[i]}
         rows += [
             {**fixed, ("level" if nominal else "x"): places[g] if nominal else float(places[g]), "value": values[g]}
             for g in order

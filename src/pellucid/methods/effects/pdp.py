@@ -31,7 +31,7 @@ from pellucid.diagnostics import effect_caveats
 from pellucid.diagnostics.heterogeneity import best_splitter, measure
 from pellucid.errors import InputError
 from pellucid.explanations import AtMissing, Effect, squeeze_outputs
-from pellucid.methods.effects.estimation.effect import Estimate, build_effect, grid_counts, row_labels
+from pellucid.methods.effects.estimation.effect import Estimate, build_effect, grid_counts
 from pellucid.models import Predictor
 from pellucid.reading import Answer, answer
 from pellucid.runner import Run, constant_intervention
@@ -109,7 +109,7 @@ def pdp(
         individual=individual,
         derivative=derivative,
         interaction=measure(curves.rows).interaction if len(chosen) == 1 else np.nan,
-        rows=row_labels(rows, len(over)) if individual else None,
+        rows=over if individual else None,
         colouring=(
             best_splitter(over.take(curves.kept), chosen, curves.rows) if individual and len(chosen) == 1 else None
         ),

@@ -112,9 +112,10 @@ def build_effect(
     *,
     caveats: tuple[Caveat, ...],
     settings: Mapping[str, Any],
+    rows: Data | None = None,
     **fields: Any,
 ) -> Effect:
-    """An `Effect` from an estimate; the names of the features come first in its settings."""
+    """An `Effect` from an estimate, of single ``rows`` if there are any; features come first in its settings."""
     described = [data.schema.features[j] for j in found.features]
     names = tuple(feature.name for feature in described)
     plain = {key: plain_setting(value) for key, value in {"features": names, **settings}.items()}
@@ -132,7 +133,9 @@ def build_effect(
             {"method": method, "random_state": run.seed, **plain},
             feature_names=names,
             caveats=caveats,
+            row_labels=None if rows is None else rows.row_labels,
         ),
+        rows=None if rows is None else places_of(rows),
         kinds=tuple(feature.kind for feature in described),
         grids=tuple(feature.decode(points) for feature, points in zip(described, found.points, strict=True)),
         rug=rug(data, found.features),
@@ -142,12 +145,10 @@ def build_effect(
     )
 
 
-def row_labels(rows: Any, n: int) -> IntArray:
-    """Positions in X of the rows explained, or a running number for rows from outside."""
-    if isinstance(rows, int | np.integer):
-        return np.array([rows], dtype=np.intp)
-    positions = isinstance(rows, range | list | tuple) and np.asarray(rows).dtype.kind in "iu"
-    return np.asarray(rows, dtype=np.intp) if positions and np.ndim(rows) == 1 else np.arange(n)
+def places_of(rows: Data) -> IntArray:
+    """Positions in X of rows of X, or a running number for rows from outside."""
+    positions = rows.row_labels.positions
+    return np.arange(len(rows)) if positions is None else positions
 
 
 def plain_setting(value: Any) -> Any:
