@@ -82,6 +82,15 @@ def test_values_that_rest_on_few_rows_are_not_quoted(weight):
         assert said.index("summer") < said.index("spring")
 
 
+def test_a_level_of_few_rows_is_not_quoted_without_a_caveat_either():
+    rare = TABLE.assign(season=["rare"] * 2 + ["spring", "summer"] * 49 + ["spring"])
+    effect = of(lambda X: X["season"].map({"rare": 100.0, "spring": 2.0, "summer": 4.0}).astype(float), rare).pdp(
+        "season"
+    )
+    assert not effect.caveats
+    assert "rare" not in effect.findings()[1]
+
+
 def test_a_stretch_that_rests_on_few_rows_is_not_quoted():
     tail = TABLE.assign(temp=np.concatenate([np.linspace(0.0, 1.0, 98), [50.0, 60.0, 100.0]]))
     effect = Explainer(lambda X: X["temp"] ** 2, tail, progress=False).pdp("temp", grid=10)

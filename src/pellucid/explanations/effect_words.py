@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _CLASSES = 3  # told about one by one
 _PARALLEL = 0.05  # share of the movement that is not common to all rows
+_ROWS = 5  # at a point of a curve, by weight: what fewer vouch for is not told where others are
 _UNKNOWN = "Nothing is known: no prediction was made."
 
 
@@ -168,15 +169,17 @@ def _by_movement(effect: Effect, readable: BoolArray) -> list[int]:
 
 
 def _readable(effect: Effect) -> BoolArray:
-    """Points of the grid at or beside rows enough: cells without rows (ALE of several features) and what a caveat
-    says not to read are left out.
+    """Points of the grid at or beside rows enough: of a curve those with few rows are left out, of several features the
+    cells without any (ALE), and what a caveat says not to read.
     """
     shape = tuple(len(points) for points in effect.grids)
     fit = np.ones(effect.counts.shape, dtype=bool)
     if effect.method == "ale" and len(shape) > 1:
         fit = effect.counts > 0
+    elif len(shape) == 1:
+        fit = effect.counts >= _ROWS
     for caveat in effect.caveats:
-        if caveat.code == "few-data":  # the share of the places with the fewest rows
+        if fit.any() and caveat.code == "few-data":  # the share of the places with the fewest rows
             thin = round(caveat.value * effect.counts.size)
             fewest = np.sort(effect.counts[fit])
             fit &= effect.counts > fewest[min(max(thin, 1), fewest.size) - 1]
