@@ -104,7 +104,7 @@ def test_what_holds_for_the_data_is_said_once_at_the_top(demo_document: dict[str
     touched = {card["id"] for card in cards if {"label": "correlated features", "id": "trust"} in card["chips"]}
     assert {"importance", "contributions-size", "associations", "network"} <= touched
     said = [(item["code"], item["message"]) for card in [trust, *cards] for item in card["caveats"]]
-    assert len(set(said)) == len(said) <= 14
+    assert len(set(said)) == len(said) <= 8
     assert not {"off-data", "dependent-features", "clustered-features"} & {code for code, _ in said[1:]}
     anchors = {trust["id"], *(card["id"] for card in cards)}
     assert all(chip["id"] in anchors for card in cards for chip in card["chips"])
@@ -161,7 +161,7 @@ def test_an_average_is_over_all_rows_and_curves_over_some(linear: Any) -> None:
 def test_a_useless_model_is_said_to_be_one_at_the_top(linear: Any) -> None:
     explainer = linear([1.0, 1.0], noise=30.0)
     document = build(explainer)
-    assert [item["code"] for item in part(document, "trust")["caveats"]] == ["poor-model"]
+    assert part(document, "trust")["caveats"][0]["code"] == "poor-model"
     cards = [card for section in document["sections"] for card in section["cards"]]
     assert all(item["code"] != "poor-model" for card in cards for item in card["caveats"])
     assert {"label": "poor model", "id": "trust"} in part(document, "matters")["cards"][0]["chips"]

@@ -14,6 +14,7 @@ from pellucid.words import listed, number, percent
 _NOTICED = 0.1  # H that is worth a word
 _WEAK_JOINT = 0.02  # of the prediction's variance
 _LEADING = 5
+_FIRST = 3  # sets that a reader takes for the strongest
 _WIDE = 0.5  # width of an interval, as a share of the value
 _COSTLY = 0.01
 _UNSHARP = 0.3
@@ -25,6 +26,7 @@ def weak_joint(result: Interactions) -> Iterator[Caveat]:
     """Interaction relative to next to nothing."""
     values, joint, strength = _by_output(result)
     weak = (joint < _WEAK_JOINT) & (values > _NOTICED)
+    weak[result.ranking[_FIRST:]] = False  # nobody is misled by what stands below
     if not weak.any():
         return
     s, k = np.unravel_index(np.argmax(np.where(weak, values, -1.0)), values.shape)

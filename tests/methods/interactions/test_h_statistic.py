@@ -256,7 +256,7 @@ def test_rows_are_as_many_as_the_budget_buys():
     X, _ = friedman(600)
     result = Explainer(lambda X: X[:, 0] * X[:, 1] + X[:, 2], X).interactions()
     assert result.settings["rows"] == 447  # squared, times fifteen coalitions: three million model rows
-    assert "rows-sampled" in {caveat.code for caveat in result.caveats}
+    assert "rows-sampled" not in {caveat.code for caveat in result.caveats}  # enough of them; the interval tells
     again = Explainer(lambda X: X[:, 0] * X[:, 1] + X[:, 2], X, random_state=5).interactions()
     assert again.values[0] != result.values[0]
     assert result.low[0] < again.values[0] < result.high[0]
