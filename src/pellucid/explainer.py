@@ -349,8 +349,8 @@ class Explainer:
         the mean prediction back.
 
         ``bins`` is a number or the edges (for several features: one for all, or one for each). Without it there
-        are 40; for three features, where 40 would make 64,000 cells, as many as leave some twenty rows per cell,
-        but 3 to 10. ``order`` is an order for categories (a list of them if several features have categories);
+        are as many as leave some ten rows per bin of one feature (5 to 40), or twenty per cell of several (3 to 40
+        for each of two, 3 to 10 of three). ``order`` is an order for categories (a list of them if several features have categories);
         ``gradient=True`` uses the model's own derivatives.
 
         It misleads in bins with few rows, across distant bins under strong dependence, through the order of

@@ -12,6 +12,7 @@ from pellucid.charts import theme
 from pellucid.charts.layout import Row, limits_of, number_format, positions
 from pellucid.charts.text import wrapped
 from pellucid.data.frames.frame import is_missing
+from pellucid.data.natural import in_order
 from pellucid.explanations import Colouring, Effect
 from pellucid.explanations.plot_options import EffectOptions
 from pellucid.words import value_name
@@ -47,8 +48,8 @@ def categories(colouring: Colouring) -> list[str]:
     """The most frequent categories, in order of their names, and "(other)" if there are more."""
     counts = Counter(_name(value) for value in colouring.values if not is_missing(value))
     if len(counts) <= _MOST + 1:
-        return sorted(counts)
-    return [*sorted(name for name, _ in counts.most_common(_MOST)), OTHER]
+        return in_order(counts)
+    return [*in_order(name for name, _ in counts.most_common(_MOST)), OTHER]
 
 
 def colour_encoding(colouring: Colouring) -> alt.Color:

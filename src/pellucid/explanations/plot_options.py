@@ -160,6 +160,11 @@ class EffectOptions(PlotOptions):
     distribution: str | None = choice(
         "histogram", ("histogram", "rug", None), "the data below a curve, on its axis, or not shown"
     )
+    order: str = choice(
+        "auto",
+        ("auto", "value", "name"),
+        "order of categories: natural (months, weekdays) or the result's, from high to low, or by name",
+    )
     show_data: bool = flag(True, "whether rows of the data are put on a heat map")
     kind: str = choice("auto", ("auto", "surface"), "of two numeric features: seen in space instead of as a heat map")
 

@@ -17,6 +17,7 @@ from pellucid.charts import theme
 from pellucid.charts.attribution.entries import axis_title, evenly, fold, not_shown, short_names, shortened
 from pellucid.charts.layout import Row, data, layered, level_axis, limits_of, positions, tooltips, value_axis
 from pellucid.charts.marks import zero_line
+from pellucid.data.natural import in_order
 from pellucid.explanations import Attribution
 from pellucid.explanations.attribution import shown_value
 from pellucid.explanations.attribution_words import grouped
@@ -98,7 +99,7 @@ def level_colours(attribution: Attribution, j: int) -> list[str]:
     words = np.array([shown_value(value) for value in attribution.data[j]], dtype=object)
     sizes = np.abs(np.nan_to_num(attribution.stacked()[:, j])).reshape(len(words), -1).sum(axis=1)
     totals = {word: float(sizes[words == word].sum()) for word in dict.fromkeys(words)}
-    return sorted(sorted(totals, key=lambda word: -totals[word])[:_LEVELS])
+    return in_order(sorted(totals, key=lambda word: -totals[word])[:_LEVELS])
 
 
 def strips(one: Attribution, j: int, name: str, rows: IntArray, most: int) -> list[tuple[str, IntArray]]:
@@ -191,7 +192,7 @@ def view(attribution: Attribution, output: str, options: AttributionOptions, wid
     ]
     for name in dict.fromkeys(row["feature"] for row in rows if row["sort"] == "level"):
         some = [row for row in rows if row["sort"] == "level" and row["feature"] == name]
-        groups.append((_by_level(name, sorted({row["level"] for row in some}), last), some))
+        groups.append((_by_level(name, in_order({row["level"] for row in some}), last), some))
     layers = [*zero_line(limits, True, "x")]
     for colour, some in groups:
         if some:

@@ -17,6 +17,7 @@ from pellucid.charts.colouring import OTHER, categories, colour_encoding, is_nom
 from pellucid.charts.marks import zero_line
 from pellucid.charts.text import shown
 from pellucid.data.frames.frame import is_missing
+from pellucid.data.natural import in_order
 from pellucid.explanations import Attribution, Colouring
 from pellucid.explanations.attribution import shown_value
 from pellucid.explanations.attribution_partner import partner, position
@@ -102,7 +103,7 @@ def _levels(attribution: Attribution, j: int) -> list[str]:
     if attribution.data[j].dtype.kind in "iufM":
         return []
     counts = Counter(shown_value(value) for value in attribution.data[j] if not is_missing(value))
-    return sorted(name for name, _ in counts.most_common(_MOST_LEVELS))
+    return in_order(name for name, _ in counts.most_common(_MOST_LEVELS))
 
 
 def _colours(colouring: Colouring | None, rows: IntArray) -> list[layout.Row]:

@@ -8,7 +8,7 @@ from pellucid.charts import theme
 from pellucid.charts.effect.curve import curve_notes, draw_curve
 from pellucid.charts.effect.individual import draw_individual, individual_notes
 from pellucid.charts.effect.isometric import draw_isometric, isometric_notes
-from pellucid.charts.effect.levels import draw_levels
+from pellucid.charts.effect.levels import draw_levels, level_order
 from pellucid.charts.effect.slices import draw_slices, slice_notes
 from pellucid.charts.effect.surface import draw_surface, surface_notes
 from pellucid.charts.layout import Limits, titled
@@ -59,4 +59,7 @@ def effect_notes(effect: Effect, options: EffectOptions) -> list[str]:
         notes = []
     else:
         notes = curve_notes(effect)
+    if len(effect.grids) == 1 and effect.nominal[0]:
+        _, order = level_order(effect, options.order)
+        notes = [*notes, f"order: {order}" if order else ""]
     return [*notes, caveat_note(effect)]

@@ -20,7 +20,7 @@ from pellucid.charts.effect.curve import (
     missing_view,
 )
 from pellucid.charts.effect.distribution import lower_views
-from pellucid.charts.effect.levels import extents, level_data, level_labels
+from pellucid.charts.effect.levels import extents, level_data, level_labels, level_order
 from pellucid.charts.marks import dash, zero_line
 from pellucid.charts.text import is_change, level_names, value_title
 from pellucid.explanations import Effect
@@ -112,7 +112,7 @@ def _curves_view(effect: Effect, output: str, options: EffectOptions, limits: la
 
 
 def _levels_view(effect: Effect, output: str, options: EffectOptions, limits: layout.Limits) -> ChartType:
-    labels = level_labels(effect)
+    labels, _ = level_order(effect, options.order)
     height, width = extents(len(labels), 1, options, upright=False)
     x = alt.X("value", **_values(effect, output, limits, width))
     y = alt.Y("level", **layout.level_axis(effect.feature_names[0], labels, height))

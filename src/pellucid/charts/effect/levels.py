@@ -18,6 +18,7 @@ from pellucid.charts.effect.curve import average_error, curve_limits, interval_r
 from pellucid.charts.layout import Limits, Row, data, grid, layered, level_axis, tooltips, value_axis
 from pellucid.charts.marks import channel, output_colour, output_tip, zero_line
 from pellucid.charts.text import is_change, level_names, rows_text, value_title
+from pellucid.data.natural import natural_order
 from pellucid.explanations import Effect
 from pellucid.explanations.plot_options import EffectOptions
 from pellucid.words import percent
@@ -29,6 +30,24 @@ def level_labels(effect: Effect) -> list[str]:
     """Labels of the levels, and of missing if it occurs, in order and all different."""
     names = level_names(effect.grids[0])
     return level_names([*names, *{row["label"] for row in missing_data(effect)}])
+
+
+def level_order(effect: Effect, order: str) -> tuple[list[str], str]:
+    """The labels from top to bottom, missing last, and how that order came about, where it needs words."""
+    labels = level_labels(effect)
+    n = len(effect.grids[0])
+    if order == "value":
+        values = np.nan_to_num(effect.stacked("average")[:, 0])
+        return [labels[i] for i in np.argsort(-values, kind="stable")] + labels[n:], "from high to low"
+    if order == "name":
+        return [*sorted(labels[:n]), *labels[n:]], ""
+    if effect.kinds[0] != "categorical" or effect.settings.get("order") is not None:
+        return labels, ""
+    natural, similar = natural_order(labels[:n]), effect.method == "ale" and n > 2
+    if natural is not None:
+        how = " (added up from one category to the most similar; ale(order=...) changes that)" if similar else ""
+        return [*(labels[i] for i in natural[0]), *labels[n:]], f"{natural[1]}{how}"
+    return labels, "categories with similar rows are neighbours" if similar else ""
 
 
 def level_data(effect: Effect) -> list[Row]:
@@ -63,7 +82,7 @@ def draw_levels(
 ) -> ChartType:
     """The chart without its title; ``upright`` puts the levels on the x axis."""
     limits = limits or curve_limits(effect)
-    labels = level_labels(effect)
+    labels, _ = level_order(effect, options.order)
     long, across = extents(len(labels), len(effect.output_names), options, upright)
     channels = ("x", "y") if upright else ("y", "x")
     bare = options.distribution is None or level_shares(effect) is None
@@ -136,7 +155,7 @@ def _share_view(effect: Effect, labels: list[str], levels: Any, channels: Channe
     top = float(np.ceil(100 * max(float(shares.max()), 0.01)) / 100)
     rows = [
         {"level": label, "share": float(share), "share_text": f"{percent(float(share))} of rows"}
-        for label, share in zip(labels, shares, strict=True)
+        for label, share in zip(level_labels(effect), shares, strict=True)
     ]
     axis = alt.Axis(title=["share", "of rows"], titleFontSize=11, values=[0, top], format=".0%", grid=False)
     size = {"type": "quantitative", "axis": axis, "scale": alt.Scale(domain=[0, top], nice=False)}
