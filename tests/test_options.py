@@ -169,8 +169,9 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
             "background",
             "sample_weight",
         }
-        | {"row_labels"},
+        | {"row_labels", "labels", "units"},
     ),
+    "predict": (lambda **o: explainer().predict(0, **o), {}, {"rows"}),
     "pdp": (
         lambda **o: explainer().pdp(**{"features": 0, **o}),
         {"grid": whole(3), "kind": word("both"), "pure": flag().along(features=(0, 1))},

@@ -23,7 +23,9 @@ def test_every_individual_row_is_explained_in_three_ways(demo_document: dict[str
     found = part(demo_document, "ways")
     assert found["cards"], found["intro"]
     assert [card["id"].replace("ways", "row") for card in found["cards"]] == shown
-    assert [line[0] for line in found["table"]["rows"]] == [name.split("-")[1] for name in shown]
+    names = [card["title"].removeprefix("Row ").split(":")[0] for card in part(demo_document, "rows")["cards"]]
+    assert [line[0] for line in found["table"]["rows"]] == names
+    assert all(f"(position {name.split('-')[1]})" in row for row, name in zip(names, shown, strict=True))
     for card in found["cards"]:
         assert len(card["chart"]["concat"]) == 3
         assert any(line.startswith("IF ") for line in card["sentences"])
@@ -31,7 +33,7 @@ def test_every_individual_row_is_explained_in_three_ways(demo_document: dict[str
 
 def test_the_table_is_that_of_the_methods_themselves(bike: Explainer, demo_document: dict[str, Any]) -> None:
     line = part(demo_document, "ways")["table"]["rows"][0]
-    places = [int(line[0]) for line in part(demo_document, "ways")["table"]["rows"]]
+    places = [int(card["id"].split("-")[1]) for card in part(demo_document, "ways")["cards"]]
     rules = bike.anchor(places, budget=20_000 * len(places))
     own = agreement(bike.shap(places).row(0), bike.lime(places).row(0), rules[0])
     assert line[1:] == [
