@@ -181,7 +181,7 @@ def _readable(effect: Effect) -> BoolArray:
     for caveat in effect.caveats:
         if fit.any() and caveat.code == "few-data":  # the share of the places with the fewest rows
             thin = round(caveat.value * effect.counts.size)
-            fewest = np.sort(effect.counts[fit])
+            fewest = np.sort(effect.counts[fit] if len(shape) > 1 else effect.counts)
             fit &= effect.counts > fewest[min(max(thin, 1), fewest.size) - 1]
     places: tuple[int, ...] = effect.counts.shape
     fit = np.pad(fit, [(0, n - have) for n, have in zip(shape, places, strict=True)])
