@@ -127,8 +127,8 @@ class Explainer:
     feature_names
         Names for the columns of a bare matrix.
     class_names
-        What to call the classes of a model that was fitted to 0 and 1: ``["bad", "good"]``, in the order of its labels, or
-        by label, ``{0: "bad", 1: "good"}``. ``y`` and ``output`` may then use either.
+        What to call the classes of a model that was fitted to 0 and 1: ``["bad", "good"]``, in the order of its labels,
+        or by label, ``{0: "bad", 1: "good"}``. ``y`` and ``output`` may then use either.
     labels, units
         Names for people and units of measurement, by column: ``labels={"temp": "Temperature"}, units={"temp": "°C"}``.
         Charts, sentences and tables then speak of "Temperature (°C)"; arguments may use either name.
@@ -261,7 +261,8 @@ class Explainer:
         pure: bool = False,
         rows: Any = None,
     ) -> Effect | Effects:
-        """Average effect of one feature or a pair: partial dependence (PDP); without a name, of the most important ones.
+        """Average effect of one feature or a pair: partial dependence (PDP); without a name, of the most important
+        ones.
 
         ``at`` gives the grid (a list of values, or one list per feature), ``kind`` the average, the individual
         curves or both, ``center`` an anchor value (or ``"min"``, ``"mean"``) at which curves are set to zero;
@@ -348,9 +349,10 @@ class Explainer:
         added up along all features, with the effects of fewer features taken out. ``total=True`` adds these and
         the mean prediction back.
 
-        ``bins`` is a number or the edges (for several features: one for all, or one for each). Without it there
-        are as many as leave some ten rows per bin of one feature (5 to 40), or twenty per cell of several (3 to 40
-        for each of two, 3 to 10 of three). ``order`` is an order for categories (a list of them if several features have categories);
+        ``bins`` is a number or the edges (for several features: one for all, or one for each). Without it there are as
+        many as leave some ten rows per bin of one feature (5 to 40), or twenty per cell of several (3 to 40 for each of
+        two, 3 to 10 of three). ``order`` is an order for categories (a list of them if several features have
+        categories);
         ``gradient=True`` uses the model's own derivatives.
 
         It misleads in bins with few rows, across distant bins under strong dependence, through the order of
@@ -669,15 +671,15 @@ class Explainer:
         The contributions of a row add up to its prediction minus the average prediction (`base`). A feature's
         contribution is its average gain when it becomes known after some of the others, over all orders. In the
         ``"marginal"`` game (interventional SHAP) unknown features take their values from the `background`; in the
-        ``"path"`` game of trees they follow the training rows down both branches; in the ``"conditional"`` game they are
-        drawn given what is known (``conditional="copula"`` or ``"neighbours"``).
+        ``"path"`` game of trees they follow the training rows down both branches; in the ``"conditional"`` game they
+        are drawn given what is known (``conditional="copula"`` or ``"neighbours"``).
 
-        ``method="auto"`` reads tree ensembles (TreeSHAP) and linear (additive) models exactly. Any other model is asked: for every
-        coalition where that fits (``"exact"``), else for pairs of coalitions (``"kernel"``, KernelSHAP), with a standard error `se`
-        per value; ``"permutation"`` follows random orders instead. The result says which it was and why. ``budget`` is
-        a number of model rows, ``tolerance`` the half width of the 95% intervals at which sampling ends. ``sparse=k``
-        gives contributions to at most k features (an L1 penalty; no longer Shapley values; `Attribution.sparse` keeps
-        them).
+        ``method="auto"`` reads tree ensembles (TreeSHAP) and linear (additive) models exactly. Any other model is
+        asked: for every coalition where that fits (``"exact"``), else for pairs of coalitions (``"kernel"``,
+        KernelSHAP), with a standard error `se` per value; ``"permutation"`` follows random orders instead. The result
+        says which it was and why. ``budget`` is a number of model rows, ``tolerance`` the half width of the 95%
+        intervals at which sampling ends. ``sparse=k`` gives contributions to at most k features (an L1 penalty; no
+        longer Shapley values; `Attribution.sparse` keeps them).
         ``proxy="trees"`` lets boosted trees learn from the coalitions that were asked, which pays for rule-like models.
         ``interactions=True`` (or ``"shapley"``) adds `interaction_values` (rows, features, features): off the diagonal
         half of the Shapley interaction index, rows sum to the contributions. ``"taylor"``, ``"faithful"`` and

@@ -12,8 +12,8 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What sentences call the explained ``whole``, the ``part`` that contributes, a perturbed copy (``sample``) and what
-    contributions ``start`` from.
+    """What sentences call the explained ``whole``, the ``part`` that contributes, a perturbed copy (``sample``) and
+    what contributions ``start`` from.
     """
 
     whole: str

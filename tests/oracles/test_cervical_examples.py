@@ -33,9 +33,9 @@ def test_ex_33_age_and_years_with_contraceptives(forest):
     local = forest.ale(YEARS)
     assert abs(local.value(8)) < 0.02
     assert local.value(12) > local.value(8) + 0.03
-    assert {"off-data", "few-data"} <= {caveat.code for caveat in age.caveats} | {
-        caveat.code for caveat in forest.pdp("Age").caveats
-    }
+    assert "off-data" in {caveat.code for caveat in age.caveats}
+    every = forest.pdp("Age")
+    assert (every.counts[every.grid > 60] < 5).all()  # which the chart shows, and words leave out
 
 
 def test_ex_33_age_with_pregnancies(forest):
@@ -46,7 +46,7 @@ def test_ex_33_age_with_pregnancies(forest):
     young = [second.value(age, 4) for age in (18, 19, 20)]
     assert min(young) > 0.01  # the young with many pregnancies: up to +5%, few women, overfitted
     assert max(young) > 0.5 * np.abs(second.values).max()
-    assert {"empty-cells", "few-data"} <= {caveat.code for caveat in second.caveats}
+    assert "empty-cells" in {caveat.code for caveat in second.caveats}
 
 
 def test_ex_34_centred_curves_of_three_hundred_women(forest, cervical):

@@ -286,7 +286,7 @@ def demo_explainer(progress: Any) -> Explainer:
 
     days = simulate_bike(_ROWS, seed=0)
     model = demo_model().fit(days.X.iloc[:_TRAINED], days.y.iloc[:_TRAINED])
-    held_out, truth = days.X.iloc[_TRAINED:], days.y.iloc[_TRAINED:]
+    held_out, truth = (part.iloc[_TRAINED:].reset_index(drop=True) for part in (days.X, days.y))
     return Explainer(model, held_out, truth, progress=progress)
 
 

@@ -25,8 +25,8 @@ def no_features(data: Data) -> list[str]:
         drop = f"X.drop({'columns=' if data.caller == 'pandas' else ''}{feature.source!r})"
         if _is_outcome(data, j):
             found.append(
-                f"the column {feature.source!r} of X equals y in every row: the outcome is among the features. Leave it out"
-                f" ({drop}), and fit the model without it."
+                f"the column {feature.source!r} of X equals y in every row: the outcome is among the features. Leave it"
+                f" out ({drop}), and fit the model without it."
             )
         elif _is_identifier(data, j):
             found.append(

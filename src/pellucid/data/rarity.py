@@ -36,7 +36,8 @@ class Rarity:
     """For each row and player: ``share`` (NaN where unknown) and ``side`` of the values.
 
     ``side`` is +1 for a number in the upper tail, -1 in the lower (+2 and -2: the highest and lowest of all), 0 for
-    whatever has no order: categories, missing values, groups. A number with share s on a side is beyond 1 - s / 2 of the known reference values.
+    whatever has no order: categories, missing values, groups. A number with share s on a side is beyond 1 - s / 2 of
+    the known reference values.
     """
 
     share: FloatArray

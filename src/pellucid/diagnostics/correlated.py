@@ -209,8 +209,8 @@ def determined(data: Data, players: Players, drawn: Mapping[str, FloatArray]) ->
         yield Caveat(
             code="determined",
             message=(
-                f"The other features almost determine {listed(names)} (to {percent(fixed[names[0]])}): given the others,"
-                f" hardly anything of {them} is left to matter, whatever the model does with {them}."
+                f"The other features almost determine {listed(names)} (to {percent(fixed[names[0]])}): given the"
+                f" others, hardly anything of {them} is left to matter, whatever the model does with {them}."
             ),
             value=fixed[names[0]],
             threshold=_DETERMINED,
@@ -257,8 +257,8 @@ def mixed_components(found: Decomposition, mixing: Callable[[int], float]) -> It
         yield Caveat(
             code="mixed-effects",
             message=(
-                f"Functions of the other features reproduce {percent(said[worst])} of {what}: the data hardly tell which"
-                " of them it belongs to."
+                f"Functions of the other features reproduce {percent(said[worst])} of {what}: the data hardly tell"
+                " which of them it belongs to."
             ),
             value=said[worst],
             threshold=_MIXED,

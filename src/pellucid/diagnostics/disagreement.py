@@ -87,8 +87,8 @@ def _meaning(high: str, low: str, partner: tuple[str, float] | None) -> tuple[st
     if high in _BY_DEPENDENCE and tied and partner is not None:
         return (
             (
-                f"It is correlated with {partner[0]} ({number(partner[1])}): {high} credits it with part of what both tell,"
-                " even where the model uses only the other."
+                f"It is correlated with {partner[0]} ({number(partner[1])}): {high} credits it with part of what both"
+                " tell, even where the model uses only the other."
             ),
             "Read correlated features as one group (groups=, see clusters()).",
         )
@@ -146,7 +146,8 @@ def ways_disagree(result: Agreement) -> Iterator[Caveat]:
     yield Caveat(
         code="ways-disagree",
         message=(
-            f"Contributions and local model {verdict(result.likeness)} (cosine similarity {number(result.likeness)}). {why}."
+            f"Contributions and local model {verdict(result.likeness)} (cosine similarity {number(result.likeness)})."
+            f" {why}."
         ),
         value=1.0 - result.likeness,
         threshold=1.0 - IN_PART,

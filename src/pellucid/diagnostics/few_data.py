@@ -215,8 +215,8 @@ def fewer_rows(lacking: float) -> Iterator[Caveat]:
         yield Caveat(
             code="fewer-rows",
             message=(
-                f"Refitted models lack up to {percent(lacking)} of the rows, so they may have learned less than one fitted to"
-                " all of them."
+                f"Refitted models lack up to {percent(lacking)} of the rows, so they may have learned less than one"
+                " fitted to all of them."
             ),
             value=lacking,
             threshold=_LACKING,

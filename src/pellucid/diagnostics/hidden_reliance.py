@@ -134,9 +134,9 @@ def fooled_caveat(
         message=(
             f"Between real rows {name}{together} accounts for {percent(min(worst.on_data, 1.0))} of the variation of"
             " the predictions, in the mixtures of rows that this explanation is made from for"
-            f" {percent(min(worst.in_mixtures, 1.0))} at most: the model seems to recognise synthetic rows and to"
-            f" treat them differently. What mixtures teach leaves {percent(min(worst.untold, 1.0))} of the variation of"
-            " its predictions for real rows unexplained. Distances tell mixtures of the explained rows from real rows with"
+            f" {percent(min(worst.in_mixtures, 1.0))} at most: the model seems to recognise synthetic rows and to treat"
+            f" them differently. What mixtures teach leaves {percent(min(worst.untold, 1.0))} of the variation of its"
+            " predictions for real rows unexplained. Distances tell mixtures of the explained rows from real rows with"
             f" an area under the curve of {number(told_apart(real, rows, run))}."
         ),
         value=worst.hidden,

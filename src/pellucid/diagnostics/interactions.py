@@ -36,9 +36,9 @@ def weak_joint(result: Interactions) -> Iterator[Caveat]:
     yield Caveat(
         code="weak-joint-effect",
         message=(
-            f"{listed(names)} have a large H ({number(float(values[s, k]))}) because their effects are small: their joint effect"
-            f" has {percent(float(joint[s, k]))} of the variance of the prediction, and their interaction is"
-            f" {number(float(strength[s, k]))} in its units.{others}"
+            f"{listed(names)} have a large H ({number(float(values[s, k]))}) because their effects are small: their"
+            f" joint effect has {percent(float(joint[s, k]))} of the variance of the prediction, and their interaction"
+            f" is {number(float(strength[s, k]))} in its units.{others}"
         ),
         value=float(values[s, k]),
         threshold=_NOTICED,
@@ -56,8 +56,8 @@ def above_one(result: Interactions) -> Iterator[Caveat]:
         yield Caveat(
             code="above-one",
             message=(
-                f"H of {listed(result.sets[s])} is {number(float(values[s, k]))}, more than 1: single and joint effects cancel,"
-                " as with correlated features, so H is not a share here."
+                f"H of {listed(result.sets[s])} is {number(float(values[s, k]))}, more than 1: single and joint effects"
+                " cancel, as with correlated features, so H is not a share here."
             ),
             value=float(values[s, k]),
             threshold=1.0,
@@ -137,9 +137,9 @@ def turned_effects(result: Interactions) -> Iterator[Caveat]:
         yield Caveat(
             code="turned-effects",
             message=(
-                f"The value of {' and '.join(worst)} is {number(float(value[frozenset(worst)]))}, but their"
-                f" interaction explains {percent(unseen[worst])} of the variance: it reverses effects without changing their"
-                " size, which this measure does not see."
+                f"The value of {' and '.join(worst)} is {number(float(value[frozenset(worst)]))}, but their interaction"
+                f" explains {percent(unseen[worst])} of the variance: it reverses effects without changing their size,"
+                " which this measure does not see."
             ),
             value=unseen[worst],
             threshold=_DEAR,

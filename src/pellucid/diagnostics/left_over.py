@@ -56,7 +56,10 @@ def left_over(found: Decomposition) -> Iterator[Caveat]:
         advice = f"ask for order={found.order + 1}" if found.order < 3 else "ask shap() about single rows"
     elsewhere, residual = "", float(found.stacked("residual")[k])
     if found.density == "uniform" and left > 3 * residual + _LEFT:
-        elsewhere = f" Over equally likely values only {percent(residual)} is left: the rows are concentrated where such values are rare."
+        elsewhere = (
+            f" Over equally likely values only {percent(residual)} is left: the rows are concentrated where such values"
+            " are rare."
+        )
         advice = "use method='generalized' or method='ale', which look where the rows are"
     yield Caveat(
         code="left-over",

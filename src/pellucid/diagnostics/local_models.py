@@ -47,9 +47,9 @@ def width_decides(result: LocalModel) -> Iterator[Caveat]:
         code="width-decides",
         message=(
             f"The result depends on the width of the neighbourhood: between {number(float(low))} and"
-            f" {number(float(high))} the weight of {listed(turned[worst])} changes sign{_among(result, worst, shares, _FLIPS)}. This is"
-            f" {percent(shares[worst])} of the chosen {result.vocabulary.part}s; the width here is"
-            f" {number(float(result.width[worst]))}."
+            f" {number(float(high))} the weight of {listed(turned[worst])} changes"
+            f" sign{_among(result, worst, shares, _FLIPS)}. This is {percent(shares[worst])} of the chosen"
+            f" {result.vocabulary.part}s; the width here is {number(float(result.width[worst]))}."
         ),
         value=shares[worst],
         threshold=_FLIPS,
@@ -172,9 +172,9 @@ def nothing_near(result: LocalModel, nearest: list[float]) -> Iterator[Caveat]:
     yield Caveat(
         code="nothing-near",
         message=(
-            f"With {len(result.terms)} features hardly any sample is near the row{_among(result, worst, nearest, _FAR)}:"
-            f" the nearest 4% are still {percent(nearest[worst])} as far away as the average sample, so the local"
-            " model is not very local."
+            f"With {len(result.terms)} features hardly any sample is near the"
+            f" row{_among(result, worst, nearest, _FAR)}: the nearest 4% are still {percent(nearest[worst])} as far"
+            " away as the average sample, so the local model is not very local."
         ),
         value=nearest[worst],
         threshold=_FAR,

@@ -40,8 +40,8 @@ def training_data(
         yield Caveat(
             code="training-data",
             message=(
-                f"The model is almost perfect on these rows, as on training data: its {loss.name} is {number(baseline)},"
-                f" that of a constant {number(constant)}."
+                f"The model is almost perfect on these rows, as on training data: its {loss.name} is"
+                f" {number(baseline)}, that of a constant {number(constant)}."
             ),
             value=baseline / constant,
             threshold=_MEMORISED,
@@ -134,8 +134,8 @@ def noise_by_heart(noise: float, measure: str) -> Iterator[Caveat]:
             code="noise-by-heart",
             message=(
                 f"Fitted to a permuted outcome, which is pure noise, the model still removes {percent(noise)} of the"
-                f" {measure} of a constant on its training rows: it memorises so much noise that features which matter may"
-                " not stand out."
+                f" {measure} of a constant on its training rows: it memorises so much noise that features which matter"
+                " may not stand out."
             ),
             value=noise,
             threshold=_BY_HEART,

@@ -41,8 +41,8 @@ def unreached(
     return Caveat(
         code="anchor-unreached",
         message=(
-            f"No rule is known to reach a precision of {percent(wanted)}: {words}. This one has {percent(precision)}, at"
-            f" least {percent(float(interval[0]))}."
+            f"No rule is known to reach a precision of {percent(wanted)}: {words}. This one has {percent(precision)},"
+            f" at least {percent(float(interval[0]))}."
         ),
         value=1.0 - float(interval[0]),
         threshold=1.0 - wanted,
@@ -89,7 +89,8 @@ def imbalance(rule: Anchor, common: float) -> Iterator[Caveat]:
     yield Caveat(
         code="anchor-imbalance",
         message=(
-            f"{percent(common)} of the rows get this prediction, and so do as many perturbed rows: hence a rule {found}."
+            f"{percent(common)} of the rows get this prediction, and so do as many perturbed rows: hence a rule"
+            f" {found}."
         ),
         value=max(common, 1.0 - common),
         threshold=_COMMON,
@@ -107,8 +108,8 @@ def boundary(rule: Anchor) -> Iterator[Caveat]:
         yield Caveat(
             code="anchor-boundary",
             message=(
-                f"The row lies {where_predictions_change(rule)}: its rule has {len(rule.conditions)} conditions and covers"
-                f" {percent(rule.coverage)} of the data; without them the precision is {percent(rule.base)}."
+                f"The row lies {where_predictions_change(rule)}: its rule has {len(rule.conditions)} conditions and"
+                f" covers {percent(rule.coverage)} of the data; without them the precision is {percent(rule.base)}."
             ),
             value=1.0 - rule.coverage,
             threshold=1.0 - _THIN,
@@ -123,8 +124,8 @@ def rule_bins(rule: Anchor, checked: Checked) -> Iterator[Caveat]:
         return
     if checked.double < rule.precision - _CHANGE and checked.double < wanted:
         what = (
-            f"With twice as many bins its precision is only {percent(checked.double)}: the bins include places near this"
-            " row with other predictions"
+            f"With twice as many bins its precision is only {percent(checked.double)}: the bins include places near"
+            " this row with other predictions"
         )
         value, threshold = rule.precision - checked.double, _CHANGE
     elif checked.half >= max(wanted, rule.precision - _AS_GOOD):

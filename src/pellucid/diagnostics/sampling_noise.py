@@ -54,8 +54,9 @@ def imprecise(result: Attribution) -> Iterator[Caveat]:
     yield Caveat(
         code="imprecise",
         message=(
-            f"The contribution of {name} in row {result.row_labels.name(row)}, {number(float(values[answer, j]), sign=True)}, is an"
-            f" estimate with a 95% interval of \u00b1{number(float(half[answer, j]))}, {percent(worst)} of it."
+            f"The contribution of {name} in row {result.row_labels.name(row)},"
+            f" {number(float(values[answer, j]), sign=True)}, is an estimate with a 95% interval of"
+            f" \u00b1{number(float(half[answer, j]))}, {percent(worst)} of it."
             + _undecided(result.feature_names, values[answer], half[answer], seen)
         ),
         value=worst,
@@ -143,8 +144,8 @@ def imprecise_importance(
             yield Caveat(
                 code="imprecise",
                 message=(
-                    f"The importance of {names[widest]} is known only to within \u00b1{number(float(half[widest]))}, not the"
-                    f" \u00b1{number(tolerance)} asked for."
+                    f"The importance of {names[widest]} is known only to within \u00b1{number(float(half[widest]))},"
+                    f" not the \u00b1{number(tolerance)} asked for."
                 ),
                 value=float(half[widest]),
                 threshold=tolerance,
@@ -233,8 +234,8 @@ def noisy_cells(
         yield Caveat(
             code="noise",
             message=(
-                f"The joint effect of {name} is within twice its standard error in cells with {percent(share)} of the rows:"
-                f" {counts.size} cells have {number(per_cell)} rows each on average."
+                f"The joint effect of {name} is within twice its standard error in cells with {percent(share)} of the"
+                f" rows: {counts.size} cells have {number(per_cell)} rows each on average."
             ),
             value=share,
             threshold=_NOISY_CELLS,
@@ -281,8 +282,8 @@ def coarse_p_values(p_values: FloatArray, refits: int) -> Iterator[Caveat]:
         yield Caveat(
             code="coarse-p-values",
             message=(
-                f"With {refits} refits no p-value can be below {number(least)}, which {floor.size} of {len(p_values)} features"
-                f" reach; with so many features one is significant only below {number(needed)}."
+                f"With {refits} refits no p-value can be below {number(least)}, which {floor.size} of {len(p_values)}"
+                f" features reach; with so many features one is significant only below {number(needed)}."
             ),
             value=least,
             threshold=needed,

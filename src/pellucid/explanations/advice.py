@@ -22,10 +22,16 @@ _ADVICE = {
         f" rows, or {_GROUP}."
     ),
     ("fooled", "shap"): "Distrust these contributions; use shap(..., game='conditional'), and {compare}.",
-    ("fooled", "lime"): "Distrust this local model; use lime(..., sampler='correlated') or shap(..., game='conditional'), and {compare}.",
+    ("fooled", "lime"): (
+        "Distrust this local model; use lime(..., sampler='correlated') or shap(..., game='conditional'), and"
+        " {compare}."
+    ),
     ("training-data", "importance"): "Pass held-out data: on training data overfitted features look important.",
-    ("training-data", "interactions"): "Pass held-out data: on training data a test finds what the model has overfitted.",
-}  # fmt: skip
+    (
+        "training-data",
+        "interactions",
+    ): "Pass held-out data: on training data a test finds what the model has overfitted.",
+}
 
 
 def advice(weakness: str, verb: str, **words: str) -> str:

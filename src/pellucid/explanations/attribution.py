@@ -288,7 +288,8 @@ class Attribution(ByRow, options=AttributionOptions):
         return [self.feature_names[j] for j in attribution_words.causes(self, n)]
 
     def to_shap(self) -> Any:
-        """A ``shap.Explanation`` of the same contributions, for the plots of the package shap (which must be installed).
+        """A ``shap.Explanation`` of the same contributions, for the plots of the package shap (which must be
+        installed).
 
         It has ``values``, ``base_values`` (one per row), ``data``, ``feature_names`` and ``output_names``; of several
         classes, take one first: ``shap.plots.beeswarm(s.for_output("yes").to_shap())``.

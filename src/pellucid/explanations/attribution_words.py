@@ -17,7 +17,9 @@ _MAIN = 0.5  # of the difference: causes that make up less are not the main ones
 _SECOND = 0.25  # of the first cause: a smaller second one is not worth a word
 
 GAMES = {
-    "marginal": "Absent features take their values from the background rows (marginal game), as in interventional SHAP.",
+    "marginal": (
+        "Absent features take their values from the background rows (marginal game), as in interventional SHAP."
+    ),
     "path": (
         "Absent features follow both branches of a split, weighted by the training rows that went each way (path game),"
         " as in path-dependent TreeSHAP."
@@ -352,8 +354,8 @@ def _others_last(found: Attribution, order: IntArray) -> IntArray:
 # Definition. Causes are the features that push the prediction away from where the contributions start (the
 # average prediction, or another row's), in the direction in which it lies. Size comes first: take the largest
 # contribution that is left; but every contribution of at least 90% of that size counts as equally large, and of
-# these the feature with the rarest value is taken. Repeat; of two causes or more the largest contribution is always one.
-# Features that did nothing are no cause.
+# these the feature with the rarest value is taken. Repeat; of two causes or more the largest contribution is always
+# one. Features that did nothing are no cause.
 #
 # When it misleads. Two causes are not the explanation: what they leave out may be larger than what they say, and a
 # contribution in the other direction may be larger than both.

@@ -140,8 +140,8 @@ def _surface(effect: Effect, k: int, surface: FloatArray, readable: BoolArray) -
         return f"{', '.join(places)} ({number(float(surface[position]), sign=signed)})"
 
     return (
-        f"The {'joint ' if signed else ''}{_noun(effect, k)} is highest at {where(int(np.nanargmax(surface)))} and lowest at"
-        f" {where(int(np.nanargmin(surface)))}."
+        f"The {'joint ' if signed else ''}{_noun(effect, k)} is highest at {where(int(np.nanargmax(surface)))} and"
+        f" lowest at {where(int(np.nanargmin(surface)))}."
     )
 
 

@@ -89,7 +89,8 @@ class Importance(Explanation, options=ImportanceOptions):
 
     def findings(self) -> list[str]:
         lines = [
-            f"Feature importance by {self.way or self.measure}{f' ({self.measured})' if self.way else ''}. {self._best()}"
+            f"Feature importance by {self.way or self.measure}{f' ({self.measured})' if self.way else ''}."
+            f" {self._best()}"
         ]
         idle = [self.feature_names[j] for j in self.ranking if self._indistinct(j)]
         if idle:
@@ -206,8 +207,8 @@ class Importance(Explanation, options=ImportanceOptions):
 
 
 def leading(importance: Importance, n: int) -> list[int]:
-    """Positions of at most ``n`` features, the most important first, that can be told from no importance: their interval
-    is above it, and where there are p-values that could tell, these do.
+    """Positions of at most ``n`` features, the most important first, that can be told from no importance: their
+    interval is above it, and where there are p-values that could tell, these do.
     """
     refits = int(importance.settings.get("p_values", 0))
     tested = importance.p_values is not None and not (refits and 1 / (1 + refits) >= _SIGNIFICANT)

@@ -197,8 +197,8 @@ def _perturbations(data: Data, run: Run) -> Iterator[AuditLine]:
         yield AuditLine(
             topic="one feature changed",
             finding=(
-                f"With {worst} changed, as partial dependence and permutation importance do, {percent(shares[worst])} of the"
-                f" synthetic rows resemble no real row; on average over the features"
+                f"With {worst} changed, as partial dependence and permutation importance do, {percent(shares[worst])}"
+                " of the synthetic rows resemble no real row; on average over the features"
                 f" {percent(float(np.mean(list(shares.values()))))}."
             ),
             value=shares[worst],
@@ -215,7 +215,7 @@ def _perturbations(data: Data, run: Run) -> Iterator[AuditLine]:
     share = _unlike(real, mixed, x, z)
     yield AuditLine(
         topic="two rows mixed",
-        finding=(f"{percent(share)} of the mixtures of two rows, as used for Shapley values, resemble no real row."),
+        finding=f"{percent(share)} of the mixtures of two rows, as used for Shapley values, resemble no real row.",
         value=share,
         threshold=_MANY_CHANGED,
         severity=severity("off-data", share, _MANY_CHANGED),

@@ -104,8 +104,8 @@ def log_odds(p: FloatArray) -> FloatArray:
 class Outputs:
     """The columns of a full prediction, and those that are explained.
 
-    ``classes`` are called as people call them, ``labels`` as the model was fitted to them. ``mirrored``: the model gives
-    one column for two classes; the other class is its mirror image.
+    ``classes`` are called as people call them, ``labels`` as the model was fitted to them. ``mirrored``: the model
+    gives one column for two classes; the other class is its mirror image.
     """
 
     task: Task
@@ -159,7 +159,8 @@ def named_classes(outputs: Outputs, names: ClassNames, model: str) -> Outputs:
     labels = outputs.labels
     if labels is None:
         raise InputError(
-            f"class_names= names the classes of a classifier, but {model} predicts numbers ({outputs.task}); leave it out."
+            f"class_names= names the classes of a classifier, but {model} predicts numbers ({outputs.task}); leave it"
+            " out."
         )
     if isinstance(names, Mapping):
         unknown = [key for key in names if key not in labels]

@@ -1,4 +1,6 @@
-"""Words and colours on the charts of texts and images: where contributions start and lead to, and how strong each is."""
+"""Words and colours on the charts of texts and images: where contributions start and lead to, and how strong each
+is.
+"""
 
 from __future__ import annotations
 

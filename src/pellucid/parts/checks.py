@@ -181,8 +181,8 @@ def _long(rule: PartRule) -> Iterator[Caveat]:
         yield Caveat(
             code="anchor-long",
             message=(
-                f"The rule needs {k} of {n} {words.part}s: the {words.whole} lies {where_predictions_change(rule)}, or the"
-                f" {words.part}s only work together."
+                f"The rule needs {k} of {n} {words.part}s: the {words.whole} lies {where_predictions_change(rule)}, or"
+                f" the {words.part}s only work together."
             ),
             value=k / n,
             threshold=_LONG,
@@ -200,8 +200,8 @@ def _other_absence(rule: PartRule, other: tuple[str, float] | None) -> Iterator[
         yield Caveat(
             code="absence",
             message=(
-                f"The rule depends on what replaces absent parts: with {name} its precision is {percent(precision)}, not"
-                f" {percent(rule.precision)}."
+                f"The rule depends on what replaces absent parts: with {name} its precision is {percent(precision)},"
+                f" not {percent(rule.precision)}."
             ),
             value=rule.precision - precision,
             threshold=_CHANGE,

@@ -29,9 +29,9 @@ def check_image(image: Any) -> AnyArray:
     array = np.array(image)
     if array.ndim == 3 and array.shape[2] > 4 >= array.shape[0]:
         raise InputError(
-            f"the image has shape {array.shape}; if these are {array.shape[0]} images, give a list of them, list(images);"
-            " if it is one with channels first, give it with channels last, np.moveaxis(image, 0, -1), and let the"
-            " function move them back."
+            f"the image has shape {array.shape}; if these are {array.shape[0]} images, give a list of them,"
+            " list(images); if it is one with channels first, give it with channels last, np.moveaxis(image, 0, -1),"
+            " and let the function move them back."
         )
     if array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[2] > 4) or not array.size:
         raise InputError(

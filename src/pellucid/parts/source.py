@@ -92,8 +92,8 @@ class TextParts:
             else f"Absent {self.unit}s are replaced by {self.mask!r}"
         )
         joined = (
-            f" The {self.words:,} words of this text were joined into {len(self.tokens)} phrases; by='word' explains every"
-            " word on its own."
+            f" The {self.words:,} words of this text were joined into {len(self.tokens)} phrases; by='word' explains"
+            " every word on its own."
             if self.unit == "phrase"
             else ""
         )
@@ -226,7 +226,10 @@ class ImageParts:
     def perturbed(self, perturb: str) -> str:
         """What happens to the segments that are not in a rule, in one sentence."""
         how = "shows another image of the corpus" if perturb == "corpus" else "is painted over"
-        return f"Each of the other segments {how} in half of the perturbed images, which gives images that no camera would take."
+        return (
+            f"Each of the other segments {how} in half of the perturbed images, which gives images that no camera would"
+            " take."
+        )
 
 
 Parts = TextParts | ImageParts

@@ -43,8 +43,8 @@ def read(
     """What explains some rows, for methods whose formulas differ by it; the background is fetched where it is needed,
     and told whether it stands behind a link.
 
-    ``trees`` and ``sums`` say what may serve, ``linked`` whether that goes for sums before their link. With ``predicted`` trees come with the model's own predictions
-    (`ExplainedTrees`), for which it is asked about all rows.
+    ``trees`` and ``sums`` say what may serve, ``linked`` whether that goes for sums before their link. With
+    ``predicted`` trees come with the model's own predictions (`ExplainedTrees`), for which it is asked about all rows.
     """
     asked = Asked()
     if trees:

@@ -1,4 +1,6 @@
-"""What an Explainer explains, in a few lines: from what is known of the model and the data, without asking the model."""
+"""What an Explainer explains, in a few lines: from what is known of the model and the data, without asking the
+model.
+"""
 
 from __future__ import annotations
 

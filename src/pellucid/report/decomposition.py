@@ -135,8 +135,8 @@ def _by_partial_dependence(explainer: Explainer, names: list[str], why: Why, wor
     if options is None:
         found = work.keep(explainer.decompose(method="generalized", features=names))
         reason = (
-            "The model has to be evaluated, and generalised functional ANOVA needs its predictions for the rows of the data"
-            " only."
+            "The model has to be evaluated, and generalised functional ANOVA needs its predictions for the rows of the"
+            " data only."
         )
         return found, reason
     grid, background = options

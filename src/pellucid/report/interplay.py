@@ -147,7 +147,8 @@ def _network_card(network: Network) -> Plain:
         "Interaction network",
         network,
         subtitle=(
-            f"The features and interactions needed to reproduce the predictions within {100 * LOSS:g}% of their variance"
+            f"The features and interactions needed to reproduce the predictions within {100 * LOSS:g}% of their"
+            " variance"
         ),
         sentences=[_what_to_do(network), *network.findings()[:1]],
         advice=_ADVICE,

@@ -199,8 +199,8 @@ def _how_chosen(explainer: Explainer, reasons: Iterable[Sequence[str]], sample: 
     said = ["Rows are counted from 0, in the order of the data."]
     if "typical" in given:
         said.append(
-            f"The typical row was chosen from {sample:,} rows{of_class}: among the tenth with the most central predictions it "
-            "has the most central contributions."
+            f"The typical row was chosen from {sample:,} rows{of_class}: among the tenth with the most central"
+            " predictions it has the most central contributions."
         )
     if _UNUSUAL in given:
         said.append(

@@ -30,7 +30,10 @@ _PAIRED = 30  # features of the map of associations
 _FEW, _WIDEST = 3, 500  # features: with so few the map says it all, with more a tree of them cannot be read
 _BESIDE = 12  # features of a map of associations that leaves room for its caveats beside it
 _STANDING = (
-    "Every chart describes the model, not the world: an effect is what the model does, not what would happen in reality.",
+    (
+        "Every chart describes the model, not the world: an effect is what the model does, not what would happen in"
+        " reality."
+    ),
     "A feature without importance may still matter in reality: the model may not use it, or use another in its place.",
     "Caveats are measured on these data. No caveat means that the checks found nothing, not that nothing is wrong.",
 )

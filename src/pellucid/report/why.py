@@ -107,8 +107,8 @@ _SAMPLES, _FEWEST = 5_000, 500  # of local models
 _RULES, _ALL_RULES = 20_000, 120_000  # model rows for one rule, and for all of them
 _BARS, _PANEL = 8, 150.0  # features of a chart, pixels of each of its panels
 _MEANING = (
-    "A local surrogate (LIME) is a simple model of at most six features that imitates the model near a row; an effect is"
-    " its weight times the distance of the row from an average one. A rule (anchor) fixes the prediction: nearly all"
+    "A local surrogate (LIME) is a simple model of at most six features that imitates the model near a row; an effect"
+    " is its weight times the distance of the row from an average one. A rule (anchor) fixes the prediction: nearly all"
     " rows that satisfy it get the same prediction, whatever their other values. Contributions explain the difference"
     " from the average prediction. Where the three agree, an explanation is on firmer ground; where they do not, they"
     " answer different questions, or one of them fails."

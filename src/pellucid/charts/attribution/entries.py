@@ -104,7 +104,8 @@ def who_and_where(attribution: Attribution) -> list[str]:
     hidden = attribution.entries.hidden
     if hidden is not None:
         notes.append(
-            f"{shown(float(hidden.mean()), 'probability', change=False)} of the absolute contributions are in {attribution.feature_names[-1]}"
+            f"{shown(float(hidden.mean()), 'probability', change=False)} of the absolute contributions are in"
+            f" {attribution.feature_names[-1]}"
         )
     return notes
 

@@ -317,9 +317,9 @@ def _order_caveat(
             of = f" to {result.output_names[k]}" if len(result.output_names) > 1 else ""
             tried = "over all orders" if len(path) <= _LISTED else "over the orders that were tried"
             message = (
-                f"The contribution of {feature}{of} in row {result.row_labels.name(i)} runs from {number(float(low[s, k]))} to"
-                f" {number(float(high[s, k]))} {tried} in which the features can enter; that is {percent(worst)} of the"
-                " largest contribution."
+                f"The contribution of {feature}{of} in row {result.row_labels.name(i)} runs from"
+                f" {number(float(low[s, k]))} to {number(float(high[s, k]))} {tried} in which the features can enter;"
+                f" that is {percent(worst)} of the largest contribution."
             )
     if worst <= ORDER_SHARE:
         return ()

@@ -45,7 +45,8 @@ def shapley(
     et al. 2018), ``"taylor"`` the Shapley-Taylor index (Sundararajan et al. 2020: the diagonal is what a player adds
     alone), ``"faithful"`` the faithful Shapley index (Tsai et al. 2023: the polynomial of that order that is nearest to
     the game), and ``"banzhaf"`` the Banzhaf index, in which all coalitions count the same: its ``values`` are Banzhaf
-    values, which need not add up to what all achieve together. ``order=3`` adds ``interactions.triples``. Of ``"taylor"`` and
+    values, which need not add up to what all achieve together. ``order=3`` adds ``interactions.triples``. Of
+    ``"taylor"`` and
     ``"faithful"`` pairs and players are then others: the row of a player and a third of its triples sum to its value.
     Only the Shapley interaction index of pairs is estimated; all else takes every coalition.
 
