@@ -28,7 +28,7 @@ from pellucid.runner import Cost
 from pellucid.words import number, percent
 from report.documents import part, said
 
-NEW = ("comparing measures of importance", "looking for features that act together", "taking the model apart")
+NEW = ("comparing measures of importance", "looking for interactions", "decomposing the model")
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 4))
 

@@ -35,6 +35,7 @@ class ByRow(Explanation):
     def __getitem__(self, key: Any) -> Self | FloatArray:
         """One row ``s[0]`` (the last is ``s[-1]``), some ``s[2:5]``, or one feature's values ``s["age"]``."""
         if isinstance(key, str):
+            key = self.header.readable.get(key, key)
             if key not in self.feature_names:
                 raise InputError(f"there is no feature {key!r}{nearest(key, self.feature_names)}")
             return self.values[:, self.feature_names.index(key)]

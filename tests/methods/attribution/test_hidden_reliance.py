@@ -44,7 +44,9 @@ def audit(model, X, rows=(0, 1, 2), seed=0, run=None, **options):
     explainer = Explainer(model, X, **options)
     run = Run(seed=seed) if run is None else run
     players = explainer.data.schema.players()
-    found = list(fooled_caveat(explainer.predictor, explainer.data, explainer.data.rows(list(rows)), players, run))
+    found = list(
+        fooled_caveat(explainer.predictor, explainer.data, explainer.data.rows(list(rows)), players, run, verb="shap")
+    )
     assert [caveat.code for caveat in found] in ([], ["fooled"])
     return found, run
 
@@ -358,7 +360,7 @@ def test_rows_without_weight_are_not_asked():
     )
     del asked[:]
     data = explainer.data
-    assert list(fooled_caveat(explainer.predictor, data, data.rows(0), data.schema.players(), Run())) == []
+    assert list(fooled_caveat(explainer.predictor, data, data.rows(0), data.schema.players(), Run(), verb="shap")) == []
     assert asked
     assert max(asked) < 99
 

@@ -1,5 +1,7 @@
 """Conditional permutation importance: closed forms, copies, and what the draws must keep."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -193,7 +195,7 @@ def test_features_the_others_determine_are_named():
     X, y = normal(400)
     X[:, 1] = X[:, 0]
     codes = {c.code: c for c in Explainer(linear, X, y).importance(method="conditional").caveats}
-    assert {"x0", "x1"} == set(codes["determined"].message.split("determine ")[1].split(" almost")[0].split(" and "))
+    assert set(re.findall(r"x\d", codes["determined"].message)) == {"x0", "x1"}
     fine = Explainer(linear, *normal(400)).importance(method="conditional")
     assert not {"determined", "draws-off-data"} & {c.code for c in fine.caveats}
 

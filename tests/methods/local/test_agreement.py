@@ -82,7 +82,7 @@ def test_likeness_is_a_cosine(values, unit):
     )
     assert 0 <= whole.overlap() <= 1
     assert 0 <= whole.same_direction <= 1
-    assert "likeness" in whole.text()
+    assert "cosine" in whole.text()
 
 
 @cache
