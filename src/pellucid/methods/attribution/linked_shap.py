@@ -3,7 +3,7 @@ rates of Poisson models.
 
 Definition. As in `shapley_exact`, in the marginal game, of link(sum): a link mixes all terms of the sum, so that
 contributions to the sum (log-odds) say nothing exact about contributions to the prediction. Rescaling them, as is
-sometimes done, is off by as much as 0.2 in probability.
+sometimes done, is off by as much as 0.24 in probability (benchmarks/PROBABILITIES.md).
 
 Estimator. Nobody asks the model.
 
