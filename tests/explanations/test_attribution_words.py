@@ -48,6 +48,17 @@ def test_rounding_is_no_contribution(golden):
     golden("attribution", "one row, nothing contributed", letters([1e-16, -1e-16], base=5.0).text())
 
 
+def test_rounding_is_said_as_zero():
+    text = attribution(np.array([[2.0, 1e-14, 0.0], [1.0, -2e-14, 0.0]])).text()
+    assert "e-" not in text
+    assert "e-" not in letters([-5.0, 1e-16], base=5.0, prediction=np.array([5e-17])).text()
+
+
+def test_one_that_is_left_is_no_sum():
+    text = letters([*range(11, 0, -1)]).text()
+    assert "the other one +1" in text
+
+
 def test_several_rows_in_words(golden):
     text = attribution().text()
     golden("attribution", "several rows", text)

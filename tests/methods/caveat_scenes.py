@@ -101,9 +101,10 @@ def parallel_curves():
 
 @fires("few-data")
 def a_long_tail():
-    # All rows but one at 0..9: of the 50 grid points 0, 10, ..., 490 only the first two have rows near them.
+    # All rows but one at 0..9: of the 50 grid points 0, 10, ..., 490 only the first two have rows near them, and the two
+    # after these have such neighbours.
     X = np.column_stack([np.append(np.arange(100) % 10, 490.0), np.zeros(101)])
-    return Explainer(plus, X).pdp(0, at=np.arange(0, 500, 10)), 48 / 50
+    return Explainer(plus, X).pdp(0, at=np.arange(0, 500, 10)), 46 / 50
 
 
 @fires("few-data")
@@ -115,6 +116,12 @@ def thin_bins():
 @silent("few-data")
 def well_filled_grid():
     X = np.column_stack([np.tile(np.arange(10.0), 20), np.zeros(200)])
+    return Explainer(plus, X).pdp(0)
+
+
+@silent("few-data")
+def a_grid_finer_than_the_data():
+    X = np.column_stack([np.linspace(0, 1, 120), np.zeros(120)])  # 50 points with 2.4 rows each
     return Explainer(plus, X).pdp(0)
 
 

@@ -32,10 +32,12 @@ def support_caveat(
 ) -> Iterator[Caveat]:
     """Grid points, bins or cells with fewer than five rows.
 
-    A grid of several features is finer than any data: of it, blocks of neighbouring points are looked at. Of ``cells``
-    those without rows are another caveat.
+    A grid may be finer than the data: rows at neighbouring points count where there are fewer than ten rows a point, and
+    of several features blocks of neighbouring points are looked at. Of ``cells`` those without rows are another caveat.
     """
     rows = counts / data.weights.sum() * len(data)
+    if len(chosen) == 1 and not cells and not data.schema.features[chosen[0]].nominal:
+        rows = _nearby(rows, int(np.ceil(2 * _ROWS * len(rows) / len(data))))
     if len(chosen) > 1 and not cells:
         rows = _blocks(rows, max(2, int((len(data) / _BLOCK) ** (1 / len(chosen)))))
     thin = (rows < _ROWS - 1e-9) & ((rows > 0) | (len(chosen) == 1) | (not cells))
@@ -56,6 +58,11 @@ def support_caveat(
         advice="Do not read the effect there.",
         feature=names,
     )
+
+
+def _nearby(rows: FloatArray, points: int) -> FloatArray:
+    """Sums over so many neighbouring points."""
+    return np.convolve(rows, np.ones(min(points, len(rows))), mode="same")
 
 
 def _blocks(rows: FloatArray, most: int) -> FloatArray:

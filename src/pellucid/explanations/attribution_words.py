@@ -154,9 +154,7 @@ def _of_row(one: Attribution) -> str:
     rest = order[_SAID:]
     if rest:
         largest = number(float(np.abs(values[rest]).max()))
-        said.append(
-            f"the other {len(rest)} together {number(float(values[rest].sum()), sign=True)} (none more than {largest})"
-        )
+        said.append(f"{_others(len(rest))} {number(float(values[rest].sum()), sign=True)} (none more than {largest})")
     idle = [labels[j] for j in range(len(values)) if values[j] == 0]
     nothing = (
         f" {listed(idle)} contributed nothing."
@@ -167,7 +165,7 @@ def _of_row(one: Attribution) -> str:
     )
     story = f" Compared with {compared_with(one)}, {listed(said, len(said))}." if said else ""
     return (
-        f"The prediction{scale_of(one)}{one.row_labels.of_row()} is {number(float(one.prediction[0]))};"
+        f"The prediction{scale_of(one)}{one.row_labels.of_row()} is {number(predicted(one))};"
         f" {starting_point(one)}"
         f" is {number(float(one.base))}; the difference is {number(difference(one), sign=True)}.{story}{nothing}"
     )
@@ -176,7 +174,7 @@ def _of_row(one: Attribution) -> str:
 def _short(one: Attribution) -> str:
     values, labels, chosen = settled(one), labels_of(one, 0), causes(one, 2)
     start = (
-        f"The prediction{scale_of(one)}{one.row_labels.of_row()} is {number(float(one.prediction[0]))} rather than "
+        f"The prediction{scale_of(one)}{one.row_labels.of_row()} is {number(predicted(one))} rather than "
         f"{number(float(one.base))}, {starting_point(one)}"
     )
     if not difference(one):
@@ -208,6 +206,11 @@ def _short(one: Attribution) -> str:
     return f"{start}, mainly because {listed(said)}{although}{cancelled}."
 
 
+def _others(n: int) -> str:
+    """Those that are not named one by one."""
+    return f"the other {n} together" if n > 1 else "the other one"
+
+
 # -- several rows ------------------------------------------------------------------------------------
 
 
@@ -217,7 +220,7 @@ def _of_rows(one: Attribution) -> str:
     said = [f"{one.feature_names[j]} ({amount(float(sizes[j]), errors[j], sign=False)})" for j in order[:_SAID]]
     rest = order[_SAID:]
     if len(rest):
-        said.append(f"the other {len(rest)} together {number(float(sizes[rest].sum()))}")
+        said.append(f"{_others(len(rest))} {number(float(sizes[rest].sum()))}")
     return (
         f"Mean absolute contribution to the prediction{scale_of(one)} over {one.row_labels.listed(len(one))}, "
         f"compared with {starting_point(one)} of {number(float(one.base))}: {listed(said, len(said))}."
@@ -323,8 +326,12 @@ def labels_of(found: Attribution, i: int) -> list[str]:
 
 
 def mean_sizes(found: Attribution) -> FloatArray:
-    """Mean absolute contribution of each feature over the rows: (features,), outputs last if several."""
-    return np.asarray(np.abs(found.values).mean(axis=0))
+    """Mean absolute contribution of each feature over the rows: (features,), outputs last if several. Mere rounding is
+    zero.
+    """
+    sizes = np.abs(found.values).mean(axis=0)
+    rounding = _NOISE * (np.abs(found.prediction).mean(axis=0) + np.abs(found.base))
+    return np.where(sizes > rounding, sizes, 0.0)
 
 
 def sequence(found: Attribution, i: int) -> IntArray:
@@ -396,6 +403,12 @@ def difference(found: Attribution) -> float:
     """The only prediction minus the base; zero if that is mere rounding."""
     gap = float(found.prediction[0] - found.base)
     return gap if abs(gap) > _noise(found) else 0.0
+
+
+def predicted(found: Attribution) -> float:
+    """The only prediction; zero if that is mere rounding of a sum."""
+    found_here = float(found.prediction[0])
+    return found_here if abs(found_here) > _noise(found) else 0.0
 
 
 def _noise(found: Attribution) -> float:
