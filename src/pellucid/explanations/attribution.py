@@ -349,6 +349,9 @@ class Attribution(ByRow, options=AttributionOptions):
     def findings(self) -> list[str]:
         return attribution_words.complete(self)
 
+    def headline(self) -> str:
+        return attribution_words.headline(self)
+
 
 def _exact(value: object) -> str | None:
     """A feature value as text without loss; None if missing."""

@@ -97,6 +97,9 @@ class Importance(Explanation, options=ImportanceOptions):
             lines.append(f"{listed(idle)} {'has' if len(idle) == 1 else 'have'} no detectable importance.")
         return [*lines, *self._rmse(), *self._harmful(), *self._sum(), *self._alone(), *self._tested()]
 
+    def headline(self) -> str:
+        return self._best()
+
     @property
     def folds(self) -> int:
         """How many folds the models were fitted for; 0 where none was fitted again."""
