@@ -97,7 +97,8 @@ class Explanation(ABC):
     def __init_subclass__(cls, options: type[PlotOptions] | None = None, **more: Any) -> None:
         """``options`` are those of the kind's chart; they are documented where people look: at ``plot``."""
         super().__init_subclass__(**more)
-        type.__setattr__(cls, "__repr__", Explanation.__repr__)  # dataclasses would write out all fields
+        for name in ("__repr__", "_repr_pretty_"):  # dataclasses would write out all fields
+            type.__setattr__(cls, name, getattr(Explanation, name))
         if options is not None:
             cls._options = options
             type.__setattr__(cls, "plot", _plot(options))

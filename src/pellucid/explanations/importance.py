@@ -98,7 +98,9 @@ class Importance(Explanation, options=ImportanceOptions):
         return [*lines, *self._rmse(), *self._harmful(), *self._sum(), *self._alone(), *self._tested()]
 
     def headline(self) -> str:
-        return self._best()
+        first = [self.feature_names[j] for j in leading(self, 3)]
+        rmse = [f" {line}" for line in self._rmse(most=1)]
+        return "".join([f"Most important: {listed(first)}.", *rmse]) if first else self._best()
 
     @property
     def folds(self) -> int:
@@ -128,9 +130,9 @@ class Importance(Explanation, options=ImportanceOptions):
         said = [f"{self.feature_names[j]} ({number(float(overall[j]))})" for j in leading(self, 3)]
         return f"Most important: {listed(said)}." if said else "No feature is important."
 
-    def _rmse(self) -> list[str]:
+    def _rmse(self, most: int = 3) -> list[str]:
         """A squared loss in the units of the outcome."""
-        best = leading(self, 3)
+        best = leading(self, most)
         if self.measure != "mse" or not self.compares_losses or self.values.ndim > 1 or not best or self.folds:
             return []
         after = self.baseline * self.values if self.compare == "ratio" else self.baseline + self.values

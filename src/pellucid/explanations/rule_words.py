@@ -134,16 +134,14 @@ def check_sentence(check: RuleCheck) -> str:
 def rules_headline(rules: Rules) -> str:
     """What the rules have in common; of one rule, the rule."""
     common = _common(rules)
-    if len(rules) == 1 or not common:
-        return f"{anchor_sentence(rules.rules[0])}."
-    return f"{counted(len(rules), 'rule')}. {common[0]}"
+    return common[0] if common and len(rules) > 1 else f"{anchor_sentence(rules.rules[0])}."
 
 
 def _common(rules: Rules) -> list[str]:
     used = {name: sum(name in rule.players for rule in rules.rules) for name in rules.feature_names}
     common = [name for name, count in sorted(used.items(), key=lambda pair: -pair[1]) if count]
     said = listed([f"{name} ({used[name]})" for name in common], 4)
-    return [f"Most frequent in rules: {said}."] if common else []
+    return [f"Most frequent in {counted(len(rules), 'rule')}: {said}."] if common else []
 
 
 def rules_findings(rules: Rules) -> list[str]:
