@@ -38,6 +38,12 @@ def expit(x: FloatArray) -> FloatArray:
     return np.asarray(1.0 / (1.0 + np.exp(-x)))
 
 
+def softmax(x: FloatArray) -> FloatArray:
+    """Probabilities of scores, the last axis being the classes."""
+    shares = np.exp(x - x.max(axis=-1, keepdims=True))
+    return np.asarray(shares / shares.sum(axis=-1, keepdims=True))
+
+
 def effective_size(weights: FloatArray) -> float:
     """Kish's effective sample size, (sum w)^2 / sum w^2: n when all weights are equal."""
     total = float(weights.sum())

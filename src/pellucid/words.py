@@ -53,6 +53,18 @@ def number(value: float, *, sign: bool = False) -> str:
     return f"+{text}" if sign and value > 0 else text
 
 
+def quantity(value: float, scale: str, *, change: bool = False, sign: bool = True) -> str:
+    """A prediction on its scale, or a change of one with its sign: probabilities in percent, changes in points.
+
+    >>> quantity(0.213, "probability"), quantity(0.05, "probability", change=True), quantity(-2.0, "log-odds")
+    ('21.3%', '+5 pp', '-2')
+    """
+    sign = sign and change
+    if scale == "probability" and math.isfinite(value):
+        return number(100 * value, sign=sign) + (" pp" if change else "%")
+    return number(value, sign=sign)
+
+
 def value_name(value: Any) -> str:
     """A feature value: a number, a date without an idle midnight, a category as it is."""
     if isinstance(value, np.datetime64):

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import pellucid
-from pellucid import Attribution
+from pellucid import Attribution, Caveat
 from pellucid.explanations.attribution import Entries, InteractionValues, Reference
 from pellucid.explanations.attribution_words import labels_of, mean_sizes
 from pellucid.explanations.explanation import headed
@@ -40,8 +40,8 @@ def composed(fields):
 
 def classes():
     one = attribution()
-    values = np.stack([one.values, -2 * one.values], axis=-1)
-    return attribution(values, base=[10.0, 20.0], output_names=("no", "yes"), scale="probability")
+    values = np.stack([one.values, -2 * one.values], axis=-1) / 100
+    return attribution(values, base=[0.1, 0.2], output_names=("no", "yes"), scale="probability")
 
 
 def test_residual_and_its_worst_row():
@@ -183,13 +183,44 @@ def test_rows_of_a_break_down_and_of_local_models_are_whole():
 # -- how a result looks where it is typed, and its table as a file -----------------------------------
 
 
-def test_a_result_is_one_line_where_it_is_typed(golden):
+class Printer:
+    """What IPython hands to results: what it is inside of, and where text goes."""
+
+    def __init__(self, depth):
+        self.stack, self.said = list(range(depth)), []
+
+    def text(self, words):
+        self.said.append(words)
+
+
+def test_a_result_is_its_finding_and_its_worst_caveats_where_it_is_typed(golden):
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 5)), columns=list("abcde"))
     ex = pellucid.Explainer(lambda x: x["a"] * x["b"], X, checks=False)
     golden("attribution", "where it is typed", map(repr, (attribution(), ex.shap([3, 4]), ex.shap(range(9)))))
     for result in (ex.pdp("a"), ex.lime(3, samples=300), ex.anchor(3), ex.anchor([3, 4]), ex.associations()):
-        assert len(repr(result)) < 100
-        assert "\n" not in repr(result)
+        lines = repr(result).splitlines()
+        assert lines[0] == result.headline()
+        assert lines[-1].startswith(f"<{type(result).__name__} of ")
+        assert len(lines) < 8
+
+
+def test_at_most_three_caveats_where_it_is_typed_and_no_advice():
+    caveats = [Caveat(f"c{i}", f"Message {i}.", 0.5 + i / 10, 0.4, f"Advice {i}.") for i in range(5)]
+    found = repr(attribution(caveats=tuple(caveats)))
+    assert [line for line in found.splitlines() if line.startswith("- ")] == [
+        "- Message 4.",
+        "- Message 3.",
+        "- Message 2.",
+        "- 2 more caveats: see .caveats.",
+    ]
+    assert "Advice" not in found
+
+
+def test_in_a_list_of_ipython_a_result_is_one_line():
+    for depth, said in ((1, repr(attribution())), (2, repr(attribution()).splitlines()[-1])):
+        printer = Printer(depth)
+        attribution()._repr_pretty_(printer, False)
+        assert printer.said == [said]
 
 
 def test_a_table_as_csv(tmp_path):

@@ -8,7 +8,7 @@ from altair.typing import ChartType
 from pellucid.arrays import FloatArray
 from pellucid.charts import theme
 from pellucid.charts.attribution.entries import DOWN, UP, change, half_widths, short_names
-from pellucid.charts.layout import Row, data, grid, layered, level_axis, limits_of, titled, tooltips, value_axis
+from pellucid.charts.layout import Row, data, grid, layered, level_axis, limits_of, told, tooltips, value_axis
 from pellucid.charts.local.bars import signed_bars
 from pellucid.charts.marks import zero_line
 from pellucid.charts.text import caveat_note, wrapped
@@ -91,7 +91,7 @@ def body(result: Agreement, options: AgreementOptions) -> ChartType:
         caveat_note(result),
     ]
     chart = grid(views, columns=len(views), column=14, one_legend=False)
-    return titled(chart, options.title or "The same prediction by several methods", notes, len(views) * width)
+    return told(chart, result, options, "The same prediction by several methods", notes, len(views) * width)
 
 
 def _bars(

@@ -6,7 +6,7 @@ import altair as alt
 from altair.typing import ChartType
 
 from pellucid.charts import theme
-from pellucid.charts.layout import Row, data, layered, level_axis, titled, tooltips
+from pellucid.charts.layout import Row, data, layered, level_axis, told, tooltips
 from pellucid.charts.text import level_names
 from pellucid.explanations.audit import Audit
 from pellucid.explanations.plot_options import PlotOptions
@@ -65,4 +65,4 @@ def body(result: Audit, options: PlotOptions) -> ChartType:
         x=alt.value(0), y=y, text=alt.Text("label", type="nominal"), tooltip=tips
     )
     chart = layered(bars, marks, words).properties(width=width, height=height)
-    return titled(chart, options.title or "Can explanations of this model be trusted?", [result.verdict], width)
+    return told(chart, result, options, "Can explanations of this model be trusted?", [], width)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, final
 
 from pellucid.charts.compact import compact
 from pellucid.charts.page import page, vegalite_version
+from pellucid.charts.png import smaller
 from pellucid.charts.theme import CONFIG
 from pellucid.errors import InputError, MissingExtra, require
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 ENDINGS = (".png", ".svg", ".pdf", ".html", ".json")
 _SAVED = 145_000  # bytes of a chart that a notebook keeps: its picture is a PNG if there is room
+_SIZES = (("png", 2.0), ("png", 1.5), ("png", 1.0), ("jpeg", 1.0), ("jpeg", 0.7))  # of pictures, the sharpest first
 Composable = Any  # a Chart, or a chart of Altair's own
 
 
@@ -83,12 +86,20 @@ class Chart:
         bundle: dict[str, Any] = {"text/plain": repr(self), f"application/vnd.vegalite.v{major}+json": spec}
         with contextlib.suppress(MissingExtra):  # the front end may still draw the specification itself
             room = (_SAVED - len(json.dumps(spec))) * 3 / 4
-            for sort, scale in (("png", 1.0), ("jpeg", 1.0), ("jpeg", 0.7)):
-                picture = _picture(spec, f".{sort}", scale)
-                if len(picture) <= room:
-                    break
+            sort, _, picture = _fitting(spec, room, _SIZES[2:])
             bundle[f"image/{sort}"] = base64.b64encode(picture).decode("ascii")
         return bundle
+
+    def picture(self, most: int) -> tuple[str, int]:
+        """The chart as the address of an image that holds it, of at most so many bytes, and its width on screen.
+
+        As sharp as fits: with two image pixels per pixel on screen, fewer, or as a photograph would be kept.
+        """
+        spec = self.spec
+        sort, scale, picture = _fitting(spec, most, _SIZES)
+        known, at = (picture, scale) if sort == "png" else (_picture(spec, ".png", 1.0), 1.0)
+        width = round(int.from_bytes(known[16:20], "big") / at)
+        return f"data:image/{sort};base64,{base64.b64encode(picture).decode('ascii')}", width
 
     # -- saving --------------------------------------------------------------------------------------
 
@@ -127,6 +138,16 @@ def _body(other: Composable) -> ChartType:
     if not require("altair.typing", purpose="drawing a chart").is_chart_type(other):
         raise InputError(f"a chart composes with a chart, not with a {type(other).__name__}.")
     return cast("ChartType", other)
+
+
+def _fitting(spec: dict[str, Any], room: float, sizes: Sequence[tuple[str, float]]) -> tuple[str, float, bytes]:
+    """The first of the sizes (sort and scale of an image) whose picture has room, or the last."""
+    for sort, scale in sizes:
+        picture = _picture(spec, f".{sort}", scale)
+        picture = smaller(picture) if sort == "png" else picture
+        if len(picture) <= room:
+            break
+    return sort, scale, picture
 
 
 def _picture(spec: dict[str, Any], ending: str, scale: float) -> bytes:

@@ -12,6 +12,8 @@ from altair.utils.schemapi import SchemaBase
 
 from pellucid.arrays import AnyArray, FloatArray
 from pellucid.charts.text import wrapped
+from pellucid.explanations import Explanation
+from pellucid.explanations.plot_options import PlotOptions
 
 FEW_INTEGERS = 30
 Limits = tuple[float, float]
@@ -253,6 +255,25 @@ def by_output(views: Sequence[ChartType], outputs: Sequence[str], *, columns: in
         for view, output in zip(views, outputs, strict=True)
     ]
     return grid(named, columns=min(columns, len(named)), column=column)
+
+
+def told(
+    body: ChartType,
+    found: Explanation,
+    options: PlotOptions,
+    what: str,
+    notes: Sequence[str],
+    pixels: float,
+    *,
+    finding: str = "",
+) -> ChartType:
+    """The chart under its finding (that of the result, unless another is given) and, below, what it is and the notes.
+
+    A title that was asked for stands for both.
+    """
+    if options.title:
+        return titled(body, options.title, notes, pixels)
+    return titled(body, (finding or found.headline()).removesuffix("."), [what, *notes], pixels)
 
 
 def titled(body: ChartType, title: str, notes: Sequence[str], pixels: float) -> ChartType:

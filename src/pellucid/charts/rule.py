@@ -9,7 +9,7 @@ import numpy as np
 from altair.typing import ChartType
 
 from pellucid.charts import theme
-from pellucid.charts.layout import Row, data, layered, titled, tooltips
+from pellucid.charts.layout import Row, data, layered, told, tooltips
 from pellucid.charts.text import caveat_note
 from pellucid.explanations.plot_options import RuleOptions
 from pellucid.explanations.rule import Anchor, Rules
@@ -162,7 +162,7 @@ def body(result: Anchor | Rules, options: RuleOptions) -> ChartType:
         else "What fixes this prediction"
     )
     title = one if isinstance(result, Anchor) else "What fixes these predictions"
-    return titled(chart, options.title or title, notes, width)
+    return told(chart, result, options, title, notes, width)
 
 
 def _places(rules: list[Anchor], heads: list[Row]) -> tuple[list[float], float]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.explanations import Effect, Explanation
-from pellucid.words import counted, number, value_name
+from pellucid.words import counted, number, quantity, value_name
 
 _LETTER = 0.5  # mean width of a letter relative to the font size
 
@@ -40,15 +40,12 @@ def _level_name(value: Any) -> str:
 
 def shown(value: float, scale: str, *, change: bool, sign: bool = True) -> str:
     """A value of the explained quantity in a tooltip: a probability in percent, a change with its sign (or without)."""
-    sign = sign and change
-    if np.isfinite(value) and scale == "probability":
-        return number(100 * float(value), sign=sign) + (" percentage points" if change else "%")
-    return number(float(value), sign=sign)
+    return quantity(float(value), scale, change=change, sign=sign).replace(" pp", " percentage points")
 
 
 def brief(value: float, scale: str, *, change: bool) -> str:
     """The same beside a mark: points as ``pp``."""
-    return shown(value, scale, change=change).replace(" percentage points", " pp")
+    return quantity(float(value), scale, change=change)
 
 
 def rows_text(count: float) -> str:

@@ -14,6 +14,7 @@ from pellucid.checks import fraction, one_of, whole
 from pellucid.data.rarity import Rarity
 from pellucid.errors import InputError, nearest
 from pellucid.explanations import attribution_views, attribution_words
+from pellucid.explanations.attribution_views import Probability
 from pellucid.explanations.attribution_words import GAMES as GAMES
 from pellucid.explanations.attribution_words import shown_value as shown_value
 from pellucid.explanations.by_row import ByRow
@@ -185,6 +186,11 @@ class Attribution(ByRow, options=AttributionOptions):
         row = worst // max(shares[:1].size, 1)
         return Additivity(row, float(residual.ravel()[worst]), float(shares.ravel()[worst]))
 
+    @property
+    def probability(self) -> Probability | None:
+        """Prediction and base as probabilities, whatever the scale; None where they are no classes'."""
+        return attribution_views.as_probabilities(self)
+
     def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
         """Lower and upper ends of normal intervals of the contributions; of no width where they are exact."""
         level = fraction("level", level)
@@ -273,10 +279,6 @@ class Attribution(ByRow, options=AttributionOptions):
             overall[self.entries.others] = -1.0
         return np.asarray(np.argsort(-overall, kind="stable"), dtype=np.intp)
 
-    def top(self, n: int) -> list[str]:
-        """Names of the ``n`` features that contribute most."""
-        return [self.feature_names[j] for j in self.ranking[:n]]
-
     def causes(self, n: int = 2) -> list[str]:
         """Names of at most ``n`` features to give as the reason, most telling first.
 
@@ -348,6 +350,9 @@ class Attribution(ByRow, options=AttributionOptions):
 
     def findings(self) -> list[str]:
         return attribution_words.complete(self)
+
+    def headline(self) -> str:
+        return attribution_words.headline(self)
 
 
 def _exact(value: object) -> str | None:

@@ -8,7 +8,7 @@ contributions add up to a known difference, a sum is as uncertain as the sum of 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,6 +19,7 @@ from pellucid.checks import whole
 from pellucid.errors import InputError, nearest
 from pellucid.explanations.attribution_words import grouped, shown_value
 from pellucid.explanations.explanation import changed
+from pellucid.stats import expit, softmax
 from pellucid.words import counted
 
 if TYPE_CHECKING:
@@ -31,6 +32,27 @@ _ADDS_UP = 1e-8  # what may be missing, as a share of the row's numbers
 
 # What a class's numbers become when they are told for the other of two classes.
 _MIRRORED_AT = {"probability": 1.0, "log-odds": 0.0}
+
+
+@dataclass(frozen=True, eq=False)
+class Probability:
+    """``prediction`` (rows, or rows x outputs) and ``base`` as probabilities."""
+
+    prediction: FloatArray
+    base: FloatArray
+
+
+def as_probabilities(found: Attribution) -> Probability | None:
+    """Prediction and base through the link that makes probabilities of them; None where there is none, or where a
+    softmax lacks a class.
+    """
+    if found.scale == "probability":
+        return Probability(found.prediction, found.base)
+    if found.scale == "log-odds":
+        return Probability(expit(found.prediction), expit(found.base))
+    if found.settings.get("link") == "softmax" and found.settings.get("scores") == len(found.output_names):
+        return Probability(softmax(found.prediction), softmax(found.base))
+    return None
 
 
 def sparse(found: A, k: int) -> A:

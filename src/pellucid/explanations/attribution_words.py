@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
-from pellucid.words import counted, listed, number, percent, value_name
+from pellucid.words import counted, listed, number, percent, quantity, value_name
 
 if TYPE_CHECKING:
     from pellucid.explanations.attribution import Attribution
@@ -56,7 +56,8 @@ _NOISE = 1e-12  # of the numbers that were added up
 def complete(found: Attribution) -> list[str]:
     """Every factor accounted for: the largest by name, the rest by their sum and their largest."""
     if len(found) == 1:
-        lines = [*(_of_row(found.for_output(name)) for name in found.output_names), _share(found)]
+        lines = [*(_of_row(found.for_output(name), _chances(found, k)) for k, name in enumerate(found.output_names))]
+        lines.append(_share(found))
     else:
         lines = [*(_of_rows(found.for_output(name)) for name in found.output_names), MANY_ROWS]
     lines += _views(found)
@@ -134,6 +135,14 @@ def _how(found: Attribution) -> str:
     return f" {how.format(**words)}{f' ({why})' if why else ''}."
 
 
+def headline(found: Attribution) -> str:
+    """What `short` says, of several outputs that are no classes of the one that differs most."""
+    if len(found) > 1 or len(found.output_names) == 1 or found.scale in ("probability", "log-odds"):
+        return " ".join(short(found))
+    most = int(np.argmax(np.abs(np.nan_to_num(found.prediction[0] - found.base))))
+    return _short(found.for_output(found.output_names[most]))
+
+
 def short(found: Attribution) -> list[str]:
     """One or two causes, against what would have been expected."""
     if len(found) > 1:
@@ -147,14 +156,24 @@ def short(found: Attribution) -> list[str]:
 # -- one row -----------------------------------------------------------------------------------------
 
 
-def _of_row(one: Attribution) -> str:
+def _chances(found: Attribution, k: int) -> tuple[str, str]:
+    """Prediction and base of an output as probabilities, where they are on another scale: `` (a probability of 3%)``."""
+    chances = None if found.scale == "probability" else found.probability
+    if chances is None:
+        return "", ""
+    prediction, base = (float(part.ravel()[k]) for part in (chances.prediction[0], chances.base))
+    return f" (a probability of {percent(prediction)})", f" (a probability of {percent(base)})"
+
+
+def _of_row(one: Attribution, chances: tuple[str, str]) -> str:
     values, labels = settled(one), labels_of(one, 0)
     order = [int(j) for j in sequence(one, 0) if values[j] != 0]
-    said = [f"{labels[j]} contributed {amount(float(values[j]), _half(one)[0, j])}" for j in order[:_SAID]]
+    said = [f"{labels[j]} contributed {amount(float(values[j]), _half(one)[0, j], one.scale)}" for j in order[:_SAID]]
     rest = order[_SAID:]
     if rest:
-        largest = number(float(np.abs(values[rest]).max()))
-        said.append(f"{_others(len(rest))} {number(float(values[rest].sum()), sign=True)} (none more than {largest})")
+        largest = amount(float(np.abs(values[rest]).max()), 0.0, one.scale, sign=False)
+        total = amount(float(values[rest].sum()), 0.0, one.scale)
+        said.append(f"{_others(len(rest))} {total} (none more than {largest})")
     idle = [labels[j] for j in range(len(values)) if values[j] == 0]
     nothing = (
         f" {listed(idle)} contributed nothing."
@@ -165,37 +184,43 @@ def _of_row(one: Attribution) -> str:
     )
     story = f" Compared with {compared_with(one)}, {listed(said, len(said))}." if said else ""
     return (
-        f"The prediction{scale_of(one)}{one.row_labels.of_row()} is {number(predicted(one))};"
+        f"The prediction{scale_of(one)}{one.row_labels.of_row()} is {quantity(predicted(one), one.scale)}{chances[0]};"
         f" {starting_point(one)}"
-        f" is {number(float(one.base))}; the difference is {number(difference(one), sign=True)}.{story}{nothing}"
+        f" is {quantity(float(one.base), one.scale)}{chances[1]}; the difference is"
+        f" {amount(difference(one), 0.0, one.scale)}.{story}{nothing}"
     )
 
 
 def _short(one: Attribution) -> str:
     values, labels, chosen = settled(one), labels_of(one, 0), causes(one, 2)
     start = (
-        f"The prediction{scale_of(one)}{one.row_labels.of_row()} is {number(predicted(one))} rather than "
-        f"{number(float(one.base))}, {starting_point(one)}"
+        f"The prediction{scale_of(one)}{one.row_labels.of_row()} is {quantity(predicted(one), one.scale)} rather than "
+        f"{quantity(float(one.base), one.scale)}, {starting_point(one)}"
     )
     if not difference(one):
-        same = f"{number(float(one.base))}, equal to {starting_point(one)}"
+        same = f"{quantity(float(one.base), one.scale)}, equal to {starting_point(one)}"
         start = f"The prediction{scale_of(one)}{one.row_labels.of_row()} is {same}"
     if not chosen:
         return f"{start}: no {one.vocabulary.part} contributed."
     if len(chosen) > 1 and abs(values[chosen[1]]) < _SECOND * abs(values[chosen[0]]):
         chosen = chosen[:1]
-    said = [f"{labels[j]}{remark(one, j)} contributed {amount(float(values[j]), _half(one)[0, j])}" for j in chosen]
+    said = [
+        f"{labels[j]}{remark(one, j)} contributed {amount(float(values[j]), _half(one)[0, j], one.scale)}"
+        for j in chosen
+    ]
     if not difference(one):
         return f"{start}, although {listed(said)}."
     against = int(np.argmin(pushes(one)))
     although = (
-        f", although {labels[against]}{remark(one, against)} contributed {number(float(values[against]), sign=True)}"
+        f", although {labels[against]}{remark(one, against)} contributed {amount(float(values[against]), 0.0, one.scale)}"
         if -pushes(one)[against] > np.abs(values[chosen]).max()
         else ""
     )
     share = float(np.abs(values[chosen]).sum()) / abs(difference(one))
     if share < _MAIN:
-        largest = [f"{labels[j]}{remark(one, j)} ({amount(float(values[j]), _half(one)[0, j])})" for j in chosen]
+        largest = [
+            f"{labels[j]}{remark(one, j)} ({amount(float(values[j]), _half(one)[0, j], one.scale)})" for j in chosen
+        ]
         are = "contribution is that" if len(chosen) == 1 else "contributions are those"
         part = one.vocabulary.part
         return (
@@ -217,24 +242,29 @@ def _others(n: int) -> str:
 def _of_rows(one: Attribution) -> str:
     sizes, errors = mean_sizes(one), _half(one).mean(axis=0)
     order = _by_size(one, sizes)
-    said = [f"{one.feature_names[j]} ({amount(float(sizes[j]), errors[j], sign=False)})" for j in order[:_SAID]]
+    said = [
+        f"{one.feature_names[j]} ({amount(float(sizes[j]), errors[j], one.scale, sign=False)})" for j in order[:_SAID]
+    ]
     rest = order[_SAID:]
     if len(rest):
-        said.append(f"{_others(len(rest))} {number(float(sizes[rest].sum()))}")
+        said.append(f"{_others(len(rest))} {amount(float(sizes[rest].sum()), 0.0, one.scale, sign=False)}")
     return (
         f"Mean absolute contribution to the prediction{scale_of(one)} over {one.row_labels.listed(len(one))}, "
-        f"compared with {starting_point(one)} of {number(float(one.base))}: {listed(said, len(said))}."
+        f"compared with {starting_point(one)} of {quantity(float(one.base), one.scale)}: {listed(said, len(said))}."
     )
 
 
 def _short_of_rows(found: Attribution) -> str:
-    names = [found.feature_names[j] for j in causes(found, 2)]
-    if not names:
+    chosen = causes(found, 2)
+    if not chosen:
         return f"No feature moves any of the {len(found):,} predictions away from {starting_point(found)}."
-    verb = "moves" if len(names) == 1 else "move"
+    sizes = mean_sizes(found)
+    sizes = sizes if sizes.ndim == 1 else sizes.mean(axis=-1)
+    verb = "moves" if len(chosen) == 1 else "move"
+    by = listed([amount(float(sizes[j]), 0.0, found.scale, sign=False) for j in chosen])
     return (
-        f"Over {found.row_labels.listed(len(found))} {listed(names)} {verb} the predictions most, compared with"
-        f" {compared_with(found)}."
+        f"{listed([found.feature_names[j] for j in chosen])} {verb} the predictions of"
+        f" {found.row_labels.listed(len(found))} most: by {by} on average, compared with {compared_with(found)}."
     )
 
 
@@ -276,9 +306,11 @@ def _half(one: Attribution) -> FloatArray:
     return np.asarray((high - low) / 2)
 
 
-def amount(value: float, half: float, *, sign: bool = True) -> str:
-    """A contribution, with half its interval where it is an estimate: ``+1.2 ± 0.3``."""
-    return number(value, sign=sign) + (f" ± {number(float(half))}" if half > 0 else "")
+def amount(value: float, half: float, scale: str, *, sign: bool = True) -> str:
+    """A contribution, with half its interval where it is an estimate: ``+1.2 ± 0.3``, ``+12 ± 3 pp``."""
+    factor, unit = (100.0, " pp") if scale == "probability" else (1.0, "")
+    spread = f" ± {number(factor * float(half))}" if half > 0 else ""
+    return f"{number(factor * value, sign=sign)}{spread}{unit}"
 
 
 def shown_value(value: object) -> str:

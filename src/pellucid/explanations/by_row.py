@@ -51,6 +51,15 @@ class ByRow(Explanation):
     def __iter__(self) -> Iterator[Self]:
         return (self.row(i) for i in range(len(self)))
 
+    @property
+    @abstractmethod
+    def ranking(self) -> IntArray:
+        """Positions of the features from largest to smallest."""
+
+    def top(self, n: int) -> list[str]:
+        """Names of the ``n`` features that contribute most."""
+        return [self.feature_names[j] for j in self.ranking[:n]]
+
     @abstractmethod
     def _some(self, which: IntArray) -> Self:
         """The result for some rows alone."""

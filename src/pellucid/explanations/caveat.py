@@ -100,8 +100,21 @@ def worst_first(caveats: Iterable[Caveat]) -> tuple[Caveat, ...]:
 
 def said_first(caveats: Sequence[Caveat]) -> list[str]:
     """The worst few as sentences, of each kind one, and how many more there are."""
+    first = _worst_few(caveats)
+    return [*(str(caveat) for caveat in first), *_how_many_more(len(caveats) - len(first))]
+
+
+def in_short(caveats: Sequence[Caveat]) -> list[str]:
+    """The same as lines without advice."""
+    first = _worst_few(caveats)
+    said = [*(caveat.message for caveat in first), *_how_many_more(len(caveats) - len(first))]
+    return ["Read with care:", *(f"- {line}" for line in said)] if said else []
+
+
+def _worst_few(caveats: Sequence[Caveat]) -> list[Caveat]:
     kinds = {caveat.code: caveat for caveat in reversed(caveats)}
-    first = [caveat for caveat in caveats if kinds[caveat.code] is caveat][:SAID]
-    more = len(caveats) - len(first)
-    rest = [] if not more else [f"{more} more {'caveat' if more == 1 else 'caveats'}: see .caveats."]
-    return [*(str(caveat) for caveat in first), *rest]
+    return [caveat for caveat in caveats if kinds[caveat.code] is caveat][:SAID]
+
+
+def _how_many_more(n: int) -> list[str]:
+    return [] if not n else [f"{n} more {'caveat' if n == 1 else 'caveats'}: see .caveats."]

@@ -203,6 +203,9 @@ class Decomposition(Explanation, options=DecompositionOptions):
     def findings(self) -> list[str]:
         return decomposition_words.findings(self)
 
+    def headline(self) -> str:
+        return decomposition_words.headline(self)
+
 
 def _one_table(rows: Any, names: tuple[str, ...]) -> Frame:
     """A table, or one row as a dict, a Series or a one-dimensional array."""

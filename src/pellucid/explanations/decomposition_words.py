@@ -36,16 +36,31 @@ def findings(found: Decomposition) -> list[str]:
     return lines
 
 
+def headline(found: Decomposition, k: int = 0) -> str:
+    """The largest components and how much of the model they are part of; of one output."""
+    if not float(found.stacked("variance")[k]) > 0:
+        return _of_output(found, k)[0]
+    named = f" ({found.output_names[k]})" if len(found.output_names) > 1 else ""
+    large = _largest(found, k)
+    said = f"Largest components, by share of the variance{named}: {listed(large[:3])}. " if large else ""
+    return f"{said}{reproduced(found.order, float(found.stacked('r2')[k]))}"
+
+
+def _largest(found: Decomposition, k: int) -> list[str]:
+    shares = found.stacked()[:, k]
+    large = [j for j in np.argsort(-shares, kind="stable")[:_SAID] if shares[j] >= _SMALL]
+    return [f"{found.feature_names[j]} ({percent(float(shares[j]))})" for j in large]
+
+
 def _of_output(found: Decomposition, k: int) -> list[str]:
     shares, r2 = found.stacked()[:, k], float(found.stacked("r2")[k])
     constant = number(float(np.atleast_1d(found.constant)[k]))
     if not float(found.stacked("variance")[k]) > 0:
         return [f"The prediction is {constant} everywhere; there is nothing to decompose."]
     said = [f"The constant is {constant}.", reproduced(found.order, r2)]
-    large = [j for j in np.argsort(-shares, kind="stable")[:_SAID] if shares[j] >= _SMALL]
+    large = _largest(found, k)
     if large:
-        names = [f"{found.feature_names[j]} ({percent(float(shares[j]))})" for j in large]
-        said.append(f"Largest components, by share of the variance: {listed(names)}.")
+        said.append(f"Largest components, by share of the variance: {listed(large)}.")
     if found.density == "data":
         return said + _overlap(found, shares, k)
     where = {

@@ -9,7 +9,7 @@ import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.errors import InputError, nearest
-from pellucid.explanations.effect_words import findings
+from pellucid.explanations import effect_words
 from pellucid.explanations.explanation import Explanation
 from pellucid.explanations.plot_options import EffectOptions
 from pellucid.explanations.store import stored
@@ -125,7 +125,10 @@ class Effect(Explanation, options=EffectOptions):
         return f"{TITLES[self.method]} of {listed(self.feature_names)} ({scale})"
 
     def findings(self) -> list[str]:
-        return findings(self)
+        return effect_words.findings(self)
+
+    def headline(self) -> str:
+        return effect_words.headline(self)
 
 
 def _interpolate(grid: AnyArray, nominal: bool, point: Any, surface: FloatArray, name: str) -> FloatArray:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
-from pellucid.words import counted, listed, number, percent, value_name
+from pellucid.words import counted, listed, percent, quantity, value_name
 
 if TYPE_CHECKING:
     from pellucid.explanations.effect import Effect
@@ -30,6 +30,14 @@ def findings(effect: Effect) -> list[str]:
     return lines + _at_missing(effect, order[:_CLASSES], readable)
 
 
+def headline(effect: Effect) -> str:
+    """The curve of the output that changes most, and whether rows differ."""
+    readable = _readable(effect)
+    said = _of_output(effect, _by_movement(effect, readable)[0], readable)
+    differ = effect.individual and np.isfinite(effect.interaction) and effect.interaction >= _PARALLEL
+    return f"{said} {_parallel(effect)}" if differ else said
+
+
 def _of_output(effect: Effect, k: int, readable: BoolArray) -> str:
     curve = effect.stacked("average")[..., k]
     if not np.isfinite(curve).any():
@@ -42,11 +50,11 @@ def _of_output(effect: Effect, k: int, readable: BoolArray) -> str:
 
 def _curve(effect: Effect, k: int, curve: FloatArray, readable: BoolArray) -> str:
     grid, name, noun, shape = effect.grids[0], effect.feature_names[0], _noun(effect, k), effect.shape[k]
-    signed = effect.method == "ale" or effect.center is not None
+    signed = _is_change(effect)
     known = np.flatnonzero(np.isfinite(curve) & readable)
     known = known if known.size else np.flatnonzero(np.isfinite(curve))
     top, bottom = known[np.argmax(curve[known])], known[np.argmin(curve[known])]
-    high, low = number(float(curve[top]), sign=signed), number(float(curve[bottom]), sign=signed)
+    high, low = _number(effect, curve[top]), _number(effect, curve[bottom])
     if shape == "flat":
         return (
             f"{name} has no {noun}."
@@ -70,6 +78,17 @@ def _curve(effect: Effect, k: int, curve: FloatArray, readable: BoolArray) -> st
     highest, lowest = (where if side > 0 else highest), (where if side < 0 else lowest)
     peak = not effect.nominal[0] and side <= 0 and known[0] < top < known[-1]
     return f"The {noun} {'peaks' if peak else 'is highest'} {highest} and {'is ' if peak else ''}lowest {lowest}."
+
+
+def _is_change(effect: Effect) -> bool:
+    """Whether values are differences, told with their sign."""
+    return (effect.method == "ale" and not effect.total) or effect.center is not None
+
+
+def _number(effect: Effect, value: float) -> str:
+    """A value of the curve: a probability in percent, a change of one in points; a slope has units of its own."""
+    scale = "slope" if effect.derivative else effect.scale
+    return quantity(float(value), scale, change=_is_change(effect))
 
 
 def _noun(effect: Effect, k: int) -> str:
@@ -97,8 +116,7 @@ def _extreme_when_missing(effect: Effect, k: int, known: FloatArray) -> int:
 
 
 def _missing_value(effect: Effect, k: int) -> str:
-    signed = effect.method == "ale" or effect.center is not None
-    return "" if effect.missing is None else number(float(np.atleast_1d(effect.missing.values)[k]), sign=signed)
+    return "" if effect.missing is None else _number(effect, np.atleast_1d(effect.missing.values)[k])
 
 
 def _missing_share(effect: Effect) -> str:
@@ -137,7 +155,7 @@ def _surface(effect: Effect, k: int, surface: FloatArray, readable: BoolArray) -
         places = (
             f"{n} = {value_name(g[i])}" for n, g, i in zip(effect.feature_names, effect.grids, position, strict=True)
         )
-        return f"{', '.join(places)} ({number(float(surface[position]), sign=signed)})"
+        return f"{', '.join(places)} ({_number(effect, surface[position])})"
 
     return (
         f"The {'joint ' if signed else ''}{_noun(effect, k)} is highest at {where(int(np.nanargmax(surface)))} and"

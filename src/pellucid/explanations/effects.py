@@ -13,6 +13,7 @@ from pellucid.explanations.effect import Effect
 from pellucid.explanations.explanation import Explanation
 from pellucid.explanations.plot_options import PanelOptions
 from pellucid.explanations.store import stored
+from pellucid.words import listed
 
 
 @stored
@@ -51,6 +52,10 @@ class Effects(Explanation, options=PanelOptions):
             "at": np.concatenate(values),
             **{name: np.concatenate([part[name] for part in parts]) for name in shared},
         }
+
+    def headline(self) -> str:
+        first = listed(self.feature_names, 3)
+        return f"Predictions change most with {first}. {self.effects[0].headline()}"
 
     def findings(self) -> list[str]:
         return [line for effect in self.effects for line in effect.findings()]

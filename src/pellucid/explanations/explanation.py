@@ -15,7 +15,8 @@ import numpy as np
 from pellucid.arrays import AnyArray, FloatArray, freeze
 from pellucid.data.row_labels import RowLabels
 from pellucid.drawing import drawn
-from pellucid.explanations.caveat import Caveat, said_first, worst_first
+from pellucid.explanations.caveat import Caveat, in_short, said_first, worst_first
+from pellucid.explanations.notebook import in_notebook
 from pellucid.explanations.plot_options import PlotOptions, documented
 from pellucid.explanations.store import encode, save, stored
 from pellucid.runner import Cost
@@ -96,7 +97,8 @@ class Explanation(ABC):
     def __init_subclass__(cls, options: type[PlotOptions] | None = None, **more: Any) -> None:
         """``options`` are those of the kind's chart; they are documented where people look: at ``plot``."""
         super().__init_subclass__(**more)
-        type.__setattr__(cls, "__repr__", Explanation.__repr__)  # dataclasses would write out all fields
+        for name in ("__repr__", "_repr_pretty_"):  # dataclasses would write out all fields
+            type.__setattr__(cls, name, getattr(Explanation, name))
         if options is not None:
             cls._options = options
             type.__setattr__(cls, "plot", _plot(options))
@@ -162,6 +164,10 @@ class Explanation(ABC):
     def findings(self) -> list[str]:
         """The result in plain sentences, without its caveats."""
 
+    def headline(self) -> str:
+        """The finding in a sentence or two: the title of the chart, and what is said first where a result is typed."""
+        return self.findings()[0]
+
     def frame(self) -> Any:
         """A tidy table in the caller's own dataframe library.
 
@@ -185,6 +191,12 @@ class Explanation(ABC):
         return self.text()
 
     def __repr__(self) -> str:
+        """The finding and the worst caveats in short; ``print`` says all of it."""
+        return "\n".join([self.headline(), *in_short(self.caveats), self._name])
+
+    @property
+    def _name(self) -> str:
+        """What it is, in one line."""
         shape, labels = "x".join(str(size) for size in self.values.shape), self.row_labels.labels
         rows = "" if labels is None else f" for {self.row_labels.listed(len(labels))}"
         kind, caveats = type(self).__name__, counted(len(self.caveats), "caveat")
@@ -205,9 +217,13 @@ class Explanation(ABC):
     def __hash__(self) -> int:
         return hash(json.dumps(encode(self)))
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """IPython, where a list of results has one line for each."""
+        inside = len(getattr(printer, "stack", ())) > 1
+        printer.text(self._name if inside or cycle else repr(self))
+
     def _repr_mimebundle_(self, **_: Any) -> Mapping[str, Any]:
-        bundle: Mapping[str, Any] = self.plot()._repr_mimebundle_()
-        return bundle
+        return in_notebook(self)
 
 
 def _plot(options: type[PlotOptions]) -> Callable[..., Chart]:

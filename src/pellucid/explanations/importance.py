@@ -97,6 +97,11 @@ class Importance(Explanation, options=ImportanceOptions):
             lines.append(f"{listed(idle)} {'has' if len(idle) == 1 else 'have'} no detectable importance.")
         return [*lines, *self._rmse(), *self._harmful(), *self._sum(), *self._alone(), *self._tested()]
 
+    def headline(self) -> str:
+        first = [self.feature_names[j] for j in leading(self, 3)]
+        rmse = [f" {line}" for line in self._rmse(most=1)]
+        return "".join([f"Most important: {listed(first)}.", *rmse]) if first else self._best()
+
     @property
     def folds(self) -> int:
         """How many folds the models were fitted for; 0 where none was fitted again."""
@@ -125,9 +130,9 @@ class Importance(Explanation, options=ImportanceOptions):
         said = [f"{self.feature_names[j]} ({number(float(overall[j]))})" for j in leading(self, 3)]
         return f"Most important: {listed(said)}." if said else "No feature is important."
 
-    def _rmse(self) -> list[str]:
+    def _rmse(self, most: int = 3) -> list[str]:
         """A squared loss in the units of the outcome."""
-        best = leading(self, 3)
+        best = leading(self, most)
         if self.measure != "mse" or not self.compares_losses or self.values.ndim > 1 or not best or self.folds:
             return []
         after = self.baseline * self.values if self.compare == "ratio" else self.baseline + self.values

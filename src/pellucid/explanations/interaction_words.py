@@ -47,12 +47,24 @@ def _strongest(result: Interactions) -> list[str]:
     )
     if result.against == "all":
         asked += ", each with all others"
-    shown = [s for s in known if result.overall[s] > 0][:3]
+    shown = _leading(result)
     if not shown:
         return [f"{asked}: {_NOTHING.get(result.method, 'none interacts') if known else 'no value is known'}."]
     words = [f"{set_name(result.sets[s])} ({number(float(result.overall[s]))}{_interval(result, s)})" for s in shown]
     mean = ", averaged over the outputs" if result.values.ndim == 2 else ""
     return [f"{asked}{mean}. Strongest: {listed(words)}."]
+
+
+def headline(result: Interactions) -> str:
+    """The strongest sets, or that none interacts."""
+    words = [f"{set_name(result.sets[s])} ({number(float(result.overall[s]))})" for s in _leading(result)]
+    noun = "interaction" if len(words) == 1 else "interactions"
+    return f"Strongest {noun}: {listed(words)}." if words else _strongest(result)[0]
+
+
+def _leading(result: Interactions) -> list[int]:
+    """Positions of at most three sets that interact, the strongest first."""
+    return [int(s) for s in result.ranking if np.isfinite(result.overall[s]) and result.overall[s] > 0][:3]
 
 
 def _interval(result: Interactions, s: int) -> str:

@@ -165,3 +165,6 @@ class Interactions(Explanation, options=InteractionOptions):
 
     def findings(self) -> list[str]:
         return interaction_words.findings(self)
+
+    def headline(self) -> str:
+        return interaction_words.headline(self)

@@ -68,6 +68,9 @@ class LocalModel(Attribution):
     within: FloatArray
     width_search: WidthSearch
 
+    def headline(self) -> str:
+        return local_words.headline(self)
+
     @property
     def local_prediction(self) -> FloatArray:
         """What the local model predicts for each row."""
@@ -157,6 +160,9 @@ class LocalAttribution(LocalModel, options=LocalOptions):
     ranges: FloatArray
     boundary: Boundary | None = None
     zeroed: bool = False
+
+    def headline(self) -> str:
+        return local_words.headline(self)
 
     @property
     def vocabulary(self) -> Vocabulary:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pellucid.explanations.attribution_words import mean_sizes, scale_of, sequence, starting_point
-from pellucid.words import listed, number, percent, value_name
+from pellucid.explanations.attribution_words import amount, mean_sizes, scale_of, sequence, starting_point
+from pellucid.words import listed, number, percent, quantity, value_name
 
 if TYPE_CHECKING:
     from pellucid.explanations.local_attribution import LocalAttribution, LocalModel
@@ -38,35 +38,48 @@ def complete(found: LocalAttribution) -> list[str]:
     return [*lines, *_quality(found), _how(found), _SURROGATE]
 
 
+def headline(found: LocalModel) -> str:
+    """What moves the local model most; of several outputs, of the one with the highest prediction."""
+    if len(found) > 1:
+        return _of_rows(found.for_output(found.output_names[0]), 3)
+    best = int(np.argmax(np.atleast_1d(found.prediction[0])))
+    one = found.for_output(found.output_names[best])
+    order = [int(j) for j in sequence(one, 0) if one.values[0, j] != 0]
+    near = f"Near {found.vocabulary.whole} {found.row_labels.name(0)}" if found.row_labels.of_row() else "Near it"
+    if not order:
+        return f"{near}, no {one.vocabulary.part} moves the local model{scale_of(one)}."
+    said = [f"{one.label(j, 0)} ({quantity(float(one.values[0, j]), one.scale, change=True)})" for j in order[:3]]
+    return f"{near}, the prediction{scale_of(one)} of {quantity(float(one.prediction[0]), one.scale)} is moved most by {listed(said)}."
+
+
 def of_one(one: LocalModel) -> str:
     """A single row, text or image: what moves its local model, one output."""
     half = (one.interval()[1] - one.interval()[0]) / 2
     order = [int(j) for j in sequence(one, 0) if one.values[0, j] != 0]
     said = [
-        f"{one.label(j, 0)} contributed"
-        f" {number(float(one.values[0, j]), sign=True)}{_about(float(half[0, j]), float(one.values[0, j]))}"
+        f"{one.label(j, 0)} contributed {_about(float(half[0, j]), float(one.values[0, j]), one.scale)}"
         for j in order[:_SAID]
     ]
     rest = order[_SAID:]
     if rest:
-        said.append(f"the other {len(rest)} together {number(float(one.values[0, rest].sum()), sign=True)}")
+        said.append(f"the other {len(rest)} together {amount(float(one.values[0, rest].sum()), 0.0, one.scale)}")
     story = f": {listed(said, len(said))}" if said else f"; no {one.vocabulary.part} contributed"
     return (
-        f"The prediction{scale_of(one)}{one.row_labels.of_row()} is {number(float(one.prediction[0]))}; the local model"
-        f" gives {number(float(one.local_prediction[0]))}. Compared with {starting_point(one)},"
-        f" {number(float(one.bases[0]))}{story}."
+        f"The prediction{scale_of(one)}{one.row_labels.of_row()} is {quantity(float(one.prediction[0]), one.scale)}; the local model"
+        f" gives {quantity(float(one.local_prediction[0]), one.scale)}. Compared with {starting_point(one)},"
+        f" {quantity(float(one.bases[0]), one.scale)}{story}."
     )
 
 
-def _about(half: float, effect: float) -> str:
-    """The interval of an effect, if it is more than rounding."""
-    return f" ± {number(half)}" if half > 1e-9 * abs(effect) else ""
+def _about(half: float, effect: float, scale: str) -> str:
+    """An effect with its interval, if that is more than rounding."""
+    return amount(effect, half if half > 1e-9 * abs(effect) else 0.0, scale)
 
 
-def _of_rows(one: LocalAttribution) -> str:
+def _of_rows(one: LocalModel, most: int = _SAID) -> str:
     sizes = mean_sizes(one)
     order = [int(j) for j in np.argsort(-sizes, kind="stable") if sizes[j] > 0]
-    said = [f"{one.feature_names[j]} ({number(float(sizes[j]))})" for j in order[:_SAID]]
+    said = [f"{one.feature_names[j]} ({amount(float(sizes[j]), 0.0, one.scale, sign=False)})" for j in order[:most]]
     return (
         f"Mean absolute effect in the local models of {one.row_labels.listed(len(one))}{scale_of(one)}: "
         f"{listed(said, len(said)) if said else 'none'}."
@@ -99,12 +112,16 @@ def _reach(one: LocalAttribution, output: str) -> list[str]:
         return []
     of = f" of {output}" if output else ""
     if not any(ranges[j, 1] > ranges[j, 0] for j in known):
-        return [f"Even at the row itself the local model{of} misses the prediction by more than {number(within)}."]
+        return [
+            f"Even at the row itself the local model{of} misses the prediction by more than {amount(within, 0.0, one.scale, sign=False)}."
+        ]
     sizes = np.abs(one.weights[0]) * (ranges[:, 1] - ranges[:, 0])
     some = sorted(known, key=lambda j: -sizes[j])[:_RANGES]
     said = [f"{one.terms[j]} from {_end(one, j, ranges[j, 0])} to {_end(one, j, ranges[j, 1])}" for j in some]
     others = "With the other features as they are, the" if len(one.terms) > 1 else "The"
-    return [f"{others} local model{of} stays within ± {number(within)} of the model for {listed(said)}."]
+    return [
+        f"{others} local model{of} stays within ± {amount(within, 0.0, one.scale, sign=False)} of the model for {listed(said)}."
+    ]
 
 
 def _end(one: LocalAttribution, j: int, value: float) -> str:

@@ -25,6 +25,7 @@ from pellucid.explanations.rule_words import (
     check_sentence,
     predicted,
     rules_findings,
+    rules_headline,
     sentence,
 )
 from pellucid.explanations.store import encode, stored
@@ -247,6 +248,9 @@ class Rules(Explanation, options=RuleOptions):
 
     def findings(self) -> list[str]:
         return rules_findings(self)
+
+    def headline(self) -> str:
+        return rules_headline(self)
 
 
 def _as_table(X: Any, names: tuple[str, ...]) -> Frame:

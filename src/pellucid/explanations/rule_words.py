@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pellucid.words import listed, number, percent, value_name
+from pellucid.words import counted, listed, number, percent, value_name
 
 if TYPE_CHECKING:
     from pellucid.explanations.rule import Anchor, Rule, RuleCheck, Rules
@@ -131,16 +131,26 @@ def check_sentence(check: RuleCheck) -> str:
     return f"{start}, of which {percent(check.precision)} get {which} ({percent(check.low)} to {percent(check.high)})."
 
 
+def rules_headline(rules: Rules) -> str:
+    """What the rules have in common; of one rule, the rule."""
+    common = _common(rules)
+    return common[0] if common and len(rules) > 1 else f"{anchor_sentence(rules.rules[0])}."
+
+
+def _common(rules: Rules) -> list[str]:
+    used = {name: sum(name in rule.players for rule in rules.rules) for name in rules.feature_names}
+    common = [name for name, count in sorted(used.items(), key=lambda pair: -pair[1]) if count]
+    said = listed([f"{name} ({used[name]})" for name in common], 4)
+    return [f"Most frequent in {counted(len(rules), 'rule')}: {said}."] if common else []
+
+
 def rules_findings(rules: Rules) -> list[str]:
     """One line per rule (at most twenty), then what is common to them."""
     names = [f"Row {rule.row_labels.name(0)}: " if rule.row_labels.of_row() else "" for rule in rules.rules[:20]]
     lines = [f"{i + 1}. {name}{anchor_sentence(rules.rules[i])}." for i, name in enumerate(names)]
     if len(rules) > 20:
         lines.append(f"... and {len(rules) - 20} more rules.")
-    used = {name: sum(name in rule.players for rule in rules.rules) for name in rules.feature_names}
-    common = [name for name, count in sorted(used.items(), key=lambda pair: -pair[1]) if count]
-    if common:
-        lines.append(f"Most frequent in rules: {listed([f'{name} ({used[name]})' for name in common], 4)}.")
+    lines += _common(rules)
     missed = sum(not rule.reached for rule in rules.rules)
     if missed:
         lines.append(f"{missed} of {len(rules)} rules did not reach the requested precision; see their `reason`.")

@@ -14,7 +14,7 @@ from pellucid.explanations.attribution_views import comparable_names
 from pellucid.explanations.store import stored
 from pellucid.parts.options import ImageOptions, TextOptions
 from pellucid.parts.source import ImageParts, Parts, TextParts
-from pellucid.words import Vocabulary, number
+from pellucid.words import Vocabulary, quantity
 
 _SAID_OUTPUTS = 3  # of many, and only those that come near the highest; the others are counted
 _NEAR = 0.1
@@ -87,12 +87,15 @@ class PartAttribution(Attribution):
         said = self.of_leading()
         return [*attribution_words.complete(said), *self.about_others(said), self.parts.absence()]
 
+    def headline(self) -> str:
+        return attribution_words.headline(self.of_leading())
+
     def about_others(self, said: Self) -> list[str]:
         """What is not said of other outputs."""
         hidden = [k for k, name in enumerate(self.output_names) if name not in said.output_names]
         if not hidden:
             return []
-        highest = number(float(self.prediction[0, hidden].max()))
+        highest = quantity(float(self.prediction[0, hidden].max()), self.scale)
         return [
             f"The other {len(hidden)} outputs have predictions of at most {highest}; for_output(name) gives their"
             " contributions."

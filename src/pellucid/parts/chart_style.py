@@ -23,6 +23,12 @@ RANGE = ("#4A97C9", "#A9CDE5", "#FFFFFF", "#F9C08F", "#EE8533")
 _TOGETHER = ("probability", "log-odds")
 
 
+def what_it_is(attribution: Attribution, part: str) -> str:
+    """What the chart shows of each part."""
+    local = ", in a local model" if isinstance(attribution, LocalPartAttribution) else ""
+    return f"What each {part} contributes{local}"
+
+
 def colour_scales(attribution: Attribution) -> Literal["shared", "independent"]:
     """Whether the outputs share one scale: those of a classifier do, others may have different units."""
     return "shared" if attribution.scale in _TOGETHER else "independent"

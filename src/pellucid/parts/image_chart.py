@@ -12,11 +12,11 @@ from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from pellucid.charts import attribution as contributions
 from pellucid.charts import theme
 from pellucid.charts.attribution.entries import change, half_widths, others_note, part_name
-from pellucid.charts.layout import Row, data, grid, layered, titled, tooltips
+from pellucid.charts.layout import Row, data, grid, layered, told, tooltips
 from pellucid.charts.png import data_uri
 from pellucid.charts.text import caveat_note, wrapped
 from pellucid.parts.attribution import ImageAttribution
-from pellucid.parts.chart_style import colour_scales, ends_note, largest, painted, panel_name, signed_colour
+from pellucid.parts.chart_style import colour_scales, ends_note, largest, painted, panel_name, signed_colour, what_it_is
 from pellucid.parts.local import LocalImageAttribution
 from pellucid.parts.options import ImageOptions
 from pellucid.parts.segments import colours, value_range
@@ -56,7 +56,8 @@ def body(attribution: ImageResult, options: ImageOptions) -> ChartType:
         f"{counted(hidden, 'output')} with lower predictions not shown" if hidden else "",
         caveat_note(attribution),
     ]
-    return titled(chart, options.title or "What each segment contributes", notes, columns * (size[0] + 18))
+    what = what_it_is(attribution, attribution.vocabulary.part)
+    return told(chart, attribution, options, what, notes, columns * (size[0] + 18))
 
 
 def panel(view: Any, words: str, pixels: float) -> ChartType:

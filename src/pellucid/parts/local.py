@@ -123,6 +123,9 @@ class LocalPartAttribution(PartAttribution, LocalModel):
     def findings(self) -> list[str]:
         return complete(self)
 
+    def headline(self) -> str:
+        return LocalModel.headline(self)
+
 
 def _free(columns: dict[str, AnyArray], name: str) -> str:
     """A name of a column that no word has."""

@@ -12,10 +12,10 @@ from altair.typing import ChartType
 from pellucid.charts import attribution as contributions
 from pellucid.charts import theme
 from pellucid.charts.attribution.entries import change, half_widths, others_note, part_name
-from pellucid.charts.layout import Row, data, layered, titled, tooltips, vconcat
+from pellucid.charts.layout import Row, data, layered, told, tooltips, vconcat
 from pellucid.charts.text import caveat_note, wrapped
 from pellucid.parts.attribution import TextAttribution
-from pellucid.parts.chart_style import colour_scales, ends_note, panel_name, signed_colour
+from pellucid.parts.chart_style import colour_scales, ends_note, panel_name, signed_colour, what_it_is
 from pellucid.parts.local import LocalTextAttribution
 from pellucid.parts.options import TextOptions
 from pellucid.parts.text_layout import OUTSIDE, Fragment, set_lines
@@ -45,7 +45,7 @@ def body(attribution: TextResult, options: TextOptions) -> ChartType:
         _left_out(attribution, fragments, drawn),
         caveat_note(attribution),
     ]
-    return titled(chart, options.title or f"What each {attribution.unit} contributes", notes, width)
+    return told(chart, attribution, options, what_it_is(attribution, attribution.unit), notes, width)
 
 
 def _notes(attribution: TextResult, outputs: tuple[str, ...]) -> list[str]:

@@ -14,7 +14,7 @@ from altair.typing import ChartType
 from pellucid import words
 from pellucid.charts import attribution as contributions
 from pellucid.charts import theme
-from pellucid.charts.layout import Row, data, hconcat, titled, tooltips
+from pellucid.charts.layout import Row, data, hconcat, told, tooltips
 from pellucid.charts.local import effects, widths, with_rest
 from pellucid.charts.text import caveat_note, level_names, shown
 from pellucid.explanations.plot_options import AttributionOptions, LocalOptions
@@ -37,14 +37,11 @@ def body(result: LocalPartAttribution, options: LocalTextOptions | LocalImageOpt
         return _CHARTS[options.kind](result, LocalOptions(**fields))
     if options.kind != "auto":
         return contributions.body(adding_up(result), AttributionOptions(**fields))
-    named = dataclasses.replace(
-        options, title=options.title or f"What each {result.vocabulary.part} contributes, in a local model"
-    )
-    if isinstance(result, LocalTextAttribution) and isinstance(named, LocalTextOptions):
-        return text_chart.body(result, named)
+    if isinstance(result, LocalTextAttribution) and isinstance(options, LocalTextOptions):
+        return text_chart.body(result, options)
     assert isinstance(result, LocalImageAttribution)
-    assert isinstance(named, LocalImageOptions)
-    return image_chart.body(result, named)
+    assert isinstance(options, LocalImageOptions)
+    return image_chart.body(result, options)
 
 
 def adding_up(result: LocalPartAttribution) -> LocalPartAttribution:
@@ -139,5 +136,5 @@ def variants(result: LocalPartAttribution, options: LocalTextOptions | LocalImag
         f"{words.counted(left_out, result.vocabulary.part)} with smaller weights not shown" if left_out else "",
         caveat_note(result),
     ]
-    title = options.title or f"Variants of the {result.vocabulary.whole} behind the local model"
-    return titled(hconcat(table, *sides, spacing=4), title, notes, max(width + 70 * len(sides), 420))
+    what, pixels = f"Variants of the {result.vocabulary.whole} behind the local model", width + 70 * len(sides)
+    return told(hconcat(table, *sides, spacing=4), result, options, what, notes, max(pixels, 420))

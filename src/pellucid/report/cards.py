@@ -103,7 +103,7 @@ def _together(items: Sequence[Caveat]) -> Caveat:
 def chart(explanation: Explanation, **options: Any) -> tuple[Plain, str]:
     """The specification of a chart without its title, and the note below the title: the page has both."""
     bare = changed(explanation, caveats=())
-    spec = _rounded(bare.plot(**options).spec)
+    spec = _rounded(bare.plot(**{"title": "above the chart", **options}).spec)
     spec.pop("$schema", None)
     title = spec.pop("title", None)
     lines = title.get("subtitle", []) if isinstance(title, dict) else []

@@ -277,7 +277,7 @@ def value_table(data: Data, one: Attribution, order: Sequence[int], *, shown: in
         value = f"{shown_value(one.data[j][0])}{remark(one, j)}"
         usual = "" if grouped(one, j) else usual_value(data, players[name][0])
         half = float(high[0, j] - low[0, j]) / 2
-        rows.append([name, value, usual, amount(float(one.values[0, j]), half)])
+        rows.append([name, value, usual, amount(float(one.values[0, j]), half, one.scale)])
     return table(_HEAD, rows, shown=shown, what="features") if rows else None
 
 

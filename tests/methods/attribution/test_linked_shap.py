@@ -116,3 +116,22 @@ def test_the_path_game_of_probabilities_is_refused():
     ex = Explainer(MODELS["hist"](), X, progress=False)
     with pytest.raises(InputError, match="scale='log-odds'"):
         ex.shap(0, game="path", scale="probability")
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("asks", [{"scale": "log-odds"}, {"game": "path"}, {"scale": "probability"}])
+def test_predictions_are_told_as_probabilities_on_every_scale(classes, asks):
+    X = np.random.default_rng(3).normal(size=(120, 3))
+    y = np.digitize(X[:, 0] + X[:, 1], [-0.4, 0.4][: classes - 1])
+    model = xgboost.XGBClassifier(n_estimators=5, max_depth=2).fit(X, y)
+    found = Explainer(model, X, progress=False, checks=False).shap([0, 1], **asks)
+    expected = model.predict_proba(X[:2])
+    np.testing.assert_allclose(found.probability.prediction, expected[:, 1] if classes == 2 else expected, atol=1e-6)
+    assert np.all((found.probability.base > 0) & (found.probability.base < 1))
+    said = "(a probability of" in found.row(0).text()
+    assert said == (found.scale != "probability")
+
+
+def test_numbers_of_no_class_are_no_probabilities():
+    X = np.random.default_rng(3).normal(size=(40, 2))
+    assert Explainer(lambda X: X[:, 0], X, progress=False, checks=False).shap(0).probability is None

@@ -8,7 +8,7 @@ from altair.typing import ChartType
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.charts import theme
-from pellucid.charts.layout import Row, data, layered, level_axis, titled, tooltips
+from pellucid.charts.layout import Row, data, layered, level_axis, told, tooltips
 from pellucid.charts.marks import text_layers
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.explanations import Associations
@@ -72,4 +72,4 @@ def body(associations: Associations, options: AssociationsOptions) -> ChartType:
     if printed:
         layers += text_layers(rows, {"x": x, "y": y, "tooltip": tips})
     chart = layered(*layers).properties(width=width, height=height)
-    return titled(chart, options.title or "Associations between features", [caveat_note(associations)], width)
+    return told(chart, associations, options, "Associations between features", [caveat_note(associations)], width)

@@ -10,18 +10,7 @@ import numpy as np
 from altair.typing import ChartType
 
 from pellucid.charts import theme
-from pellucid.charts.layout import (
-    Row,
-    data,
-    hconcat,
-    layered,
-    level_axis,
-    limits_of,
-    plain,
-    titled,
-    tooltips,
-    value_axis,
-)
+from pellucid.charts.layout import Row, data, hconcat, layered, level_axis, limits_of, plain, told, tooltips, value_axis
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.explanations import Clusters, Importance
 from pellucid.explanations.plot_options import ClusterOptions
@@ -156,7 +145,7 @@ def body(result: Clusters, options: ClusterOptions) -> ChartType:
         f"{counted(more, 'more feature')} not shown" if more else "",
         caveat_note(result),
     ]
-    return titled(chart, options.title or "Correlated features", notes, width)
+    return told(chart, result, options, "Correlated features", notes, width)
 
 
 def _branches(rows: list[Row], x: alt.X, y: Mapping[str, Any]) -> list[alt.Chart]:

@@ -10,10 +10,11 @@ from altair.typing import ChartType
 from pellucid.charts import theme
 from pellucid.charts.attribution import bar, beeswarm, decision, dependence, force, interactions, stacked, waterfall
 from pellucid.charts.attribution.entries import title, view_name, who_and_where
-from pellucid.charts.layout import by_output, titled
+from pellucid.charts.layout import by_output, told
 from pellucid.charts.text import caveat_note
 from pellucid.errors import InputError
 from pellucid.explanations import Attribution
+from pellucid.explanations.dependence_words import of_feature, of_pairs
 from pellucid.explanations.plot_options import AttributionOptions
 
 _COLUMNS = 2  # outputs side by side
@@ -54,5 +55,8 @@ def body(attribution: Attribution, options: AttributionOptions) -> ChartType:
     columns = 1 if kind in ("force", "stacked") else min(_COLUMNS, len(outputs))
     chart = by_output(views, [view_name(attribution, output) for output in outputs], columns=columns)
     notes = [*who_and_where(attribution), *picture.notes(attribution, options), caveat_note(attribution)]
-    feature = attribution.feature_names[dependence.feature_of(attribution, options)] if kind == "dependence" else ""
-    return titled(chart, options.title or title(attribution, kind, feature), notes, columns * (width + 150))
+    what, finding = title(attribution, kind), of_pairs(attribution) if kind == "interactions" else ""
+    if kind == "dependence":
+        j = dependence.feature_of(attribution, options)
+        what, finding = f"Contribution of {attribution.feature_names[j]} and its value", of_feature(attribution, j)
+    return told(chart, attribution, options, what, notes, columns * (width + 150), finding=finding)

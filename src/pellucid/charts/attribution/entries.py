@@ -67,7 +67,7 @@ _DIGITS = "0123456789.,"
 _WHOLE = 32  # letters of a value that is never cut; numbers are shorter
 
 
-def title(attribution: Attribution, kind: str, feature: str) -> str:
+def title(attribution: Attribution, kind: str) -> str:
     """What the picture shows."""
     start = starting_point(attribution)
     some = counted(len(attribution), "prediction")
@@ -79,7 +79,6 @@ def title(attribution: Attribution, kind: str, feature: str) -> str:
         "force": one,
         "decision": one,
         "stacked": f"Contributions to {some}, row by row",
-        "dependence": f"Contribution of {feature} and its value",
         "interactions": f"Interactions in {some}",
     }
     return titles.get(kind, f"Contributions to {some}")

@@ -5,6 +5,7 @@ Components of one feature share their value limits and those of two their colour
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import altair as alt
@@ -13,23 +14,12 @@ from altair.typing import ChartType
 
 from pellucid.charts import theme
 from pellucid.charts.decomposition.components import colour_limit, curve_limits, main_view, pair_view
-from pellucid.charts.layout import (
-    Row,
-    data,
-    grid,
-    hconcat,
-    layered,
-    level_axis,
-    limits_of,
-    titled,
-    tooltips,
-    value_axis,
-)
+from pellucid.charts.layout import Row, data, grid, hconcat, layered, level_axis, limits_of, told, tooltips, value_axis
 from pellucid.charts.text import caveat_note, level_names, scale_words, wrapped
 from pellucid.errors import InputError, nearest
 from pellucid.explanations.component import Axis, Component
 from pellucid.explanations.decomposition import RESIDUAL, Decomposition
-from pellucid.explanations.decomposition_words import TITLES
+from pellucid.explanations.decomposition_words import TITLES, headline
 from pellucid.explanations.plot_options import DecompositionOptions
 from pellucid.stats import Z95
 from pellucid.words import counted, number, percent, value_name
@@ -48,22 +38,23 @@ _FEWEST = 3
 def body(found: Decomposition, options: DecompositionOptions) -> ChartType:
     """The Altair chart of a decomposition."""
     k = _output(found, options)
-    title = options.title or f"Decomposition by {TITLES[found.method]}"
     if options.component is not None:
         return _single(found, k, options)
+    notes, finding = _notes(found, k, options), headline(found, k)
+    of = partial(told, found=found, options=options, what=f"Decomposition by {TITLES[found.method]}", notes=notes)
     if options.kind == "shares":
         size = (options.width or theme.WIDTH - 60.0, options.height)
-        return titled(_shares(found, k, options.max_display, size), title, _notes(found, k, options), size[0] + 150)
+        return of(_shares(found, k, options.max_display, size), pixels=size[0] + 150, finding=finding)
     panels = _panels(found, k, options)
     columns = min(_COLUMNS, max(len(panels), 1))
     wide = columns * (_PANEL[0] + 60)
     if options.kind == "components":
-        return titled(grid(panels, columns=columns), title, _notes(found, k, options), wide)
+        return of(grid(panels, columns=columns), pixels=wide, finding=finding)
     bars = _shares(found, k, options.max_display, (_BARS, None))
     if not panels:
-        return titled(bars, title, _notes(found, k, options), _BARS + 150)
+        return of(bars, pixels=_BARS + 150, finding=finding)
     chart = hconcat(bars, grid(panels, columns=columns), spacing=40).resolve_scale(color="independent")
-    return titled(chart, title, _notes(found, k, options), wide + _BARS)
+    return of(chart, pixels=wide + _BARS, finding=finding)
 
 
 def share_rows(found: Decomposition, output: int, most: int) -> list[Row]:
@@ -176,7 +167,6 @@ def _single(found: Decomposition, k: int, options: DecompositionOptions) -> Char
     names = (options.component,) if isinstance(options.component, str) else tuple(options.component or ())
     component = found.component(*names)
     share = percent(float(found.stacked()[found.position(*names), k]))
-    title = options.title or f"Component of {component.name}: {share} of the variance"
     value_title = f"effect{scale_words(found)}"
     size = (options.width or _SINGLE[0], options.height or _SINGLE[1])
     if len(component.axes) == 1:
@@ -193,7 +183,8 @@ def _single(found: Decomposition, k: int, options: DecompositionOptions) -> Char
             for code, text in _slices(component.axes[2])
         ]
         chart = grid(views, columns=_COLUMNS)
-    return titled(chart, title, [_output_note(found, k), caveat_note(found)], size[0] + 80)
+    notes, finding = [_output_note(found, k), caveat_note(found)], f"{component.name} holds {share} of the variance"
+    return told(chart, found, options, f"Component of {component.name}", notes, size[0] + 80, finding=finding)
 
 
 def _slices(axis: Axis) -> list[tuple[float, str]]:

@@ -11,7 +11,7 @@ from pellucid.charts.effect.isometric import draw_isometric, isometric_notes
 from pellucid.charts.effect.levels import draw_levels, level_order
 from pellucid.charts.effect.slices import draw_slices, slice_notes
 from pellucid.charts.effect.surface import draw_surface, surface_notes
-from pellucid.charts.layout import Limits, titled
+from pellucid.charts.layout import Limits, told
 from pellucid.charts.text import caveat_note
 from pellucid.explanations import Effect
 from pellucid.explanations.effect import TITLES
@@ -21,10 +21,11 @@ from pellucid.words import listed
 
 def body(effect: Effect, options: EffectOptions) -> ChartType:
     """The Altair chart of an effect."""
-    title = options.title or f"{TITLES[effect.method]} of {listed(effect.feature_names)}"
-    return titled(
+    return told(
         draw_effect(effect, options),
-        title,
+        effect,
+        options,
+        f"{TITLES[effect.method]} of {listed(effect.feature_names)}",
         effect_notes(effect, options),
         (options.width or theme.WIDTH) + (0, 100, 300)[len(effect.grids) - 1],
     )

@@ -13,4 +13,4 @@ _COLUMNS = 3
 
 def body(effects: Effects, options: PanelOptions) -> ChartType:
     """The Altair chart of several effects."""
-    return side_by_side.body(list(effects), _COLUMNS, options)
+    return side_by_side.body(list(effects), _COLUMNS, options, effects.headline())

@@ -10,7 +10,7 @@ from pellucid.charts.effect import draw_effect
 from pellucid.charts.effect.curve import curve_limits
 from pellucid.charts.effect.individual import individual_limits
 from pellucid.charts.effect.levels import draw_levels
-from pellucid.charts.layout import Limits, grid, titled
+from pellucid.charts.layout import Limits, grid, titled, told
 from pellucid.charts.text import is_change
 from pellucid.errors import InputError
 from pellucid.explanations import Effect
@@ -27,8 +27,8 @@ def common_limits(effects: list[Effect], options: PanelOptions) -> Limits:
     return min(low for low, _ in each), max(high for _, high in each)
 
 
-def body(effects: list[Effect], columns: int, options: PanelOptions) -> ChartType:
-    """The Altair chart of a panel."""
+def body(effects: list[Effect], columns: int, options: PanelOptions, finding: str = "") -> ChartType:
+    """The Altair chart of a panel, under its finding where there is one."""
     check_effects(effects)
     sized = dataclasses.replace(options, width=options.width or _WIDTH, height=options.height or _HEIGHT)
     # Predictions compare with predictions and changes with changes; a slope has units of its own.
@@ -39,7 +39,10 @@ def body(effects: list[Effect], columns: int, options: PanelOptions) -> ChartTyp
     methods = list(dict.fromkeys(TITLES[effect.method] for effect in effects))
     note = "all with the same value limits" if len(limits) == 1 else "the same quantity has the same limits"
     width = (sized.width or _WIDTH) * min(columns, len(views))
-    return titled(chart, options.title or ", ".join(methods), [note], width)
+    what = ", ".join(methods)
+    if options.title or not finding:
+        return titled(chart, options.title or what, [note], width)
+    return told(chart, effects[0], options, what, [note], width, finding=finding)
 
 
 def _kind(effect: Effect) -> tuple[bool, bool]:

@@ -19,7 +19,7 @@ from pellucid.charts.layout import (
     level_axis,
     limits_of,
     plain,
-    titled,
+    told,
     tooltips,
     value_axis,
 )
@@ -114,8 +114,8 @@ def body(importance: Importance, options: ImportanceOptions) -> ChartType:
     ]
     chart = by_output(views, outputs, columns=_COLUMNS, column=16)
     grouped = any(len(members) > 1 for members in importance.members)
-    title = options.title or f"{'Group' if grouped else 'Feature'} importance"
-    return titled(chart, title, _notes(importance, sets, names), wide + 150)
+    what = f"{'Group' if grouped else 'Feature'} importance"
+    return told(chart, importance, options, what, _notes(importance, sets, names), wide + 150)
 
 
 def _sets(importance: Importance, options: ImportanceOptions) -> Sets:

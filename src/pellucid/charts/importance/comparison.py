@@ -10,7 +10,7 @@ from altair.typing import ChartType
 
 from pellucid.arrays import FloatArray
 from pellucid.charts import theme
-from pellucid.charts.layout import Row, data, grid, layered, level_axis, limits_of, plain, titled, tooltips, value_axis
+from pellucid.charts.layout import Row, data, grid, layered, level_axis, limits_of, plain, told, tooltips, value_axis
 from pellucid.charts.marks import text_layers
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.explanations import ImportanceComparison
@@ -84,7 +84,7 @@ def body(result: ImportanceComparison, options: ComparisonOptions) -> ChartType:
     views = [dots, _heat_map(result)] if options.agreement and len(result.methods) > 1 else [dots]
     chart = grid(views, columns=2, column=32, one_legend=False) if len(views) > 1 else dots
     words = [note for note in (*notes, caveat_note(result)) if note]
-    return titled(chart, options.title or "Feature importance by several measures", words, width + 150)
+    return told(chart, result, options, "Feature importance by several measures", words, width + 150)
 
 
 def _scale_note(result: ImportanceComparison) -> str:

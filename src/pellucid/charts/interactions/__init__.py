@@ -20,7 +20,7 @@ from pellucid.charts.layout import (
     limits_of,
     number_format,
     plain,
-    titled,
+    told,
     tooltips,
     value_axis,
 )
@@ -136,7 +136,7 @@ def body(interactions: Interactions, options: InteractionOptions) -> ChartType:
         ]
     notes = [_hidden(interactions, options), _confirmed(interactions), _lost(interactions), caveat_note(interactions)]
     chart = by_output(views, outputs, columns=_COLUMNS, column=16)
-    return titled(chart, options.title or _title(interactions), notes, (options.width or 260.0) + 250)
+    return told(chart, interactions, options, _title(interactions), notes, (options.width or 260.0) + 250)
 
 
 # -- bars ----------------------------------------------------------------------------------------------

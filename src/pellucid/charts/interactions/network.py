@@ -10,7 +10,7 @@ from altair.typing import ChartType
 
 from pellucid.charts import theme
 from pellucid.charts.associations import feature_order
-from pellucid.charts.layout import Row, data, layered, titled, tooltips
+from pellucid.charts.layout import Row, data, layered, told, tooltips
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.explanations import Network
 from pellucid.explanations.plot_options import NetworkOptions
@@ -110,8 +110,8 @@ def body(network: Network, options: NetworkOptions) -> ChartType:
     ]
     chart = layered(*layers).properties(width=wide, height=tall)
     chart = chart.resolve_scale(size="independent", strokeWidth="independent")
-    title = options.title or f"Interaction network: the model within {100 * network.loss:g}% of its variance"
-    return titled(chart, title, _notes(network, options), wide + 60)
+    what = f"Interaction network: the model within {100 * network.loss:g}% of its variance"
+    return told(chart, network, options, what, _notes(network, options), wide + 60)
 
 
 def _label_data(nodes: list[Row], wide: float, tall: float) -> list[Row]:

@@ -11,7 +11,7 @@ from altair.typing import ChartType
 from pellucid.arrays import FloatArray
 from pellucid.charts import theme
 from pellucid.charts.contour import contour_lines
-from pellucid.charts.layout import Row, data, feature_axis, grid, layered, limits_of, titled, tooltips
+from pellucid.charts.layout import Row, data, feature_axis, grid, layered, limits_of, told, tooltips
 from pellucid.charts.text import caveat_note, scale_words, shown
 from pellucid.errors import InputError
 from pellucid.explanations import Boundary, LocalAttribution, changed
@@ -133,7 +133,7 @@ def body(result: LocalAttribution, options: LocalOptions) -> ChartType:
         f"kernel width {number(float(result.width[0]))}, R2 {number(float(np.ravel(result.fidelity)[0]))}",
         caveat_note(result),
     ]
-    return titled(grid(views, columns=2), options.title or "A model and its local surrogate", notes, 2 * size + 150)
+    return told(grid(views, columns=2), result, options, "A model and its local surrogate", notes, 2 * size + 150)
 
 
 def _edges(grid_points: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -7,7 +7,7 @@ from altair.typing import ChartType
 
 from pellucid.charts import theme
 from pellucid.charts.attribution.entries import DOWN, UP, change, half_widths, short_names
-from pellucid.charts.layout import Limits, Row, grid, layered, level_axis, limits_of, titled, tooltips, value_axis
+from pellucid.charts.layout import Limits, Row, grid, layered, level_axis, limits_of, told, tooltips, value_axis
 from pellucid.charts.local.bars import signed_bars
 from pellucid.charts.text import caveat_note, shown, wrapped
 from pellucid.explanations.attribution_words import labels_of, scale_of, sequence, starting_point
@@ -56,17 +56,15 @@ def body(result: LocalModel, options: LocalOptions) -> ChartType:
     thin = ["thin lines: 95% intervals"] if (result.se > 0).any() else []
     alone = [numbers(result.for_output(outputs[0]), 0)] if len(views) == 1 else []
     notes = [*alone, f"effects start from {starting_point(result)}", *more, *thin, caveat_note(result)]
-    title = options.title or (
-        "Effects in the local surrogate (LIME)" if n == 1 else "Effects in the local surrogates (LIME)"
-    )
-    return titled(chart, title, notes, len(outputs) * (width + 150))
+    what = "Effects in the local surrogate (LIME)" if n == 1 else "Effects in the local surrogates (LIME)"
+    return told(chart, result, options, what, notes, len(outputs) * (width + 150))
 
 
 def numbers(one: LocalModel, i: int) -> str:
     """The prediction of a row, that of its local model, and how well this fits."""
-    told, local = float(one.prediction[i]), float(one.local_prediction[i])
+    predicted, local = float(one.prediction[i]), float(one.local_prediction[i])
     return (
-        f"prediction {shown(told, one.scale, change=False)}, local model {shown(local, one.scale, change=False)}, "
+        f"prediction {shown(predicted, one.scale, change=False)}, local model {shown(local, one.scale, change=False)}, "
         f"R2 {number(float(one.fidelity[i]))}"
     )
 

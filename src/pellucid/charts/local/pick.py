@@ -8,7 +8,7 @@ from altair.typing import ChartType
 
 from pellucid.charts import theme
 from pellucid.charts.attribution.entries import short_names
-from pellucid.charts.layout import Row, concat, data, layered, level_axis, limits_of, titled, tooltips, value_axis
+from pellucid.charts.layout import Row, concat, data, layered, level_axis, limits_of, told, tooltips, value_axis
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.explanations.pick import Pick
 from pellucid.explanations.plot_options import PickOptions
@@ -107,7 +107,7 @@ def body(picked: Pick, options: PickOptions) -> ChartType:
         f"{counted(more, 'more feature')} not shown" if more > 0 else "",
         caveat_note(picked),
     ]
-    return titled(chart, options.title or "Rows that show what the model uses", notes, width + 220)
+    return told(chart, picked, options, "Rows that show what the model uses", notes, width + 220)
 
 
 def _curve(curve: list[Row], rows: list[str], width: float) -> ChartType:

@@ -9,7 +9,7 @@ import numpy as np
 from altair.typing import ChartType
 
 from pellucid.charts import theme
-from pellucid.charts.layout import Row, data, grid, layered, limits_of, titled, tooltips, value_axis, vconcat
+from pellucid.charts.layout import Row, data, grid, layered, limits_of, told, tooltips, value_axis, vconcat
 from pellucid.charts.marks import zero_line
 from pellucid.charts.text import caveat_note, level_names
 from pellucid.errors import InputError
@@ -75,7 +75,7 @@ def body(result: LocalModel, options: LocalOptions) -> ChartType:
         "bands: 95% of repeats",
         caveat_note(result),
     ]
-    return titled(chart, options.title or "Weights over the width of the neighbourhood", notes, width + 150)
+    return told(chart, result, options, "Weights over the width of the neighbourhood", notes, width + 150)
 
 
 def _view(one: LocalModel, output: str, width: float, options: LocalOptions) -> ChartType:

@@ -56,7 +56,16 @@ def tree_shap(
     if pairs is not None:
         pairs = spread_out(pairs, present, len(players), axes=2)
     return Solved(
-        Estimate("tree", values, np.zeros(values.shape), pairs, settings={"link": explained.link}),
+        Estimate(
+            "tree",
+            values,
+            np.zeros(values.shape),
+            pairs,
+            settings={
+                "link": explained.link,
+                **({"scores": explained.outputs.weight.shape[1]} if explained.link == "softmax" else {}),
+            },
+        ),
         base=np.asarray(found.base),
         prediction=found.base + found.values.sum(axis=1),
         scale=explained.scale,
