@@ -1529,3 +1529,20 @@ def beyond_the_top_of_a_hill():
 @silent("ways-disagree")
 def a_linear_model_in_two_ways():
     return _in_two_ways(plus, np.array([1.8, 0.5]))
+
+
+def _logistic():
+    X = sample()
+    return Explainer(LogisticRegression().fit(X, X[:, 0] > 0), X)
+
+
+@fires("two-scales")
+def log_odds_beside_probabilities():
+    ex = _logistic()
+    return agreement(ex.shap(0, scale="log-odds"), ex.lime(0), checks=ex._checks), 0.5
+
+
+@silent("two-scales")
+def probabilities_in_two_ways():
+    ex = _logistic()
+    return agreement(ex.shap(0), ex.lime(0), checks=ex._checks)

@@ -241,6 +241,7 @@ def lime_caveats(
 def agreement_caveats(result: Agreement) -> Iterator[Caveat]:
     """Whether the ways disagree, and what is known against the local model and the rule of this row."""
     yield from disagreement.ways_disagree(result)
+    yield from disagreement.two_scales(result)
     if result.local.settings.get("kernel") != "shap":
         yield from local_models.width_decides(result.local)
     yield from local_models.low_fidelity(result.local)

@@ -127,6 +127,22 @@ def _meaning(high: str, low: str, partner: tuple[str, float] | None) -> tuple[st
     )
 
 
+def two_scales(result: Agreement) -> Iterator[Caveat]:
+    """Contributions to log-odds beside a local model of probabilities, or the other way round."""
+    one, near = result.contributions.scale, result.local.scale
+    if one != near:
+        yield Caveat(
+            code="two-scales",
+            message=(
+                f"The contributions are to the {one}, the local model is of the {near}: near 0 and 1 a feature can move"
+                " one of them much and the other hardly at all."
+            ),
+            value=0.5,  # signs and ranks often agree, sizes cannot
+            threshold=0.0,
+            advice="Compare on one scale: shap(..., scale='probability').",
+        )
+
+
 def ways_disagree(result: Agreement) -> Iterator[Caveat]:
     """Contributions and effects that point in different directions, with the likelier reason."""
     if not result.likeness < IN_PART:

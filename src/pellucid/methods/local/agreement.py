@@ -8,7 +8,7 @@ from an average row), and R the features of a rule that fixes the prediction. Co
     likeness = phi . e / (|phi| |e|),    overlap = features among the three largest of both,    on_rule = sum_R |phi| /
     sum |phi|
 
-Cosines do not depend on units, so log-odds compare with probabilities.
+Cosines do not depend on units; log-odds beside probabilities are compared with a caveat.
 
 When it misleads. Ways that agree may be wrong together: all three ask the model about rows in which features are moved
 one by one. And ways that disagree may be right together: they answer different questions (see docs/lime.md and
