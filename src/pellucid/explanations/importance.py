@@ -97,7 +97,7 @@ class Importance(Explanation, options=ImportanceOptions):
             lines.append(f"{listed(idle)} {'has' if len(idle) == 1 else 'have'} no detectable importance.")
         return [*lines, *self._rmse(), *self._harmful(), *self._sum(), *self._alone(), *self._tested()]
 
-    def headline(self) -> str:
+    def _headline(self) -> str:
         first = [self.feature_names[j] for j in leading(self, 3)]
         rmse = [f" {line}" for line in self._rmse(most=1)]
         return "".join([f"Most important: {listed(first)}.", *rmse]) if first else self._best()

@@ -166,5 +166,5 @@ class Interactions(Explanation, options=InteractionOptions):
     def findings(self) -> list[str]:
         return interaction_words.findings(self)
 
-    def headline(self) -> str:
+    def _headline(self) -> str:
         return interaction_words.headline(self)

@@ -249,7 +249,7 @@ class Rules(Explanation, options=RuleOptions):
     def findings(self) -> list[str]:
         return rules_findings(self)
 
-    def headline(self) -> str:
+    def _headline(self) -> str:
         return rules_headline(self)
 
 
