@@ -257,3 +257,13 @@ def test_charts_are_drawn(rule, rules):
     assert "2 more rules not shown" in " ".join(spec["title"]["subtitle"])
     with pytest.raises(pellucid.InputError, match="max_display must"):
         RuleOptions(max_display=0)
+
+
+def test_some_rules_are_rules(rules):
+    some = rules[1:3]
+    assert list(some) == [rules[1], rules[2]]
+    np.testing.assert_array_equal(some.values, rules.values[1:3])
+    assert rules[-1] == list(rules)[-1]
+    assert some.frame()["row"].nunique() == 2
+    with pytest.raises(pellucid.InputError, match="holds none of"):
+        rules[50:60]

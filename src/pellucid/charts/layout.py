@@ -126,7 +126,9 @@ def value_axis(
     """Properties of the x or y channel of the explained quantity, or of a ``change`` of it."""
     words = None if title is None else wrapped(title, pixels)
     labels = value_labels(limits, scale, change=change)
-    axis = alt.Axis(**{"title": words, **labels, "tickCount": max(3, round(pixels / 50)), **more})
+    letters = len(f"{max(abs(limits[0]), abs(limits[1])):,.0f}")  # large numbers need more room
+    ticks = max(3, round(pixels / max(50.0, 7.0 * letters + 24.0)))
+    axis = alt.Axis(**{"title": words, **labels, "tickCount": ticks, **more})
     return {"type": "quantitative", "axis": axis, "scale": alt.Scale(domain=list(limits), zero=False, nice=False)}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -97,6 +98,17 @@ class Interactions(Explanation, options=InteractionOptions):
             f"{' and '.join(map(repr, features))} were not asked about together; this result has {len(self.sets)} sets"
             f" of {size}."
         )
+
+    def __getitem__(self, features: str | tuple[str, ...]) -> float | FloatArray:
+        """The value of a pair: ``result["temp", "hum"]``; of single features ``result["temp"]``."""
+        return self.pair(*((features,) if isinstance(features, str) else features))
+
+    def __len__(self) -> int:
+        return len(self.sets)
+
+    def __iter__(self) -> Iterator[tuple[str, ...]]:
+        """The sets, the one that interacts most first."""
+        return iter(self.top(len(self)))
 
     def pair(self, *features: str) -> float | FloatArray:
         """The value of a pair (or triple, or single feature): a number, or one per output."""
