@@ -32,7 +32,7 @@ HEAD = """# Charts and their options
 
 Every result draws itself with `.plot(**options)`: a chart that notebooks show, that composes with `|`, `&` and `+`, and
 that saves to PNG, SVG, PDF, HTML or JSON (`chart.save("chart.png")`). Whole numbers may come as Python or numpy numbers.
-The docstring of each result's `plot` lists the same options.
+The docstring of each result's `plot` lists the same options; [gallery.md](gallery.md) has a picture of every kind.
 
 ## All charts
 """

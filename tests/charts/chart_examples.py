@@ -253,7 +253,7 @@ def with_pairs(n: int = 30, **more: Any) -> Attribution:
 
 
 ONE_ROW_KINDS = ("waterfall", "force", "bar", "decision")
-KINDS = (*ONE_ROW_KINDS, "beeswarm", "stacked", "dependence", "interactions")
+KINDS = (*ONE_ROW_KINDS, "beeswarm", "stacked", "dependence", "interactions", "heatmap", "violin")
 
 
 def attribution_cases() -> dict[str, Any]:

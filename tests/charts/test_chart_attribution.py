@@ -364,7 +364,7 @@ def test_labels_are_bounded(label, most):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kind": "violin"}, "kind='violin' is not known"),
+        ({"kind": "pie"}, "kind='pie' is not known"),
         ({"kind": "bar", "aggregate": "median"}, "aggregate='median' is not known"),
         ({"aggregate": "sum"}, "aggregate= is an option of kind='bar'"),
         ({"kind": "bar", "feature": "season"}, "feature= is an option of kind='dependence'"),

@@ -7,7 +7,9 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
+import pellucid
 from charts.chart_examples import (
     CLASSES,
     NASTY,
@@ -35,6 +37,7 @@ from pellucid.charts.effect.slices import slices
 from pellucid.charts.effect.surface import cell_data, cell_values, contour_data, point_data, value_range
 from pellucid.charts.importance import importance_data, repeat_data
 from pellucid.charts.layout import limits_of, value_labels
+from pellucid.charts.marks import output_colour
 from pellucid.explanations import Colouring
 from pellucid.explanations.explanation import changed
 from pellucid.explanations.plot_options import EffectOptions, PanelOptions
@@ -369,3 +372,34 @@ def test_chart_data_are_plain_json():
     nasty = levels(np.array([NASTY, True, 3], dtype=object), [1.0, np.nan, np.inf])
     rows = [level_data(nasty), curve_data(effect()), cell_data(surface(), "prediction")]
     assert json.loads(json.dumps(rows, allow_nan=False))
+
+
+def colours_by_class(result) -> dict[str, str]:
+    """The colour of each class in the picture itself, read from its legend or its curve."""
+    channel = output_colour(result, OPTIONS).to_dict()
+    if "value" in channel:
+        return {result.output_names[0]: channel["value"]}
+    return {
+        name: colour
+        for name, colour in zip(channel["scale"]["domain"], channel["scale"]["range"], strict=True)
+        if name in result.output_names
+    }
+
+
+def test_a_class_has_one_colour_in_every_chart():
+    all_of_them = colours_by_class(effect(outputs=CLASSES[:3], scale="probability", classes=CLASSES[:3]))
+    assert len(set(all_of_them.values())) == 3
+    for chosen in (CLASSES[:1], CLASSES[1:2], CLASSES[1:3], (CLASSES[2], CLASSES[0])):
+        some = colours_by_class(effect(outputs=chosen, scale="probability", classes=CLASSES[:3]))
+        assert some == {name: all_of_them[name] for name in chosen}
+    second = colours_by_class(effect(outputs=("yes",), scale="probability", classes=("no", "yes")))
+    both = colours_by_class(effect(outputs=("no", "yes"), scale="probability", classes=("no", "yes")))
+    assert second == {"yes": both["yes"]}
+    assert both["no"] != both["yes"]
+
+
+def test_the_classes_of_a_model_are_known_when_one_is_explained():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    model = LogisticRegression().fit(X, np.array(["a", "b", "c"])[np.digitize(X[:, 0], [-0.5, 0.5])])
+    every, one = (pellucid.Explainer(model, X, output=output, checks=False).pdp(0, grid=3) for output in (None, "b"))
+    assert colours_by_class(one) == {"b": colours_by_class(every)["b"]}

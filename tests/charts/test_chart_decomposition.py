@@ -225,7 +225,7 @@ def test_common_limits_hold_the_highest_curve_even_if_it_is_not_the_largest_part
 def test_shares_alone_and_components_alone(found):
     assert "rect" not in marks(found.plot(kind="shares").spec)
     assert "rect" in marks(found.plot(kind="components").spec)
-    assert "share of the variance" not in str(found.plot(kind="components").spec)
+    assert "share of the variance" not in str(found.plot(kind="components", title="parts").spec)
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from charts.chart_examples import (
 from golden_files import titles
 from pellucid import teaching
 from pellucid.charts import Chart, draw, panel
+from pellucid.charts.layout import value_axis
 from pellucid.charts.text import value_title
 from pellucid.errors import InputError
 
@@ -241,3 +242,11 @@ def _y_domains(view):
 def test_errors_name_the_remedy(make, message):
     with pytest.raises(InputError, match=message):
         make()
+
+
+def test_large_numbers_on_an_axis_keep_apart():
+    def ticks(size):
+        return value_axis("loss", (0.0, size), 360.0)["axis"].to_dict()["tickCount"]
+
+    assert ticks(80.0) > ticks(800_000.0) >= 3
+    assert 360.0 / ticks(800_000.0) > 7.0 * len("800,000")

@@ -115,4 +115,4 @@ def test_a_network_of_nothing_is_drawn():
         parts=(("temp",), ("hum",), ("temp", "hum")), costs=np.zeros(3), cost_se=np.zeros(3)
     ).network()  # fmt: skip
     assert nothing.plot().spec["$schema"]
-    assert "not needed: temp and hum" in str(nothing.plot().spec["title"])
+    assert "not needed: temp and hum" in " ".join(nothing.plot().spec["title"]["subtitle"])

@@ -27,8 +27,8 @@ WHOLE = [(options, name) for options in CASES for name, one in declared(options)
 
 
 def with_kind(options, name):
-    kind = declared(options)[name].kind
-    return {} if kind is None else {"kind": kind}
+    kinds = declared(options)[name].kinds
+    return {"kind": kinds[0]} if kinds else {}
 
 
 def test_every_result_has_options():

@@ -38,10 +38,10 @@ def composed(fields):
     )
 
 
-def classes():
+def classes(size=1.0):
     one = attribution()
-    values = np.stack([one.values, -2 * one.values], axis=-1) / 100
-    return attribution(values, base=[0.1, 0.2], output_names=("no", "yes"), scale="probability")
+    values = size * np.stack([one.values, -2 * one.values], axis=-1)
+    return attribution(values, base=[10.0 * size, 20.0 * size], output_names=("no", "yes"), scale="probability")
 
 
 def test_residual_and_its_worst_row():

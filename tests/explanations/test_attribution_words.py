@@ -63,7 +63,7 @@ def test_several_rows_in_words(golden):
     text = attribution().text()
     golden("attribution", "several rows", text)
     assert text.index("season (2.5)") < text.index("day (0.75)") < text.index("temp (0.5)")
-    golden("attribution", "several rows, two classes", classes().text())
+    golden("attribution", "several rows, two classes", classes(0.01).text())
 
 
 def test_estimates_are_said_with_their_interval(golden):
@@ -114,7 +114,7 @@ def test_contributions_that_cancel(golden):
 
 
 def test_short_of_classes_is_about_the_highest(golden):
-    found = classes().row(0)
+    found = classes(0.01).row(0)
     best = found.output_names[int(np.argmax(found.prediction[0]))]
     text = found.text("short")
     golden("attribution", "one row, short, two classes", text)

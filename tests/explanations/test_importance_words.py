@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from golden_files import masked
-from pellucid import Explainer
+from pellucid import Explainer, InputError
 from pellucid.explanations import Importance
 from pellucid.explanations.explanation import changed, headed
 from pellucid.explanations.importance import leading
@@ -95,3 +95,17 @@ def test_too_few_refits_are_not_called_chance(golden):
     tested = result([2.0, 0.0], p_values=np.array([0.1, 0.5]), settings={"p_values": 9})
     golden("importance", "p-values, too few refits", tested.text())
     golden("importance", "p-values, none below 5%", changed(tested, settings={"p_values": 99}).text())
+
+
+def test_values_by_name_and_features_in_order():
+    found = Explainer(lambda x: 3 * x[:, 0] + x[:, 2], numbers(), feature_names=list("abc"), checks=False)
+    found = found.importance(method="pdp")
+    assert found["a"] == found.values[0]
+    assert list(found)[:2] == ["a", "c"]
+    assert len(found) == 3
+    with pytest.raises(InputError, match="there is no feature 'd'"):
+        found["d"]
+
+
+def numbers():
+    return np.random.default_rng(0).normal(size=(50, 3))

@@ -117,3 +117,13 @@ def test_an_empty_network_still_has_a_table(golden):
     assert len(nothing.frame()) == 0
     assert nothing.left_out == ("temp", "hum", "wind")
     golden("network", "empty", nothing.text())
+
+
+def test_pairs_by_name_and_in_order():
+    ex = pellucid.Explainer(
+        lambda x: x[:, 0] * x[:, 1] + x[:, 2], np.random.default_rng(0).normal(size=(60, 3)), checks=False
+    )
+    found = ex.interactions()
+    assert found["x1", "x0"] == found["x0", "x1"] == found.pair("x0", "x1")
+    assert next(iter(found)) == ("x0", "x1")
+    assert len(found) == 3

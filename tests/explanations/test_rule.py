@@ -15,6 +15,7 @@ from methods.rules.asking import Labels, ask
 from pellucid import Explainer
 from pellucid.charts.chart import Chart
 from pellucid.charts.rule import body, rule_data
+from pellucid.charts.rule_steps import step_rows
 from pellucid.explanations.condition import Condition
 from pellucid.explanations.plot_options import RuleOptions
 from pellucid.explanations.rule import Anchor, Rules
@@ -219,19 +220,32 @@ def test_the_chart_has_a_piece_for_each_condition(rule):
 def test_the_chart_says_what_to_beware_of(rule, golden):
     """Not reached, near a boundary, a very rare prediction; nothing where nothing is known against the rule."""
 
-    def heads(one):
-        spec = Chart(body(one, RuleOptions())).spec
-        return [row for rows in spec["datasets"].values() if rows and "words" in rows[0] for row in rows]
+    def below(one):
+        return " ".join(Chart(body(one, RuleOptions())).spec["title"]["subtitle"])
 
     assert marks(rule) == []
-    assert len({head["shade"] for head in heads(rule)}) == 1
     X = np.array(list(product((0.0, 1.0), repeat=6)))
     ex = Explainer(lambda Z: Z.prod(axis=1), X)
     edge = ex.anchor(63, within=0.1)
     golden("rule", "marks in the chart", [*marks(edge), *marks(ex.anchor(63, within=0.1, max_conditions=1))])
     assert len(marks(edge)) == 2
-    assert heads(edge)[-1]["words"] == " · ".join(marks(edge))
-    assert heads(edge)[-1]["shade"] != heads(edge)[0]["shade"]
+    assert " · ".join(marks(edge)) in below(edge)
+    several = Chart(body(ex.anchor([62, 63], within=0.1), RuleOptions())).spec
+    heads = [row for rows in several["datasets"].values() if rows and "words" in rows[0] for row in rows]
+    assert heads[-1]["words"] == " · ".join(marks(edge))
+    assert heads[-1]["shade"] != heads[1]["shade"]
+
+
+def test_one_rule_has_a_bar_for_each_condition_with_its_words(rule):
+    rows = step_rows(rule_data([rule]))
+    assert len(rows) == 1 + len(rule.conditions)
+    assert rows[0]["name"] == "without conditions"
+    for row, condition in zip(rows[1:], rule.conditions, strict=True):
+        assert condition.words in row["name"]
+        assert row["left"] <= row["right"]
+        assert row["label"] == f"{row['precision_text']}, covers {row['coverage_text']}"
+    spec = Chart(body(rule, RuleOptions())).spec
+    assert " ".join(spec["title"]["text"]).startswith(f"{len(rule.conditions)} conditions fix the prediction")
 
 
 def test_charts_are_drawn(rule, rules):
@@ -243,3 +257,13 @@ def test_charts_are_drawn(rule, rules):
     assert "2 more rules not shown" in " ".join(spec["title"]["subtitle"])
     with pytest.raises(pellucid.InputError, match="max_display must"):
         RuleOptions(max_display=0)
+
+
+def test_some_rules_are_rules(rules):
+    some = rules[1:3]
+    assert list(some) == [rules[1], rules[2]]
+    np.testing.assert_array_equal(some.values, rules.values[1:3])
+    assert rules[-1] == list(rules)[-1]
+    assert some.frame()["row"].nunique() == 2
+    with pytest.raises(pellucid.InputError, match="holds none of"):
+        rules[50:60]

@@ -19,7 +19,7 @@ from pellucid.explanations.attribution_words import mean_sizes
 from pellucid.report.rows import MOST_ASKED, check_rows, usual_value
 from pellucid.report.why import why_sections
 from pellucid.report.work import MODEL_ROWS, Work
-from pellucid.words import number, percent
+from pellucid.words import number, percent, quantity
 from report.documents import part, said
 
 STEPS = ("computing contributions (SHAP)", "explaining individual rows")
@@ -162,7 +162,7 @@ def test_of_several_classes_the_predicted_one_is_explained() -> None:
         share, name = shares[row].max(), model.classes_[shares[row].argmax()]
         assert f" {name} ({percent(share)})" in card["subtitle"]
         assert f" {y[row]}." in card["subtitle"]
-        assert f"of {name}) for row {row} is {number(share)} " in card["sentences"][0]
+        assert f"of {name}) for row {row} is {quantity(share, 'probability')} " in card["sentences"][0]
     assert len({card["subtitle"] for card in cards[:3]}) == 3
     sure = shares.max(axis=1)
     reasons = {why: card for card in cards for why in card["title"].split(": ")[1].split(", ")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, Self
 
@@ -91,22 +92,32 @@ def data(rows: list[Row]) -> alt.InlineData:
     return inline
 
 
-def feature_axis(name: str, kind: str, limits: Limits, pixels: float, *, labels: bool = True) -> dict[str, Any]:
+def feature_axis(
+    name: str, kind: str, limits: Limits, pixels: float, *, labels: bool = True, log: bool = False
+) -> dict[str, Any]:
     """Properties of the x or y channel of a continuous feature."""
     axis: dict[str, Any] = {"title": wrapped(name, pixels), "tickCount": max(2, round(pixels / 70))}
-    if kind == "integer":
+    if kind == "integer" and not log:
         axis["tickMinStep"] = 1
+    if log and limits[1] < 1000 * limits[0]:  # else powers of ten are enough
+        axis["values"] = log_ticks(limits)
     if kind != "date":
         axis["format"] = number_format(limits)
     if not labels:
         axis |= {"title": None, "labels": False, "ticks": False}
     # Dates are shown as they were given, not in the reader's time zone.
-    scale = {"type": "utc"} if kind == "date" else {"zero": False}
+    scale = {"type": "utc"} if kind == "date" else {"type": "log"} if log else {"zero": False}
     return {
         "type": "temporal" if kind == "date" else "quantitative",
         "axis": alt.Axis(**axis),
         "scale": alt.Scale(domain=list(limits), nice=False, **scale),
     }
+
+
+def log_ticks(limits: Limits) -> list[float]:
+    """1, 2 and 5 times the powers of ten within the limits."""
+    powers = range(math.floor(math.log10(limits[0])), math.ceil(math.log10(limits[1])) + 1)
+    return [tick for power in powers for tick in (k * 10.0**power for k in (1, 2, 5)) if limits[0] <= tick <= limits[1]]
 
 
 def value_axis(
@@ -115,7 +126,9 @@ def value_axis(
     """Properties of the x or y channel of the explained quantity, or of a ``change`` of it."""
     words = None if title is None else wrapped(title, pixels)
     labels = value_labels(limits, scale, change=change)
-    axis = alt.Axis(**{"title": words, **labels, "tickCount": max(3, round(pixels / 50)), **more})
+    letters = len(f"{max(abs(limits[0]), abs(limits[1])):,.0f}")  # large numbers need more room
+    ticks = max(3, round(pixels / max(50.0, 7.0 * letters + 24.0)))
+    axis = alt.Axis(**{"title": words, **labels, "tickCount": ticks, **more})
     return {"type": "quantitative", "axis": axis, "scale": alt.Scale(domain=list(limits), zero=False, nice=False)}
 
 

@@ -27,13 +27,27 @@ def zero_line(limits: Limits, wanted: bool, channel: str = "y") -> list[alt.Char
 
 
 def output_colour(effect: Effect, options: EffectOptions) -> Any:
-    """One colour per output, or the one colour asked for."""
+    """One colour per output, or the one colour asked for; a class has the same in every chart, drawn with others or
+    alone.
+    """
     names = list(effect.output_names)
-    if len(names) == 1:
-        return alt.ColorValue(theme.MAIN if options.colour in ("auto", None) else options.colour)
+    if len(names) == 1 and options.colour not in ("auto", None):
+        return alt.ColorValue(options.colour)
+    known = coloured_outputs(effect)
+    if len(known) == 1:
+        return alt.ColorValue(theme.MAIN)
+    scale = alt.Scale(domain=known, **theme.category_range(len(known)))
     title = "class" if effect.scale in ("probability", "log-odds") else "output"
-    scale = alt.Scale(domain=names, **theme.category_range(len(names)))
-    return alt.Color("output", type="nominal", scale=scale, legend=alt.Legend(title=title))
+    key = alt.Legend(title=title, values=names) if len(names) > 1 else None
+    return alt.Color("output", type="nominal", scale=scale, legend=key)
+
+
+def coloured_outputs(effect: Effect) -> list[str]:
+    """The outputs that have a colour, in its order: all classes, of two the second first, which is drawn by default."""
+    names, classes = list(effect.output_names), list(effect.header.classes)
+    if not set(names) <= set(classes):
+        return names
+    return classes[::-1] if len(classes) == 2 else classes
 
 
 def output_tip(effect: Effect) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ import altair as alt
 import numpy as np
 from altair.typing import ChartType
 
-from pellucid.charts import theme
+from pellucid.charts import rule_steps, theme
 from pellucid.charts.layout import Row, data, layered, told, tooltips
 from pellucid.charts.text import caveat_note
 from pellucid.explanations.plot_options import RuleOptions
@@ -17,7 +17,7 @@ from pellucid.explanations.rule_words import marks, predicted
 from pellucid.words import counted, percent
 
 _BAR = 30.0  # pixels of a bar that covers everything; thickness goes with the square root, so that little stays visible
-_THINNEST = 2.0
+_THINNEST = 5.0
 _BELOW = 5.0  # between a bar and its interval
 _LINE = 15.0  # of text above a bar
 _BASE = "#9A9A9A"
@@ -90,7 +90,18 @@ def _words(rule: Anchor, room: int) -> list[str]:
 
 
 def body(result: Anchor | Rules, options: RuleOptions) -> ChartType:
-    """The Altair chart of one rule or of several."""
+    """The Altair chart of one rule, a bar for each condition, or of several, a bar for each rule."""
+    if isinstance(result, Anchor):
+        width = options.width or theme.WIDTH
+        chart = rule_steps.view(result, rule_data([result]), width, options.height)
+        row = result.row_labels.of_row()
+        what = f"What fixes the prediction{row}" if row else "What fixes this prediction"
+        notes = [*rule_steps.notes(result), caveat_note(result)]
+        return told(chart, result, options, what, notes, width + 150, finding=rule_steps.finding(result))
+    return _of_several(result, options)
+
+
+def _of_several(result: Rules, options: RuleOptions) -> ChartType:
     every = list(result.rules)
     rules = every[: options.max_display]
     width = options.width or 560.0
@@ -156,13 +167,7 @@ def body(result: Anchor | Rules, options: RuleOptions) -> ChartType:
         f"{counted(more, 'more rule')} not shown" if more else "",
         caveat_note(result),
     ]
-    one = (
-        f"What fixes the prediction{result.row_labels.of_row()}"
-        if result.row_labels.of_row()
-        else "What fixes this prediction"
-    )
-    title = one if isinstance(result, Anchor) else "What fixes these predictions"
-    return told(chart, result, options, title, notes, width)
+    return told(chart, result, options, "What fixes these predictions", notes, width)
 
 
 def _places(rules: list[Anchor], heads: list[Row]) -> tuple[list[float], float]:

@@ -55,6 +55,12 @@ def _number_key(name: str) -> tuple[float, int] | None:
     return float(found.group()), _WORDS_BEFORE.get(before, 0)
 
 
+def in_natural_order(names: Sequence[str]) -> list[str]:
+    """The names in their natural order, else as they are."""
+    found = natural_order(names)
+    return list(names) if found is None else [names[i] for i in found[0]]
+
+
 def in_order(names: Iterable[str]) -> list[str]:
     """The names in their natural order, else sorted."""
     found = sorted(names)

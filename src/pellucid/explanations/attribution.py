@@ -351,7 +351,7 @@ class Attribution(ByRow, options=AttributionOptions):
     def findings(self) -> list[str]:
         return attribution_words.complete(self)
 
-    def headline(self) -> str:
+    def _headline(self) -> str:
         return attribution_words.headline(self)
 
 

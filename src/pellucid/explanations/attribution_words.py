@@ -408,7 +408,7 @@ def causes(found: Attribution, n: int) -> list[int]:
     left = [int(j) for j in np.argsort(-sizes, kind="stable") if sizes[j] > 0 and j != found.entries.others]
     largest, chosen = left[0] if left else -1, list[int]()
     while left and len(chosen) < n:
-        near = [j for j in left if sizes[j] >= NEAR_TIE * sizes[left[0]]]
+        near = [j for j in left if sizes[j] >= NEAR_TIE * sizes[left[0]] * (1 - _NOISE)]
         if len(chosen) == n - 1 and chosen and largest not in chosen:
             near = [largest]
         chosen.append(min(near, key=lambda j: rare[j]))  # the largest of equally rare ones

@@ -203,7 +203,7 @@ class Decomposition(Explanation, options=DecompositionOptions):
     def findings(self) -> list[str]:
         return decomposition_words.findings(self)
 
-    def headline(self) -> str:
+    def _headline(self) -> str:
         return decomposition_words.headline(self)
 
 

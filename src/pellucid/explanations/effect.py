@@ -127,7 +127,7 @@ class Effect(Explanation, options=EffectOptions):
     def findings(self) -> list[str]:
         return effect_words.findings(self)
 
-    def headline(self) -> str:
+    def _headline(self) -> str:
         return effect_words.headline(self)
 
 

@@ -53,7 +53,7 @@ class Effects(Explanation, options=PanelOptions):
             **{name: np.concatenate([part[name] for part in parts]) for name in shared},
         }
 
-    def headline(self) -> str:
+    def _headline(self) -> str:
         first = listed(self.feature_names, 3)
         return f"Predictions change most with {first}. {self.effects[0].headline()}"
 

@@ -36,7 +36,10 @@ Result = TypeVar("Result", bound="Explanation")
 @stored
 @dataclass(frozen=True, kw_only=True)
 class Header:
-    """What every result is about and where it comes from, whatever it says: names, scale, caveats, cost, settings."""
+    """What every result is about and where it comes from, whatever it says: names, scale, caveats, cost, settings.
+
+    ``classes`` are all those of a classifier, explained or not, so that a class has one colour in every chart.
+    """
 
     feature_names: tuple[str, ...]
     output_names: tuple[str, ...]
@@ -47,6 +50,7 @@ class Header:
     library: str = "pandas"
     row_labels: RowLabels = field(default_factory=RowLabels)
     readable: Mapping[str, str] = field(default_factory=dict)
+    classes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "caveats", worst_first(self.caveats))
@@ -74,6 +78,7 @@ class Header:
             settings=settings,
             library=data.caller,
             readable=data.schema.readable,
+            classes=tuple(str(name) for name in predictor.classes or ()),
             row_labels=row_labels or RowLabels(),
         )
 
@@ -166,6 +171,10 @@ class Explanation(ABC):
 
     def headline(self) -> str:
         """The finding in a sentence or two: the title of the chart, and what is said first where a result is typed."""
+        return self._headline()
+
+    def _headline(self) -> str:
+        """A kind whose first sentence says what it is rather than what was found says that here."""
         return self.findings()[0]
 
     def frame(self) -> Any:

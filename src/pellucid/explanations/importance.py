@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray
+from pellucid.errors import InputError, nearest
 from pellucid.explanations.explanation import Explanation
 from pellucid.explanations.plot_options import ImportanceOptions
 from pellucid.explanations.store import stored
@@ -49,6 +51,21 @@ class Importance(Explanation, options=ImportanceOptions):
     first: FloatArray | None = None
     first_se: FloatArray | None = None
     p_values: FloatArray | None = None
+
+    def __getitem__(self, feature: str) -> float | FloatArray:
+        """The value of one feature: ``result["age"]``; of several outputs one for each."""
+        name = self.header.readable.get(feature, feature)
+        if name not in self.feature_names:
+            raise InputError(f"there is no feature {feature!r}{nearest(str(feature), self.feature_names)}")
+        value = self.values[self.feature_names.index(name)]
+        return float(value) if value.ndim == 0 else value
+
+    def __len__(self) -> int:
+        return len(self.feature_names)
+
+    def __iter__(self) -> Iterator[str]:
+        """Names of the features, the most important first."""
+        return iter(self.top(len(self)))
 
     @property
     def ranking(self) -> IntArray:
@@ -97,7 +114,7 @@ class Importance(Explanation, options=ImportanceOptions):
             lines.append(f"{listed(idle)} {'has' if len(idle) == 1 else 'have'} no detectable importance.")
         return [*lines, *self._rmse(), *self._harmful(), *self._sum(), *self._alone(), *self._tested()]
 
-    def headline(self) -> str:
+    def _headline(self) -> str:
         first = [self.feature_names[j] for j in leading(self, 3)]
         rmse = [f" {line}" for line in self._rmse(most=1)]
         return "".join([f"Most important: {listed(first)}.", *rmse]) if first else self._best()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -98,6 +99,17 @@ class Interactions(Explanation, options=InteractionOptions):
             f" of {size}."
         )
 
+    def __getitem__(self, features: str | tuple[str, ...]) -> float | FloatArray:
+        """The value of a pair: ``result["temp", "hum"]``; of single features ``result["temp"]``."""
+        return self.pair(*((features,) if isinstance(features, str) else features))
+
+    def __len__(self) -> int:
+        return len(self.sets)
+
+    def __iter__(self) -> Iterator[tuple[str, ...]]:
+        """The sets, the one that interacts most first."""
+        return iter(self.top(len(self)))
+
     def pair(self, *features: str) -> float | FloatArray:
         """The value of a pair (or triple, or single feature): a number, or one per output."""
         value = self.values[self.position(*features)]
@@ -166,5 +178,5 @@ class Interactions(Explanation, options=InteractionOptions):
     def findings(self) -> list[str]:
         return interaction_words.findings(self)
 
-    def headline(self) -> str:
+    def _headline(self) -> str:
         return interaction_words.headline(self)

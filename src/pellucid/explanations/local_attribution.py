@@ -68,7 +68,7 @@ class LocalModel(Attribution):
     within: FloatArray
     width_search: WidthSearch
 
-    def headline(self) -> str:
+    def _headline(self) -> str:
         return local_words.headline(self)
 
     @property
@@ -161,7 +161,7 @@ class LocalAttribution(LocalModel, options=LocalOptions):
     boundary: Boundary | None = None
     zeroed: bool = False
 
-    def headline(self) -> str:
+    def _headline(self) -> str:
         return local_words.headline(self)
 
     @property

@@ -45,7 +45,8 @@ def headline(found: LocalModel) -> str:
     best = int(np.argmax(np.atleast_1d(found.prediction[0])))
     one = found.for_output(found.output_names[best])
     order = [int(j) for j in sequence(one, 0) if one.values[0, j] != 0]
-    near = f"Near {found.vocabulary.whole} {found.row_labels.name(0)}" if found.row_labels.of_row() else "Near it"
+    whole = found.vocabulary.whole
+    near = f"Near {whole} {found.row_labels.name(0)}" if found.row_labels.of_row() else f"Near this {whole}"
     if not order:
         return f"{near}, no {one.vocabulary.part} moves the local model{scale_of(one)}."
     said = [f"{one.label(j, 0)} ({quantity(float(one.values[0, j]), one.scale, change=True)})" for j in order[:3]]

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
+import numpy as np
+
 from pellucid import checks
 from pellucid.errors import InputError, nearest
 
@@ -20,17 +22,21 @@ Check = Callable[[str, Any], Any]  # (name, value) -> the value as it is used, o
 
 @dataclass(frozen=True)
 class Option:
-    """What an option takes and means, what checks it, and the only ``kind`` of chart that knows it (if one does)."""
+    """What an option takes and means, what checks it, and the only ``kinds`` of chart that know it (if not all do)."""
 
     takes: str
     meaning: str
     check: Check
-    kind: str | None = None
+    kinds: tuple[str, ...] = ()
 
 
 def declare(default: Any, takes: str, meaning: str, check: Check, kind: str | None = None) -> Any:
-    """A field of a class of options."""
-    return dataclasses.field(default=default, metadata={"option": Option(takes, meaning, check, kind)})
+    """A field of a class of options; ``kind`` names the only kinds of chart that know it, such as "stacked heatmap"."""
+    return dataclasses.field(default=default, metadata={"option": Option(takes, meaning, check, _words(kind))})
+
+
+def _words(text: str | None) -> tuple[str, ...]:
+    return tuple((text or "").split())
 
 
 def whole(default: int | None, meaning: str, *, least: int = 1, kind: str | None = None) -> Any:
@@ -47,9 +53,9 @@ def choice(default: str | None, allowed: Sequence[str | None], meaning: str, *, 
     return declare(default, takes, meaning, partial(checks.one_of, allowed=tuple(allowed)), kind)
 
 
-def flag(default: bool, meaning: str) -> Any:
+def flag(default: bool, meaning: str, *, kind: str | None = None) -> Any:
     """True or False."""
-    return declare(default, "True or False", meaning, checks.flag)
+    return declare(default, "True or False", meaning, checks.flag, kind)
 
 
 def name(default: str | None, takes: str, meaning: str, *, kind: str | None = None) -> Any:
@@ -91,8 +97,9 @@ class PlotOptions:
         kind = getattr(self, "kind", None)
         defaults = {field.name: field.default for field in dataclasses.fields(self)}
         for field, option in declared(type(self)).items():
-            if option.kind not in (None, kind) and getattr(self, field) != defaults[field]:
-                raise InputError(f"{field}= is an option of kind={option.kind!r}; give kind={option.kind!r} with it.")
+            if option.kinds and kind not in option.kinds and getattr(self, field) != defaults[field]:
+                knowing = " and ".join(f"kind={each!r}" for each in option.kinds)
+                raise InputError(f"{field}= is an option of {knowing}; give kind={option.kinds[0]!r} with it.")
 
 
 def declared(options: type[PlotOptions]) -> dict[str, Option]:
@@ -129,7 +136,7 @@ def documented(options: type[PlotOptions]) -> str:
 
 
 def _sentence(option: Option) -> str:
-    only = f' (kind="{option.kind}")' if option.kind else ""
+    only = f" ({' or '.join(f'kind={chr(34)}{kind}{chr(34)}' for kind in option.kinds)})" if option.kinds else ""
     return f"{option.meaning[0].upper()}{option.meaning[1:]}{only}."
 
 
@@ -142,6 +149,15 @@ def table(options: type[PlotOptions], *, besides: type[PlotOptions] | None = Non
         if left_out.get(field) != option:
             lines.append(f"| `{field}` | {option.takes} | `{defaults[field]!r}` | {_sentence(option)} |")
     return lines
+
+
+def _features(option: str, value: Any) -> bool | tuple[str, ...]:
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    names = (value,) if isinstance(value, str) else value
+    if isinstance(names, Sequence) and names and all(isinstance(name, str) for name in names):
+        return tuple(names)
+    raise InputError(f"{option} must be True, False or names of features, got {value!r}.")
 
 
 # -- one class for each kind of result ---------------------------------------------------------------
@@ -167,6 +183,12 @@ class EffectOptions(PlotOptions):
     )
     show_data: bool = flag(True, "whether rows of the data are put on a heat map")
     kind: str = choice("auto", ("auto", "surface"), "of two numeric features: seen in space instead of as a heat map")
+    log: bool | str | Sequence[str] = declare(
+        False,
+        "True, False or names of features",
+        "features whose axis is logarithmic, for skewed positive numbers; True for all",
+        _features,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -259,6 +281,8 @@ ATTRIBUTION_KINDS = (
     "dependence",
     "interactions",
     "decision",
+    "heatmap",
+    "violin",
 )
 
 
@@ -269,8 +293,9 @@ class AttributionOptions(PlotOptions):
     kind: str = choice("auto", ATTRIBUTION_KINDS, '"auto" is a waterfall for one row, else a SHAP summary (beeswarm)')
     max_display: int = whole(12, "features shown")
     by_level: bool = flag(False, "in a beeswarm one strip for each category instead of one for each feature")
+    log: bool = flag(False, "whether the feature's axis is logarithmic", kind="dependence")
     aggregate: str = choice("mean", ("mean", "sum"), "of the absolute contributions", kind="bar")
-    order: str = choice("cluster", ("cluster", "given", "prediction"), "order of the rows", kind="stacked")
+    order: str = choice("cluster", ("cluster", "given", "prediction"), "order of the rows", kind="stacked heatmap")
     clusters: int | None = whole(None, "into how many clusters the rows are cut", kind="stacked")
     feature: str | None = anything(
         None, "name of a feature", "by default the one that contributes most", kind="dependence"

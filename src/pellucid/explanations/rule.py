@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from pellucid.data.frames.frame import Frame
 from pellucid.data.table import plain_array
 from pellucid.errors import InputError
 from pellucid.explanations.condition import Condition, read_conditions
-from pellucid.explanations.explanation import Explanation
+from pellucid.explanations.explanation import Explanation, changed
 from pellucid.explanations.plot_options import RuleOptions
 from pellucid.explanations.rule_words import (
     anchor_findings,
@@ -206,8 +206,26 @@ class Rules(Explanation, options=RuleOptions):
     def __len__(self) -> int:
         return len(self.rules)
 
-    def __getitem__(self, i: int) -> Anchor:
-        return self.rules[i]
+    @overload
+    def __getitem__(self, which: int | str) -> Anchor: ...
+    @overload
+    def __getitem__(self, which: slice) -> Rules: ...
+    def __getitem__(self, which: int | str | slice) -> Anchor | Rules:
+        """One rule, by its place or the label of its row, or some: ``rules[1:3]``."""
+        if isinstance(which, str):
+            return self.rules[int(self.row_labels.places([which])[0])]
+        if not isinstance(which, slice):
+            return self.rules[which]
+        places = np.arange(len(self))[which]
+        if not len(places):
+            raise InputError(f"[{which}] holds none of the {len(self)} rules.")
+        return changed(
+            self,
+            rules=self.rules[which],
+            values=self.values[places],
+            se=self.se[places],
+            row_labels=self.row_labels.take(places),
+        )
 
     def __iter__(self) -> Iterator[Anchor]:
         return iter(self.rules)
@@ -249,7 +267,7 @@ class Rules(Explanation, options=RuleOptions):
     def findings(self) -> list[str]:
         return rules_findings(self)
 
-    def headline(self) -> str:
+    def _headline(self) -> str:
         return rules_headline(self)
 
 

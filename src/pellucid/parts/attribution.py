@@ -87,7 +87,7 @@ class PartAttribution(Attribution):
         said = self.of_leading()
         return [*attribution_words.complete(said), *self.about_others(said), self.parts.absence()]
 
-    def headline(self) -> str:
+    def _headline(self) -> str:
         return attribution_words.headline(self.of_leading())
 
     def about_others(self, said: Self) -> list[str]:

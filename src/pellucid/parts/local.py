@@ -123,8 +123,8 @@ class LocalPartAttribution(PartAttribution, LocalModel):
     def findings(self) -> list[str]:
         return complete(self)
 
-    def headline(self) -> str:
-        return LocalModel.headline(self)
+    def _headline(self) -> str:
+        return LocalModel._headline(self)
 
 
 def _free(columns: dict[str, AnyArray], name: str) -> str:

@@ -8,16 +8,25 @@ from dataclasses import dataclass
 from altair.typing import ChartType
 
 from pellucid.charts import theme
-from pellucid.charts.attribution import bar, beeswarm, decision, dependence, force, interactions, stacked, waterfall
-from pellucid.charts.attribution.entries import title, view_name, who_and_where
+from pellucid.charts.attribution import (
+    bar,
+    beeswarm,
+    decision,
+    dependence,
+    force,
+    heatmap,
+    interactions,
+    stacked,
+    violin,
+    waterfall,
+)
+from pellucid.charts.attribution.entries import COLUMNS, title, view_name, who_and_where
 from pellucid.charts.layout import by_output, told
 from pellucid.charts.text import caveat_note
 from pellucid.errors import InputError
 from pellucid.explanations import Attribution
 from pellucid.explanations.dependence_words import of_feature, of_pairs
 from pellucid.explanations.plot_options import AttributionOptions
-
-_COLUMNS = 2  # outputs side by side
 
 
 @dataclass(frozen=True)
@@ -39,6 +48,8 @@ _PICTURES = {
     "dependence": Picture(dependence.view, dependence.notes),
     "interactions": Picture(interactions.view, interactions.notes),
     "decision": Picture(decision.view, decision.notes, 360.0),
+    "heatmap": Picture(heatmap.view, heatmap.notes, 520.0, 400.0),
+    "violin": Picture(violin.view, violin.notes),
 }
 
 
@@ -52,7 +63,7 @@ def body(attribution: Attribution, options: AttributionOptions) -> ChartType:
     picture, outputs = _PICTURES[kind], attribution.output_names
     width = options.width or (picture.width if len(outputs) == 1 else picture.narrow)
     views = [picture.view(attribution, output, options, width) for output in outputs]
-    columns = 1 if kind in ("force", "stacked") else min(_COLUMNS, len(outputs))
+    columns = 1 if kind in ("force", "stacked", "heatmap") else min(COLUMNS, len(outputs))
     chart = by_output(views, [view_name(attribution, output) for output in outputs], columns=columns)
     notes = [*who_and_where(attribution), *picture.notes(attribution, options), caveat_note(attribution)]
     what, finding = title(attribution, kind), of_pairs(attribution) if kind == "interactions" else ""

@@ -14,7 +14,7 @@ from altair.typing import ChartType
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.charts import theme
-from pellucid.charts.attribution.entries import axis_title, evenly, fold, not_shown, short_names, shortened
+from pellucid.charts.attribution.entries import axis_title, evenly, fold, has_legend, not_shown, short_names, shortened
 from pellucid.charts.layout import Row, data, layered, level_axis, limits_of, positions, tooltips, value_axis
 from pellucid.charts.marks import zero_line
 from pellucid.data.natural import in_order
@@ -171,7 +171,7 @@ def offsets(values: FloatArray, span: float) -> FloatArray:
 
 
 def view(attribution: Attribution, output: str, options: AttributionOptions, width: float) -> ChartType:
-    """The swarm of one output; legends stand beside the last."""
+    """The swarm of one output; legends stand at the right of the first line."""
     rows = swarm_data(attribution, output, options.max_display, options.by_level)
     names = list(dict.fromkeys(row["strip"] for row in rows))
     height = options.height or max(60.0, 28.0 * len(names))
@@ -183,12 +183,12 @@ def view(attribution: Attribution, output: str, options: AttributionOptions, wid
         "yOffset": alt.YOffset("offset", type="quantitative", scale=alt.Scale(domain=[-1.15, 1.15])),
         "tooltip": tooltips(("row", "row"), ("feature", "strip"), ("value", "value_text"), ("contribution", "label")),
     }
-    last = output == attribution.output_names[-1]
+    last = has_legend(attribution, output)
     muted, pink = alt.ColorValue(theme.MUTED), alt.ColorValue(_CATEGORY)
     groups = [
         (muted, [row for row in rows if row["sort"] in ("missing, constant or without order", "rare categories")]),
         (pink, [row for row in rows if row["sort"] == "category"]),
-        (_by_rank(last), [row for row in rows if row["rank"] is not None]),
+        (by_rank(last), [row for row in rows if row["rank"] is not None]),
     ]
     for name in dict.fromkeys(row["feature"] for row in rows if row["sort"] == "level"):
         some = [row for row in rows if row["sort"] == "level" and row["feature"] == name]
@@ -211,7 +211,8 @@ def _label(scale: str) -> str:
     return "format(datum.contribution, abs(datum.contribution) < 1000 ? '+.3~g' : '+,.0f')"
 
 
-def _by_rank(legend: bool) -> alt.Color:
+def by_rank(legend: bool) -> alt.Color:
+    """The colour channel of values between the lowest and the highest."""
     key = alt.Legend(
         title=["value of", "the feature"],
         values=[0, 1],

@@ -18,6 +18,7 @@ from pellucid.charts.marks import zero_line
 from pellucid.charts.text import shown
 from pellucid.data.frames.frame import is_missing
 from pellucid.data.natural import in_order
+from pellucid.errors import InputError
 from pellucid.explanations import Attribution, Colouring
 from pellucid.explanations.attribution import shown_value
 from pellucid.explanations.attribution_partner import partner, position
@@ -142,7 +143,7 @@ def view(attribution: Attribution, output: str, options: AttributionOptions, wid
     if not known:
         main = _dots(missing, apart, alt.Y("contribution", **y), limits, colouring, tips)
         return main.properties(width=width, height=height)
-    place = _value_place(attribution, j, known, width)
+    place = _value_place(attribution, j, known, width, log=options.log)
     main = _dots(known, place, alt.Y("contribution", **y), limits, colouring, tips).properties(
         width=width, height=height
     )
@@ -154,7 +155,9 @@ def view(attribution: Attribution, output: str, options: AttributionOptions, wid
     return both.resolve_scale(color="shared", x="independent", y="independent", xOffset="independent")
 
 
-def _value_place(attribution: Attribution, j: int, known: list[layout.Row], width: float) -> dict[str, Any]:
+def _value_place(
+    attribution: Attribution, j: int, known: list[layout.Row], width: float, *, log: bool
+) -> dict[str, Any]:
     """The channels of a feature's values: an axis of numbers or dates, or levels on which the dots are spread."""
     name, levels, column = attribution.feature_names[j], _levels(attribution, j), attribution.data[j]
     if levels:
@@ -162,7 +165,13 @@ def _value_place(attribution: Attribution, j: int, known: list[layout.Row], widt
         turn = -40 if len(levels) > 4 else 0
         return {"x": alt.X("level", **layout.level_axis(name, present, width, labelAngle=turn)), **_JITTER}
     kind = {"M": "date", "i": "integer", "u": "integer"}.get(column.dtype.kind, "numeric")
-    return {"x": alt.X("x", **layout.feature_axis(name, kind, layout.limits_of([row["x"] for row in known]), width))}
+    limits = layout.limits_of([row["x"] for row in known])
+    if log:
+        least = min(row["x"] for row in known)
+        if kind == "date" or not least > 0:
+            raise InputError(f"log=True needs positive numbers, but {name} goes down to {shown_value(column.min())}.")
+        limits = (least / 1.05, 1.05 * max(row["x"] for row in known))
+    return {"x": alt.X("x", **layout.feature_axis(name, kind, limits, width, log=log))}
 
 
 _JITTER = {"xOffset": alt.XOffset("offset", type="quantitative", scale=alt.Scale(domain=[-1.4, 1.4]))}

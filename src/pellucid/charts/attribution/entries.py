@@ -56,6 +56,15 @@ def half_widths(one: Attribution) -> FloatArray:
     return np.nan_to_num((high - low) / 2)
 
 
+COLUMNS = 2  # outputs side by side
+
+
+def has_legend(attribution: Attribution, output: str) -> bool:
+    """Whether the legends of all views stand beside this one: the last of the first line, with nothing at its right."""
+    outputs = attribution.output_names
+    return output == outputs[min(COLUMNS, len(outputs)) - 1]
+
+
 def evenly(n: int, most: int) -> IntArray:
     """At most ``most`` of ``n`` positions, evenly spaced, the first and the last among them."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.intp))

@@ -24,10 +24,10 @@ from pellucid.explanations import Attribution
 from pellucid.explanations.attribution_words import labels_of
 from pellucid.explanations.plot_options import AttributionOptions
 
-_MOST_ROWS = 200
+MOST_ROWS = 200
 _MOST_FEATURES = 6
 _SAID = 4  # features in a tooltip
-_ORDERS = {
+ORDERS = {
     "cluster": "rows by similarity of their contributions",
     "prediction": "rows by prediction",
     "given": "rows as given",
@@ -45,14 +45,14 @@ class Arrangement:
 def notes(attribution: Attribution, _: AttributionOptions) -> list[str]:
     """What the lines are, and how many rows are drawn."""
     return [
-        *rows_note(min(len(attribution), _MOST_ROWS), attribution, "drawn: "),
+        *rows_note(min(len(attribution), MOST_ROWS), attribution, "drawn: "),
         "black line: prediction; dashed: what the contributions start from",
     ]
 
 
 def arranged(attribution: Attribution, options: AttributionOptions) -> Arrangement:
     """Rows evenly spaced among all if there are many, then ordered."""
-    rows = evenly(len(attribution), _MOST_ROWS)
+    rows = evenly(len(attribution), MOST_ROWS)
     values = np.nan_to_num(attribution.stacked()[rows]).reshape(len(rows), -1)
     groups = np.zeros(len(rows), dtype=np.intp)
     if options.order == "prediction":
@@ -134,7 +134,7 @@ def view(attribution: Attribution, output: str, options: AttributionOptions, wid
     y = value_axis(prediction_title(attribution, output), limits, height, scale=attribution.scale)
     x: dict[str, Any] = {
         "type": "quantitative",
-        "axis": alt.Axis(title=_ORDERS[options.order], labels=False, ticks=False, grid=False),
+        "axis": alt.Axis(title=ORDERS[options.order], labels=False, ticks=False, grid=False),
         "scale": alt.Scale(domain=[0, len(columns)], nice=False),
     }
     layers = [

@@ -9,6 +9,7 @@ from pellucid.charts.effect.curve import curve_notes, draw_curve
 from pellucid.charts.effect.individual import draw_individual, individual_notes
 from pellucid.charts.effect.isometric import draw_isometric, isometric_notes
 from pellucid.charts.effect.levels import draw_levels, level_order
+from pellucid.charts.effect.log_axis import log_axes
 from pellucid.charts.effect.slices import draw_slices, slice_notes
 from pellucid.charts.effect.surface import draw_surface, surface_notes
 from pellucid.charts.layout import Limits, told
@@ -33,6 +34,7 @@ def body(effect: Effect, options: EffectOptions) -> ChartType:
 
 def draw_effect(effect: Effect, options: EffectOptions, limits: Limits | None = None) -> ChartType:
     """The chart without its title, if wanted with given value limits."""
+    log_axes(effect, options)  # what cannot be logarithmic is refused, whatever is drawn
     if options.kind == "surface":
         return draw_isometric(effect, options)
     if len(effect.grids) == 3:

@@ -16,6 +16,7 @@ from altair.typing import ChartType
 from pellucid.arrays import FloatArray
 from pellucid.charts import theme
 from pellucid.charts.effect.distribution import lower_views
+from pellucid.charts.effect.log_axis import log_axes
 from pellucid.charts.layout import (
     Limits,
     Row,
@@ -180,7 +181,8 @@ def draw_curve(effect: Effect, options: EffectOptions, limits: Limits | None = N
     limits = limits or curve_limits(effect)
     x_limits = span(positions(effect.grids[0]), positions(effect.rug[0]), effect.kinds[0])
     below, rug = lower_views(effect, options, x_limits, effect.output_names)
-    x = feature_axis(effect.feature_names[0], effect.kinds[0], x_limits, width, labels=not below)
+    (log,) = log_axes(effect, options)
+    x = feature_axis(effect.feature_names[0], effect.kinds[0], x_limits, width, labels=not below, log=log)
     y = value_axis(value_title(effect), limits, height, scale=effect.scale, change=is_change(effect))
     layers = [*zero_line(limits, is_change(effect)), *curve_layers(curve_data(effect), effect, x, y, options), *rug]
     main = layered(*layers).properties(width=width, height=height)

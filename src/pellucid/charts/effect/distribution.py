@@ -10,6 +10,7 @@ from altair.typing import ChartType
 
 from pellucid.arrays import FloatArray
 from pellucid.charts import theme
+from pellucid.charts.effect.log_axis import log_axes
 from pellucid.charts.layout import (
     FEW_INTEGERS,
     Limits,
@@ -27,12 +28,12 @@ from pellucid.explanations.plot_options import EffectOptions
 from pellucid.words import number, percent, value_name
 
 
-def histogram_data(effect: Effect, limits: Limits) -> list[Row]:
+def histogram_data(effect: Effect, limits: Limits, *, log: bool = False) -> list[Row]:
     """Share of the rows in each of thirty equal bins between the limits (one bin per integer if fewer)."""
     values = _within(positions(effect.rug[0]), limits)
     if values.size == 0:
         return []
-    edges = _edges(limits, effect.kinds[0] == "integer")
+    edges = np.geomspace(*limits, 31) if log else _edges(limits, effect.kinds[0] == "integer")
     counts, _ = np.histogram(values, bins=edges)
     name = _bound_names(effect, edges)
     shares = counts / counts.sum()
@@ -53,17 +54,17 @@ def rug_data(effect: Effect, limits: Limits) -> list[Row]:
     return [{"x": float(x)} for x in np.unique(_within(positions(effect.rug[0]), limits))]
 
 
-def rug_layer(effect: Effect, limits: Limits, width: float, height: float) -> alt.Chart:
+def rug_layer(effect: Effect, limits: Limits, width: float, height: float, *, log: bool = False) -> alt.Chart:
     """Short rules at the bottom of the main view."""
     mark = alt.Chart(data(rug_data(effect, limits))).mark_rule(color=theme.INK, strokeOpacity=0.35, strokeWidth=1)
-    x = feature_axis(effect.feature_names[0], effect.kinds[0], limits, width)
+    x = feature_axis(effect.feature_names[0], effect.kinds[0], limits, width, log=log)
     return mark.encode(x=alt.X("x", **x), y=alt.value(height - 7), y2=alt.value(height))
 
 
-def histogram_view(rows: list[Row], effect: Effect, limits: Limits, width: float) -> ChartType:
+def histogram_view(rows: list[Row], effect: Effect, limits: Limits, width: float, *, log: bool = False) -> ChartType:
     """The strip below the main view; it carries the feature axis."""
     top = float(np.ceil(100 * max(row["share"] for row in rows)) / 100)
-    x = feature_axis(effect.feature_names[0], effect.kinds[0], limits, width)
+    x = feature_axis(effect.feature_names[0], effect.kinds[0], limits, width, log=log)
     y_axis = alt.Axis(title=["share", "of rows"], titleFontSize=11, values=[0, top], format=".0%", grid=False)
     y = alt.Y("share", type="quantitative", axis=y_axis, scale=alt.Scale(domain=[0, top], nice=False))
     tips = tooltips((effect.feature_names[0], "range_text"), ("data", "share_text"))
@@ -118,7 +119,8 @@ def spread_view(
     rows = spread_data(effect, outputs)
     width = options.width or theme.WIDTH
     top = max([row["value"] for row in rows], default=0.0) * 1.08 or 1.0
-    x = feature_axis(effect.feature_names[0], effect.kinds[0], limits, width, labels=labels)
+    (log,) = log_axes(effect, options)
+    x = feature_axis(effect.feature_names[0], effect.kinds[0], limits, width, labels=labels, log=log)
     axis = alt.Axis(title=["SD of", "slopes"], titleFontSize=11, tickCount=3, format=number_format((0.0, top)))
     y = alt.Y("value", type="quantitative", axis=axis, scale=alt.Scale(domain=[0, top], nice=False))
     tips = tooltips((effect.feature_names[0], "x_text"), *output_tip(effect), ("SD of slopes", "value_text"))
@@ -136,11 +138,12 @@ def lower_views(
 ) -> tuple[list[ChartType], list[alt.Chart]]:
     """Views for below the main one, of which the last carries the feature axis, and layers for on it."""
     width, height = options.width or theme.WIDTH, options.height or theme.HEIGHT
-    bars = histogram_data(effect, limits) if options.distribution == "histogram" else []
+    (log,) = log_axes(effect, options)
+    bars = histogram_data(effect, limits, log=log) if options.distribution == "histogram" else []
     below: list[ChartType] = []
     if effect.derivative:
         below.append(spread_view(effect, outputs, limits, options, labels=not bars))
     if bars:
-        below.append(histogram_view(bars, effect, limits, width))
-    rug = [rug_layer(effect, limits, width, height)] if options.distribution == "rug" else []
+        below.append(histogram_view(bars, effect, limits, width, log=log))
+    rug = [rug_layer(effect, limits, width, height, log=log)] if options.distribution == "rug" else []
     return below, rug

@@ -21,6 +21,7 @@ from pellucid.charts.effect.curve import (
 )
 from pellucid.charts.effect.distribution import lower_views
 from pellucid.charts.effect.levels import extents, level_data, level_labels, level_order
+from pellucid.charts.effect.log_axis import log_axes
 from pellucid.charts.marks import dash, zero_line
 from pellucid.charts.text import is_change, level_names, value_title
 from pellucid.explanations import Effect
@@ -84,7 +85,9 @@ def _curves_view(effect: Effect, output: str, options: EffectOptions, limits: la
     width, height = options.width or theme.WIDTH, options.height or theme.HEIGHT
     x_limits = layout.span(layout.positions(effect.grids[0]), layout.positions(effect.rug[0]), effect.kinds[0])
     below, rug = lower_views(effect, options, x_limits, [output])
-    x = alt.X("x", **layout.feature_axis(effect.feature_names[0], effect.kinds[0], x_limits, width, labels=not below))
+    (log,) = log_axes(effect, options)
+    place = layout.feature_axis(effect.feature_names[0], effect.kinds[0], x_limits, width, labels=not below, log=log)
+    x = alt.X("x", **place)
     y = alt.Y("value", **_values(effect, output, limits, height))
     one_point = len(effect.grids[0]) == 1
     faint = line_opacity(effect, options)

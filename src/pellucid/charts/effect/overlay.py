@@ -13,6 +13,7 @@ from pellucid.arrays import FloatArray
 from pellucid.charts import layout, theme
 from pellucid.charts.effect.distribution import histogram_data, histogram_view
 from pellucid.charts.effect.levels import extents
+from pellucid.charts.effect.log_axis import log_axes
 from pellucid.charts.effect.side_by_side import check_effects
 from pellucid.charts.marks import zero_line
 from pellucid.charts.text import level_names, scale_words, shown
@@ -133,8 +134,10 @@ def _curves_view(
     width, height = options.width or theme.WIDTH, options.height or theme.HEIGHT
     grids = np.concatenate([layout.positions(effect.grids[0]) for effect in effects])
     x_limits = (float(grids.min()), float(grids.max())) if np.ptp(grids) > 0 else layout.limits_of(grids)
-    bars = histogram_data(first, x_limits) if options.distribution == "histogram" else []
-    x = alt.X("x", **layout.feature_axis(first.feature_names[0], first.kinds[0], x_limits, width, labels=not bars))
+    (log,) = log_axes(first, options)
+    bars = histogram_data(first, x_limits, log=log) if options.distribution == "histogram" else []
+    place = layout.feature_axis(first.feature_names[0], first.kinds[0], x_limits, width, labels=not bars, log=log)
+    x = alt.X("x", **place)
     y = alt.Y("value", **layout.value_axis(_title(first), limits, height, scale=first.scale, change=True))
     base = alt.Chart(layout.data(rows)).encode(x=x, y=y, color=_colour(labels))
     main = layout.layered(
@@ -142,7 +145,7 @@ def _curves_view(
         base.mark_line(strokeWidth=2.2),
         base.mark_point(filled=True, opacity=0).encode(tooltip=_tips(first)),
     ).properties(width=width, height=height)
-    return layout.assemble(main, None, [histogram_view(bars, first, x_limits, width)] if bars else [])
+    return layout.assemble(main, None, [histogram_view(bars, first, x_limits, width, log=log)] if bars else [])
 
 
 def _levels_view(

@@ -10,6 +10,7 @@ from pellucid.charts.effect import draw_effect
 from pellucid.charts.effect.curve import curve_limits
 from pellucid.charts.effect.individual import individual_limits
 from pellucid.charts.effect.levels import draw_levels
+from pellucid.charts.effect.log_axis import can_be_log
 from pellucid.charts.layout import Limits, grid, titled, told
 from pellucid.charts.text import is_change
 from pellucid.errors import InputError
@@ -66,6 +67,9 @@ def check_effects(effects: list[Effect]) -> None:
 
 
 def _view(effect: Effect, options: PanelOptions, limits: Limits) -> ChartType:
+    # Of several features, those whose axis can be logarithmic, or those named.
+    log = can_be_log(effect) if options.log is True else effect.feature_names[0] in (options.log or ())
+    options = dataclasses.replace(options, log=log)
     if effect.nominal[0] and not effect.individual:
         upright = len(effect.grids[0]) <= _UPRIGHT
         fitted = options if upright else dataclasses.replace(options, height=None)

@@ -17,8 +17,10 @@ from altair.typing import ChartType
 from pellucid.arrays import AnyArray, FloatArray
 from pellucid.charts import layout, theme
 from pellucid.charts.contour import contour_lines, nice_levels
+from pellucid.charts.effect.log_axis import log_axes
 from pellucid.charts.marks import channel, text_layers
 from pellucid.charts.text import is_change, level_names, rows_text, shown, value_title, wrapped
+from pellucid.data.natural import in_natural_order
 from pellucid.explanations import Effect
 from pellucid.explanations.plot_options import EffectOptions
 from pellucid.words import number, value_name
@@ -179,7 +181,7 @@ def heat_map(
 ) -> ChartType:
     """One view, coloured between the given limits."""
     size = _sizes(effect, options)
-    x, y = _channel(effect, 0, size[0]), _channel(effect, 1, size[1])
+    x, y = _channel(effect, 0, size[0], options), _channel(effect, 1, size[1], options)
     rows = cell_data(effect, output)
     place = _cell_place(effect, x, y)
     tips = layout.tooltips(
@@ -279,11 +281,12 @@ def _text_layers(
     return text_layers([row | {"label": number(row["value"]), "ink": ink(row["value"])} for row in rows], place)
 
 
-def _channel(effect: Effect, axis: int, pixels: float) -> dict[str, Any]:
-    name = effect.feature_names[axis]
+def _channel(effect: Effect, axis: int, pixels: float, options: EffectOptions) -> dict[str, Any]:
+    name, log = effect.feature_names[axis], log_axes(effect, options)[axis]
     if not effect.nominal[axis]:
-        return layout.feature_axis(name, effect.kinds[axis], extent(effect, axis), pixels)
+        return layout.feature_axis(name, effect.kinds[axis], extent(effect, axis), pixels, log=log)
     labels = [place["level"] for place in cell_places(effect, axis)]
+    labels = in_natural_order(labels) if effect.kinds[axis] == "categorical" else labels
     slant = {"labelAngle": -40} if axis == 0 else {}
     return layout.level_axis(name, labels, pixels, cells=True, **slant)
 

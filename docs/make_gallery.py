@@ -1,0 +1,224 @@
+"""Draws docs/images/gallery and writes docs/gallery.md: python docs/make_gallery.py [name ...]
+
+Every picture is drawn by the line of code below it, on simulated data (`pellucid.datasets.simulate_bike`) and on toy models of
+texts and images.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pellucid.charts.png import smaller
+
+HERE = Path(__file__).parent
+PICTURES = HERE / "images" / "gallery"
+MOST = 58_000  # bytes of a picture
+SCALE = 1.5  # image pixels per pixel on screen; less for what would be too large
+
+HEAD = """# Gallery: every kind of chart
+
+Each picture is what the line of code above it draws; its title is the finding, the grey line below says what the chart is.
+`ex` explains a boosted model of simulated bicycle rentals (`train` on the rows it was fitted to), `classes` one that predicts whether they are few, some or many, `texts`
+and `images` toy models (docs/make_gallery.py has them). All options, with their defaults, are in [charts.md](charts.md) and in the
+docstring of each result's `plot`.
+
+In a notebook a result shows itself like this, with its caveats to fold out below; `.plot()` returns the chart, which has tooltips,
+composes (`|`, `&`, `+`) and saves to PNG, SVG, PDF, HTML or JSON.
+"""
+
+SETUP = """
+import numpy as np, pandas as pd, pellucid
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+days = pellucid.datasets.simulate_bike(n=1500, seed=0)
+X, y = days.X, days.y
+new = X[1000:].reset_index(drop=True)
+sort = pd.cut(y, [-np.inf, *y.quantile([1 / 3, 2 / 3]), np.inf], labels=["few", "some", "many"]).astype(str)
+how = {"categorical_features": "from_dtype", "random_state": 0, "max_iter": 60}
+model = HistGradientBoostingRegressor(**how).fit(X[:1000], y[:1000])
+ex = pellucid.Explainer(model, new, y[1000:], checks=False)
+train = pellucid.Explainer(model, X[:1000], y[:1000], checks=False)
+classes = pellucid.Explainer(
+    HistGradientBoostingClassifier(**how).fit(X[:1000], sort[:1000]), new, sort[1000:], checks=False
+)
+rows = ex.shap(range(400))
+one = ex.shap(0)
+pairs = ex.shap(range(100), interactions=True)
+
+
+def spam(some):
+    return np.array([1 / (1 + np.exp(2 - 3 * ("free" in t) - 2 * ("win" in t) + 2 * ("meeting" in t))) for t in some])
+
+
+def bright(some):
+    return np.array([image[4:9, 6:11].mean() / 255 for image in some])
+
+
+texts = pellucid.TextExplainer(spam)
+text = "You win a free trip, see you at the meeting"
+images = pellucid.ImageExplainer(bright)
+across, down = np.meshgrid(np.arange(16), np.arange(12))
+picture = np.clip(255 * np.exp(-((across - 8) ** 2 + (down - 6) ** 2) / 20), 0, 255).astype(np.uint8)
+"""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A chart: the result it is of, the name of its picture, what draws it, and what it is good for."""
+
+    result: str
+    name: str
+    code: str
+    what: str
+
+
+GALLERY = (
+    Entry(
+        "Effect",
+        "pdp",
+        'ex.pdp("temp").plot()',
+        "Partial dependence: the average prediction over the values of a feature.",
+    ),
+    Entry(
+        "Effect", "levels", 'ex.pdp("season").plot()', 'Categories, in their natural order; `order="value"` sorts them.'
+    ),
+    Entry("Effect", "classes", 'classes.pdp("temp").plot()', "Several classes, each with its colour in every chart."),
+    Entry(
+        "Effect",
+        "ice",
+        'ex.ice("temp").plot()',
+        "ICE: a curve for each row, coloured by what explains their differences.",
+    ),
+    Entry("Effect", "ale", 'ex.ale("temp").plot()', "Accumulated local effect: for correlated features."),
+    Entry("Effect", "log", 'ex.ale("windspeed").plot(log=True)', "A logarithmic axis, for skewed positive features."),
+    Entry("Effect", "heat_map", 'ex.pdp(("temp", "humidity")).plot()', "Two features: a heat map."),
+    Entry("Effect", "surface", 'ex.pdp(("temp", "humidity")).plot(kind="surface")', "The same seen in space."),
+    Entry(
+        "Effect",
+        "slices",
+        'ex.ale(("temp", "humidity", "season")).plot()',
+        "Three features: heat maps of two, sliced by the third.",
+    ),
+    Entry("Importance", "importance", "ex.importance().plot()", "Feature importance with its repetitions."),
+    Entry(
+        "Importance",
+        "against",
+        'ex.importance().plot(against=train.importance(), labels=("test", "train"))',
+        "Two sets of rows side by side.",
+    ),
+    Entry(
+        "ImportanceComparison",
+        "comparison",
+        'ex.importance(method=["permutation", "shap", "pdp"]).plot()',
+        "Several measures and how far they agree.",
+    ),
+    Entry(
+        "Interactions",
+        "interaction_bars",
+        'ex.interactions().plot(kind="bars", max_display=8)',
+        "The strongest interactions.",
+    ),
+    Entry("Interactions", "interaction_matrix", 'ex.interactions().plot(kind="matrix")', "All pairs."),
+    Entry("Network", "network", "ex.interactions().network().plot()", "The interactions that the model needs."),
+    Entry("Decomposition", "decomposition", "ex.decompose().plot(max_display=6)", "The model as a sum of parts."),
+    Entry("Decomposition", "shares", 'ex.decompose().plot(kind="shares")', "Shares of the variance alone."),
+    Entry(
+        "Decomposition",
+        "components",
+        'ex.decompose().plot(kind="components", max_display=6)',
+        "The largest components alone.",
+    ),
+    Entry("Decomposition", "component", 'ex.decompose().plot(component="temp")', "One component."),
+    Entry("Associations", "associations", 'ex.associations().plot(order="cluster")', "Which features are correlated."),
+    Entry("Clusters", "clusters", "ex.clusters().plot()", "Clusters of correlated features."),
+    Entry("Attribution", "waterfall", 'one.plot(kind="waterfall")', "One row: from the average prediction to its own."),
+    Entry("Attribution", "force", 'one.plot(kind="force")', "The same as a force plot."),
+    Entry("Attribution", "bar", 'rows.plot(kind="bar")', "Mean absolute contributions."),
+    Entry(
+        "Attribution",
+        "beeswarm",
+        'rows.plot(kind="beeswarm")',
+        "SHAP summary plot: a dot for each row, coloured by value.",
+    ),
+    Entry("Attribution", "by_level", 'rows.plot(kind="beeswarm", by_level=True)', "A strip for each category."),
+    Entry("Attribution", "violin", 'rows.plot(kind="violin")', "The same as violins, for many rows."),
+    Entry("Attribution", "heatmap", 'rows.plot(kind="heatmap")', "Every row: rows explained alike stand together."),
+    Entry("Attribution", "stacked", 'rows.plot(kind="stacked")', "Force plots of many rows side by side."),
+    Entry(
+        "Attribution",
+        "dependence",
+        'rows.plot(kind="dependence", feature="temp")',
+        "One feature's contributions and values.",
+    ),
+    Entry("Attribution", "decision", 'rows[:40].plot(kind="decision")', "Each row's way to its prediction."),
+    Entry("Attribution", "interactions", 'pairs.plot(kind="interactions")', "Interaction values of pairs."),
+    Entry("LocalAttribution", "effects", 'ex.lime(0).plot(kind="effects")', "A local surrogate (LIME)."),
+    Entry(
+        "LocalAttribution",
+        "widths",
+        'ex.lime(0).plot(kind="widths")',
+        "What the width of the neighbourhood does to it.",
+    ),
+    Entry(
+        "LocalAttribution",
+        "boundary",
+        'ex.lime(0, boundary=("temp", "days_since_start")).plot(kind="boundary")',
+        "Model and surrogate in two features.",
+    ),
+    Entry("Pick", "pick", "ex.lime_pick(4).plot()", "Rows that show what the model uses (SP-LIME)."),
+    Entry("Rules", "anchor", "ex.anchor(0).plot()", "One rule (anchor), condition by condition."),
+    Entry("Rules", "rules", "ex.anchor([0, 1, 2]).plot()", "Several rules."),
+    Entry(
+        "Agreement", "agreement", "pellucid.agreement(one, ex.lime(0), ex.anchor(0)).plot()", "Do explanations agree?"
+    ),
+    Entry("Audit", "audit", "ex.audit().plot()", "Can explanations of this model be trusted?"),
+    Entry("TextAttribution", "text", "texts.shap(text).plot()", "What each word contributes."),
+    Entry("LocalTextAttribution", "text_local", "texts.lime(text).plot()", "The words of a local model."),
+    Entry("LocalTextAttribution", "text_variants", 'texts.lime(text).plot(kind="variants")', "The variants behind it."),
+    Entry("TextRule", "text_rule", "texts.anchor(text).plot()", "The words that fix the prediction."),
+    Entry("ImageAttribution", "image", "images.shap(picture).plot()", "What each segment contributes."),
+    Entry("LocalImageAttribution", "image_local", "images.lime(picture).plot()", "The segments of a local model."),
+    Entry("panel", "panel", "ex.pdp().plot()", "The most important features side by side."),
+    Entry(
+        "panel",
+        "overlay",
+        'pellucid.panel([ex.pdp("temp"), ex.ale("temp"), ex.mplot("temp")], overlay=True)',
+        "Several methods in one axis.",
+    ),
+)
+
+
+def page(pictures: Path = PICTURES) -> str:
+    """The whole page."""
+    lines, result = [HEAD], ""
+    for entry in GALLERY:
+        if entry.result != result:
+            result = entry.result
+            lines += [f"## {result}", ""]
+        width = round(int.from_bytes((pictures / f"{entry.name}.png").read_bytes()[16:20], "big") / SCALE)
+        image = f'<img src="images/gallery/{entry.name}.png" width="{width}" alt="{entry.what}">'
+        lines += [entry.what, "", "```python", entry.code, "```", "", image, ""]
+    return "\n".join(lines)
+
+
+def draw(only: list[str]) -> None:
+    """The pictures, all or some."""
+    known: dict[str, Any] = {}
+    exec(SETUP, known)
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    for entry in GALLERY:
+        if only and entry.name not in only:
+            continue
+        chart, file = eval(entry.code, known), PICTURES / f"{entry.name}.png"
+        for scale in (SCALE, 1.0):
+            file.write_bytes(smaller(chart.save(file, scale=scale).read_bytes()))
+            if file.stat().st_size <= MOST:
+                break
+
+
+if __name__ == "__main__":
+    draw(sys.argv[1:])
+    (HERE / "gallery.md").write_text(page(), encoding="utf-8")
