@@ -283,6 +283,17 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
         {"text"},
     ),
     "TextExplainer.anchor": (lambda **o: text_explainer().anchor(TEXT, **o), {**ANCHOR, **PIECES}, {"text", "corpus"}),
+    "TextExplainer.importance": (
+        lambda **o: text_explainer().importance([TEXT, "free call", "call me now"], **o),
+        {
+            "budget": whole(50, none=True),
+            "sample": whole(2, none=True),
+            "min_texts": whole(1, none=True),
+            "fold": flag(False),
+            "most": whole(3),
+        },
+        {"texts"},
+    ),
     "ImageExplainer": (
         lambda **o: image_explainer(**o).shap(IMAGE),
         {**MAKING, "batch": whole(7, none=True), "segments": whole(4), "flatten": flag(False)},
