@@ -294,6 +294,7 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
         },
         {"texts"},
     ),
+    "TextExplainer.report": (None, {}, {"path", "texts", "y", "title"}),
     "ImageExplainer": (
         lambda **o: image_explainer(**o).shap(IMAGE),
         {**MAKING, "batch": whole(7, none=True), "segments": whole(4), "flatten": flag(False)},
@@ -302,6 +303,7 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
     "ImageExplainer.shap": (lambda **o: image_explainer().shap(IMAGE, **o), EFFORT, {"image"}),
     "ImageExplainer.lime": (lambda **o: image_explainer().lime(IMAGE, **{"samples": 100, **o}), PART_LIME, {"image"}),
     "ImageExplainer.anchor": (lambda **o: image_explainer().anchor(IMAGE, **o), ANCHOR, {"image", "corpus"}),
+    "ImageExplainer.report": (None, {}, {"path", "images", "y", "title"}),
 }
 OPTIONS = [(verb, name) for verb, (_, options, _) in VERBS.items() for name in options]
 

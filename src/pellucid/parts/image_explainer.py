@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar, Unpack, overload
 
 import numpy as np
@@ -247,6 +248,23 @@ class ImageExplainer:
             return part_anchor(ImageRule, games, self._models, corpus=known, effort=effort, run=self._run())
 
         return self._each(image, "anchor", one)
+
+    def report(
+        self, path: str | Path, images: Sequence[AnyArray] | AnyArray, y: Any = None, *, title: str | None = None
+    ) -> Path:
+        """One HTML file to read: how good the model is (with ``y``), and single images with their segments.
+
+        A typical image, the extreme ones (of several classes the most certain of each), the least certain and, with
+        ``y``, the most mistaken ones are shown with their segments coloured by contribution (SHAP), beside a local
+        surrogate (LIME) and an anchor. What the explanations cannot be trusted for stands once, at the top. A slow
+        model is asked about fewer images.
+        """
+        from pellucid.report.images import image_report
+
+        given = [check_image(image) for image in images]
+        if not given:
+            raise InputError("images= has no images; give some.")
+        return image_report(self, self._models, path, given, y, title)
 
     def _each(self, image: Any, method: str, one: Callable[[ImageGames], T]) -> T | list[T]:
         """One result for one image, a list of them for several."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 
 import numpy as np
@@ -307,6 +308,17 @@ class TextExplainer:
             run=self._run(progress=False),
             progress=Reporter(self._progress, "explaining texts"),
         )
+
+    def report(self, path: str | Path, texts: Iterable[str], y: Any = None, *, title: str | None = None) -> Path:
+        """One HTML file to read: how good the model is (with ``y``), which words it relies on, and single texts.
+
+        A typical text, the extreme ones, the least certain and, with ``y``, the most mistaken ones are shown with their
+        words coloured by contribution (SHAP), beside a local surrogate (LIME) and an anchor. What the explanations
+        cannot be trusted for stands once, at the top. A slow model is asked about fewer texts.
+        """
+        from pellucid.report.texts import text_report
+
+        return text_report(self, self._models, path, _several("texts", texts), y, title)
 
     def _each(self, text: Any, by: By, most: int, one: Callable[[TextGames], T]) -> T | list[T]:
         """One result for one text, a list of them for several."""
