@@ -105,7 +105,7 @@ class ImageExplainer:
             Run,
             n_jobs=workers(n_jobs),
             progress=reporting(progress),
-            what="asking for images",
+            what="calling the model on images",
             seed=seed(random_state),
             checks=flag("checks", checks),
         )
@@ -130,8 +130,8 @@ class ImageExplainer:
         tolerance: float | None = None,
         interactions: bool | Index = False,
     ) -> ImageAttribution | list[ImageAttribution]:
-        """Contributions of the segments to the prediction of an image: Shapley values of the game in which segments are
-        absent.
+        """Contributions of the segments to the prediction of an image (SHAP): Shapley values of the game in which segments
+        are absent.
 
         A list of images gives a list of results. ``method``, ``budget``, ``tolerance`` and ``interactions`` are those
         of `Explainer.shap`; a budget counts images.
@@ -166,7 +166,7 @@ class ImageExplainer:
         select: Select = "auto",
         tolerance: float | None = None,
     ) -> LocalImageAttribution | list[LocalImageAttribution]:
-        """A few segments and their weights: a sparse model that imitates the model on variants of an image (LIME).
+        """A few segments and their weights: a local surrogate that imitates the model on variants of an image (LIME).
 
         The options are those of `TextExplainer.lime`, with segments instead of words; ``distance="pixels"`` is the root
         mean square change of the pixels, 1 when everything is absent.

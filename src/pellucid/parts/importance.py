@@ -227,7 +227,7 @@ def _means(place: IntArray, n: IntArray, values: FloatArray, noise: FloatArray) 
     yield from (("low", np.maximum(size - half[1], 0.0)), ("high", size + half[1]))
     yield from (("mean", mean), ("mean_low", mean - mean_half[1]), ("mean_high", mean + mean_half[1]))
     margin = Z95 * noise + _ROUNDING * np.abs(values).max(initial=0.0)
-    against = np.sign(mean)[place] * values < -margin
+    against = np.where(mean < 0, -1.0, 1.0)[place] * values < -margin
     yield "opposite", group_sums(place, len(n), against.astype(np.float64)) / n[:, None]
     yield "noise", group_sums(place, len(n), noise) / n[:, None]
 

@@ -107,7 +107,9 @@ class TextExplainer:
         checks: bool = True,
     ) -> None:
         if not isinstance(mask, str):
-            raise InputError(f"mask={mask!r} is no text; give 'remove' or the text that stands for a word.")
+            raise InputError(
+                f"mask must be a text ('remove', or what stands in place of an absent word), got {mask!r}."
+            )
         if tokenizer is not None and not isinstance(tokenizer, str) and not callable(tokenizer):
             raise InputError(
                 f"tokenizer={tokenizer!r}: give a function that returns tokens or spans, or a regular expression."
@@ -120,7 +122,7 @@ class TextExplainer:
             Run,
             n_jobs=workers(n_jobs),
             progress=self._progress,
-            what="asking for texts",
+            what="calling the model on texts",
             seed=seed(random_state),
             checks=flag("checks", checks),
         )
@@ -141,7 +143,7 @@ class TextExplainer:
         tolerance: float | None = None,
         interactions: bool | Index = False,
     ) -> TextAttribution | list[TextAttribution]:
-        """Contributions of the words to the prediction of a text: Shapley values of the game in which words are absent.
+        """Contributions of the words to the prediction of a text (SHAP): Shapley values of the game in which words are absent.
 
         A list of texts gives a list of results. ``by`` says what a player is: a "word", a "sentence" or a "character";
         "auto": words, but in a text of more than ``most`` words phrases of neighbouring words, at most so many.
@@ -177,7 +179,7 @@ class TextExplainer:
         by: By = "auto",
         most: int = 60,
     ) -> LocalTextAttribution | list[LocalTextAttribution]:
-        """A few words and their weights: a sparse model that imitates the model on variants of a text (LIME).
+        """A few words and their weights: a local surrogate that imitates the model on variants of a text (LIME).
 
         At most ``features`` words get a weight. ``samples`` variants lack some words: as many variants lack few as lack
         many (``sampler="count"``), or each word is gone in half of them ("coin"); your own are rows of ones (there) and
@@ -359,5 +361,5 @@ def _several(name: str, texts: Any) -> list[str]:
 
 def _checked(text: Any, i: int) -> str:
     if not isinstance(text, str):
-        raise InputError(f"text {i} is {text!r}, which is no text; give texts only.")
+        raise InputError(f"text {i} must be a text, got {text!r}.")
     return str(text)

@@ -139,7 +139,7 @@ def _outcome(y: Any, n: int, outputs: Outputs, labels: tuple[Any, ...] | None) -
     known = {str(label): k for k, label in names}
     for i, label in enumerate(given.tolist()):
         if str(label) not in known:
-            raise InputError(f"y[{i}] is {label!r}, which is no class of the model{nearest(str(label), known)}")
+            raise InputError(f"y[{i}] is {label!r}, which is not a class of the model{nearest(str(label), known)}")
     return np.array([known[str(label)] for label in given.tolist()], dtype=np.float64)
 
 
