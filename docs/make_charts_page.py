@@ -27,6 +27,7 @@ RESULTS = {
     "LocalTextAttribution": "`lime` of a text",
     "LocalImageAttribution": "`lime` of an image",
     "TextRule": "`anchor` of a text or an image",
+    "WordImportance": "`importance` of words over many texts",
 }
 HEAD = """# Charts and their options
 

@@ -106,7 +106,7 @@ def test_calls(ex, call, message):
         ({"model": "model.txt"}, "there is no model file 'model.txt'"),
         ({"model": None}, "model is a NoneType"),
         ({"model": lambda table: np.ones(3)}, "returned 3 predictions for"),
-        ({"model": lambda table: table["season"].to_numpy()}, "no array of numbers"),
+        ({"model": lambda table: table["season"].to_numpy()}, "not an array of numbers"),
         ({"model": lambda table: np.full(len(table), np.nan)}, "predicted nan for row 0"),
         ({"model": lambda table: np.ones((len(table), 2, 2))}, "3 dimensions"),
     ],

@@ -283,6 +283,18 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
         {"text"},
     ),
     "TextExplainer.anchor": (lambda **o: text_explainer().anchor(TEXT, **o), {**ANCHOR, **PIECES}, {"text", "corpus"}),
+    "TextExplainer.importance": (
+        lambda **o: text_explainer().importance([TEXT, "free call", "call me now"], **o),
+        {
+            "budget": whole(50, none=True),
+            "sample": whole(2, none=True),
+            "min_texts": whole(1, none=True),
+            "fold": flag(False),
+            "most": whole(3),
+        },
+        {"texts"},
+    ),
+    "TextExplainer.report": (None, {}, {"path", "texts", "y", "title"}),
     "ImageExplainer": (
         lambda **o: image_explainer(**o).shap(IMAGE),
         {**MAKING, "batch": whole(7, none=True), "segments": whole(4), "flatten": flag(False)},
@@ -291,6 +303,7 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
     "ImageExplainer.shap": (lambda **o: image_explainer().shap(IMAGE, **o), EFFORT, {"image"}),
     "ImageExplainer.lime": (lambda **o: image_explainer().lime(IMAGE, **{"samples": 100, **o}), PART_LIME, {"image"}),
     "ImageExplainer.anchor": (lambda **o: image_explainer().anchor(IMAGE, **o), ANCHOR, {"image", "corpus"}),
+    "ImageExplainer.report": (None, {}, {"path", "images", "y", "title"}),
 }
 OPTIONS = [(verb, name) for verb, (_, options, _) in VERBS.items() for name in options]
 

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from pellucid.parts import LocalTextAttribution as LocalTextAttribution
     from pellucid.parts import TextAttribution as TextAttribution
     from pellucid.parts import TextRule as TextRule
+    from pellucid.parts import WordImportance as WordImportance
     from pellucid.parts.image_explainer import ImageExplainer as ImageExplainer
     from pellucid.parts.text_explainer import TextExplainer as TextExplainer
     from pellucid.saved import load as load
@@ -95,6 +96,7 @@ _HOME = {
     "TextAttribution": "pellucid.parts",
     "TextExplainer": "pellucid.parts.text_explainer",
     "TextRule": "pellucid.parts",
+    "WordImportance": "pellucid.parts",
     "datasets": "pellucid.datasets",
     "load": "pellucid.saved",
     "panel": "pellucid.charts",
@@ -140,6 +142,7 @@ __all__ = [
     "TextAttribution",
     "TextExplainer",
     "TextRule",
+    "WordImportance",
     "__version__",
     "agreement",
     "datasets",

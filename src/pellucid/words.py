@@ -12,14 +12,15 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What sentences call the explained ``whole``, the ``part`` that contributes, a perturbed copy (``sample``) and
-    what contributions ``start`` from.
+    """What sentences call the explained ``whole``, the ``part`` that contributes, a perturbed copy (``sample``), what
+    contributions ``start`` from and where they ``end``.
     """
 
     whole: str
     part: str
     sample: str
     start: str = "average prediction"
+    end: str = "prediction"
 
     @property
     def each(self) -> str:
@@ -28,6 +29,7 @@ class Vocabulary:
 
 
 TABLE = Vocabulary("row", "feature", "sample")
+GAME = Vocabulary("game", "player", "coalition", end="worth")
 
 
 def number(value: float, *, sign: bool = False) -> str:

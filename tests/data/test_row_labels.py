@@ -132,7 +132,7 @@ def test_labels_beside_a_matrix():
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        ("idd", "row_labels='idd' is no column of X; did you mean 'id'"),
+        ("idd", "row_labels='idd' is not a column of X; did you mean 'id'"),
         (IDS[1:], "row_labels has 39 labels but X has 40 rows"),
     ],
 )

@@ -46,8 +46,8 @@ def test_order_top_and_look_up():
     ("names", "message"),
     [
         (("tmp", "hum"), "'tmp'.*'temp'"),
-        (("temp",), "not asked about together.*3 sets of 2"),
-        (("temp", "temp"), "not asked about together"),
+        (("temp",), "not examined together.*3 sets of 2"),
+        (("temp", "temp"), "not examined together"),
     ],
 )
 def test_a_set_that_is_not_there(names, message):

@@ -577,6 +577,63 @@ def words_that_act_alone():
     return TextExplainer(lambda texts: [len(text.split()) for text in texts]).shap("a b c d e f g h")
 
 
+def turned_by_not(texts):
+    words = [text.split() for text in texts]
+    return [(-3.0 if "not" in some else 1.0) * some.count("good") for some in words]
+
+
+def word_count(texts):
+    return [len(text.split()) for text in texts]
+
+
+PLAIN = ["a b", "a b c", "b c", "a c"]
+
+
+@fires("sign-flips")
+def words_that_turn_others_around():
+    texts = ["not good", "good film", "good plot", "not a good plot", "good", "not so good"]
+    return TextExplainer(turned_by_not).importance(texts, min_texts=2), 0.5
+
+
+@silent("sign-flips")
+def words_of_one_sign():
+    return TextExplainer(word_count).importance(PLAIN)
+
+
+@fires("rare-words")
+def each_text_in_words_of_its_own():
+    return TextExplainer(word_count).importance(["a b c", "a d e", "a f g"]), 2 / 3
+
+
+@silent("rare-words")
+def the_same_words_in_many_texts():
+    return TextExplainer(word_count).importance(PLAIN)
+
+
+@fires("sampling-error")
+def few_coalitions_of_many_words():
+    texts = [" ".join(f"w{(7 * i + k) % 30}" for k in range(25)) for i in range(8)]
+    return TextExplainer(lambda texts: [np.sin(5.0 * len(text)) for text in texts]).importance(texts, budget=60), (
+        0.3,
+        9,
+    )
+
+
+@silent("sampling-error")
+def words_that_add_up():
+    return TextExplainer(word_count).importance([" ".join(f"w{k}" for k in range(25))] * 2)
+
+
+@fires("long-texts")
+def a_text_of_too_many_words():
+    return TextExplainer(word_count).importance([*PLAIN, "a b c d e f"], most=4), 0.2
+
+
+@silent("long-texts")
+def texts_that_are_short_enough():
+    return TextExplainer(word_count).importance([*PLAIN, "a b c d e f"], most=6)
+
+
 def brightness(images):
     return images.reshape(len(images), -1).mean(axis=1)
 

@@ -68,7 +68,7 @@ def test_a_function_has_the_classes_it_is_told(credit):
         (["bad"], "2 different names"),
         ("bad,good", "2 different names"),
         (["good", "good"], "2 different names"),
-        ({2: "good"}, "2 is no class"),
+        ({2: "good"}, "2 is not a class"),
         ([1, 0], "another class"),
     ],
 )

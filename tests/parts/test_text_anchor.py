@@ -369,7 +369,7 @@ def test_the_picture_marks_the_words_of_the_rule(golden):
         ({"perturb": "corpora"}, "perturb='corpora'.*corpus"),
         ({"perturb": "corpus"}, "needs a corpus="),
         ({"corpus": []}, "corpus= has no texts"),
-        ({"corpus": [1]}, "text 0 is 1"),
+        ({"corpus": [1]}, "text 0 must be a text"),
         ({"within": -1}, "within must be"),
     ],
 )

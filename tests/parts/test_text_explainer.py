@@ -179,7 +179,7 @@ def test_functions_of_several_outputs_and_names_of_classes():
     ("make", "words"),
     [
         (lambda: TextExplainer(mixed).shap(3), "give a text or a list of texts"),
-        (lambda: TextExplainer(mixed).shap(["a", None]), "text 1 is None"),
+        (lambda: TextExplainer(mixed).shap(["a", None]), "text 1 must be a text"),
         (lambda: TextExplainer(mixed).shap("a", by="wrod"), "did you mean 'word'"),
         (lambda: TextExplainer(mixed).shap("a", most=0), "most must be"),
         (lambda: TextExplainer(mixed).shap("a b", budget=-1), "budget must be"),
@@ -187,7 +187,7 @@ def test_functions_of_several_outputs_and_names_of_classes():
         (lambda: TextExplainer(mixed).shap("a " * 30, method="exact"), "by='sentence'"),
         (lambda: TextExplainer(mixed).shap("a " * 30, budget=20), "budget=20 is too small: 30 parts take at least 60"),
         (lambda: TextExplainer(mixed).shap(LONG, by="word"), "10,000 parts, more than the 2,000"),
-        (lambda: TextExplainer(mixed, mask=None), "mask=None"),
+        (lambda: TextExplainer(mixed, mask=None), "mask must be"),
         (lambda: TextExplainer(mixed, tokenizer=3), "tokenizer=3"),
         (lambda: TextExplainer(mixed, batch=0), "batch must be"),
         (lambda: TextExplainer(mixed, random_state=0.5), "random_state must be"),

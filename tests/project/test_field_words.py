@@ -32,6 +32,30 @@ VERBS = {
 }
 
 
+VERBS_OF_TEXTS = {
+    "shap": "(shap)",
+    "lime": "local surrogate",
+    "anchor": "anchor",
+    "importance": "word importance",
+    "report": "local surrogate",
+}
+# What sentences said before they were said in the field's words.
+RETIRED = (
+    "asks the model about are unlike any row",
+    "still tell what it did",
+    "goes up and down from",
+    "without that the model loses",
+    "reading the model",
+    "of the uncertainty of the class shares",
+    "asked again",
+    "is no number",
+    "few enough",
+    "by habit",
+    "nobody would write",
+    "no camera would take",
+)
+
+
 def flat(text):
     return re.sub(r"\s+", " ", text).lower()
 
@@ -60,6 +84,37 @@ def test_the_words_of_the_field(places, place, word):
 @pytest.mark.parametrize("verb", VERBS)
 def test_each_verb_is_found_by_its_usual_name(verb):
     assert VERBS[verb] in flat(getattr(pellucid.Explainer, verb).__doc__)
+
+
+@pytest.mark.parametrize("verb", VERBS_OF_TEXTS)
+def test_each_verb_of_texts_is_found_by_its_usual_name(verb):
+    assert VERBS_OF_TEXTS[verb] in flat(getattr(pellucid.TextExplainer, verb).__doc__)
+
+
+@pytest.mark.parametrize("code", ["dependent-features", "off-data", "shared-importance", "clustered-features"])
+def test_caveats_about_correlated_features_say_so(code):
+    said = (ROOT / "tests/golden/caveats.txt").read_text("utf-8").split("\n== ")
+    about = [flat(text) for text in said if text.startswith(f"{code}:")]
+    assert about
+    assert all("correlated" in text or "associated" in text for text in about)
+
+
+def spoken():
+    """Texts in the source that are no docstrings, with the file each is in."""
+    for path in sorted((ROOT / "src/pellucid").rglob("*.py")):
+        nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
+        docs = {id(node.body[0].value) for node in nodes if isinstance(node, KINDS) and ast.get_docstring(node)}
+        for node in nodes:
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
+                yield path.name, flat(node.value)
+
+
+def test_no_sentence_is_in_a_dialect_of_our_own():
+    texts = [(name, text) for name, text in spoken() if name != "app.py"]  # a step: "reading the model and the data"
+    assert len(texts) > 5000
+    assert [(name, text) for name, text in texts if any(phrase in text for phrase in RETIRED)] == []
+    golden = flat("\n".join(path.read_text("utf-8") for path in sorted((ROOT / "tests/golden").glob("*.txt"))))
+    assert [phrase for phrase in RETIRED if phrase in golden] == []
 
 
 def test_correlated_features_are_called_so():

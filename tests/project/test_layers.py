@@ -26,8 +26,8 @@ LAYERS = [
     {"report"},
     {"cli"},
 ]
-# A name for the type checker only, and the one late step up: the explainer asks for its report.
-ALLOWED = {("explanations", "charts"), ("explainer", "report")}
+# A name for the type checker only, and the one late step up: the explainers ask for their reports.
+ALLOWED = {("explanations", "charts"), ("explainer", "report"), ("parts", "report")}
 LIBRARIES_OF_MODELS = {"xgboost", "lightgbm", "catboost", "torch", "onnxruntime", "onnx", "skops"}
 
 

@@ -7,7 +7,7 @@ from pellucid import Explainer
 
 NAMES = {
     "Agreement", "Anchor", "Attribution", "Audit", "Caveat", "Clusters", "Condition", "Decomposition", "Associations", "Effect", "Effects", "Explainer", "Explanation", "ImageAttribution", "ImageExplainer", "Importance", "ImportanceComparison", "Interactions", "Network", "ImageRule", "LocalAttribution", "LocalImageAttribution", "LocalTextAttribution", "Pick", "Rule", "RuleCheck", "Rules", "TextRule", "agreement", "pick_rows", "InputError", "MissingExtra",
-    "ModelError", "PellucidError", "Predictor", "RowGenerator", "TextAttribution", "TextExplainer", "__version__", "datasets", "load", "panel", "shapley",
+    "ModelError", "PellucidError", "Predictor", "RowGenerator", "TextAttribution", "TextExplainer", "WordImportance", "__version__", "datasets", "load", "panel", "shapley",
 }  # fmt: skip
 
 SIGNATURES = {

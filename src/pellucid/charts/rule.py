@@ -162,7 +162,7 @@ def _of_several(result: Rules, options: RuleOptions) -> ChartType:
     notes = [
         (
             "grey: without any condition; then one piece for each condition; thickness: how much of the data is"
-            " covered; below: interval of the precision; dashed: precision asked for"
+            " covered; below: interval of the precision; dashed: required precision"
         ),
         f"{counted(more, 'more rule')} not shown" if more else "",
         caveat_note(result),

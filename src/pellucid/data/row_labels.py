@@ -135,7 +135,7 @@ def split_labels(table: Any, row_labels: Any) -> tuple[Any, RowLabels | None]:
     frame = as_frame(table)
     if isinstance(row_labels, str):
         if row_labels not in frame.names:
-            raise InputError(f"row_labels={row_labels!r} is no column of X{nearest(row_labels, frame.names)}")
+            raise InputError(f"row_labels={row_labels!r} is not a column of X{nearest(row_labels, frame.names)}")
         others = [j for j, other in enumerate(frame.names) if other != row_labels]
         labels, table = own_labels(frame, column=row_labels), frame.select(others).native
         return table, RowLabels(labels, np.arange(len(frame)), row_labels)

@@ -187,9 +187,7 @@ class Schema:
         positions = tuple(self.index(feature) for feature in features) if many else (self.index(features),)
         if not 1 <= len(positions) <= most:
             allowed = "one or two" if most == 2 else "one, two or three"
-            raise InputError(
-                f"an effect is drawn for {allowed} features, not {len(positions)}; ask for them one by one."
-            )
+            raise InputError(f"an effect is drawn for {allowed} features, not {len(positions)}; give them one by one.")
         twice = [j for place, j in enumerate(positions) if j in positions[:place]]
         if twice:
             raise InputError(f"feature {self.names[twice[0]]!r} is given twice; give different features.")

@@ -135,7 +135,7 @@ def split_importance(data: Data, run: Run, players: Players, values: FloatArray)
         together, largest = sum(single[j] for j in cluster), max(single[j] for j in cluster)
         if together > (1 + _SHARED) * max(largest, 0.0) + 1e-12 and together > _NOTICED * np.abs(values).sum():
             names = [data.schema.names[j] for j in cluster]
-            yield _shared(names, "what they tell is split between them:", together, largest)
+            yield _shared(names, "their importance is split between them:", together, largest)
 
 
 def independence_assumed(data: Data, run: Run, players: Players, overall: FloatArray) -> Iterator[Caveat]:
@@ -205,12 +205,13 @@ def determined(data: Data, players: Players, drawn: Mapping[str, FloatArray]) ->
     }
     names = sorted((name for name, share in fixed.items() if share > _DETERMINED), key=lambda name: -fixed[name])
     if names:
-        them = "it" if len(names) == 1 else "them"
+        one = len(names) == 1
+        are, they, own, them = ("is", "it has", "its own", "it") if one else ("are", "they have", "their own", "them")
         yield Caveat(
             code="determined",
             message=(
-                f"The other features almost determine {listed(names)} (to {percent(fixed[names[0]])}): given the"
-                f" others, hardly anything of {them} is left to matter, whatever the model does with {them}."
+                f"{listed(names)} {are} almost determined by the other features (to {percent(fixed[names[0]])}): given"
+                f" these, {they} hardly any information of {own}, whatever the model does with {them}."
             ),
             value=fixed[names[0]],
             threshold=_DETERMINED,

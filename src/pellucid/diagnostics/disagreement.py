@@ -87,8 +87,8 @@ def _meaning(high: str, low: str, partner: tuple[str, float] | None) -> tuple[st
     if high in _BY_DEPENDENCE and tied and partner is not None:
         return (
             (
-                f"It is correlated with {partner[0]} ({number(partner[1])}): {high} credits it with part of what both"
-                " tell, even where the model uses only the other."
+                f"It is correlated with {partner[0]} ({number(partner[1])}): {high} credits it with part of the"
+                " information that both carry, even where the model uses only the other."
             ),
             "Read correlated features as one group (groups=, see clusters()).",
         )
@@ -116,13 +116,13 @@ def _meaning(high: str, low: str, partner: tuple[str, float] | None) -> tuple[st
     if tied and partner is not None:
         return (
             (
-                f"It is correlated with {partner[0]} ({number(partner[1])}), and the measures divide what both know in"
-                " different ways."
+                f"It is correlated with {partner[0]} ({number(partner[1])}), and the measures divide the information"
+                " that both carry differently."
             ),
             "Read correlated features as one group (groups=, see clusters()).",
         )
     return (
-        "The measures ask different questions; interactions are the usual reason.",
+        "The measures answer different questions; interactions are the usual reason for a difference.",
         "Look at interactions() of this feature before choosing one of them.",
     )
 
@@ -153,11 +153,11 @@ def ways_disagree(result: Agreement) -> Iterator[Caveat]:
         advice = "Rely on the contributions, which add up to the prediction."
     else:
         why = (
-            f"The local model fits well (R2 {number(fidelity)}), so small changes of the row act differently from the"
-            " difference to an average row"
+            f"The local model fits well (R2 {number(fidelity)}), so small changes to the row have other effects than"
+            " its difference from an average row"
         )
         advice = (
-            "For small changes of the row read the local model, for the difference from the average the contributions."
+            "Read the local model for small changes to the row, the contributions for its difference from the average."
         )
     yield Caveat(
         code="ways-disagree",

@@ -167,7 +167,7 @@ def few_rows(data: Data, found: Decomposition) -> Iterator[Caveat]:
     if found.density == "data" and size < _FEW_ROWS:
         yield Caveat(
             code="few-rows",
-            message=f"Averages, shares and R2 rest on {_rows(len(data), size)}.",
+            message=f"Averages, shares and R2 are based on only {_rows(len(data), size)}.",
             value=_FEW_ROWS / size,
             threshold=1.0,
             advice="Give more rows of data: with others the shares may differ.",

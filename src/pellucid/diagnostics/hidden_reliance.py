@@ -132,12 +132,13 @@ def fooled_caveat(
     yield Caveat(
         code="fooled",
         message=(
-            f"Between real rows {name}{together} accounts for {percent(min(worst.on_data, 1.0))} of the variation of"
-            " the predictions, in the mixtures of rows that this explanation is made from for"
-            f" {percent(min(worst.in_mixtures, 1.0))} at most: the model seems to recognise synthetic rows and to treat"
-            f" them differently. What mixtures teach leaves {percent(min(worst.untold, 1.0))} of the variation of its"
-            " predictions for real rows unexplained. Distances tell mixtures of the explained rows from real rows with"
-            f" an area under the curve of {number(told_apart(real, rows, run))}."
+            "The model seems to recognise synthetic rows and to treat them differently:"
+            f" {name}{together} {'account' if together else 'accounts'} for {percent(min(worst.on_data, 1.0))} of the"
+            " variation of the predictions between real rows, but for at most"
+            f" {percent(min(worst.in_mixtures, 1.0))} in the mixtures of rows that this explanation is computed from."
+            f" What can be learned from mixtures leaves {percent(min(worst.untold, 1.0))} of the variation of the"
+            " predictions for real rows unexplained. Distances separate mixtures of the explained rows from real rows"
+            f" with an AUC of {number(told_apart(real, rows, run))}."
         ),
         value=worst.hidden,
         threshold=HIDDEN,

@@ -33,7 +33,7 @@ def not_additive(result: Attribution) -> Iterator[Caveat]:
             value=worst.relative,
             threshold=_RESIDUAL,
             advice=(
-                "A model that answers differently when asked again, or depending on the other rows of a batch, has no"
+                "A model whose predictions change from call to call, or with the other rows of a batch, has no"
                 " contributions that add up: make it steady first."
             ),
         )
@@ -48,12 +48,12 @@ def left_over(found: Decomposition) -> Iterator[Caveat]:
         return
     where = f" of {found.output_names[k]}" if len(found.output_names) > 1 else ""
     named = len({name for names in found.sets for name in names})
-    reasons, advice = [], "ask for a finer grid (grid=)"
+    reasons, advice = [], "use a finer grid (grid=)"
     if named < len(found.inputs):
         reasons.append("in what the features left out do")
     if found.order < named:
         reasons.append("in interactions of more features")
-        advice = f"ask for order={found.order + 1}" if found.order < 3 else "ask shap() about single rows"
+        advice = f"use order={found.order + 1}" if found.order < 3 else "explain single rows with shap()"
     elsewhere, residual = "", float(found.stacked("residual")[k])
     if found.density == "uniform" and left > 3 * residual + _LEFT:
         elsewhere = (

@@ -48,12 +48,12 @@ def width_decides(result: LocalModel) -> Iterator[Caveat]:
         message=(
             f"The result depends on the width of the neighbourhood: between {number(float(low))} and"
             f" {number(float(high))} the weight of {listed(turned[worst])} changes"
-            f" sign{_among(result, worst, shares, _FLIPS)}. This is {percent(shares[worst])} of the chosen"
-            f" {result.vocabulary.part}s; the width here is {number(float(result.width[worst]))}."
+            f" sign{_among(result, worst, shares, _FLIPS)} ({percent(shares[worst])} of the chosen"
+            f" {result.vocabulary.part}s). The width here is {number(float(result.width[worst]))}."
         ),
         value=shares[worst],
         threshold=_FLIPS,
-        advice="Look at plot(kind='widths') and say which neighbourhood is meant, or use shap, which has none.",
+        advice="Look at plot(kind='widths') and choose a width= that fits the question, or use shap, which needs none.",
     )
 
 
@@ -82,7 +82,7 @@ def low_fidelity(result: LocalModel) -> Iterator[Caveat]:
         message=(
             f"The local model explains {percent(max(1.0 - float(lost[worst]), 0.0))} of the variation of the"
             f" predictions near the {words.whole}{_among(result, worst, list(lost), _UNEXPLAINED)} (R2 on"
-            f" {words.sample}s it was not fitted to)."
+            f" held-out {words.sample}s)."
         ),
         value=float(lost[worst]),
         threshold=_UNEXPLAINED,
@@ -155,7 +155,7 @@ def nothing_near(result: LocalModel, nearest: list[float]) -> Iterator[Caveat]:
             code="nothing-near",
             message=(
                 f"At the width {number(float(result.width[rare]))} hardly any sample"
-                f" counts{_among(result, rare, few, 1.0)}: the local model rests on an effective"
+                f" counts{_among(result, rare, few, 1.0)}: the effective sample size is"
                 f" {number(float(result.effective[rare]))} of {result.settings['samples']:,} samples."
             ),
             value=few[rare],

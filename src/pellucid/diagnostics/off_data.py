@@ -186,7 +186,7 @@ def draws_off_data(data: Data, name: str, j: int, drawn: FloatArray, strength: F
             value=share,
             threshold=_OFF,
             advice=(
-                "How these features are correlated was not learned: read the value as between conditional and"
+                "The dependence of these features was not captured: read the value as between conditional and"
                 " permutation importance, or give more rows."
             ),
             feature=name,

@@ -160,7 +160,7 @@ def other_model(
             value=large / small if small > 0 else np.inf,
             threshold=_ANOTHER,
             advice=(
-                "Read this as a statement about this way of fitting these rows; for the given model use"
+                "Read this as a statement about the fitting procedure on these rows; for the given model use"
                 " method='permutation' without refits, on rows it was not fitted to."
             ),
         )

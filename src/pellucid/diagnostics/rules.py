@@ -14,11 +14,11 @@ from pellucid.explanations.rule_words import REASONS, at_boundary, where_predict
 from pellucid.words import percent
 
 _ADVICE = {
-    "budget": "Raise budget=, or ask for less precision.",
+    "budget": "Raise budget=, or accept less precision.",
     "interrupted": "Run it again to the end.",
-    "most": "Allow more conditions (max_conditions=), or ask for less precision.",
+    "most": "Allow more conditions (max_conditions=), or accept less precision.",
 }
-_OTHERWISE = "Widen the beam (beams=), or ask for less precision."
+_OTHERWISE = "Widen the beam (beams=), or accept less precision."
 _COMMON = 0.9
 _SPECIFIC = 3  # conditions
 _THIN = 0.05
@@ -89,13 +89,12 @@ def imbalance(rule: Anchor, common: float) -> Iterator[Caveat]:
     yield Caveat(
         code="anchor-imbalance",
         message=(
-            f"{percent(common)} of the rows get this prediction, and so do as many perturbed rows: hence a rule"
-            f" {found}."
+            f"{percent(common)} of the rows, and as many perturbed rows, get this prediction, which leads to a rule {found}."
         ),
         value=max(common, 1.0 - common),
         threshold=_COMMON,
         advice=(
-            "Give rows as X that get other predictions: the model predicts the same for all of these."
+            "Give rows with other predictions as X: the model predicts the same for all of these."
             if common == 1.0
             else f"Use perturb='balanced', which draws {_ALL_KINDS[bool(len(rule.same))]} equally often."
         ),

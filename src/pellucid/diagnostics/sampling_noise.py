@@ -191,7 +191,7 @@ def wide_intervals(
             ),
             value=float(width[p]),
             threshold=wanted,
-            advice=f"Give a larger budget= than the {rows:,} model rows asked here.",
+            advice=f"Raise budget= (now {rows:,} model rows).",
             feature=name,
         )
 

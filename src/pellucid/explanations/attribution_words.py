@@ -97,7 +97,8 @@ def _index(found: Attribution) -> list[str]:
 def _share(found: Attribution) -> str:
     part = found.vocabulary.part
     return (
-        f"A contribution is a {part}'s share of this difference, not what the prediction would be without the {part}."
+        f"A contribution is a {part}'s share of this difference, not what the {found.vocabulary.end} would be without"
+        f" the {part}."
     )
 
 
@@ -106,7 +107,7 @@ _HOW = {
     "tree": "Exact, computed from the trees of the model (TreeSHAP)",
     "linear": "Exact, computed from the terms of the model",
     "exact": "Exact, from all coalitions of {part}s",
-    "kernel": "Estimated from {coalitions} coalitions of {part}s{each} (KernelSHAP)",
+    "kernel": "Estimated by KernelSHAP from {coalitions} coalitions of {part}s{each}",
     "permutation": "Estimated from {orders} random orders of the {part}s{each}",
     "lasso": "Estimated from {coalitions} coalitions of {part}s{each}, with a penalty that leaves {part}s out",
 }
@@ -127,12 +128,13 @@ def _how(found: Attribution) -> str:
         return ""
     if found.method in ("linear", "tree") and (found.se > 0).any():
         how = f"Estimated from the {'terms' if found.method == 'linear' else 'trees'} of the model"
-    if "draws" in found.settings:
-        how = f"{_EVERY if found.method == 'exact' else how}, {_DRAWN}"
+    drawn = f", {_DRAWN}" if "draws" in found.settings else ""
+    if drawn and found.method == "exact":
+        how = _EVERY
     words = {name: f"{found.settings.get(name, '')}" for name in ("coalitions", "orders", "draws")}
     words |= {"part": found.vocabulary.part, "each": found.vocabulary.each}
     why = found.settings.get("why")
-    return f" {how.format(**words)}{f' ({why})' if why else ''}."
+    return f" {how.format(**words)}{f' ({why})' if why else ''}{drawn.format(**words)}."
 
 
 def headline(found: Attribution) -> str:
@@ -184,7 +186,7 @@ def _of_row(one: Attribution, chances: tuple[str, str]) -> str:
     )
     story = f" Compared with {compared_with(one)}, {listed(said, len(said))}." if said else ""
     return (
-        f"The prediction{scale_of(one)}{one.row_labels.of_row()} is {quantity(predicted(one), one.scale)}{chances[0]};"
+        f"The {one.vocabulary.end}{scale_of(one)}{one.row_labels.of_row()} is {quantity(predicted(one), one.scale)}{chances[0]};"
         f" {starting_point(one)}"
         f" is {quantity(float(one.base), one.scale)}{chances[1]}; the difference is"
         f" {amount(difference(one), 0.0, one.scale)}.{story}{nothing}"
@@ -194,12 +196,12 @@ def _of_row(one: Attribution, chances: tuple[str, str]) -> str:
 def _short(one: Attribution) -> str:
     values, labels, chosen = settled(one), labels_of(one, 0), causes(one, 2)
     start = (
-        f"The prediction{scale_of(one)}{one.row_labels.of_row()} is {quantity(predicted(one), one.scale)} rather than "
+        f"The {one.vocabulary.end}{scale_of(one)}{one.row_labels.of_row()} is {quantity(predicted(one), one.scale)} rather than "
         f"{quantity(float(one.base), one.scale)}, {starting_point(one)}"
     )
     if not difference(one):
         same = f"{quantity(float(one.base), one.scale)}, equal to {starting_point(one)}"
-        start = f"The prediction{scale_of(one)}{one.row_labels.of_row()} is {same}"
+        start = f"The {one.vocabulary.end}{scale_of(one)}{one.row_labels.of_row()} is {same}"
     if not chosen:
         return f"{start}: no {one.vocabulary.part} contributed."
     if len(chosen) > 1 and abs(values[chosen[1]]) < _SECOND * abs(values[chosen[0]]):
@@ -327,7 +329,8 @@ def shown_value(value: object) -> str:
 
 def start_name(found: Attribution) -> str:
     """What the contributions start from, without its article."""
-    return f"prediction of {found.reference.name}" if found.reference.name else found.vocabulary.start
+    words = found.vocabulary
+    return f"{words.end} of {found.reference.name}" if found.reference.name else words.start
 
 
 def starting_point(found: Attribution) -> str:
@@ -343,7 +346,7 @@ def compared_with(found: Attribution) -> str:
 def scale_of(found: Attribution, output: str | None = None) -> str:
     """The scale in words, with the output's name where there is one to name: `` (log-odds of yes)``."""
     name = found.output_names[0] if output is None else output
-    named = "" if name in ("prediction", "output") else f" of {name}"
+    named = "" if name in ("prediction", "output", found.vocabulary.end) else f" of {name}"
     return named if found.scale == "response" else f" ({found.scale}{named})"
 
 
@@ -456,7 +459,7 @@ def remark(found: Attribution, j: int) -> str:
     if grouped(found, j):
         return f" (one of these values is as unusual as in {percent(share)} of the rows)"
     if side == 0:
-        return f" (as in {percent(share)} of the rows)" if share > 0 else " (as in none of the rows)"
+        return f" (as in {percent(share)} of the rows)" if share > 0 else " (as in no row of the data)"
     date = found.data[j].dtype.kind == "M"
     words = {
         (True, True): ("later", "latest"),

@@ -80,7 +80,7 @@ class Decomposition(Explanation, options=DecompositionOptions):
             raise InputError(f"there is no feature {unknown[0]!r}{nearest(unknown[0], sorted(known))}")
         raise InputError(
             f"there is no component of {' and '.join(map(str, features))}: the decomposition has order {self.order};"
-            f" ask for order={len(wanted)}."
+            f" use order={len(wanted)}."
         )
 
     def component(self, *features: str) -> Component:

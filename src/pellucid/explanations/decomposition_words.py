@@ -74,14 +74,18 @@ def _of_output(found: Decomposition, k: int) -> list[str]:
     return said
 
 
+_PARTS = ("Main effects", "Main effects and two-way interactions", "Main effects, two- and three-way interactions")
+
+
 def reproduced(order: int, r2: float) -> str:
-    """``Order 2 reproduces 97.3% of the variance of the predictions at the rows of the data.``"""
+    """``Main effects and two-way interactions explain 97.3% of the variance of the predictions for these rows.``"""
+    parts = _PARTS[min(order, len(_PARTS)) - 1]
     if r2 >= 1.0 - 1e-9:
-        return f"Order {order} reproduces the predictions at the rows of the data exactly."
+        return f"{parts} reproduce the predictions for the rows of the data exactly."
     if r2 <= 0.0:
-        return f"Order {order} reproduces the predictions at the rows of the data no better than their mean does."
+        return f"{parts} reproduce the predictions for the rows of the data no better than their mean does."
     share = "more than 99.9%" if r2 > 0.9995 else f"{100 * r2:.1f}%"
-    return f"Order {order} reproduces {share} of the variance of the predictions at the rows of the data."
+    return f"{parts} explain {share} of the variance of the predictions for the rows of the data."
 
 
 def _overlap(found: Decomposition, shares: FloatArray, k: int) -> list[str]:

@@ -143,7 +143,7 @@ class Importance(Explanation, options=ImportanceOptions):
         """The features that matter most."""
         overall = self._overall
         if not np.isfinite(overall).any():
-            return "No value is known."
+            return "No importance could be computed."
         said = [f"{self.feature_names[j]} ({number(float(overall[j]))})" for j in leading(self, 3)]
         return f"Most important: {listed(said)}." if said else "No feature is important."
 

@@ -95,7 +95,7 @@ class Interactions(Explanation, options=InteractionOptions):
                 return s
         size = len(self.sets[0])
         raise InputError(
-            f"{' and '.join(map(repr, features))} were not asked about together; this result has {len(self.sets)} sets"
+            f"{' and '.join(map(repr, features))} were not examined together; this result has {len(self.sets)} sets"
             f" of {size}."
         )
 

@@ -168,7 +168,9 @@ class LocalAttribution(LocalModel, options=LocalOptions):
     def vocabulary(self) -> Vocabulary:
         if self.game:  # Shapley's kernel
             return TABLE
-        return replace(TABLE, start="local model at zero" if self.zeroed else "local model's answer for an average row")
+        return replace(
+            TABLE, start="local model at zero" if self.zeroed else "local model's prediction for an average row"
+        )
 
     @property
     def term_scales(self) -> FloatArray:

@@ -22,8 +22,8 @@ _SAMPLERS = {
     "correlated": "drawn with the correlations of the features",
 }
 _SURROGATE = (
-    "Effects are those of a local surrogate, a simple model fitted near the row; they describe the predictions there,"
-    " not everything behind this prediction."
+    "Effects are those of a local surrogate, a simple model fitted near the row: they describe how predictions change"
+    " there, not everything behind the prediction."
 )
 
 
@@ -92,8 +92,8 @@ def _quality(found: LocalAttribution) -> list[str]:
     several = found.fidelity.size > 1
     at_least = "at least " if several else ""
     lines = [
-        f"It explains {at_least}{percent(max(fidelity, 0.0))} of the variation of the predictions near the row (R2 on"
-        " samples it was not fitted to)."
+        f"{_models(found)} {at_least}{percent(max(fidelity, 0.0))} of the variation of the predictions near"
+        f" {'their rows' if len(found) > 1 else 'the row'} (R2 on held-out samples)."
     ]
     if np.isfinite(chosen):
         lines.append(
@@ -103,6 +103,10 @@ def _quality(found: LocalAttribution) -> list[str]:
             else "Repeated runs choose the same features, with the same weights."
         )
     return lines
+
+
+def _models(found: LocalAttribution) -> str:
+    return "The local models explain" if len(found) > 1 or len(found.output_names) > 1 else "The local model explains"
 
 
 def _reach(one: LocalAttribution, output: str) -> list[str]:

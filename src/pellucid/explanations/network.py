@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pellucid.explanations.interactions import Interactions
 
 Names = tuple[str, ...]
+_SMALL = 0.001  # a share that is told as "less than 0.1%"
 
 
 @stored
@@ -104,8 +105,9 @@ class Network(Explanation, options=NetworkOptions):
                 f"{self.possible - self.examined} of the {self.possible} pairs were not examined, most of them between"
                 " the least important features; they count as kept."
             )
+        most = "" if 0 < self.lost < _SMALL else "at most "
         lines.append(
-            f"What is left out explains {percent(self.lost)} of the variance at most, if features are independent."
+            f"What is left out explains {most}{percent(self.lost)} of the variance, if features are independent."
         )
         return lines
 
@@ -115,7 +117,7 @@ def network(interactions: Interactions, loss: Any, output: str | None) -> Networ
     loss = bounded("loss", loss, least=0, below=1)
     if not interactions.parts:
         raise InputError(
-            "this result has no costs of exclusion (network=False, or the work was interrupted); ask for interactions()"
+            "this result has no costs of exclusion (network=False, or the work was interrupted); call interactions()"
             " again."
         )
     pooled, se = pooled_costs(interactions, output)

@@ -142,7 +142,7 @@ def load(path: str | Path) -> Any:
         )
     document = _load_parquet(source) if source.suffix == ".parquet" else _load_json(source)
     if not isinstance(document, dict) or "explanation" not in document:
-        raise InputError(f"{str(path)!r} is no saved explanation; write one with explanation.save(path).")
+        raise InputError(f"{str(path)!r} is not a saved explanation; write one with explanation.save(path).")
     if document.get("format") != FORMAT:
         raise InputError(
             f"{str(path)!r} has format {document.get('format')}, this version of pellucid reads format {FORMAT}; update"
@@ -156,7 +156,7 @@ def _load_json(source: Path) -> Any:
         return json.loads(source.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError):
         raise InputError(
-            f"{str(source)!r} is no saved explanation (it is not JSON); write one with explanation.save(path)."
+            f"{str(source)!r} is not a saved explanation (it is not JSON); write one with explanation.save(path)."
         ) from None
 
 

@@ -153,7 +153,7 @@ class FunctionGame(Game):
             worth = plain.real.astype(np.float64)
         except (TypeError, ValueError):
             raise InputError(
-                "value(coalitions) returned something that is no number; return one number per coalition."
+                "value(coalitions) returned something that is not a number; return one number per coalition."
             ) from None
         if np.iscomplexobj(plain):
             raise InputError("value(coalitions) returned complex numbers; return real ones.")

@@ -71,12 +71,12 @@ def associations(predictor: Predictor, data: Data, *, run: Run) -> Associations:
     a, b, value = risky[0]
     caveat = Caveat(
         code="dependent-features",
-        message=f"{_pairs(len(risky))} strongly, first of all {a} and {b} ({number(value)}).",
+        message=f"{_pairs(len(risky))}{a} and {b} ({number(value)}).",
         value=value,
         threshold=_RISKY,
         advice=(
-            "Partial dependence, permutation importance and marginal Shapley values of these features ask the model"
-            " about unlikely points; prefer ale, or group the features."
+            "Partial dependence, permutation importance and marginal Shapley values of these features rely on"
+            " predictions for unlikely rows; prefer ale, or group the features."
         ),
         feature=a,
     )
@@ -90,7 +90,9 @@ def _refuse_wide(data: Data, what: str) -> None:
 
 
 def _pairs(count: int) -> str:
-    return "One pair of features is associated" if count == 1 else f"{count} pairs of features are associated"
+    if count == 1:
+        return "Two features are strongly associated: "
+    return f"{count} pairs of features are strongly associated, most of all "
 
 
 _ENOUGH = 0.9  # of the variance, by principal components

@@ -117,7 +117,7 @@ def _score(predictor: Predictor, data: Data, holdout: Data | None, run: Run) -> 
     ratio = own / constant
     yield AuditLine(
         topic="score",
-        finding=f"Its {loss.name} is {number(own)}, that of the best constant {number(constant)} ({percent(ratio)}).",
+        finding=f"The {loss.name} of the model is {number(own)}, that of the best constant {number(constant)} ({percent(ratio)}).",
         value=ratio,
         threshold=_POOR,
         severity=severity("poor-model", ratio, _POOR),
@@ -131,7 +131,7 @@ def _score(predictor: Predictor, data: Data, holdout: Data | None, run: Run) -> 
         worse = outside / own if own > 0 else (np.inf if outside > 0 else 1.0)
         yield AuditLine(
             topic="overfitting",
-            finding=f"Its {loss.name} is {number(own)} on X and {number(outside)} on the held-out rows.",
+            finding=f"The {loss.name} is {number(own)} on X and {number(outside)} on the held-out rows.",
             value=worse,
             threshold=_OVERFIT,
             severity=severity("overfitted", worse, _OVERFIT),
@@ -146,7 +146,7 @@ def _score(predictor: Predictor, data: Data, holdout: Data | None, run: Run) -> 
             f"The model is almost perfect on X (its {loss.name} is {percent(ratio)} of that of a constant), as on"
             " training rows."
             if perfect
-            else "Its errors on X do not look like those on training rows; holdout= compares with other rows."
+            else "The errors on X do not look like training errors; holdout= compares them with those on other rows."
         ),
         value=ratio,
         threshold=_MEMORISED,

@@ -38,7 +38,7 @@ def _positions(predictor: Predictor, data: Data) -> FloatArray:
     for row, label in enumerate(labels):
         if label not in known and str(label) not in known:
             raise InputError(
-                f"y is {label!r} in row {row}, which is no class of the"
+                f"y is {label!r} in row {row}, which is not a class of the"
                 f" model{nearest(str(label), [str(c) for c in classes])}"
             )
     return np.array([known[label] if label in known else known[str(label)] for label in labels], dtype=np.float64)

@@ -26,7 +26,7 @@ def as_matrix(returned: Any, n: int, name: str) -> FloatArray:
     if array is None or array.dtype.kind not in "biuf":
         shown = repr(returned if array is None else array.ravel()[:1].tolist())
         raise ModelError(
-            f"the model {name} returned {shown[:60]}, which is no array of numbers; explain its probabilities"
+            f"the model {name} returned {shown[:60]}, which is not an array of numbers; explain its probabilities"
             " (predict_proba) or a numeric score."
         )
     if array.ndim not in (1, 2):
@@ -166,7 +166,7 @@ def named_classes(outputs: Outputs, names: ClassNames, model: str) -> Outputs:
         unknown = [key for key in names if key not in labels]
         if unknown:
             raise InputError(
-                f"class_names: {unknown[0]!r} is no class of {model}{nearest(str(unknown[0]), map(str, labels))}"
+                f"class_names: {unknown[0]!r} is not a class of {model}{nearest(str(unknown[0]), map(str, labels))}"
             )
         names = [names.get(label, str(label)) for label in labels]
     given = tuple(names) if isinstance(names, Iterable) and not isinstance(names, str) else ()

@@ -68,7 +68,7 @@ def _cut(result: PartAttribution, blocks: IntArray, joint: FloatArray) -> Iterat
         yield Caveat(
             code="cut-dependence",
             message=(
-                f"The contributions depend on how the whole is split into {part}s:"
+                f"The contributions depend on how the {result.vocabulary.whole} is split into {part}s:"
                 f' those from "{result.players[first]}" to "{result.players[last]}" contribute'
                 f" {number(float(together[b, k]), sign=True)}{output} one by one, but"
                 f" {number(float(joint[b, k]), sign=True)} as one part (over all parts {percent(share)} of the"
@@ -76,9 +76,7 @@ def _cut(result: PartAttribution, blocks: IntArray, joint: FloatArray) -> Iterat
             ),
             value=share,
             threshold=_CUT,
-            advice=(
-                f"The {part}s act together: ask for interactions=True, or explain larger parts as well and read both."
-            ),
+            advice=(f"The {part}s act together: use interactions=True, or explain larger parts as well and compare."),
         )
 
 
@@ -148,7 +146,7 @@ def anchor_caveats(
 
 def _unreached(rule: PartRule) -> Iterator[Caveat]:
     advice = {
-        "budget": "Raise budget=, take fewer, larger parts, or ask for less precision.",
+        "budget": "Raise budget=, take fewer, larger parts, or accept less precision.",
         "unreachable": "Make the model steady: fix its random state, or switch off dropout.",
     }
     if not rule.reached:

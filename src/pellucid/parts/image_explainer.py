@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar, Unpack, overload
 
 import numpy as np
@@ -104,7 +105,7 @@ class ImageExplainer:
             Run,
             n_jobs=workers(n_jobs),
             progress=reporting(progress),
-            what="asking for images",
+            what="calling the model on images",
             seed=seed(random_state),
             checks=flag("checks", checks),
         )
@@ -129,8 +130,8 @@ class ImageExplainer:
         tolerance: float | None = None,
         interactions: bool | Index = False,
     ) -> ImageAttribution | list[ImageAttribution]:
-        """Contributions of the segments to the prediction of an image: Shapley values of the game in which segments are
-        absent.
+        """Contributions of the segments to the prediction of an image (SHAP): Shapley values of the game in which segments
+        are absent.
 
         A list of images gives a list of results. ``method``, ``budget``, ``tolerance`` and ``interactions`` are those
         of `Explainer.shap`; a budget counts images.
@@ -165,7 +166,7 @@ class ImageExplainer:
         select: Select = "auto",
         tolerance: float | None = None,
     ) -> LocalImageAttribution | list[LocalImageAttribution]:
-        """A few segments and their weights: a sparse model that imitates the model on variants of an image (LIME).
+        """A few segments and their weights: a local surrogate that imitates the model on variants of an image (LIME).
 
         The options are those of `TextExplainer.lime`, with segments instead of words; ``distance="pixels"`` is the root
         mean square change of the pixels, 1 when everything is absent.
@@ -247,6 +248,23 @@ class ImageExplainer:
             return part_anchor(ImageRule, games, self._models, corpus=known, effort=effort, run=self._run())
 
         return self._each(image, "anchor", one)
+
+    def report(
+        self, path: str | Path, images: Sequence[AnyArray] | AnyArray, y: Any = None, *, title: str | None = None
+    ) -> Path:
+        """One HTML file to read: how good the model is (with ``y``), and single images with their segments.
+
+        A typical image, the extreme ones (of several classes the most certain of each), the least certain and, with
+        ``y``, the most mistaken ones are shown with their segments coloured by contribution (SHAP), beside a local
+        surrogate (LIME) and an anchor. What the explanations cannot be trusted for stands once, at the top. A slow
+        model is asked about fewer images.
+        """
+        from pellucid.report.images import image_report
+
+        given = [check_image(image) for image in images]
+        if not given:
+            raise InputError("images= has no images; give some.")
+        return image_report(self, self._models, path, given, y, title)
 
     def _each(self, image: Any, method: str, one: Callable[[ImageGames], T]) -> T | list[T]:
         """One result for one image, a list of them for several."""

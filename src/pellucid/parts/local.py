@@ -118,7 +118,7 @@ class LocalPartAttribution(PartAttribution, LocalModel):
     @property
     def vocabulary(self) -> Vocabulary:
         words = self.parts.vocabulary
-        return replace(words, start=f"local model's answer with every {words.part} absent")
+        return replace(words, start=f"local model's prediction with every {words.part} absent")
 
     def findings(self) -> list[str]:
         return complete(self)
@@ -165,7 +165,7 @@ def _quality(found: LocalPartAttribution) -> list[str]:
     least = "at least " if found.fidelity.size > 1 else ""
     fidelity, chosen = float(np.min(found.fidelity)), float(np.min(found.stability))
     lines = [
-        f"It explains {least}{percent(max(fidelity, 0.0))} of the variation of the predictions of variants near the"
+        f"The local model explains {least}{percent(max(fidelity, 0.0))} of the variation of the predictions of variants near the"
         f" {found.vocabulary.whole} (weighted R2)."
     ]
     if not exhaustive(found):
@@ -198,7 +198,7 @@ def _how(found: LocalPartAttribution) -> str:
             "coin": f"each {found.vocabulary.part} absent in half of them",
         }
         made = f"Fitted to {n} variants of the {found.vocabulary.whole} ({kinds[str(found.settings['sampler'])]})"
-    return f"{made}; {counted(found)}."
+    return f"{made}, {counted(found)}."
 
 
 def counted(found: LocalPartAttribution) -> str:
@@ -207,9 +207,7 @@ def counted(found: LocalPartAttribution) -> str:
     kernel = found.settings.get("kernel")
     if kernel == "share":
         power = "" if width == 1 else f", to the power {number(1 / width)}"
-        return f"a variant counts by the share of {found.vocabulary.part}s that are there{power}"
+        return f"weighted by the share of {found.vocabulary.part}s that are present{power}"
     if kernel == "exponential":
-        return (
-            f"a variant counts by how near it is ({found.settings['distance']} distance, kernel width {number(width)})"
-        )
-    return f"a variant counts by {kernel}, at the width {number(width)}"
+        return f"weighted by how near they are ({found.settings['distance']} distance, kernel width {number(width)})"
+    return f"weighted by {kernel}, at the width {number(width)}"

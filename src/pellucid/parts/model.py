@@ -43,6 +43,7 @@ class WholeModel:
             raise InputError("the model is a text; give a fitted pipeline or a function.")
         self.adapter = adapt(model)
         self.output, self.link = output, link
+        self.labels = self.adapter.classes  # as the model was fitted to them
         self._dress = dress
         if classes is not None:
             self.adapter = _named(self.adapter, classes)
@@ -113,6 +114,11 @@ class WholePredictor:
     def scale(self) -> Scale:
         """What the numbers are: probability, log-odds, response or score."""
         return "log-odds" if self._model.link == "logit" else self._outputs.scale
+
+    @property
+    def outputs(self) -> Outputs:
+        """All outputs of the model, and which of them are explained."""
+        return self._outputs
 
     def __call__(self, wholes: Wholes, n: int) -> FloatArray:
         """Predictions ``(n, outputs)``."""

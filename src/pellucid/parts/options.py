@@ -53,3 +53,11 @@ class PartRuleOptions(PlotOptions):
     """Options of rules about words and segments."""
 
     max_lines: int = whole(120, "lines of a text shown")
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordImportanceOptions(PlotOptions):
+    """Options of word importance."""
+
+    max_display: int = whole(20, "words shown")
+    panels: int = whole(6, "outputs shown, those that words move most first")

@@ -133,7 +133,7 @@ def coverage_words(rule: PartRule) -> str:
         )
     return (
         f"The coverage is the share of perturbed {rule.vocabulary.whole}s that keep these {rule.vocabulary.part}s; "
-        f"of other {rule.vocabulary.whole}s it says nothing."
+        f"it says nothing about other {rule.vocabulary.whole}s."
     )
 
 

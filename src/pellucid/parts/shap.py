@@ -63,7 +63,7 @@ class ShapOptions(TypedDict, total=False):
 def part_shap(kind: type[A], games: Games, model: WholeModel, *, effort: Effort, run: Run) -> A:
     """Contributions of the parts of a text or image, as a result of this kind."""
     game, parts = games.game(model, run), games.parts
-    fields = _solved(game, effort, games.larger, run)
+    fields = solved(game, effort, games.larger, run)
     settings = {"method": "shap", **games.settings(), **fields.pop("settings")}
     found = kind(
         game=parts.vocabulary.whole,
@@ -77,7 +77,7 @@ def part_shap(kind: type[A], games: Games, model: WholeModel, *, effort: Effort,
 # -- solving -----------------------------------------------------------------------------------------
 
 
-def _solved(game: PartGame, effort: Effort, larger: str, run: Run) -> dict[str, Any]:
+def solved(game: PartGame, effort: Effort, larger: str, run: Run) -> dict[str, Any]:
     """The fields of a result that come from the game."""
     active = ActiveGame(game)
     _refuse(active.players, effort, larger)

@@ -97,16 +97,13 @@ class TextParts:
             if self.unit == "phrase"
             else ""
         )
-        return f"{how}, which gives texts that nobody would write.{joined}"
+        return f"{how}, which makes unnatural texts.{joined}"
 
     def perturbed(self, perturb: str) -> str:
         """What happens to the words that are not in a rule, in one sentence."""
         how = "is removed" if self.mask == REMOVE else f"is replaced by {self.mask!r}"
         how = "is replaced by one of the corpus" if perturb == "corpus" else how
-        return (
-            f"Each of the other {self.unit}s {how} in half of the perturbed texts, which gives texts that nobody would"
-            " write."
-        )
+        return f"Each of the other {self.unit}s {how} in half of the perturbed texts, which makes unnatural texts."
 
 
 def unique_names(tokens: tuple[str, ...], most: int = 60) -> tuple[str, ...]:
@@ -141,7 +138,7 @@ _PAINTED = {
     "neighbours": "in the colour around it",
     "blur": "blurred",
     "colour": "in one colour",
-    "image": "of another image",
+    "image": "taken from another image",
 }
 
 
@@ -219,17 +216,14 @@ class ImageParts:
     def absence(self) -> str:
         """What an absent segment is, in one sentence."""
         return (
-            f"Absent segments are replaced by {_ABSENT[self.absent]}, which gives images that no camera would take; "
-            f"segments other than these {len(self.sizes)} would get other contributions."
+            f"Absent segments are replaced by {_ABSENT[self.absent]}, which makes unnatural images; another segmentation"
+            f" than these {len(self.sizes)} segments would give other contributions."
         )
 
     def perturbed(self, perturb: str) -> str:
         """What happens to the segments that are not in a rule, in one sentence."""
         how = "shows another image of the corpus" if perturb == "corpus" else "is painted over"
-        return (
-            f"Each of the other segments {how} in half of the perturbed images, which gives images that no camera would"
-            " take."
-        )
+        return f"Each of the other segments {how} in half of the perturbed images, which makes unnatural images."
 
 
 Parts = TextParts | ImageParts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 
 import numpy as np
@@ -18,6 +19,7 @@ from pellucid.models.predictor import Link
 from pellucid.parts.anchor import AnchorEffort, AnchorOptions, Corpus, Perturb, part_anchor
 from pellucid.parts.attribution import TextAttribution
 from pellucid.parts.game import TextGames
+from pellucid.parts.importance import WordEffort, word_importance
 from pellucid.parts.lime import Draw, LimeEffort, LimeOptions, PartDistance, part_lime
 from pellucid.parts.local import LocalTextAttribution
 from pellucid.parts.model import Models
@@ -25,8 +27,9 @@ from pellucid.parts.rule import TextRule
 from pellucid.parts.shap import ShapOptions, part_shap
 from pellucid.parts.source import REMOVE, TextParts
 from pellucid.parts.tokens import Tokenizer, characters, own_tokens, phrases, sentences, words
+from pellucid.parts.word_importance import WordImportance
 from pellucid.runner import Run
-from pellucid.runner.progress import Progress
+from pellucid.runner.progress import Progress, Reporter
 
 By = Literal["auto", "word", "sentence", "character"]
 _BY = ("auto", "word", "sentence", "character")
@@ -104,7 +107,9 @@ class TextExplainer:
         checks: bool = True,
     ) -> None:
         if not isinstance(mask, str):
-            raise InputError(f"mask={mask!r} is no text; give 'remove' or the text that stands for a word.")
+            raise InputError(
+                f"mask must be a text ('remove', or what stands in place of an absent word), got {mask!r}."
+            )
         if tokenizer is not None and not isinstance(tokenizer, str) and not callable(tokenizer):
             raise InputError(
                 f"tokenizer={tokenizer!r}: give a function that returns tokens or spans, or a regular expression."
@@ -112,11 +117,12 @@ class TextExplainer:
         self._models = Models.of(f, output, link, classes)
         self._tokenizer, self._mask = tokenizer, mask
         self._batch = whole("batch", batch)
+        self._progress = reporting(progress)
         self._run = partial(
             Run,
             n_jobs=workers(n_jobs),
-            progress=reporting(progress),
-            what="asking for texts",
+            progress=self._progress,
+            what="calling the model on texts",
             seed=seed(random_state),
             checks=flag("checks", checks),
         )
@@ -137,7 +143,7 @@ class TextExplainer:
         tolerance: float | None = None,
         interactions: bool | Index = False,
     ) -> TextAttribution | list[TextAttribution]:
-        """Contributions of the words to the prediction of a text: Shapley values of the game in which words are absent.
+        """Contributions of the words to the prediction of a text (SHAP): Shapley values of the game in which words are absent.
 
         A list of texts gives a list of results. ``by`` says what a player is: a "word", a "sentence" or a "character";
         "auto": words, but in a text of more than ``most`` words phrases of neighbouring words, at most so many.
@@ -173,7 +179,7 @@ class TextExplainer:
         by: By = "auto",
         most: int = 60,
     ) -> LocalTextAttribution | list[LocalTextAttribution]:
-        """A few words and their weights: a sparse model that imitates the model on variants of a text (LIME).
+        """A few words and their weights: a local surrogate that imitates the model on variants of a text (LIME).
 
         At most ``features`` words get a weight. ``samples`` variants lack some words: as many variants lack few as lack
         many (``sampler="count"``), or each word is gone in half of them ("coin"); your own are rows of ones (there) and
@@ -257,7 +263,7 @@ class TextExplainer:
             suboptimal,
             within,
         )
-        others = None if corpus is None else _corpus(corpus)
+        others = None if corpus is None else _several("corpus", corpus)
 
         def one(games: TextGames) -> TextRule:
             drawn = [self.parts(each, by=by, most=most).tokens for each in others or ()] if perturb == "corpus" else []
@@ -265,6 +271,56 @@ class TextExplainer:
             return part_anchor(TextRule, games, self._models, corpus=known, effort=effort, run=self._run())
 
         return self._each(text, by, most, one)
+
+    def importance(
+        self,
+        texts: Iterable[str],
+        *,
+        budget: int | None = None,
+        sample: int | None = 300,
+        min_texts: int | None = None,
+        fold: bool = True,
+        most: int = 300,
+    ) -> WordImportance:
+        """Global word importance: which words the model relies on, over many texts.
+
+        The mean absolute contribution (Shapley value) of each word over the texts that contain it, and the mean
+        contribution with its sign, both with 95% intervals over texts. At most ``sample`` texts are explained, drawn at
+        random (None: all), each with ``budget`` model rows (by default 20 for each word, but at least 256); texts of more
+        than ``most`` words are left out. Words in fewer than ``min_texts`` texts are listed, but not ranked (by default 5;
+        of fewer than 50 texts a tenth, but at least 2). ``fold`` takes "Free!" and "free" as one word; False takes
+        tokens as they stand. An interruption (Ctrl-C) keeps what is known.
+
+        It misleads for rare words, for words whose sign depends on the context, and where the budget is small: noise
+        looks like importance. The result's `caveats` say whether it does.
+
+        >>> from pellucid.parts.text_explainer import TextExplainer
+        >>> def spam(texts):
+        ...     return [2.0 * ("free" in text.lower()) - ("song" in text) for text in texts]
+        >>> found = TextExplainer(spam).importance(["Free phone!", "a free song", "nice song", "free, free!"])
+        >>> found.top(2), found.mean[found.ranking[:2]]
+        (['free', 'song'], array([ 2., -1.]))
+        """
+        return word_importance(
+            _several("texts", texts),
+            partial(self.parts, by="word"),
+            self._models.explained,
+            effort=WordEffort(budget, sample, most, min_texts, fold),
+            batch=self._batch,
+            run=self._run(progress=False),
+            progress=Reporter(self._progress, "explaining texts"),
+        )
+
+    def report(self, path: str | Path, texts: Iterable[str], y: Any = None, *, title: str | None = None) -> Path:
+        """One HTML file to read: how good the model is (with ``y``), which words it relies on, and single texts.
+
+        A typical text, the extreme ones, the least certain and, with ``y``, the most mistaken ones are shown with their
+        words coloured by contribution (SHAP), beside a local surrogate (LIME) and an anchor. What the explanations
+        cannot be trusted for stands once, at the top. A slow model is asked about fewer texts.
+        """
+        from pellucid.report.texts import text_report
+
+        return text_report(self, self._models, path, _several("texts", texts), y, title)
 
     def _each(self, text: Any, by: By, most: int, one: Callable[[TextGames], T]) -> T | list[T]:
         """One result for one text, a list of them for several."""
@@ -296,14 +352,14 @@ def _listed(texts: Any) -> list[Any]:
     return list(texts)
 
 
-def _corpus(texts: Any) -> list[str]:
+def _several(name: str, texts: Any) -> list[str]:
     found = [_checked(each, i) for i, each in enumerate(_listed([texts] if isinstance(texts, str) else texts))]
     if not found:
-        raise InputError("corpus= has no texts; give some, or None.")
+        raise InputError(f"{name}= has no texts; give some{', or None' if name == 'corpus' else ''}.")
     return found
 
 
 def _checked(text: Any, i: int) -> str:
     if not isinstance(text, str):
-        raise InputError(f"text {i} is {text!r}, which is no text; give texts only.")
+        raise InputError(f"text {i} must be a text, got {text!r}.")
     return str(text)

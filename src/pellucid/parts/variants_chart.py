@@ -132,7 +132,7 @@ def variants(result: LocalPartAttribution, options: LocalTextOptions | LocalImag
     left_out = len(result.players) - len(names)
     notes = [
         f"{len(lines)} of {len(result.counts):,} variants, from those that count most to those that count least",
-        counted(result),
+        f"variants {counted(result)}",
         f"{words.counted(left_out, result.vocabulary.part)} with smaller weights not shown" if left_out else "",
         caveat_note(result),
     ]

@@ -58,7 +58,7 @@ def check_rows(explainer: Explainer, rows: Any) -> list[int]:
     chosen = list(dict.fromkeys(positions("rows", asked, len(data))))
     if len(chosen) > MOST_ASKED:
         raise InputError(
-            f"rows has {len(chosen)} rows, but a report shows at most {MOST_ASKED} that are asked for; shap(rows)"
+            f"rows has {len(chosen)} rows, but a report shows at most {MOST_ASKED} of your choice; shap(rows)"
             " explains any number."
         )
     return chosen

@@ -90,7 +90,7 @@ class Run:
         *,
         n_jobs: int | None = None,
         progress: Progress = False,
-        what: str = "asking the model",
+        what: str = "calling the model",
         seed: int = 0,
         checks: bool = True,
         memory_of: dict[str, Any] | None = None,

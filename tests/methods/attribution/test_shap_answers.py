@@ -167,7 +167,7 @@ def test_a_background_of_the_callers_own():
     [
         ("forest", {"method": "linear"}, "method='linear' needs a sum of one term per feature, but .* use method='auto'"),
         ("forest", {"method": "treee"}, "did you mean 'tree'"),
-        ("forest", {"game": "conditional", "method": "tree"}, "does not answer the conditional game; use method='auto'"),
+        ("forest", {"game": "conditional", "method": "tree"}, "cannot be used with the conditional game; use method='auto'"),
         ("forest", {"game": "causal"}, "game='causal' is not known"),
         ("forest", {"scale": "margin"}, "scale='margin' is not known"),
         ("forest", {"scale": "probability"}, "returns a response; use scale='auto'"),

@@ -135,7 +135,7 @@ def test_numbers_of_players_that_are_none(n):
     [
         (lambda S: S.sum(axis=1)[:-1], {}, r"returned shape .* return one number per coalition"),
         (lambda S: np.zeros((len(S), 1, 1)), {}, "return one number per coalition"),
-        (lambda S: ["a"] * len(S), {}, "returned something that is no number"),
+        (lambda S: ["a"] * len(S), {}, "returned something that is not a number"),
         (lambda S: np.where(S[:, 1] & ~S[:, 0], np.nan, 1.0), {}, r"not finite for the coalition of players \[1"),
         (lambda S: S.sum(axis=1), {"order": 4}, "order must be"),
         (lambda S: S.sum(axis=1), {"names": ["a", "a", "b"]}, "names has 'a' twice; give each player its own"),

@@ -107,7 +107,7 @@ def who_and_where(attribution: Attribution) -> list[str]:
     else:
         bases = [shown(float(base), attribution.scale, change=False) for base in np.ravel(attribution.base)]
         notes = [f"{start_name(attribution)}: {', '.join(bases[:4])}{', ...' if len(bases) > 4 else ''}"]
-    if attribution.game:
+    if attribution.game and attribution.game != attribution.vocabulary.whole:  # a text has one game only
         notes.append(f"{attribution.game} game")
     hidden = attribution.entries.hidden
     if hidden is not None:

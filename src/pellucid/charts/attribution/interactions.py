@@ -31,7 +31,7 @@ def interaction_data(attribution: Attribution, output: str, max_display: int = 1
     one = attribution.for_output(output)
     if one.interaction_values is None:
         raise InputError(
-            "kind='interactions' needs interaction values; ask for them with shap(rows, interactions=True), or"
+            "kind='interactions' needs interaction values; compute them with shap(rows, interactions=True), or"
             " shapley(..., order=2)."
         )
     order = attribution.ranking[:max_display]

@@ -65,10 +65,12 @@ class Request:
             one_of(name, asked[name], known)
         method, game = asked["method"], asked["game"]
         if game == "path" and method not in ("auto", "tree"):
-            raise InputError(f"method={method!r} does not answer the path game; use method='tree' with game='path'.")
+            raise InputError(
+                f"method={method!r} cannot be used with the path game; use method='tree' with game='path'."
+            )
         if game == "conditional" and method == "tree":
             raise InputError(
-                "method='tree' does not answer the conditional game; use method='auto', or game='path', its relative"
+                "method='tree' cannot be used with the conditional game; use method='auto', or game='path', its relative"
                 " for trees."
             )
         limits = {name: asked.pop(name) for name in ("budget", "tolerance", "interactions", "sparse", "proxy")}

@@ -90,11 +90,7 @@ def solve(game: Game, effort: Effort, run: Run) -> Estimate:
         found = _answer(game, effort, run)
     else:
         found = _together(game, parts, effort, run)
-    why = (
-        f"2^{_most_players(game)} are few enough"
-        if found.method == "exact"
-        else f"all 2^{_most_players(game)} are too many"
-    )
+    why = f"2^{_most_players(game)} of them" if found.method == "exact" else f"out of 2^{_most_players(game)}"
     return replace(found, settings={**found.settings, "why": why}) if auto else found
 
 
@@ -160,7 +156,7 @@ def _refuse_estimates(game: Game, effort: Effort) -> None:
     if _fits(game, effort.budget):
         return
     needed, most = _needed(game), MOST_ROWS if effort.budget is None else effort.budget
-    asked = f"{needed:,} model rows" if needed < 2**60 else "more model rows than can be asked"
+    asked = f"{needed:,} model rows" if needed < 2**60 else "more model rows than can be computed"
     what = "triples are" if effort.order == 3 else f"the index {effort.index!r} is"
     model = "make groups of features (groups=), explain fewer rows, give a smaller background (background=)"
     fewer = "let fewer players take part, give" if game.price == game.rows == 1 else f"{model} or"

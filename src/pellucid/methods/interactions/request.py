@@ -116,7 +116,7 @@ def _player(data: Data, players: dict[str, tuple[int, ...]], feature: Any) -> in
         i = next(i for i, columns in enumerate(players.values()) if j in columns)
         if len(players[names[i]]) > 1 or names[i] != data.schema.names[j]:
             raise InputError(
-                f"feature {data.schema.names[j]!r} belongs to the group {names[i]!r}; ask for the group, or use an"
+                f"feature {data.schema.names[j]!r} belongs to the group {names[i]!r}; name the group, or use an"
                 " Explainer without groups=."
             )
     if all(data.schema.features[j].empty for j in players[names[i]]):

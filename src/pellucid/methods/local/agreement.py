@@ -55,10 +55,10 @@ def agreement(
     if one.feature_names != near.feature_names:
         raise InputError(
             f"contributions are about {', '.join(one.feature_names[:3])}, ..., local about"
-            f" {', '.join(near.feature_names[:3])}, ...; ask the same Explainer for both, with the same groups."
+            f" {', '.join(near.feature_names[:3])}, ...; use the same Explainer for both, with the same groups."
         )
     if rule is not None and rule.feature_names != one.feature_names:
-        raise InputError("rule is about other features than contributions; ask the same Explainer for both.")
+        raise InputError("rule is about other features than contributions; use the same Explainer for both.")
     _same_row(one, near)
     result = Agreement(
         values=np.column_stack([one.values[0], near.values[0]]),

@@ -238,6 +238,6 @@ def _why(fits: list[LocalFit], options: Options) -> str:
     if options.kernel == "shap":
         return ""
     if options.width != "auto":
-        return "0.75 times the root of the number of features, by habit" if options.width == "default" else "as given"
+        return "the usual 0.75 times the root of the number of features" if options.width == "default" else "as given"
     tried = len(fits[0].widths.widths)
-    return f"of {tried} tried the best in fidelity near the row times stability"
+    return f"the best of {tried} tried (by fidelity near the row times stability)"

@@ -209,7 +209,7 @@ def knot_grids(
             break
     if entries_of(made) * FEWEST > _ABSURD:
         raise InputError(
-            f"{len(wanted):,} components would ask the model about {entries_of(made) * FEWEST:,} rows; give fewer"
+            f"{len(wanted):,} components would need predictions for {entries_of(made) * FEWEST:,} rows; give fewer"
             " features (features=[...]), a lower order or a smaller grid."
         )
     return made

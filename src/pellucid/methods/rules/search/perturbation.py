@@ -263,7 +263,7 @@ class OwnRows(Perturbation):
         except InputError as error:
             raise InputError(f"perturb= has to return a table with the columns of X: {error}") from None
         if len(table) != n:
-            raise InputError(f"perturb= returned {len(table)} rows instead of {n}; return as many as it is asked for.")
+            raise InputError(f"perturb= returned {len(table)} rows instead of {n}; return as many as requested.")
         for j, cell in cells.items():
             wrong = ~cell.holds(table.codes(j))
             if wrong.any():
