@@ -228,6 +228,7 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
     "clusters": (lambda **o: explainer().clusters(**o), {"threshold": fraction(one=True), "importance": flag()}, set()),
     "associations": (lambda **o: explainer().associations(**o), {}, set()),
     "audit": (lambda **o: explainer().audit(**o), {}, {"holdout"}),
+    "performance": (lambda **o: explainer().performance(**o), {"bins": whole(3, 2)}, set()),
     "shap": (
         lambda **o: explainer().shap(**{"rows": [0, 1], **o}),
         {

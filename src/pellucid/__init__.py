@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pellucid.explanations import Interactions as Interactions
     from pellucid.explanations import LocalAttribution as LocalAttribution
     from pellucid.explanations import Network as Network
+    from pellucid.explanations import Performance as Performance
     from pellucid.explanations import Pick as Pick
     from pellucid.explanations import Rule as Rule
     from pellucid.explanations import RuleCheck as RuleCheck
@@ -86,6 +87,7 @@ _HOME = {
     "ModelError": "pellucid.errors",
     "Network": "pellucid.explanations",
     "PellucidError": "pellucid.errors",
+    "Performance": "pellucid.explanations",
     "Pick": "pellucid.explanations",
     "Predictor": "pellucid.models",
     "RowGenerator": "pellucid.data.sampling.generator",
@@ -131,6 +133,7 @@ __all__ = [
     "ModelError",
     "Network",
     "PellucidError",
+    "Performance",
     "Pick",
     "Predictor",
     "RowGenerator",

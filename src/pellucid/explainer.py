@@ -30,6 +30,7 @@ from pellucid.explanations import (
     ImportanceComparison,
     Interactions,
     LocalAttribution,
+    Performance,
     Pick,
 )
 from pellucid.explanations.explanation import native_table
@@ -65,6 +66,7 @@ from pellucid.methods.local.surrogate.neighbourhood import Sampler
 from pellucid.methods.local.surrogate.representation import Space
 from pellucid.methods.local.surrogate.selection import Select
 from pellucid.methods.local.surrogate.width import Distance
+from pellucid.methods.performance import performance
 from pellucid.methods.rules.anchor import anchor
 from pellucid.methods.rules.rule_check import check_rule
 from pellucid.models import Predictor
@@ -649,6 +651,25 @@ class Explainer:
         """
         rows = None if holdout is None else self.data.like(*holdout)
         return audit(self.predictor, self.data, holdout=rows, run=self._run("audit"))
+
+    def performance(self, *, bins: int = 10) -> Performance:
+        """How good the predictions are: R² and residuals, or confusion matrix, ROC, precision-recall, calibration and
+        thresholds.
+
+        ``bins`` is the number of bins of predictions in which these are compared with the outcome (calibration).
+
+        It misleads on rows that the model was fitted to, which flatter it; the result's `caveats` say so where it
+        shows. Intervals take rows as independent of each other.
+
+        Examples
+        --------
+        >>> import numpy as np, pellucid
+        >>> X = np.random.default_rng(0).normal(size=(500, 2))
+        >>> found = pellucid.Explainer(lambda X: X[:, 0], X, X.sum(axis=1)).performance()
+        >>> found.measures, round(found.value("R²"), 1)
+        (('R²', 'mean absolute error', 'RMSE'), 0.5)
+        """
+        return performance(self.predictor, self.data, bins=bins, run=self._run("performance"))
 
     def shap(
         self,

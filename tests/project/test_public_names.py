@@ -6,7 +6,7 @@ import pellucid
 from pellucid import Explainer
 
 NAMES = {
-    "Agreement", "Anchor", "Attribution", "Audit", "Caveat", "Clusters", "Condition", "Decomposition", "Associations", "Effect", "Effects", "Explainer", "Explanation", "ImageAttribution", "ImageExplainer", "Importance", "ImportanceComparison", "Interactions", "Network", "ImageRule", "LocalAttribution", "LocalImageAttribution", "LocalTextAttribution", "Pick", "Rule", "RuleCheck", "Rules", "TextRule", "agreement", "pick_rows", "InputError", "MissingExtra",
+    "Agreement", "Anchor", "Attribution", "Audit", "Caveat", "Clusters", "Condition", "Decomposition", "Associations", "Effect", "Effects", "Explainer", "Explanation", "ImageAttribution", "ImageExplainer", "Importance", "ImportanceComparison", "Interactions", "Network", "Performance", "ImageRule", "LocalAttribution", "LocalImageAttribution", "LocalTextAttribution", "Pick", "Rule", "RuleCheck", "Rules", "TextRule", "agreement", "pick_rows", "InputError", "MissingExtra",
     "ModelError", "PellucidError", "Predictor", "RowGenerator", "TextAttribution", "TextExplainer", "__version__", "datasets", "load", "panel", "shapley",
 }  # fmt: skip
 
@@ -26,6 +26,7 @@ SIGNATURES = {
     "clusters": "threshold importance",
     "associations": "",
     "audit": "holdout",
+    "performance": "bins",
     "breakdown": "row order interactions",
     "shap": "rows method game budget tolerance interactions scale conditional sparse proxy",
     "predict": "rows",
