@@ -256,7 +256,11 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
     "check_rule": (None, {}, {"rule", "rows"}),
     "report": (
         lambda **o: explainer().report(Path(gettempdir()) / "never written.html", **o),
-        {"top": Option(2, [], whole(2).wrong), "rows": Option(2, [], ["2", [2.5], [True], 99, -1])},
+        {
+            "top": Option(2, [], whole(2).wrong),
+            "rows": Option(2, [], ["2", [2.5], [True], 99, -1]),
+            "detail": Option("short", [], word("short").wrong),
+        },
         {"path", "title"},
     ),
     "shapley": (

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypedDict, Unpack, overload
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 from pellucid.arrays import IntArray
 from pellucid.checks import flag, reporting, seed, workers
@@ -971,20 +971,23 @@ class Explainer:
         title: str | None = None,
         top: int = 6,
         rows: Sequence[int] | None = None,
+        detail: Literal["short", "full"] = "short",
     ) -> Path:
-        """Everything, to read: one HTML file that needs no network, with the caveats beside each chart.
+        """What to know about the model, to read: one HTML file that needs no network, with the caveats beside each chart.
 
-        Besides what matters, effects and contributions it shows several measures of importance side by side, what acts
-        together, the model in parts and which features are correlated. A model that has to be asked, above all a slow
-        one, is asked about fewer rows; what is left out for that reason is named with the call that has it.
+        Two to three printed pages: how good the model is (`performance`), what matters (feature importance, SHAP
+        summary), how it responds (feature effects), and any row and any feature to choose in the page, with what-if
+        along curves that were computed beforehand. ``detail="full"`` adds several measures of importance side by side,
+        interactions, the model in parts, correlated features, and a typical, the extreme and an unusual row one by
+        one, by Shapley values, local surrogates (LIME) and anchors. A model that has to be asked, above all a slow one,
+        is asked about fewer rows; what is left out for that reason is named with the call that has it.
 
-        ``top`` is the number of features whose effects are shown. A typical row, the extreme ones and one with unusual
-        contributions are explained one by one, and so are the ``rows`` you name by their positions, as in
-        ``rows=[3, 17]``.
+        ``top`` is the number of features whose effects are shown; ``rows`` are rows to explain, by their positions, as
+        in ``rows=[3, 17]``.
         """
         from pellucid.report import report
 
-        return report(self, path, title=title, top=top, rows=rows)
+        return report(self, path, title=title, top=top, rows=rows, detail=detail)
 
     # -- what a report asks besides ------------------------------------------------------------------
 

@@ -259,7 +259,7 @@ def test_several_outcomes_have_a_chart_each():
 def test_charts_show_the_numbers():
     explainer, _, _ = binary()
     found = explainer.performance()
-    assert next(row["label"] for row in confusion_data(found)).startswith(f"{int(found.confusion[0, 0])} (")
+    assert next(row["label"] for row in confusion_data(found))[0] == f"{int(found.confusion[0, 0])}"
     assert len(calibration_data(found)) == len(found.bins[0].rows)
     half = [row["value"] for row in threshold_data(found) if row["threshold"] == 0.5]
     there = found.ranking().at(0.5)

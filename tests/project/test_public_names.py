@@ -30,7 +30,7 @@ SIGNATURES = {
     "breakdown": "row order interactions",
     "shap": "rows method game budget tolerance interactions scale conditional sparse proxy",
     "predict": "rows",
-    "report": "path title top rows",
+    "report": "path title top rows detail",
 }
 
 

@@ -51,7 +51,8 @@ def _log_loss(own: float, constant: float) -> str:
 
 
 def _of_numbers(found: Performance) -> list[str]:
-    said = [f"The model {quality(found)}{_between(found, found.measures[0])}."]
+    first = found.measures[0]
+    said = [f"The model {quality(found)}{_between(found, first) if found.value(first) > 0 else ''}."]
     for k, name in enumerate(found.output_names):
         what = "the predictions" if len(found.output_names) == 1 else f"the predictions of {name}"
         half, most = (number(float(x)) for x in found.off[:, k])

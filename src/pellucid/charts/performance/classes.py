@@ -126,7 +126,7 @@ def class_colour(found: Performance, labels: dict[str, str]) -> alt.Color:
         "class",
         type="nominal",
         scale=scale,
-        legend=alt.Legend(title=None, orient="top", columns=2, labelLimit=260, symbolType="stroke"),
+        legend=alt.Legend(title=None, orient="top", columns=1, labelLimit=260, symbolType="stroke"),
     )
 
 

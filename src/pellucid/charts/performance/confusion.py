@@ -15,6 +15,7 @@ from pellucid.words import number, percent
 
 _PRINTED = 12  # up to so many classes the numbers are printed in the cells
 _DARK = 0.55
+_LETTER = 9.0  # pixels for a letter of a class, with the gap to the next
 
 
 def confusion_data(found: Performance) -> list[Row]:
@@ -30,7 +31,7 @@ def confusion_data(found: Performance) -> list[Row]:
                     "true": true,
                     "predicted": taken,
                     "share": share,
-                    "label": f"{number(float(weight))} ({percent(share)})" if total > 0 else "no row",
+                    "label": [number(float(weight)), f"({percent(share)})"] if total > 0 else ["no row"],
                     "rows_text": number(float(weight)),
                     "share_text": percent(share),
                     "ink": "white" if share > _DARK else "black",
@@ -49,7 +50,12 @@ def confusion(found: Performance, options: PerformanceOptions) -> ChartType:
         options.width or max(step * len(names), 250.0),
         options.height or max(0.6 * step * len(names), 150.0),
     )
-    x = alt.X("predicted", **level_axis("predicted class", names, width, cells=True, labelAngle=0 if printed else -45))
+    x = alt.X(
+        "predicted",
+        **level_axis(
+            "predicted class", names, width, cells=True, labelAngle=0 if sum(map(len, names)) * _LETTER < width else -45
+        ),
+    )
     y = alt.Y("true", **level_axis("true class", names, height, cells=True))
     tips = tooltips(
         ("true class", "true"), ("predicted", "predicted"), ("rows", "rows_text"), ("of the true class", "share_text")
