@@ -10,6 +10,7 @@ from pellucid.explanations.plot_options import AttributionOptions, PanelOptions,
 
 RESULTS = {
     "Effect": "`pdp`, `ice`, `ale`, `mplot`",
+    "Performance": "`performance`",
     "Importance": "`importance`",
     "ImportanceComparison": "`importance` with several methods",
     "Interactions": "`interactions`",

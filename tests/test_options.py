@@ -228,6 +228,7 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
     "clusters": (lambda **o: explainer().clusters(**o), {"threshold": fraction(one=True), "importance": flag()}, set()),
     "associations": (lambda **o: explainer().associations(**o), {}, set()),
     "audit": (lambda **o: explainer().audit(**o), {}, {"holdout"}),
+    "performance": (lambda **o: explainer().performance(**o), {"bins": whole(3, 2)}, set()),
     "shap": (
         lambda **o: explainer().shap(**{"rows": [0, 1], **o}),
         {
@@ -255,7 +256,11 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
     "check_rule": (None, {}, {"rule", "rows"}),
     "report": (
         lambda **o: explainer().report(Path(gettempdir()) / "never written.html", **o),
-        {"top": Option(2, [], whole(2).wrong), "rows": Option(2, [], ["2", [2.5], [True], 99, -1])},
+        {
+            "top": Option(2, [], whole(2).wrong),
+            "rows": Option(2, [], ["2", [2.5], [True], 99, -1]),
+            "detail": Option("short", [], word("short").wrong),
+        },
         {"path", "title"},
     ),
     "shapley": (

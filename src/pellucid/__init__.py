@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pellucid.explanations import Interactions as Interactions
     from pellucid.explanations import LocalAttribution as LocalAttribution
     from pellucid.explanations import Network as Network
+    from pellucid.explanations import Performance as Performance
     from pellucid.explanations import Pick as Pick
     from pellucid.explanations import Rule as Rule
     from pellucid.explanations import RuleCheck as RuleCheck
@@ -87,6 +88,7 @@ _HOME = {
     "ModelError": "pellucid.errors",
     "Network": "pellucid.explanations",
     "PellucidError": "pellucid.errors",
+    "Performance": "pellucid.explanations",
     "Pick": "pellucid.explanations",
     "Predictor": "pellucid.models",
     "RowGenerator": "pellucid.data.sampling.generator",
@@ -133,6 +135,7 @@ __all__ = [
     "ModelError",
     "Network",
     "PellucidError",
+    "Performance",
     "Pick",
     "Predictor",
     "RowGenerator",

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypedDict, Unpack, overload
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 from pellucid.arrays import IntArray
 from pellucid.checks import flag, reporting, seed, workers
@@ -30,6 +30,7 @@ from pellucid.explanations import (
     ImportanceComparison,
     Interactions,
     LocalAttribution,
+    Performance,
     Pick,
 )
 from pellucid.explanations.explanation import native_table
@@ -65,6 +66,7 @@ from pellucid.methods.local.surrogate.neighbourhood import Sampler
 from pellucid.methods.local.surrogate.representation import Space
 from pellucid.methods.local.surrogate.selection import Select
 from pellucid.methods.local.surrogate.width import Distance
+from pellucid.methods.performance import performance
 from pellucid.methods.rules.anchor import anchor
 from pellucid.methods.rules.rule_check import check_rule
 from pellucid.models import Predictor
@@ -650,6 +652,25 @@ class Explainer:
         rows = None if holdout is None else self.data.like(*holdout)
         return audit(self.predictor, self.data, holdout=rows, run=self._run("audit"))
 
+    def performance(self, *, bins: int = 10) -> Performance:
+        """How good the predictions are: R² and residuals, or confusion matrix, ROC, precision-recall, calibration and
+        thresholds.
+
+        ``bins`` is the number of bins of predictions in which these are compared with the outcome (calibration).
+
+        It misleads on rows that the model was fitted to, which flatter it; the result's `caveats` say so where it
+        shows. Intervals take rows as independent of each other.
+
+        Examples
+        --------
+        >>> import numpy as np, pellucid
+        >>> X = np.random.default_rng(0).normal(size=(500, 2))
+        >>> found = pellucid.Explainer(lambda X: X[:, 0], X, X.sum(axis=1)).performance()
+        >>> found.measures, round(found.value("R²"), 1)
+        (('R²', 'mean absolute error', 'RMSE'), 0.5)
+        """
+        return performance(self.predictor, self.data, bins=bins, run=self._run("performance"))
+
     def shap(
         self,
         rows: Any = None,
@@ -950,20 +971,23 @@ class Explainer:
         title: str | None = None,
         top: int = 6,
         rows: Sequence[int] | None = None,
+        detail: Literal["short", "full"] = "short",
     ) -> Path:
-        """Everything, to read: one HTML file that needs no network, with the caveats beside each chart.
+        """What to know about the model, to read: one HTML file that needs no network, with the caveats beside each chart.
 
-        Besides what matters, effects and contributions it shows several measures of importance side by side, what acts
-        together, the model in parts and which features are correlated. A model that has to be asked, above all a slow
-        one, is asked about fewer rows; what is left out for that reason is named with the call that has it.
+        Two to three printed pages: how good the model is (`performance`), what matters (feature importance, SHAP
+        summary), how it responds (feature effects), and any row and any feature to choose in the page, with what-if
+        along curves that were computed beforehand. ``detail="full"`` adds several measures of importance side by side,
+        interactions, the model in parts, correlated features, and a typical, the extreme and an unusual row one by
+        one, by Shapley values, local surrogates (LIME) and anchors. A model that has to be asked, above all a slow one,
+        is asked about fewer rows; what is left out for that reason is named with the call that has it.
 
-        ``top`` is the number of features whose effects are shown. A typical row, the extreme ones and one with unusual
-        contributions are explained one by one, and so are the ``rows`` you name by their positions, as in
-        ``rows=[3, 17]``.
+        ``top`` is the number of features whose effects are shown; ``rows`` are rows to explain, by their positions, as
+        in ``rows=[3, 17]``.
         """
         from pellucid.report import report
 
-        return report(self, path, title=title, top=top, rows=rows)
+        return report(self, path, title=title, top=top, rows=rows, detail=detail)
 
     # -- what a report asks besides ------------------------------------------------------------------
 

@@ -67,6 +67,7 @@ METHODS = {
     "associations": Method(Explainer.associations),
     "clusters": Method(Explainer.clusters),
     "audit": Method(Explainer.audit, weighable=False, needs_y=True),
+    "performance": Method(Explainer.performance, needs_y=True),
     "clusters importance": Method(
         Explainer.clusters, weighable=False, needs_y=True, options={"importance": True, "threshold": 0.1}
     ),

@@ -36,6 +36,7 @@ VERBS = {
     "clusters": lambda ex: ex.clusters(),
     "associations": lambda ex: ex.associations(),
     "audit": lambda ex: ex.audit(),
+    "performance": lambda ex: ex.performance(),
 }
 
 

@@ -11,7 +11,8 @@ import pytest
 
 from pellucid import Explainer
 from pellucid.cli.app import DEMO_TITLE, demo_explainer
-from pellucid.report import build
+from pellucid.report import build as short_report
+from report.documents import full_report as build
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -63,6 +64,11 @@ def bike() -> Explainer:
 @pytest.fixture(scope="session")
 def demo_document(bike: Explainer) -> dict[str, Any]:
     return build(bike, title=DEMO_TITLE)
+
+
+@pytest.fixture(scope="session")
+def short_document(bike: Explainer) -> dict[str, Any]:
+    return short_report(bike, title=DEMO_TITLE)
 
 
 @pytest.fixture(scope="session")

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from golden_files import masked
+from pellucid.report import build
+
+full_report = partial(build, detail="full")
 
 
 def part(document: dict[str, Any], name: str) -> dict[str, Any]:

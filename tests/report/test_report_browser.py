@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,10 +55,10 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def pages(
-    tmp_path_factory: pytest.TempPathFactory, demo_document: dict[str, Any], hostile_document: dict[str, Any]
+    tmp_path_factory: pytest.TempPathFactory, short_document: dict[str, Any], hostile_document: dict[str, Any]
 ) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
-    documents = {"demo": demo_document, "hostile": hostile_document}
+    documents = {"demo": short_document, "hostile": hostile_document}
     return {name: write(document, folder / f"{name}.html") for name, document in documents.items()}
 
 
@@ -114,7 +115,8 @@ def test_charts_are_drawn_again_when_the_window_changes(browser: Any, pages: dic
     )
     WebDriverWait(browser, 30).until(lambda driver: driver.execute_script(drawn_for))
     after = browser.execute_script(SIZES)
-    assert all(new[0] < old[0] for new, old in zip(after, before, strict=True))
+    assert all(new[3] != old[3] for new, old in zip(after, before, strict=True))
+    assert all(0.9 * room < width <= room + 1 for width, _, _, room in after)  # the whole width, and no more
 
 
 def test_hostile_names_are_shown_as_text(browser: Any, pages: dict[str, Path]) -> None:
@@ -159,3 +161,100 @@ def test_a_curve_over_dates_spans_its_axis(
         f"return Array.from(document.querySelectorAll('#{name} svg .mark-line path')).map(p => p.getBBox().width)"
     )
     assert max(widths) > 150
+
+
+# -- choosing in the page ----------------------------------------------------------------------------
+
+
+def choose(browser: Any, name: str, value: int, event: str = "change") -> None:
+    """Set a box of the page as a reader does, and wait until what depends on it is drawn."""
+    browser.execute_async_script(
+        """const [name, value, event, done] = arguments;
+        const box = document.getElementById(`explore-${name}`);
+        box.value = value;
+        box.dispatchEvent(new Event(event));
+        setTimeout(done, 300);""",
+        name,
+        value,
+        event,
+    )
+
+
+def text(browser: Any, name: str) -> str:
+    return str(browser.execute_script(f"return document.getElementById('explore-{name}').textContent"))
+
+
+def test_any_row_and_feature_can_be_chosen(
+    browser: Any, pages: dict[str, Path], short_document: dict[str, Any]
+) -> None:
+    known = short_document["explore"]
+    names = [feature["name"] for feature in known["features"]]
+    show(browser, pages["demo"], 1280)
+    assert text(browser, "label") == known["rows"][0]["label"]
+    row, feature = 7, names.index("humidity")
+    choose(browser, "row", row)
+    choose(browser, "feature", feature)
+    assert text(browser, "label") == known["rows"][row]["label"]
+    assert text(browser, "said") == known["rows"][row]["said"]
+    bars = browser.execute_script(
+        "return Array.from(document.querySelectorAll('#explore-bars .bar')).map(b => b.textContent)"
+    )
+    first, *middle, last = bars
+    assert len(middle) == len(known["rows"][row]["named"])
+    assert first.startswith("average prediction")
+    assert last.startswith("this prediction")
+    assert "as it is" in text(browser, "reading")
+    choose(browser, "slider", 0, "input")
+    lowest = known["features"][feature]
+    assert text(browser, "reading").startswith(f"humidity = {lowest['labels'][0]}: prediction ")
+    said = text(browser, "reading").split("prediction ")[1].split(" ")[0].replace(",", "")
+    assert float(said) == pytest.approx(lowest["curves"][row][0][0], rel=1e-3)
+    marks = browser.execute_script("return document.querySelectorAll('#explore-chart svg path').length")
+    assert marks > 5
+    assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
+
+
+def test_a_bar_leads_to_its_feature(browser: Any, pages: dict[str, Path], short_document: dict[str, Any]) -> None:
+    show(browser, pages["demo"], 1280)
+    name = browser.execute_script(
+        "const bar = document.querySelectorAll('#explore-bars .bar')[2]; bar.click(); return bar.textContent"
+    ).split(" = ")[0]
+    assert text(browser, "name") == f"What if {name} were different?"
+
+
+def test_names_of_rows_and_features_to_choose_are_text(
+    browser: Any, pages: dict[str, Path], hostile_document: dict[str, Any]
+) -> None:
+    known = hostile_document["explore"]
+    show(browser, pages["hostile"], 1280)
+    place = next(j for j, feature in enumerate(known["features"]) if feature["name"] == "town")
+    choose(browser, "feature", place)
+    for step in range(len(known["features"][place]["labels"])):
+        choose(browser, "slider", step, "input")
+        assert known["features"][place]["labels"][step] in text(browser, "reading")
+    options = browser.execute_script("return Array.from(document.querySelectorAll('option')).map(o => o.textContent)")
+    assert {feature["name"] for feature in known["features"]} <= set(options)
+    inside = "#explore img, #explore script, #explore b, #explore i"
+    assert browser.execute_script(f"return document.querySelectorAll('{inside}').length") == 0
+    assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
+
+
+def test_a_short_report_prints_on_three_pages(browser: Any, pages: dict[str, Path]) -> None:
+    import base64
+
+    show(browser, pages["demo"], 1280)
+    printed = browser.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True, "printBackground": True})
+    pages_of = re.findall(rb"/Type\s*/Page\b(?!s)", base64.b64decode(printed["data"]))
+    assert 2 <= len(pages_of) <= 3
+
+
+def test_on_a_phone_tables_scroll_and_charts_take_the_width(browser: Any, pages: dict[str, Path]) -> None:
+    show(browser, pages["demo"], 390)
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
+    boxes = browser.execute_script(
+        "return Array.from(document.querySelectorAll('[data-chart], #explore-chart')).map(b => b.clientWidth)"
+    )
+    assert min(boxes) > 300
+    assert browser.execute_script(
+        "return Array.from(document.querySelectorAll('table')).every(t => getComputedStyle(t.parentElement).overflowX === 'auto')"
+    )

@@ -12,9 +12,10 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 
 from pellucid import Agreement, Explainer, InputError, agreement
-from pellucid.report import build, why
+from pellucid.report import why
 from pellucid.runner import Cost
 from pellucid.words import number, percent
+from report.documents import full_report as build
 from report.documents import part
 
 

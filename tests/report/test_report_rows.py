@@ -17,7 +17,7 @@ from golden_files import masked
 from pellucid import Explainer, InputError
 from pellucid.explanations.attribution_words import mean_sizes
 from pellucid.report.rows import MOST_ASKED, check_rows, usual_value
-from pellucid.report.why import why_sections
+from pellucid.report.why import contributions_of, find_why, row_sections
 from pellucid.report.work import MODEL_ROWS, Work
 from pellucid.words import number, percent, quantity
 from report.documents import part, said
@@ -31,8 +31,9 @@ def titles(document: dict[str, Any]) -> list[str]:
 
 def chapters(explainer: Explainer, *, rows: Any = None, progress: Any = None) -> dict[str, Any]:
     """The part of a report that these chapters are; the others take their time."""
-    why = why_sections(explainer, check_rows(explainer, rows), Work(3, progress))
-    return {"sections": [why.whole, *why.individual]}
+    work = Work(3, progress)
+    why = find_why(explainer, check_rows(explainer, rows), work)
+    return {"sections": [contributions_of(explainer, why), *row_sections(explainer, why, work)]}
 
 
 class Counted:

@@ -13,7 +13,8 @@ from sklearn.svm import LinearSVC
 
 from golden_files import masked
 from pellucid import Explainer
-from pellucid.report.overview import Score, importance_loss, scores
+from pellucid.report.performance import Score, importance_loss, measured, scores
+from pellucid.report.work import Work
 from pellucid.words import number, percent
 
 RNG = np.random.default_rng(0)
@@ -21,7 +22,7 @@ X = RNG.normal(size=(120, 3))
 
 
 def by_name(explainer: Explainer) -> dict[str, Score]:
-    return {score.measure: score for score in scores(explainer)}
+    return {score.measure: score for score in scores(measured(explainer, Work(1, None)))}
 
 
 def test_regression(golden: Any) -> None:
@@ -87,7 +88,7 @@ def test_one_class_only(golden: Any) -> None:
 @pytest.mark.parametrize("y", [None, X[:, 0]])
 def test_several_outputs_are_scored_only_against_as_many_outcomes(y: Any) -> None:
     explainer = Explainer(lambda rows: rows[:, :2], X, y, progress=False)
-    assert scores(explainer) == []
+    assert scores(measured(explainer, Work(1, None))) == []
     assert importance_loss(explainer) == "variance"
 
 

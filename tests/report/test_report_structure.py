@@ -20,12 +20,13 @@ from golden_files import masked
 from pellucid import Explainer
 from pellucid.explanations.component import Check
 from pellucid.explanations.explanation import changed
-from pellucid.report import build, decomposition, interplay, sections, why
+from pellucid.report import decomposition, interplay, sections, why
 from pellucid.report.cards import section
 from pellucid.report.decomposition import checks_in_words, reproduced
 from pellucid.report.work import Work, focused
 from pellucid.runner import Cost
 from pellucid.words import number, percent
+from report.documents import full_report as build
 from report.documents import part, said
 
 NEW = ("comparing measures of importance", "looking for interactions", "decomposing the model")

@@ -25,6 +25,7 @@ from pellucid.explanations import (
     Interactions,
     LocalAttribution,
     Network,
+    Performance,
     Pick,
     Rules,
 )
@@ -40,6 +41,7 @@ _CHARTS: dict[type[Explanation], str] = {
     Attribution: "pellucid.charts.attribution",
     Associations: "pellucid.charts.associations",
     Audit: "pellucid.charts.audit",
+    Performance: "pellucid.charts.performance",
     Interactions: "pellucid.charts.interactions",
     Network: "pellucid.charts.interactions.network",
     Decomposition: "pellucid.charts.decomposition",

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pellucid.explainer import Explainer
 
 
+DETAIL = "short (two to three printed pages) or full (everything)."
+
 app = typer.Typer(
     name="pellucid",
     help="See through any machine-learning model.",
@@ -53,6 +55,7 @@ def demo(
     output: Annotated[Path, typer.Option("-o", "--out", help="Where to write the report.")] = Path(
         "pellucid-demo.html"
     ),
+    detail: Annotated[str, typer.Option("--detail", help=DETAIL)] = "short",
 ) -> None:
     """Write a report on a built-in model of simulated data; nothing is downloaded."""
     with told(), Bar() as bar:
@@ -60,7 +63,7 @@ def demo(
 
         target = check_path(output)
         bar.say("training a model of simulated bicycle rentals")
-        _report(demo_explainer(bar.rows), target, bar, title=DEMO_TITLE, top=6)
+        _report(demo_explainer(bar.rows), target, bar, title=DEMO_TITLE, top=6, detail=detail)
 
 
 @app.command()
@@ -109,13 +112,14 @@ def report(
         list[int] | None, typer.Option("--row", help="Row to explain, counted from 0; may be given several times.")
     ] = None,
     title: Annotated[str | None, typer.Option("--title", help="Title of the report.")] = None,
+    detail: Annotated[str, typer.Option("--detail", help=DETAIL)] = "short",
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
     trust: Annotated[
         bool, typer.Option("--trust", help="Open pickle and joblib files, which run code when opened.")
     ] = False,
 ) -> None:
-    """Write a report on a model file and a table: score, importance, effects, correlated features, single rows and
-    their caveats.
+    """Write a report on a model file and a table: performance, importance, effects, any row and what-if, with caveats;
+    --detail full adds interactions, the model in parts, correlated features, LIME and anchors.
     """
     with told(), Bar() as bar:
         from pellucid.cli.load import by_name, check_row, load, row_ids, sampled, split_target
@@ -140,7 +144,7 @@ def report(
             progress=bar.rows,
             random_state=seed,
         )
-        _report(explainer, path, bar, title=title, top=top, rows=row, notes=notes)
+        _report(explainer, path, bar, title=title, top=top, rows=row, detail=detail, notes=notes)
 
 
 def _explainer(*args: Any, **options: Any) -> Explainer:
@@ -163,17 +167,20 @@ def _report(
     title: str | None,
     top: int,
     rows: Sequence[int] | None = None,
+    detail: str = "short",
     notes: Sequence[str] = (),
 ) -> None:
     """Build, write, and say what was found and where it is."""
     from pellucid.report import build, write
 
-    document = build(explainer, title=title, top=top, rows=rows, progress=bar.step)
+    document = build(explainer, title=title, top=top, rows=rows, detail=detail, progress=bar.step)
     bar.say("writing the report")
     written = write(document, path).resolve()
     bar.stop()
     for note in notes:
         warn(note)
+    if document["alarm"]:
+        warn(f"{document['alarm']['headline']} {document['alarm']['advice']}")
     for line in document["findings"]:
         say(f"- {line}")
     say(f"Report: {written}")

@@ -18,6 +18,7 @@ from pellucid.diagnostics import (
     left_over,
     local_models,
     off_data,
+    overfitting,
     rules,
     sampling_noise,
 )
@@ -25,6 +26,7 @@ from pellucid.diagnostics.general import Players, general_caveats
 from pellucid.diagnostics.heterogeneity import heterogeneity_caveat
 from pellucid.diagnostics.hidden_reliance import fooled_caveat
 from pellucid.explanations import Agreement, Anchor, Attribution, Caveat, Clusters, Decomposition, LocalAttribution
+from pellucid.losses import find_loss
 from pellucid.models import Predictor
 from pellucid.runner import Run
 
@@ -95,6 +97,21 @@ def ale_caveats(
                 bins_and_orders.order_dependence(data, chosen[0], points[0], values, second_order, recompute)
             )
     return tuple(caveats)
+
+
+def performance_caveats(
+    predictor: Predictor, data: Data, run: Run, y: FloatArray, full: FloatArray
+) -> tuple[Caveat, ...]:
+    """Everything known against these scores; ``y`` and ``full`` are the outcomes and predictions of the rows."""
+    if not run.checks:
+        return ()
+    task = "classification" if predictor.classes is not None else "regression"
+    loss = find_loss(None, task, predictor.raw_scale)
+    return (
+        *general_caveats(predictor, data, run),
+        *overfitting.training_data(predictor, data, loss, loss(y, full, data.weights), y, verb="performance"),
+        *few_data.rare_class(predictor, y, data.weights),
+    )
 
 
 def decomposition_caveats(

@@ -10,6 +10,7 @@ import numpy as np
 from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.explanations import Caveat, Clusters, Decomposition, Interactions
+from pellucid.models import Predictor
 from pellucid.stats import Z95, effective_size
 from pellucid.words import counted, listed, number, percent, value_name
 
@@ -263,4 +264,24 @@ def too_many_coefficients(
             value=gap,
             threshold=_OPTIMISM,
             advice=_FEWER,
+        )
+
+
+def rare_class(predictor: Predictor, y: FloatArray, weights: FloatArray, *, fewest: float = 30.0) -> Iterator[Caveat]:
+    """The class with the fewest rows has too few to be scored; ``y`` holds the positions of the classes."""
+    if predictor.classes is None:
+        return
+    sizes = {k: effective_size(weights[y == k]) for k in range(len(predictor.classes)) if (y == k).any()}
+    rarest = min(sizes, key=lambda k: sizes[k])
+    if sizes[rarest] < fewest:
+        name = value_name(predictor.classes[rarest])
+        yield Caveat(
+            code="rare-class",
+            message=(
+                f"Only {counted(round(sizes[rarest]), 'row')} {'is' if round(sizes[rarest]) == 1 else 'are'} of {name}:"
+                " what is said of this class is uncertain."
+            ),
+            value=fewest / max(sizes[rarest], 1e-9),
+            threshold=1.0,
+            advice="Give more rows of this class.",
         )

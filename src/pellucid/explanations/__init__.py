@@ -17,6 +17,7 @@ from pellucid.explanations.importance_comparison import ImportanceComparison
 from pellucid.explanations.interactions import Interactions
 from pellucid.explanations.local_attribution import Boundary, LocalAttribution
 from pellucid.explanations.network import Network
+from pellucid.explanations.performance import Bins, Performance, Ranking
 from pellucid.explanations.pick import Pick
 from pellucid.explanations.rule import Anchor, Rule, RuleCheck, Rules
 from pellucid.explanations.store import load
@@ -32,6 +33,7 @@ __all__ = [
     "Audit",
     "AuditLine",
     "Axis",
+    "Bins",
     "Boundary",
     "Caveat",
     "Clusters",
@@ -50,7 +52,9 @@ __all__ = [
     "Interactions",
     "LocalAttribution",
     "Network",
+    "Performance",
     "Pick",
+    "Ranking",
     "Reference",
     "Rule",
     "RuleCheck",

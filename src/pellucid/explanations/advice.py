@@ -27,6 +27,7 @@ _ADVICE = {
         " {compare}."
     ),
     ("training-data", "importance"): "Pass held-out data: on training data overfitted features look important.",
+    ("training-data", "performance"): "Pass held-out data: on training data every model looks better than it is.",
     (
         "training-data",
         "interactions",

@@ -40,6 +40,7 @@ _TIMES = {
     "other-model": 2.0,
     "measures-disagree": 5.0,
     "few-rows": 5.0,
+    "rare-class": 5.0,
     "nothing-near": 10.0,
     "tolerance-missed": 5.0,
     "rough-shares": 5.0,

@@ -271,6 +271,31 @@ class DecompositionOptions(PlotOptions):
             raise InputError("component= draws a component; leave kind='shares' out.")
 
 
+PERFORMANCE_KINDS = (
+    "auto",
+    "predicted",
+    "residuals",
+    "confusion",
+    "roc",
+    "precision-recall",
+    "calibration",
+    "thresholds",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PerformanceOptions(PlotOptions):
+    """Options of performance."""
+
+    kind: str = choice(
+        "auto",
+        PERFORMANCE_KINDS,
+        'of numbers predicted against actual values and residuals, of classes the other charts; "auto" is all of them',
+    )
+    max_rows: int = whole(1000, "rows drawn as dots, at most")
+    output: str | None = anything(None, "name of an output or class", "the only one that is drawn")
+
+
 ATTRIBUTION_KINDS = (
     "auto",
     "waterfall",

@@ -6,15 +6,17 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pellucid import __version__
-from pellucid.checks import whole
-from pellucid.explanations import Effect, Explanation, Importance
+from pellucid.checks import one_of, whole
+from pellucid.explanations import Effect, Explanation, Importance, Performance
 from pellucid.explanations.importance import leading
 from pellucid.report.cards import Plain
 from pellucid.report.contributions import main_output
 from pellucid.report.decomposition import part_section
 from pellucid.report.effects import effect_card, top_features
+from pellucid.report.explore import exploration
 from pellucid.report.interplay import interaction_section
-from pellucid.report.overview import Score, data_section, facts, importance_loss, model_section, scores
+from pellucid.report.overview import data_section, facts
+from pellucid.report.performance import importance_loss, measured, model_section
 from pellucid.report.rows import check_rows
 from pellucid.report.said_once import TOP, said_once
 from pellucid.report.sections import (
@@ -26,7 +28,8 @@ from pellucid.report.sections import (
     measure_card,
     trust_section,
 )
-from pellucid.report.why import why_sections
+from pellucid.report.short import short_sections, shortened, standing_section
+from pellucid.report.why import Why, contributions_of, find_why, row_sections
 from pellucid.report.work import Step, Work
 from pellucid.words import counted, listed
 
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
     from pellucid.explainer import Explainer
 
 Document = dict[str, Any]
+DETAILS = ("short", "full")
+_FLATTERING = ("training-data", "overfitted")  # caveats by which the score is too good
 
 
 def build(
@@ -42,27 +47,69 @@ def build(
     title: str | None = None,
     top: int = 6,
     rows: Sequence[int] | None = None,
+    detail: str = "short",
     progress: Step | None = None,
 ) -> Document:
     """The content of a report as plain data, which `write` turns into a page.
 
     ``top`` is the number of features whose effects are shown, ``rows`` are positions of rows to explain besides
-    the typical and the extreme ones; ``progress(step, done, total)`` is called before every step and once at the
-    end. An interruption (Ctrl-C) is raised, not turned into a partial report.
+    the typical and the extreme ones, ``detail`` is ``"short"`` or ``"full"``; ``progress(step, done, total)`` is called
+    before every step and once at the end. An interruption (Ctrl-C) is raised, not turned into a partial report.
     """
-    top = whole("top", top)
+    top, brief = whole("top", top), one_of("detail", detail, DETAILS) == "short"
     asked = check_rows(explainer, rows)
-    work = Work(10 + min(top, len(explainer.data.schema.features)), progress)
+    work = Work((6 if brief else 11) + min(top, len(explainer.data.schema.features)), progress)
     work.step("scoring the model")
-    found = scores(explainer)
-    work.count(len(explainer.data) if found else 0)
+    performance = measured(explainer, work)
     work.step("auditing the model")
     trust, audit = trust_section(explainer, work)
     work.step("measuring feature importance")
     importance = work.keep(explainer.importance(loss=importance_loss(explainer)))
     best = top_features(explainer, importance, top)
-    effects = [_effect(explainer, work, j, place) for place, j in enumerate(best, start=1)]
-    why = why_sections(explainer, asked, work)
+    effects = [_effect(explainer, work, j, place, brief=brief) for place, j in enumerate(best, start=1)]
+    why = find_why(explainer, asked, work)
+    structure: list[str] = []
+    if brief:
+        sections = short_sections(explainer, performance, importance, trust, effects, why, asked)
+    else:
+        chapters, structure = _structure(explainer, importance, why, work)
+        sections = [
+            model_section(explainer, performance, brief=False),
+            data_section(explainer),
+            trust,
+            chapters["matters"],
+            effect_section(effects),
+            chapters["interactions"],
+            chapters["parts"],
+            contributions_of(explainer, why),
+            chapters["together"],
+            *row_sections(explainer, why, work),
+        ]
+    work.step("preparing rows and features to choose from")
+    explore = exploration(explainer, importance, why, work)
+    work.finish()
+    known, sections = said_once(audit, importance.caveats, sections)
+    sections = [{**part, "caveats": known} if part["id"] == TOP else part for part in sections]
+    findings = _findings(performance, importance, work.results, structure, known, sections)
+    sections = [*shortened(sections), standing_section()] if brief else [*sections, care_section(known, sections)]
+    return {
+        "title": title or f"Report on {explainer.predictor.name}",
+        "detail": detail,
+        "facts": facts(explainer),
+        "alarm": _alarm(known),
+        "findings": findings,
+        "sections": sections,
+        "explore": explore,
+        "settings": _settings(work.results),
+        "cost": work.cost(),
+        "version": __version__,
+    }
+
+
+def _structure(
+    explainer: Explainer, importance: Importance, why: Why, work: Work
+) -> tuple[dict[str, Plain], list[str]]:
+    """The chapters that only the full report has, and their findings."""
     shown = explainer.predictor.output_names[0] if why.overall is None else main_output(explainer, why.overall[1])
     work.step("comparing measures of importance")
     measures, unmeasured = measure_card(explainer, importance, why, work)
@@ -74,42 +121,37 @@ def build(
     work.step("looking for correlated features")
     associations = work.keep(explainer.associations())
     clusters = work.keep(explainer.clusters()) if can_cluster(explainer) else None
-    sections = [
-        model_section(explainer, found),
-        data_section(explainer),
-        trust,
-        importance_section(importance, measures, unmeasured),
-        effect_section(effects),
-        acting,
-        parts,
-        why.whole,
-        associations_section(associations, clusters),
-        *why.individual,
-    ]
-    work.finish()
-    known, sections = said_once(audit, importance.caveats, sections)
-    trust["caveats"] = known
+    chapters = {
+        "matters": importance_section(importance, measures, unmeasured),
+        "interactions": acting,
+        "parts": parts,
+        "together": associations_section(associations, clusters),
+    }
+    return chapters, [*interplay, *in_parts]
+
+
+def _alarm(known: Sequence[Plain]) -> Plain | None:
+    """The headline where these rows look like those that the model was fitted to."""
+    found = next((item for item in known if item["code"] in _FLATTERING), None)
+    if found is None:
+        return None
     return {
-        "title": title or f"Report on {explainer.predictor.name}",
-        "facts": facts(explainer),
-        "findings": _findings(found, importance, work.results, [*interplay, *in_parts], known, sections),
-        "sections": [*(trust if part["id"] == TOP else part for part in sections), care_section(known, sections)],
-        "settings": _settings(work.results),
-        "cost": work.cost(),
-        "version": __version__,
+        "headline": "These look like the rows that the model was trained on.",
+        "message": found["message"],
+        "advice": found["advice"],
     }
 
 
-def _effect(explainer: Explainer, work: Work, j: int, place: int) -> Plain:
+def _effect(explainer: Explainer, work: Work, j: int, place: int, *, brief: bool) -> Plain:
     work.step(f"finding the effect of {explainer.data.schema.names[j]}")
-    made, results = effect_card(explainer, j, place=place, run=work.run)
+    made, results = effect_card(explainer, j, place=place, run=work.run, brief=brief)
     for result in results:
         work.keep(result)
     return made
 
 
 def _findings(
-    found: Sequence[Score],
+    performance: Performance | None,
     importance: Importance,
     results: Sequence[Explanation],
     structure: Sequence[str],
@@ -117,7 +159,9 @@ def _findings(
     sections: Sequence[Plain],
 ) -> list[str]:
     """The report in a few sentences."""
-    lines = [f"The model {found[0].words}."] if found else []
+    lines = [] if performance is None else [performance.findings()[0]]
+    if lines and any(item["code"] in _FLATTERING for item in known):
+        lines[0] = f"{lines[0].removesuffix('.')}, but these look like its training rows."
     best = [importance.feature_names[j] for j in leading(importance, 3)]
     lines.append(f"Most important features: {listed(best)}." if best else "No feature has a detectable importance.")
     first = next((result for result in results if isinstance(result, Effect)), None)

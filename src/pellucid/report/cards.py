@@ -18,8 +18,8 @@ _DIGITS = 9  # significant digits of a number in a chart: more than a screen can
 
 
 def section(name: str, title: str, intro: Iterable[str], **parts: Any) -> Plain:
-    """A chapter of the report: sentences, then a table, cards or a list of caveats where it has them."""
-    empty: Plain = {"table": None, "cards": [], "caveats": [], "links": []}
+    """A chapter of the report: sentences, then a table, cards (in up to three ``columns``) or a list of caveats."""
+    empty: Plain = {"table": None, "cards": [], "caveats": [], "links": [], "columns": 1}
     return {"id": name, "title": title, "intro": list(intro), **empty, **parts}
 
 
@@ -40,6 +40,7 @@ def card(
     advice: Mapping[str, str] | None = None,
     fits: bool = True,
     full: bool = False,
+    half: bool = False,
     stacks: bool = True,
     values: Plain | None = None,
     more: Sequence[str] = (),
@@ -48,9 +49,10 @@ def card(
     """The chart of an explanation with its sentences and caveats.
 
     ``why`` says why this chart was chosen, ``advice`` replaces that of caveats by their code, ``fits`` says
-    whether the chart may be made narrower, ``full`` whether it needs the whole width, with its caveats below, and
-    ``stacks`` whether its panels may stand one below the other on a narrow screen; ``values`` is a table below the
-    chart, ``more`` are sentences that are folded away; ``options`` are those of the chart.
+    whether the chart may be made narrower, ``full`` whether it needs the whole width, with its caveats below, ``half``
+    whether it stands beside another card, and ``stacks`` whether its panels may stand one below the other on a narrow
+    screen; ``values`` is a table below the chart, ``more`` are sentences that are folded away; ``options`` are those of
+    the chart.
     """
     spec, note = chart(explanation, **options)
     return {
@@ -61,6 +63,7 @@ def card(
         "chart": spec,
         "fits": fits,
         "full": full,
+        "half": half,
         "stacks": stacks,
         "note": note,
         "why": why,

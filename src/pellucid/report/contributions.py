@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 TITLE = "Contributions to the predictions: SHAP summary"
 _BARS = 15  # features of the bars
 _STRIPS = 10  # and of the dots, which take more room
+_HALF, _STRIP, _FEW_STRIPS = 270.0, 22.0, 8  # width of the dots beside another chart, height of a strip, strips
+_LEGEND = {"orient": "top", "direction": "horizontal", "title": "value of the feature", "titleOrient": "left"}
 _PANELS = 4  # outputs that are shown side by side
 _EXACT = ("tree", "linear", "exact")  # ways that leave nothing to chance
 _MEANING = (
@@ -33,7 +35,7 @@ def contribution_section(explainer: Explainer, found: Attribution) -> Plain:
         nothing = f"No feature contributes anything: all {len(found):,} predictions are the same."
         return section("contributions", TITLE, [_MEANING, nothing])
     intro = [_MEANING, *how_found(explainer, found), *_which_output(explainer, found, main.output_names[0])]
-    cards = [_bars(found, main), _dots(main)]
+    cards = [_bars(found, main), dots(main)]
     top = main.top(1)[0]
     if not grouped(main, position(main, top)):
         cards.append(_along(main, top))
@@ -113,17 +115,29 @@ def _bars(found: Attribution, main: Attribution) -> Plain:
     )
 
 
-def _dots(main: Attribution) -> Plain:
-    names = main.top(_STRIPS)
-    return card(
+def dots(main: Attribution, *, half: bool = False) -> Plain:
+    """The SHAP summary (beeswarm) plot of one output."""
+    strips = _FEW_STRIPS if half else _STRIPS
+    names = main.top(strips)
+    made = card(
         "contributions-rows",
         "SHAP summary (beeswarm) plot",
         about(main, names),
         subtitle=f"One dot for each of {len(main):,} rows and each feature{scale_of(main)}",
         sentences=[_directions(main, names[0])],
+        half=half,
         kind="beeswarm",
-        max_display=_STRIPS,
+        max_display=strips,
+        width=_HALF if half else None,
+        height=_STRIP * min(strips, len(main.feature_names)) if half else None,
     )
+    for layer in made["chart"].get("layer", []) if half else []:
+        colour = layer.get("encoding", {}).get("color", {})
+        if colour.get("type") == "nominal":  # no room for the names of categories
+            colour["legend"] = None
+        elif colour.get("legend"):
+            colour["legend"].update(_LEGEND)
+    return made
 
 
 def _along(main: Attribution, feature: str) -> Plain:
@@ -150,7 +164,7 @@ def _directions(main: Attribution, feature: str) -> str:
     up, down = int((values > 0).sum()), int((values < 0).sum())
     return (
         f"{feature} raises the prediction in {up:,} and lowers it in {down:,} of {len(values):,} rows. "
-        "Dots to the right raise the prediction, dots to the left lower it."
+        "Dots to the right raise the prediction."
     )
 
 

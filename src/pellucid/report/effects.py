@@ -23,13 +23,17 @@ if TYPE_CHECKING:
 _CURVES = 40  # individual curves below an average
 _LEVELS = 25  # categories that a chart has room for
 _ROUNDING = 1e-9  # importances below this share of the greatest are noise of the arithmetic
+_SMALL: dict[str, Any] = {"half": True, "width": 220.0, "colour": None, "max_lines": 15}
+_HEIGHT, _LINE = 100.0, 15.0  # of a small chart, and of a category in it
+_FEW_LEVELS = 12
+_BRIEF = 1  # sentences of a brief card
 _SEEN = {"heterogeneous": "The individual rows in this chart show it."}
 
 
-def top_features(explainer: Explainer, importance: Importance, top: int) -> list[int]:
+def top_features(explainer: Explainer, importance: Importance, top: int, *, all_that_vary: bool = False) -> list[int]:
     """Columns of the most important features, those of a group one by one.
 
-    Left out are features that never change, and those without importance unless there is no other.
+    Left out are features that never change, and those without importance unless there is no other or they are asked for.
     """
     schema = explainer.data.schema
     members = importance.members or tuple((name,) for name in importance.feature_names)
@@ -37,31 +41,45 @@ def top_features(explainer: Explainer, importance: Importance, top: int) -> list
     least = importance.neutral + _ROUNDING * max(float(np.nanmax(values)) - importance.neutral, 0.0)
     ranked = [(schema.index(name), values[j]) for j in importance.ranking for name in members[j]]
     changing = [(j, value) for j, value in ranked if schema.features[j].distinct > 1]
-    useful = [j for j, value in changing if value > least]
+    useful = [j for j, value in changing if value > least or all_that_vary]
     return (useful or [j for j, _ in changing[:1]])[:top]
 
 
-def effect_card(explainer: Explainer, j: int, *, place: int, run: Run) -> tuple[Plain, list[Effect]]:
-    """The card of one feature, and the results it was made from."""
+def effect_card(
+    explainer: Explainer, j: int, *, place: int, run: Run, brief: bool = False
+) -> tuple[Plain, list[Effect]]:
+    """The card of one feature, and the results it was made from; a ``brief`` one has half the width."""
     feature = explainer.data.schema.features[j]
-    many = feature.nominal and feature.distinct > _LEVELS
+    most = _FEW_LEVELS if brief else _LEVELS
+    many = feature.nominal and feature.distinct > most
     why = None if many else explainer._off_data(j, run)
     name = f"effect-{place}"
+    shape = _small(feature) if brief else {"max_lines": _CURVES}
+    said = _BRIEF if brief else None
     if why is not None:
         effect = explainer.ale(j)
         head, *sentences = effect.findings()
-        return card(
-            name, feature.name, effect, subtitle=head, sentences=sentences, why=staying_near(feature.name, *why)
-        ), [effect]
-    at = _frequent(explainer, j, feature) if many else None
+        reason = f"Correlated with {why[0]} ({number(why[1])})." if brief else staying_near(feature.name, *why)
+        head = "Accumulated local effect (ALE)" if brief else head
+        made = card(name, feature.name, effect, subtitle=head, sentences=sentences[:said], why=reason, **shape)
+        return {**made, "note": "" if brief else made["note"]}, [effect]
+    at = frequent(explainer, j, most) if many else None
     average = explainer.pdp(j, at=at)
     parts, shown = _with_curves(explainer, j, average, at)
     head, *sentences = average.findings()
+    head, sentences = "Partial dependence (PDP)" if brief else head, sentences[:said]
     if many:
-        sentences.append(f"Shown are the {_LEVELS} most frequent of {feature.distinct:,} categories.")
+        sentences.append(f"Shown are the {most} most frequent of {feature.distinct:,} categories.")
     advice = _SEEN if len(parts) > 1 else None
-    made = card(name, feature.name, shown, subtitle=head, sentences=sentences, advice=advice, max_lines=_CURVES)
+    made = card(name, feature.name, shown, subtitle=head, sentences=sentences, advice=advice, **shape)
     return made, parts
+
+
+def _small(feature: Feature) -> dict[str, Any]:
+    """Options of a chart beside others: categories in lines of their own, without bars of how frequent they are."""
+    if feature.nominal or feature.kind == "boolean":
+        return {**_SMALL, "height": max(_HEIGHT, _LINE * min(feature.distinct, _FEW_LEVELS)), "distribution": None}
+    return {**_SMALL, "height": _HEIGHT}
 
 
 def _with_curves(explainer: Explainer, j: int, average: Effect, at: Any) -> tuple[list[Effect], Effect]:
@@ -74,10 +92,12 @@ def _with_curves(explainer: Explainer, j: int, average: Effect, at: Any) -> tupl
     return [average, curves], both
 
 
-def _frequent(explainer: Explainer, j: int, feature: Feature) -> list[Any]:
+def frequent(explainer: Explainer, j: int, most: int) -> list[Any]:
+    """The most frequent categories of a feature, in their order."""
+    feature = explainer.data.schema.features[j]
     codes = explainer.data.codes(j)
     counts = Counter(codes[~np.isnan(codes)].tolist())
-    chosen = np.array(sorted(code for code, _ in counts.most_common(_LEVELS)))
+    chosen = np.array(sorted(code for code, _ in counts.most_common(most)))
     return list(feature.decode(chosen))
 
 

@@ -53,19 +53,21 @@ def render(document: dict[str, Any]) -> str:
     from markupsafe import Markup
 
     charts = {
-        card["id"]: {"spec": card["chart"], "fits": card["fits"], "stacks": card["stacks"]}
+        card["id"]: {"spec": card["chart"], "fits": card["fits"], "stacks": card["stacks"], "grows": card["half"]}
         for section in document["sections"]
         for card in section["cards"]
     }
-    library, script = javascript(), _part("report.js")
+    library, script, explore = javascript(), _part("report.js"), _part("explore.js")
     return _template().render(
         document=document,
-        policy=_policy(library, script),
+        policy=_policy(library, script, explore),
         # The parts below are our own, or JSON made safe for a script element; nothing else is unescaped.
         style=Markup(_part("report.css")),
         library=Markup(library),
         script=Markup(script),
         charts=Markup(script_json(charts)),
+        explore=Markup(explore),
+        explored=Markup(script_json(document["explore"])),
     )
 
 

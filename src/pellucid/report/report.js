@@ -44,7 +44,7 @@
       legend: { ...legend, labelLimit: longest, ...(room < NARROW ? below : {}) },
     };
     if (room < NARROW && spec.concat && chart.stacks) spec.columns = 1; // one output below the other
-    if (chart.fits && excess > 0) narrow(spec, excess / abreast(spec));
+    if (chart.fits && (excess > 0 || chart.grows)) narrow(spec, excess / abreast(spec));
     return spec;
   }
 
@@ -61,15 +61,26 @@
       if (box.drawn) box.drawn.finalize();
       box.drawn = await vegaEmbed(box, fitted(chart, excess, room), options);
       const over = widthOf(box) - room;
-      if (over <= 1 || !chart.fits) break;
+      if (Math.abs(over) <= 1 || !chart.fits || (over < 0 && !chart.grows)) break;
       excess += over;
     }
     box.classList.toggle("wide", room < READABLE * widthOf(box));
     box.room = room;
   }
 
+  // What other scripts of the page draw, when it is opened and when its width changes.
+  const others = [];
+  let wide = 0;
+  globalThis.pellucidReport = {
+    options,
+    config: Object.values(charts).map((chart) => chart.spec.config).find(Boolean),
+    alsoDraw: (draws) => others.push(draws),
+  };
+
   async function drawAll() {
     for (const box of boxes) if (box.room !== box.clientWidth) await draw(box);
+    if (wide !== document.body.clientWidth) for (const draws of others) await draws();
+    wide = document.body.clientWidth;
     document.documentElement.dataset.ready = "yes";
   }
 
@@ -79,7 +90,7 @@
     waiting = setTimeout(drawAll, 200);
   });
   window.addEventListener("beforeprint", () => {
-    document.querySelectorAll("details:not(.chart details)").forEach((fold) => { fold.open = true; });
+    document.querySelectorAll(".card details:not(.chart details), section > details").forEach((fold) => { fold.open = true; });
   });
-  drawAll();
+  setTimeout(drawAll); // after the other scripts
 })();

@@ -12,6 +12,7 @@ from pellucid.arrays import FloatArray, IntArray
 from pellucid.checks import positions
 from pellucid.errors import InputError
 from pellucid.explanations import Attribution
+from pellucid.models.outcome import outcome_for
 from pellucid.report.cards import Plain, card, section
 from pellucid.report.contributions import about, how_found, main_output, rivals, short
 from pellucid.report.work import LOOKED, spread
@@ -92,7 +93,7 @@ def choose(
 
 def row_section(explainer: Explainer, reasons: Reasons, seen: Look, found: Attribution, *, sample: int) -> Plain:
     """One card per row; ``seen`` and ``found`` hold the predictions and contributions of these rows, in this order."""
-    cards = [_row_card(explainer, seen, k, why, found) for k, why in enumerate(reasons.values())]
+    cards = [row_card(explainer, seen, k, why, found) for k, why in enumerate(reasons.values())]
     intro = [*_how_chosen(explainer, reasons.values(), sample), *how_found(explainer, found)]
     return section("rows", TITLE, intro, cards=cards)
 
@@ -100,7 +101,10 @@ def row_section(explainer: Explainer, reasons: Reasons, seen: Look, found: Attri
 # -- one row -----------------------------------------------------------------------------------------
 
 
-def _row_card(explainer: Explainer, seen: Look, k: int, why: Sequence[str], found: Attribution) -> Plain:
+def row_card(
+    explainer: Explainer, seen: Look, k: int, why: Sequence[str], found: Attribution, *, half: bool = False
+) -> Plain:
+    """The card of the row at place ``k`` of what was seen and found; half a page wide it has no table."""
     row = int(seen.rows[k])
     one = found.row(k).for_output(explained_name(explainer, seen, k))
     sizes = np.abs(one.values[0])
@@ -110,16 +114,17 @@ def _row_card(explainer: Explainer, seen: Look, k: int, why: Sequence[str], foun
         f"row-{row}",
         f"Row {one.row_labels.name(0)}: {', '.join(why)}",
         shown,
-        subtitle=_outcome(explainer, seen, k),
+        subtitle=outcome_words(explainer, seen, k),
         sentences=short(one),
-        values=value_table(explainer.data, one, order, shown=_BARS),
-        more=one.findings(),
+        values=None if half else value_table(explainer.data, one, order, shown=_BARS),
+        more=[] if half else one.findings(),
+        half=half,
         kind="waterfall",
         max_display=_BARS,
     )
 
 
-def _outcome(explainer: Explainer, seen: Look, k: int) -> str:
+def outcome_words(explainer: Explainer, seen: Look, k: int) -> str:
     """What was predicted, and what was true where that is known."""
     predictor, y = explainer.predictor, explainer.data.y
     if predictor.classes is not None:
@@ -132,11 +137,11 @@ def _outcome(explainer: Explainer, seen: Look, k: int) -> str:
         said, true = f"Prediction: {number(float(shown))}.", "Outcome"
     if y is None or y.ndim > 1:
         return said
+    if predictor.classes is not None:  # by the name of the class, whatever the label that the model was fitted to
+        place = outcome_for(predictor, explainer.data.take(seen.rows[k : k + 1]))[0]
+        return f"{said} {true}: {value_name(predictor.classes[int(place)])}."
     outcome = y[seen.rows[k]]
-    return (
-        f"{said} {true}:"
-        f" {number(float(outcome)) if true == 'Outcome' and y.dtype.kind in 'iuf' else value_name(outcome)}."
-    )
+    return f"{said} {true}: {number(float(outcome)) if y.dtype.kind in 'iuf' else value_name(outcome)}."
 
 
 def explained_name(explainer: Explainer, seen: Look, k: int) -> str:

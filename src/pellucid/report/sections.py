@@ -58,17 +58,20 @@ def _bad(line: AuditLine) -> str:
     return f"{'below' if line.code == 'training-data' else 'above'} {number(line.threshold)}"
 
 
+def importance_meaning(importance: Importance) -> str:
+    """What the importance measures, in a sentence."""
+    if importance.measure == "share of prediction variance":
+        return "How much predictions change when a feature is permuted, as a share of their variance."
+    return f"How much the model's loss ({importance.measure}) grows when a feature is permuted."
+
+
 def importance_section(importance: Importance, measures: Plain | None, missing: Sequence[str]) -> Plain:
     """The importance of the features, and by other measures; or why these are ``missing``."""
-    if importance.measure == "share of prediction variance":
-        intro = "How much predictions change when a feature is permuted, as a share of their variance."
-    else:
-        intro = f"How much the model's loss ({importance.measure}) grows when a feature is permuted."
     made = card("importance", "Feature importance", importance, sentences=importance.findings(), max_display=_BARS)
     return section(
         "matters",
         "What matters: feature importance",
-        [intro, *missing],
+        [importance_meaning(importance), *missing],
         cards=[made, *([measures] if measures else [])],
     )
 

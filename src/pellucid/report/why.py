@@ -32,12 +32,23 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Why:
-    """The chapter on many rows, those on individual rows, and what the first was made of, where it could be had."""
+class Chosen:
+    """Rows that are worth a look: why each is, what is predicted for them, and their contributions, in one order."""
 
-    whole: Plain
-    individual: list[Plain]
+    reasons: rows.Reasons
+    seen: Look
+    found: Attribution
+
+
+@dataclass(frozen=True, eq=False)
+class Why:
+    """Contributions over a sample of rows (and which these are), and in rows that were chosen; or the ``reason`` why
+    they cannot be had.
+    """
+
     overall: tuple[IntArray, Attribution] | None
+    chosen: Chosen | None
+    reason: str
 
     def read(self, explainer: Explainer, *methods: str) -> bool:
         """Whether the model was read, as trees or as a sum of terms, and no link stands between these and what is
@@ -49,25 +60,42 @@ class Why:
         return found.method in methods and found.scale == explainer.predictor.scale and "linked" not in found.settings
 
 
-def why_sections(explainer: Explainer, asked: Sequence[int], work: Work) -> Why:
+def find_why(explainer: Explainer, asked: Sequence[int], work: Work) -> Why:
     """Contributions over many rows and in individual ones."""
     work.step("computing contributions (SHAP)")
     asking, reason = _asking(explainer, work)
-    found: tuple[IntArray, Attribution] | None = None
+    overall: tuple[IntArray, Attribution] | None = None
     if asking is not None:
         try:
-            found = asking.overall()
-            work.keep(found[1])
+            overall = asking.overall()
+            work.keep(overall[1])
         except PellucidError as error:
             reason = str(error)
-    whole = (
-        contributions.contribution_section(explainer, found[1])
-        if found is not None
-        else contributions.no_contributions("contributions", contributions.TITLE, reason)
-    )
     work.step("explaining individual rows")
-    individual = _individual(explainer, asking, reason, asked, found, work)
-    return Why(whole, individual, found)
+    chosen: Chosen | None = None
+    if asking is not None:
+        try:
+            chosen = _choose(explainer, asking, asked, overall, work)
+        except PellucidError as error:
+            reason = str(error)
+    return Why(overall, chosen, reason)
+
+
+def contributions_of(explainer: Explainer, why: Why) -> Plain:
+    """The chapter on many rows."""
+    if why.overall is None:
+        return contributions.no_contributions("contributions", contributions.TITLE, why.reason)
+    return contributions.contribution_section(explainer, why.overall[1])
+
+
+def row_sections(explainer: Explainer, why: Why, work: Work) -> list[Plain]:
+    """The chapters on individual rows, by contributions and by other methods."""
+    work.step("explaining these rows by LIME and anchors")
+    if why.chosen is None:
+        return [contributions.no_contributions("rows", rows.TITLE, why.reason)]
+    chosen, sample = why.chosen, 0 if why.overall is None else len(why.overall[0])
+    shown = rows.row_section(explainer, chosen.reasons, chosen.seen, chosen.found, sample=sample)
+    return [shown, _ways_section(explainer, chosen.seen, chosen.found, work)]
 
 
 def _asking(explainer: Explainer, work: Work) -> tuple[Asking | None, str]:
@@ -78,28 +106,14 @@ def _asking(explainer: Explainer, work: Work) -> tuple[Asking | None, str]:
         return None, str(error)
 
 
-def _individual(
-    explainer: Explainer,
-    asking: Asking | None,
-    reason: str,
-    asked: Sequence[int],
-    overall: tuple[IntArray, Attribution] | None,
-    work: Work,
-) -> list[Plain]:
-    if asking is not None:
-        sample, found = overall or (np.empty(0, dtype=np.intp), None)
-        try:
-            reasons = rows.choose(explainer, asked, rows.look(explainer, work.run), sample, found)
-            places = np.array(list(reasons), dtype=np.intp)
-            chosen = work.keep(asking.of(places))
-            seen = rows.predicted(explainer, places, work.run)
-            shown = rows.row_section(explainer, reasons, seen, chosen, sample=len(sample))
-            work.step("explaining these rows by LIME and anchors")
-            return [shown, _ways_section(explainer, seen, chosen, work)]
-        except PellucidError as error:
-            reason = str(error)
-    work.step("explaining these rows by LIME and anchors")
-    return [contributions.no_contributions("rows", rows.TITLE, reason)]
+def _choose(
+    explainer: Explainer, asking: Asking, asked: Sequence[int], overall: tuple[IntArray, Attribution] | None, work: Work
+) -> Chosen:
+    sample, found = overall or (np.empty(0, dtype=np.intp), None)
+    reasons = rows.choose(explainer, asked, rows.look(explainer, work.run), sample, found)
+    places = np.array(list(reasons), dtype=np.intp)
+    explained = work.keep(asking.of(places))
+    return Chosen(reasons, rows.predicted(explainer, places, work.run), explained)
 
 
 OTHER_TITLE = "The same rows by LIME and anchors"
