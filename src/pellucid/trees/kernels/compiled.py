@@ -69,7 +69,18 @@ OPTIONS: dict[str, Any] = {"nogil": True, "cache": _can_keep(), "error_model": "
 
 def kernel(function: Any) -> Any:
     """A compiled function."""
-    return _in_folder(njit(**OPTIONS), function)
+    return _in_folder(njit(**OPTIONS, no_cfunc_wrapper=True), function)
+
+
+def inner(function: Any) -> Any:
+    """A compiled function that only kernels call: nothing is made by which Python could, and nothing kept of its own."""
+    return njit(**{**OPTIONS, "cache": False}, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+
+
+def inlined(function: Any) -> Any:
+    """The same, made part of every kernel that calls it."""
+    options = {**OPTIONS, "cache": False}
+    return njit(**options, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True)(function)
 
 
 class Notice(event.Listener):  # type: ignore[misc]
