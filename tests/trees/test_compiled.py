@@ -16,7 +16,6 @@ from pellucid.runner import notices
 from pellucid.runner.progress import Reporter
 from pellucid.trees.kernels import compiled
 
-
 SAID = compiled.NOTICE + "\n"
 
 
