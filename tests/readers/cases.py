@@ -191,6 +191,7 @@ def _catboost() -> Iterator[Case]:
         yield Case(f"RMSE, {policy}", "gaps", trained(grow_policy=policy))
     yield Case("missing as the highest", "gaps", trained(nan_mode="Max"))
     yield Case("categories, one against the rest", "categories", trained(one_hot_max_size=100))
+    yield Case("categories by target statistics", "categories", trained(one_hot_max_size=1, max_ctr_complexity=4))
     for loss in ("MAE", "Quantile:alpha=0.3"):
         yield Case(loss, "gaps", trained(loss_function=loss))
     for loss in ("Logloss", "CrossEntropy", "Poisson"):

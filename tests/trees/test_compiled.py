@@ -12,7 +12,11 @@ import numpy as np
 import pytest
 
 import pellucid
+from pellucid.runner import notices
+from pellucid.runner.progress import Reporter
 from pellucid.trees.kernels import compiled
+
+SAID = compiled.NOTICE + "\n"
 
 
 class Terminal:
@@ -64,7 +68,8 @@ class Clock:
 @pytest.fixture
 def terminal(monkeypatch):
     terminal = Terminal()
-    monkeypatch.setattr(compiled, "sys", SimpleNamespace(stderr=terminal))  # pytest exchanges the real one
+    monkeypatch.setattr(notices, "sys", SimpleNamespace(stderr=terminal))  # pytest exchanges the real one
+    notices.listen(None)
     return terminal
 
 
@@ -86,9 +91,9 @@ def compile_for(notice, clock, seconds, **what):
 
 def test_a_long_compilation_is_announced_once(terminal, notice, clock):
     compile_for(notice, clock, 1.5)
-    assert terminal.text == compiled.NOTICE
+    assert terminal.text == SAID
     compile_for(notice, clock, 1.5)
-    assert terminal.text == compiled.NOTICE
+    assert terminal.text == SAID
 
 
 def test_it_is_announced_while_it_goes_on(terminal, notice, clock):
@@ -96,7 +101,7 @@ def test_it_is_announced_while_it_goes_on(terminal, notice, clock):
     notice.on_start(compilation())  # a function that the first one calls
     notice.on_end(compilation())
     clock.passes(1.5)
-    assert terminal.text == compiled.NOTICE
+    assert terminal.text == SAID
     notice.on_end(compilation())
 
 
@@ -106,7 +111,7 @@ def test_a_short_compilation_is_not_announced_but_many_are(terminal, notice, clo
     compile_for(notice, clock, 0.4)
     assert terminal.text == ""
     compile_for(notice, clock, 0.4)
-    assert terminal.text == compiled.NOTICE
+    assert terminal.text == SAID
 
 
 def test_the_functions_of_others_are_not_ours_to_announce(terminal, notice, clock):
@@ -121,9 +126,26 @@ def test_nobody_is_told_where_nobody_reads(terminal, notice, clock):
     terminal.is_a_terminal = False
     compile_for(notice, clock, 2.0)
     assert terminal.text == ""
-    compiled.sys.stderr = None  # of the stand-in
+    notices.sys.stderr = None  # of the stand-in
     compile_for(notice, clock, 2.0)
     assert not any(timer.running for timer in clock.timers)
+
+
+def test_progress_says_whether_one_is_told(terminal, notice, clock):
+    Reporter(False, "nothing")
+    compile_for(notice, clock, 2.0)
+    assert terminal.text == ""
+    terminal.is_a_terminal = False
+    Reporter(True, "all")
+    compile_for(notice, clock, 2.0)
+    assert terminal.text == SAID
+
+
+def test_a_cell_of_a_notebook_is_read_too(terminal):
+    terminal.is_a_terminal = False
+    assert not notices.reads_along()
+    notices.sys.stderr = type("OutStream", (Terminal,), {"__module__": "ipykernel.iostream"})(False)
+    assert notices.reads_along()
 
 
 def test_numba_tells_us_what_it_compiles():

@@ -34,7 +34,9 @@ def test_interactions_are_half_the_index_and_rows_add_up_to_the_values(scene, ga
 def mixed():
     """Shallow trees and deep ones in one ensemble."""
     rng = np.random.default_rng(0)
-    ensemble = random_ensemble(rng, n_features=20, n_trees=6, depth=18, early=0.25)
+    shallow = random_ensemble(rng, n_features=20, n_trees=6, depth=5)
+    deep = random_ensemble(rng, n_features=20, n_trees=2, depth=18, early=0.25)
+    ensemble = concatenate([shallow, deep])
     return ensemble, random_rows(rng, ensemble, 8), random_rows(rng, ensemble, 12)
 
 
@@ -50,6 +52,16 @@ def test_tables_and_walks_share_an_ensemble(order):
     walks = TreeGame(ensemble, "marginal", background, tables=False).indices(X, "shapley", order)
     assert members.shape == (both.shape[1], order)
     np.testing.assert_allclose(both, walks, atol=1e-9)
+
+
+def test_walks_take_a_few_shallow_trees_along():
+    rng = np.random.default_rng(2)
+    shallow = random_ensemble(rng, n_features=20, n_trees=1, depth=2)
+    deep = random_ensemble(rng, n_features=20, n_trees=9, depth=30, chain=True, categorical=0.0)
+    ensemble = concatenate([shallow, deep])
+    assert not fits(ensemble, np.arange(20), 12).any()
+    assert fits(ensemble, np.arange(20), 12, worth_both=0.0).tolist() == [True] + [False] * 9
+    assert fits(shallow, np.arange(20), 12).all()
 
 
 def test_progress_ends_even_when_nothing_comes_of_it():

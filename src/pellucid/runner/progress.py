@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
 from typing import Any
 
-Progress = bool | Callable[[int, int], None] | None
+from pellucid.runner.notices import Progress, listen
 
 _PATIENCE = 1.0  # seconds before anything is shown
 
@@ -20,6 +19,7 @@ class Reporter:
     """
 
     def __init__(self, progress: Progress, what: str) -> None:
+        listen(progress)
         self._progress = progress
         self._what = what
         self._done, self._total = 0, 0

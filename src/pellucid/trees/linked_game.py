@@ -54,8 +54,9 @@ class Leaves:
         bit = np.zeros(len(nodes.feature), dtype=np.uint64)
         leaf, tree, first = (np.zeros(n + 1, dtype=np.int64) for _ in range(3))
         asked = np.zeros(n * min(MOST_BITS, count) + count, dtype=np.int64)
+        room = np.empty((3, max(len(nodes.feature), count) + 1), dtype=np.int64), np.full(count, -1)
         found, most = number_players(
-            nodes.feature, nodes.left, nodes.right, players, ensemble.roots, count, bit, leaf, tree, first, asked
+            nodes.feature, nodes.left, nodes.right, players, ensemble.roots, *room, bit, leaf, tree, first, asked
         )
         if most > MOST_BITS:
             return None

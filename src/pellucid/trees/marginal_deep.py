@@ -14,11 +14,12 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.trees.ensemble import TreeEnsemble
-from pellucid.trees.kernels.marginal_deep import deep_marginal
-from pellucid.trees.kernels.path_program import DEPTH, MOST, measure
+from pellucid.trees.kernels.marginal_deep import deep_marginal, deep_room
+from pellucid.trees.kernels.measure import DEPTH, MOST
 from pellucid.trees.plain import coalitions
 from pellucid.trees.quadrature import Index, quadrature
 from pellucid.trees.rows import Alone, Watch, share_out, shares_of
+from pellucid.trees.sizes import tree_measures
 
 _BACKGROUND_ROWS = 1024  # walked together: the lists and sums of a thread stay in the cache
 _OWN_BYTES = 16 * 2**20  # of the table that says for which background rows a player is own
@@ -43,7 +44,7 @@ def deep_marginal_values(
     phi = np.zeros((len(X), count, count if order == 2 else 1, ensemble.n_outputs))
     nodes = ensemble.nodes
     players = np.asarray(players, dtype=np.int64)
-    sizes = measure(nodes.feature, nodes.left, nodes.right, nodes.set_words, players, ensemble.roots, count)
+    sizes = tree_measures(ensemble, players)
     depths, most = sizes[:, DEPTH], sizes[:, MOST]
     coefficients = _coefficients(index, order, int(most.max(initial=0)))
     columns = (
@@ -61,10 +62,12 @@ def deep_marginal_values(
         plain = (nodes.set_words == 0) & ~gaps[nodes.feature]
         for trees in _batches(ensemble):
             which = (ensemble.roots[trees], ensemble.output[trees], players)
-            rest = (some, plain, share, coefficients, int(depths[trees].max()))
+            rest = (some, plain, share, coefficients)
+            size = (len(share), count, nodes.value.shape[1], len(coefficients), int(depths[trees].max()))
 
-            def work(rows: slice, which: Any = which, rest: Any = rest) -> None:
-                deep_marginal(columns, nodes.sets, nodes.value, *which, X[rows], *rest, phi[rows])
+            def work(rows: slice, which: Any = which, rest: Any = rest, size: Any = size) -> None:
+                room = deep_room(*size)
+                deep_marginal(columns, nodes.sets, nodes.value, *which, X[rows], *rest, room, phi[rows])
 
             _share_rows(work, len(X), Alone() if watch is None else watch)
     if order == 1:

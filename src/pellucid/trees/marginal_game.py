@@ -16,18 +16,22 @@ import numpy as np
 from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from pellucid.runner.limits import USUAL, Limits
 from pellucid.trees.ensemble import Nodes, TreeEnsemble
-from pellucid.trees.kernels import marginal_program, path_program
+from pellucid.trees.kernels import marginal_program
 from pellucid.trees.kernels.blocks import ROWS, aligned, empty_blocks, from_blocks, into_blocks, lanes_of
-from pellucid.trees.kernels.marginal import fill_tables, read_tables
-from pellucid.trees.predict import columns_of, predict
+from pellucid.trees.kernels.marginal import count_background, read_tables
+from pellucid.trees.kernels.marginal_tables import fill_pairs, fill_players, fill_triples
+from pellucid.trees.kernels.measure import INNER, MOST
+from pellucid.trees.predict import predict
 from pellucid.trees.quadrature import Index, quadrature
 from pellucid.trees.rows import Alone, Watch, dense, portions, share_out, shares_of
+from pellucid.trees.sizes import MOST_PLAYERS, tree_measures
+from pellucid.trees.table_program import TableProgram, TableSizes
 
-MOST_PLAYERS = 12  # of a leaf, for tables: 2^12 patterns times 12 players
 # Measured, in nanoseconds: to fill a cell of a table at one quadrature point, to read a cell, to count a background row
 # in a table, and to walk a tree with one background row (times its inner nodes to the power 0.6).
 _NS_CELL, _NS_READ, _NS_COUNT, _NS_WALK = 3.0, 3.0, 7.0, 8.0
 _USUAL_ROWS = 32
+_WORTH_BOTH = 0.125  # share of the walks that tables must spare, where walks are needed too: each is compiled once
 _TRIFLE = 5e5  # below this, per tree, tables are taken without comparing
 
 
@@ -82,9 +86,8 @@ def marginal_tables(
 
     Every leaf may have at most `MOST_PLAYERS` players; `fits` tells which trees are like that.
     """
-    count = int(players.max(initial=-1)) + 1
     against = Background.of(background, weights, fill)
-    return _tables(ensemble, players, count, against, index, order, Alone() if watch is None else watch)
+    return _tables(ensemble, players, against, index, order, Alone() if watch is None else watch)
 
 
 def marginal_values(
@@ -139,41 +142,28 @@ def fits(
     order: int = 1,
     *,
     rows: int = _USUAL_ROWS,
+    worth_both: float = _WORTH_BOTH,
     limits: Limits = USUAL,
 ) -> BoolArray:
     """For each tree, whether tables are the cheaper way, by counting operations; within `MOST_PLAYERS` and the memory.
 
     Not by how many rows are explained, but for a usual number of ``rows``: tables and walks agree to rounding only, and
-    a row's numbers must not depend on the others it is explained with.
+    a row's numbers must not depend on the others it is explained with. Where a few trees would have tables and the
+    others walks, all are walked.
     """
-    players = np.asarray(players, dtype=np.int64)
-    count = int(players.max(initial=-1)) + 1
-    inner, _, tables, columns, patterns, cells = _sizes(ensemble, players, count, order).T.astype(np.float64)
-    points = (_measured(ensemble, players, count)[:, path_program.MOST] + 1) // 2
-    by_tables = _NS_CELL * cells * points + _NS_READ * rows * columns + _NS_COUNT * background * tables
-    by_walks = _NS_WALK * np.maximum(inner, 1.0) ** 0.6 * order * float(rows) * background
-    room = (patterns >= 0) & (8 * (patterns + cells) <= limits.table_bytes)
-    return room & (by_tables <= np.maximum(by_walks, _TRIFLE))
-
-
-def _measured(ensemble: TreeEnsemble, players: IntArray, count: int) -> IntArray:
-    nodes = ensemble.nodes
-    measured: IntArray = path_program.measure(
-        nodes.feature, nodes.left, nodes.right, nodes.set_words, players, ensemble.roots, count
-    )
-    return measured
-
-
-def _sizes(ensemble: TreeEnsemble, players: IntArray, count: int, order: int) -> IntArray:
-    nodes = ensemble.nodes
-    sizes: IntArray = marginal_program.sizes(
-        nodes.feature, nodes.left, nodes.right, nodes.set_words, players, ensemble.roots, count, order, MOST_PLAYERS
-    )
-    return sizes
+    measures = tree_measures(ensemble, np.asarray(players, dtype=np.int64))
+    need = TableSizes.of(measures, order)
+    points = (measures[:, MOST] + 1) // 2
+    by_tables = _NS_CELL * need.cells * points + _NS_READ * rows * need.columns + _NS_COUNT * background * need.tables
+    by_walks = _NS_WALK * np.maximum(measures[:, INNER], 1.0) ** 0.6 * order * float(rows) * background
+    room = need.room & (8 * (need.patterns + need.cells) <= limits.table_bytes)
+    few = room & (by_tables <= np.maximum(by_walks, _TRIFLE))
+    return np.asarray(few & (few.all() or by_walks[few].sum() >= worth_both * by_walks.sum()))
 
 
 def _read(ensemble: TreeEnsemble, tables: Tables, X: FloatArray, count: int, watch: Watch) -> FloatArray:
     blocked = into_blocks(X, spare=1)
+    blocked = blocked.reshape(len(blocked), -1)
     phi = empty_blocks(len(X), count)
     size, lanes = marginal_program.workspace_bytes(tables.depth) // 8 + ROWS, lanes_of(len(X))
 
@@ -197,89 +187,54 @@ def _read(ensemble: TreeEnsemble, tables: Tables, X: FloatArray, count: int, wat
 
 
 def _tables(
-    ensemble: TreeEnsemble, players: IntArray, count: int, against: Background, index: Index, order: int, watch: Watch
+    ensemble: TreeEnsemble, players: IntArray, against: Background, index: Index, order: int, watch: Watch
 ) -> Iterator[Tables]:
     """Tables of the trees, as many as fit the memory at once."""
-    nodes = ensemble.nodes
-    measured = _measured(ensemble, players, count)
-    depths = measured[:, path_program.DEPTH]
-    sizes = _sizes(ensemble, players, count, order)
+    measures = tree_measures(ensemble, players)
+    need = TableSizes.of(measures, order)
     for output in range(ensemble.n_outputs):
         column = output if ensemble.width > 1 else 0
         mine = np.arange(len(ensemble.roots)) if ensemble.width > 1 else np.flatnonzero(ensemble.output == output)
-        part = np.cumsum(8 * (sizes[mine, 4] + sizes[mine, 5])) // watch.limits.table_bytes
+        part = np.cumsum(8 * (need.patterns[mine] + need.cells[mine])) // watch.limits.table_bytes
         for p in np.unique(part):
             some = mine[part == p]
-            depth = int(depths[some].max())
-            total = sizes[some].sum(axis=0)
-            yield _fill(
-                nodes, ensemble.roots[some], output, column, depth, total, players, against, index, order, watch
-            )
+            program = TableProgram.of(ensemble.nodes, ensemble.roots[some], column, measures[some], players, order)
+            yield _fill(ensemble.nodes, program, output, against, index, order, watch)
 
 
 def _fill(
-    nodes: Nodes,
-    roots: IntArray,
-    output: int,
-    column: int,
-    depth: int,
-    total: IntArray,
-    players: IntArray,
-    against: Background,
-    index: Index,
-    order: int,
-    watch: Watch,
+    nodes: Nodes, program: TableProgram, output: int, against: Background, index: Index, order: int, watch: Watch
 ) -> Tables:
-    inner, categorical, count, named, patterns, cells = (int(size) for size in total)
-    steps = np.zeros((inner + categorical + count, marginal_program.STEP), dtype=np.int64)
-    numbers = aligned(2 * len(steps)).reshape(-1, 2)
-    starts, table_starts = (np.empty(len(roots) + 1, dtype=np.int64) for _ in range(2))
-    tables = np.empty((count, marginal_program.TABLE_COLUMNS), dtype=np.int64)
-    names, leaf_values = np.empty(named, dtype=np.int64), np.empty((count, 2))
-    marginal_program.write(
-        columns_of(nodes),
-        players,
-        np.ascontiguousarray(nodes.value[:, column]),
-        roots,
-        depth,
-        order,
-        steps,
-        numbers,
-        starts,
-        tables,
-        names,
-        leaf_values,
-        table_starts,
-    )
-    n_points, points, node_weights = _rules(index, order)
-    histogram, values = np.zeros(patterns), aligned(cells)
-    size = marginal_program.workspace_bytes(depth) // 8 + ROWS
-    shared = watch.threads > 1 and categorical > 0  # categorical splits write into the spare column
+    steps, numbers, starts, tables = program.steps, program.numbers, program.starts, program.tables
+    d = tables[:, marginal_program.PLAYERS]
+    rules = _rules(index, order)
+    histogram = np.zeros(int((1 << d).sum()))
+    values = aligned(int((tables[:, marginal_program.COUNT] << d).sum()))
+    size = marginal_program.workspace_bytes(program.depth) // 8 + ROWS
+    room = (order, 1 << int(d.max(initial=0)))
+    fill = (fill_players, fill_pairs, fill_triples)[order - 1]
+    shared = watch.threads > 1 and program.categorical  # categorical splits write into the spare column
 
     def work(first: int, end: int) -> None:
-        fill_tables(
+        rows = against.X.copy() if shared else against.X
+        count_background(
             steps,
             numbers,
             starts,
             nodes.sets,
             tables,
-            table_starts,
-            leaf_values,
-            against.X.copy() if shared else against.X,
+            rows.reshape(len(rows), -1),
             against.weights,
-            n_points,
-            points,
-            node_weights,
             aligned(size),
             histogram,
-            values,
-            order,
             first,
             end,
         )
+        own = program.table_starts[first], program.table_starts[end]
+        fill(tables, program.leaf_values, *rules, histogram, np.empty(room), values, *own)
 
-    share_out(work, len(roots), watch)
-    return Tables(output, steps, numbers, starts, tables, names, values, depth)
+    share_out(work, len(starts) - 1, watch)
+    return Tables(output, steps, numbers, starts, tables, program.names, values, program.depth)
 
 
 def _rules(index: Index, order: int) -> tuple[IntArray, FloatArray, FloatArray]:

@@ -18,12 +18,14 @@ from pellucid.arrays import AnyArray, FloatArray, IntArray
 from pellucid.trees.ensemble import Nodes, TreeEnsemble
 from pellucid.trees.kernels import path_pairs, path_program
 from pellucid.trees.kernels.blocks import aligned, empty_blocks, from_blocks, into_blocks, lanes_of
+from pellucid.trees.kernels.measure import DEPTH, INNER, MOST, NODES, PARTNERS, SETS
 from pellucid.trees.kernels.path import path_shapley
 from pellucid.trees.kernels.path_pairs import path_triples
 from pellucid.trees.kernels.predict import expectations
 from pellucid.trees.predict import columns_of
 from pellucid.trees.quadrature import Index, Quadrature, quadrature
 from pellucid.trees.rows import Alone, Watch, dense, portions, share_out
+from pellucid.trees.sizes import tree_measures
 
 _PROGRAM_BYTES = 32 * 2**20  # of steps and constants held at once
 _UNROLLED = 4  # up to so many quadrature points are known to the compiler
@@ -38,7 +40,7 @@ class _Batch:
     column: int
     depth: int
     rule: Quadrature
-    size: IntArray  # the sum of what path_program.measure tells of the trees
+    size: IntArray  # the sum of what `measure` tells of the trees
 
     @property
     def points(self) -> AnyArray | tuple[int, ...]:
@@ -82,9 +84,8 @@ class Program:
 
 def path_programs(ensemble: TreeEnsemble, players: IntArray, index: Index, order: int) -> Iterator[Program]:
     """What every row needs of the trees, some trees at a time."""
-    count = int(players.max(initial=-1)) + 1
     write = partial(_pair_program if order == 2 else _program, ensemble.nodes, players)
-    return map(write, _batches(ensemble, players, count, index, order))
+    return map(write, _batches(ensemble, players, index, order))
 
 
 def path_values(
@@ -132,13 +133,10 @@ def path_base(ensemble: TreeEnsemble) -> FloatArray:
     return base
 
 
-def _batches(ensemble: TreeEnsemble, players: IntArray, count: int, index: Index, order: int) -> Iterator[_Batch]:
+def _batches(ensemble: TreeEnsemble, players: IntArray, index: Index, order: int) -> Iterator[_Batch]:
     """The trees by output and number of quadrature points, as many as fit the memory at once."""
-    nodes = ensemble.nodes
-    sizes = path_program.measure(
-        nodes.feature, nodes.left, nodes.right, nodes.set_words, players, ensemble.roots, count
-    )
-    most = sizes[:, path_program.MOST]
+    sizes = tree_measures(ensemble, players)
+    most = sizes[:, MOST]
     for output in range(ensemble.n_outputs):
         column = output if ensemble.width > 1 else 0
         everywhere = ensemble.width > 1
@@ -148,16 +146,16 @@ def _batches(ensemble: TreeEnsemble, players: IntArray, count: int, index: Index
             trees = mine[points == k]
             rule = quadrature(index, order, int(most[trees].max()))
             split, link = path_pairs.STEP + 6 * k + 6, (3 + k) * (order == 2)
-            program = 8 * (split * sizes[trees, path_program.NODES] + link * sizes[trees, path_program.PARTNERS])
+            program = 8 * (split * sizes[trees, NODES] + link * sizes[trees, PARTNERS])
             part = np.cumsum(program) // _PROGRAM_BYTES
             for p in np.unique(part):
                 some = trees[part == p]
-                depth = int(sizes[some, path_program.DEPTH].max())
+                depth = int(sizes[some, DEPTH].max())
                 yield _Batch(ensemble.roots[some], output, column, depth, rule, sizes[some].sum(axis=0))
 
 
 def _program(nodes: Nodes, players: IntArray, batch: _Batch) -> Program:
-    inner, sets = batch.size[path_program.INNER], batch.size[path_program.SETS]
+    inner, sets = batch.size[INNER], batch.size[SETS]
     steps = np.empty((2 * inner + sets, path_program.STEP), dtype=np.int64)
     constants = aligned((path_program.POINTS // 8 + 6 * len(batch.rule)) * inner)
     starts = np.empty(len(batch.roots) + 1, dtype=np.int64)
@@ -170,7 +168,7 @@ def _program(nodes: Nodes, players: IntArray, batch: _Batch) -> Program:
 
 def _pair_program(nodes: Nodes, players: IntArray, batch: _Batch) -> Program:
     k = len(batch.rule)
-    n_nodes, n_links = batch.size[path_program.NODES], batch.size[path_program.PARTNERS]
+    n_nodes, n_links = batch.size[NODES], batch.size[PARTNERS]
     steps = np.zeros((3 * n_nodes, path_pairs.STEP), dtype=np.int64)
     constants = aligned((2 + 4 * k) * n_nodes + k * n_links)
     links = np.empty((n_links, path_pairs.PARTNER), dtype=np.int64)
@@ -186,7 +184,7 @@ def _triples(
     ensemble: TreeEnsemble, X: AnyArray, players: IntArray, count: int, index: Index, fill: float, watch: Watch
 ) -> FloatArray:
     values = np.zeros((X.shape[0], comb(count, 3), ensemble.n_outputs))
-    for batch in _batches(ensemble, players, count, index, 3):
+    for batch in _batches(ensemble, players, index, 3):
         for rows in portions(X.shape[0], len(players) + values.shape[1], watch.limits):
             part = np.ascontiguousarray(dense(X, rows, fill))
             values[rows, :, batch.output] += _some_triples(ensemble.nodes, batch, players, part, values.shape[1], watch)

@@ -301,11 +301,6 @@ def test_the_levels_of_a_symmetric_tree_are_in_the_order_that_the_path_game_of_c
 
 
 def test_constructs_that_are_refused_by_name(rng, frame, frame_y):
-    table = frame[["x", "colour", "floor"]].assign(colour=[f"c{k}" for k in rng.integers(0, 12, 400)])
-    y = table.x + (table.colour == "c1") * 3
-    model = fitted(table, y, cat_features=["colour", "floor"], one_hot_max_size=1, iterations=40)
-    with pytest.raises(Unsupported, match=r"CatBoost ctr split on .*'(colour|floor)'"):
-        convert(model)
     words = pandas.DataFrame({"x": frame.x, "words": rng.choice(["a b", "b c d", "e f"], 400)})
     model = fitted(words, (words.words == "a b").astype(int), catboost.CatBoostClassifier, text_features=["words"])
     with pytest.raises(Unsupported, match="CatBoost text feature 'words'"):

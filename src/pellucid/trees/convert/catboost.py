@@ -1,7 +1,9 @@
 """CatBoost: symmetric trees, depth-wise and loss-guided trees, read from the model's own JSON description.
 
 A number goes right if it is above the border after rounding to single precision; a category goes right if
-it is the one the split names. CatBoost knows categories by a hash of their text only (see `catboost_hash`).
+it is the one the split names, or if its target statistic is above the border (see `catboost_ctr`). Statistics of
+combinations of columns are written out (see `catboost_expand`). CatBoost knows categories by a hash of their text only
+(see `catboost_hash`).
 """
 
 from __future__ import annotations
@@ -14,13 +16,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data.frames.doorway import library_of
 from pellucid.errors import InputError
+from pellucid.trees.convert.catboost_expand import Written, expand
 from pellucid.trees.convert.catboost_hash import category_hash
+from pellucid.trees.convert.catboost_splits import Splits
 from pellucid.trees.convert.tree_model import Link, TreeModel, Unsupported, matrix
 from pellucid.trees.ensemble import Nodes, TreeEnsemble, at_most
-from pellucid.words import listed
 
 Scale = Literal["response", "probability", "log-odds", "score"]
 
@@ -48,15 +51,17 @@ _RESPONSE = frozenset(
         "Lq",
     ]
 )
+_MOST_NODES = 1 << 20  # of trees that are written out
 _LEAF = (-1, np.nan, False, -1)  # a leaf in the place of a split
 
 
 def convert(model: Any) -> TreeModel:
-    """The trees that the model's predict uses; ctr splits, text and embeddings are refused."""
+    """The trees that the model's predict uses; text and embeddings are refused."""
     description = _description(model)
-    splits = _Splits(description["features_info"], list(model.feature_names_))
+    splits = Splits(description["features_info"], description.get("ctr_data", {}), list(model.feature_names_))
     if "oblivious_trees" in description:
-        nodes, roots = _symmetric(description["oblivious_trees"], splits)
+        trees = description["oblivious_trees"]
+        nodes, roots = (_expanded if splits.combine(trees) else _symmetric)(trees, splits)
     else:
         nodes, roots = _asymmetric(description["trees"], splits)
     scale, bias = description["scale_and_bias"]
@@ -123,72 +128,10 @@ def _meaning(model: Any, description: dict[str, Any]) -> tuple[Link, Scale]:
     return "identity", "score"
 
 
-# --------------------------------------------------------------------------------------------- splits
-
-
-class _Splits:
-    """What the splits of a model mean, column by column."""
-
-    def __init__(self, features: dict[str, Any], names: list[str]) -> None:
-        self.names = names
-        self._ctrs = features.get("ctrs", [])
-        self._floats = features.get("float_features", [])
-        self._categories = features.get("categorical_features", [])
-        self.codes: dict[int, dict[int, int]] = {
-            entry["flat_feature_index"]: {value: code for code, value in enumerate(entry.get("values", []))}
-            for entry in self._categories
-        }
-        self._missing = {entry["flat_feature_index"]: entry["nan_value_treatment"] for entry in self._floats}
-
-    def read(self, split: dict[str, Any]) -> tuple[int, float, bool, int]:
-        """Column, border, whether a missing value goes left, and the code that goes right (-1: a number)."""
-        kind = split["split_type"]
-        if kind == "FloatFeature":
-            column = self._floats[split["float_feature_index"]]["flat_feature_index"]
-            return column, split["border"], self._missing[column] != "AsTrue", -1
-        if kind == "OneHotFeature":
-            column = self._categories[split["cat_feature_index"]]["flat_feature_index"]
-            return column, np.nan, False, self.codes[column][split["value"]]
-        if kind == "OnlineCtr":
-            raise Unsupported(f"CatBoost ctr split on {self._of_ctr(split)}")
-        raise Unsupported(f"CatBoost split of type {kind}")
-
-    def _of_ctr(self, split: dict[str, Any]) -> str:
-        """The categorical columns that a ctr is computed from; split numbers count borders, then values, then ctrs."""
-        rest = split.get("split_index", -1)
-        rest -= sum(len(entry.get("borders", [])) for entry in self._floats)
-        rest -= sum(len(codes) for codes in self.codes.values())
-        ends = np.cumsum([len(ctr["borders"]) for ctr in self._ctrs])
-        place = int(np.searchsorted(ends, rest, side="right")) if rest >= 0 else len(ends)
-        ctrs = self._ctrs[place : place + 1] or self._ctrs
-        indices = sorted({e["cat_feature_index"] for c in ctrs for e in c["elements"] if "cat_feature_index" in e})
-        return listed([repr(self.names[self._categories[k]["flat_feature_index"]]) for k in indices])
-
-    def sets(self, feature: IntArray, code: IntArray) -> dict[str, AnyArray]:
-        """The bit-sets of categorical nodes: all that is not the code goes left; equal nodes share a set."""
-        start, words = np.full(len(code), -1), np.zeros(len(code), dtype=np.int64)
-        pool: list[AnyArray] = []
-        used = 0
-        inner = np.flatnonzero(code >= 0)
-        pairs, which = np.unique(np.stack([feature[inner], code[inner]], axis=1), axis=0, return_inverse=True)
-        places = []
-        for column, right in pairs:
-            size = len(self.codes[int(column)]) // 64 + 1  # one bit more than codes: an unknown category
-            bits = np.full(size, np.iinfo(np.uint64).max, dtype=np.uint64)
-            bits[right // 64] ^= np.uint64(1) << np.uint64(right % 64)
-            pool.append(bits)
-            places.append((used, size))
-            used += size
-        if places:
-            start[inner], words[inner] = np.array(places)[which.ravel()].T
-        sets = np.concatenate(pool) if pool else np.empty(0, np.uint64)
-        return {"set_start": start, "set_words": words, "other_left": code >= 0, "sets": sets}
-
-
 # ---------------------------------------------------------------------------------------------- trees
 
 
-def _symmetric(trees: list[dict[str, Any]], splits: _Splits) -> tuple[Nodes, IntArray]:
+def _symmetric(trees: list[dict[str, Any]], splits: Splits) -> tuple[Nodes, IntArray]:
     """Full binary trees in heap order: the last split is the root, so that leaf i is the i-th from the left."""
     depths = np.array([len(tree.get("splits") or ()) for tree in trees])
     sizes = 2 ** (depths + 1) - 1
@@ -219,6 +162,26 @@ def _symmetric(trees: list[dict[str, Any]], splits: _Splits) -> tuple[Nodes, Int
     return arrays.nodes(splits), roots
 
 
+def _expanded(trees: list[dict[str, Any]], splits: Splits) -> tuple[Nodes, IntArray]:
+    """Trees whose splits look at several columns, written out; how many training rows reached a leaf is not known."""
+    written = Written(_MOST_NODES)
+    sizes = {column: len(known) + 1 for column, known in splits.codes.items()}
+    roots, value = [], []
+    for tree in trees:
+        decisions = [splits.decision(split) for split in tree.get("splits") or ()]
+        roots.append(expand(decisions, sizes, written))
+        leaves = np.reshape(tree["leaf_values"], (1 << len(decisions), -1))
+        value.append(leaves[written.leaf[roots[-1] :]])  # of inner nodes any: they are set to zero below
+    arrays = _Arrays(len(written.column), value[0].shape[1])
+    arrays.feature[:], arrays.border[:] = written.column, written.border
+    arrays.left[:], arrays.right[:] = written.left, written.right
+    arrays.value[:] = np.where(arrays.feature[:, None] < 0, np.concatenate(value), 0.0)
+    arrays.missing_left[:] = [not splits.missing_right(column) for column in written.column]
+    pairs = zip(written.column, written.right_codes, strict=True)
+    arrays.code[:] = [splits.set_of(column, codes) if codes else -1 for column, codes in pairs]
+    return arrays.nodes(splits), np.array(roots)
+
+
 def _heap_cover(trees: list[dict[str, Any]], leaves: int) -> FloatArray:
     """The weight of every node from the weights of the leaves; NaN where the model keeps none."""
     unknown = [np.nan] * leaves
@@ -228,7 +191,7 @@ def _heap_cover(trees: list[dict[str, Any]], leaves: int) -> FloatArray:
     return np.concatenate(levels, axis=1)
 
 
-def _asymmetric(trees: list[dict[str, Any]], splits: _Splits) -> tuple[Nodes, IntArray]:
+def _asymmetric(trees: list[dict[str, Any]], splits: Splits) -> tuple[Nodes, IntArray]:
     """Nested nodes, written parents first, each before its left and then its right branch."""
     # plain lists: filling arrays one entry at a time takes several times longer
     rows: list[tuple[int, float, bool, int]] = []
@@ -286,7 +249,7 @@ class _Arrays:
         self.cover: FloatArray = np.full(size, np.nan)
         self.value: FloatArray = np.zeros((size, width))
 
-    def nodes(self, splits: _Splits) -> Nodes:
+    def nodes(self, splits: Splits) -> Nodes:
         return Nodes(
             feature=self.feature,
             threshold=at_most(self.border, "float32"),
@@ -295,7 +258,7 @@ class _Arrays:
             missing_left=self.missing_left,
             cover=self.cover,
             value=self.value,
-            **splits.sets(self.feature, self.code),
+            **splits.sets(self.code),
         )
 
 

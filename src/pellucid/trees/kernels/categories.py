@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from pellucid.trees.kernels.blocks import COLUMN_BYTES, ROWS
-from pellucid.trees.kernels.compiled import kernel
+from pellucid.trees.kernels.compiled import inner
 
 CATEGORY = 7  # the kind of the step, distinct from those of every program
 # columns of the step; the first three are those of every other step too
@@ -18,7 +18,7 @@ KIND, COLUMN, MISSING_LEFT, SET_START, SET_WORDS, OTHER_LEFT, SPARE = 0, 1, 2, 4
 HALF = 0.5  # the threshold of the split itself
 
 
-@kernel
+@inner
 def write_category(step, nodes, node, n_columns):
     """Fills the step of one categorical node."""
     feature, _, _, _, missing_left, _, set_start, set_words, other_left = nodes
@@ -31,7 +31,7 @@ def write_category(step, nodes, node, n_columns):
     step[SPARE] = n_columns * COLUMN_BYTES
 
 
-@kernel
+@inner
 def decide_categories(step, sets, block):
     """Writes 0 for rows that go left and 1 for the others into the block's spare column."""
     column, spare = step[COLUMN] // 8, step[SPARE] // 8

@@ -8,7 +8,6 @@ cache.
 from __future__ import annotations
 
 import hashlib
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -20,9 +19,10 @@ from numba.core import event
 
 from pellucid.datasets.fetch import cache_folder
 from pellucid.errors import InputError
+from pellucid.runner.notices import heard_now, say
 
 PATIENCE = 1.0  # seconds of compiling before anything is said
-NOTICE = "pellucid is compiling its tree engine for this machine; this happens once.\n"
+NOTICE = "pellucid: compiling once for this machine, a few seconds (`pellucid warm` does it beforehand)."
 
 
 def _folder() -> str:
@@ -69,11 +69,22 @@ OPTIONS: dict[str, Any] = {"nogil": True, "cache": _can_keep(), "error_model": "
 
 def kernel(function: Any) -> Any:
     """A compiled function."""
-    return _in_folder(njit(**OPTIONS), function)
+    return _in_folder(njit(**OPTIONS, no_cfunc_wrapper=True), function)
+
+
+def inner(function: Any) -> Any:
+    """A compiled function that only kernels call: nothing is made by which Python could, and nothing kept of its own."""
+    return njit(**{**OPTIONS, "cache": False}, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+
+
+def inlined(function: Any) -> Any:
+    """The same, made part of every kernel that calls it."""
+    options = {**OPTIONS, "cache": False}
+    return njit(**options, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True)(function)
 
 
 class Notice(event.Listener):  # type: ignore[misc]
-    """Tells a person at a terminal, once, why the first call takes so long.
+    """Tells whoever waits, once, why the first call takes so long (see `runner.notices`).
 
     numba reports the beginning and the end of every compilation, also of those inside another; nothing is reported
     when code is found on disk.
@@ -83,8 +94,9 @@ class Notice(event.Listener):  # type: ignore[misc]
         self,
         timer: Callable[[float, Callable[[], None]], Any] = threading.Timer,
         clock: Callable[[], float] = time.perf_counter,
+        heard: Callable[[], bool] = heard_now,
     ) -> None:
-        self._new_timer, self._clock = timer, clock
+        self._new_timer, self._clock, self._heard = timer, clock, heard
         self._inside = 0
         self._since, self._spent = 0.0, 0.0
         self._timer: Any = None
@@ -94,7 +106,7 @@ class Notice(event.Listener):  # type: ignore[misc]
         if not _is_ours(event):
             return
         self._inside += 1
-        if self._inside == 1 and not self._said and _at_a_terminal():
+        if self._inside == 1 and not self._said and self._heard():
             self._since = self._clock()
             self._timer = self._new_timer(max(PATIENCE - self._spent, 0.0), self._say)
             self._timer.daemon = True
@@ -112,17 +124,12 @@ class Notice(event.Listener):  # type: ignore[misc]
     def _say(self) -> None:
         if not self._said:
             self._said = True
-            sys.stderr.write(NOTICE)
-            sys.stderr.flush()
+            say(NOTICE)
 
 
 def _is_ours(event: Any) -> bool:
     function = getattr((event.data or {}).get("dispatcher"), "py_func", None)
     return str(getattr(function, "__module__", "")).startswith(f"{__name__.partition('.')[0]}.")
-
-
-def _at_a_terminal() -> bool:
-    return sys.stderr is not None and sys.stderr.isatty()
 
 
 event.register("numba:compile", Notice())

@@ -15,14 +15,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from pellucid.trees.kernels.compiled import kernel
+from pellucid.trees.kernels.compiled import inner, kernel
 from pellucid.trees.kernels.lattice import LANE_PLAYERS
 from pellucid.trees.kernels.links import apply_link
 from pellucid.trees.kernels.live_leaves import common_leaves
 from pellucid.trees.kernels.simd import LANES, VECTOR_BYTES, lane_sum, load, lowest_bit, splat, store
 
 
-@kernel
+@inner
 def _conditions(leaves, x, z, live, n, lane, label, names, needs, asks, lanes):
     """Of every live leaf which players must be in S (``needs``), which must be in or out (``asks``), and its lanes.
 
@@ -57,7 +57,7 @@ def _conditions(leaves, x, z, live, n, lane, label, names, needs, asks, lanes):
     return players
 
 
-@kernel
+@inner
 def _pass(leaves, live, n, needs, asks, lanes, lane_sets, inside, reached, around):
     """The sums at S, and what moving each player changes; eight coalitions each."""
     _, _, value, output = leaves
@@ -90,7 +90,7 @@ def _pass(leaves, live, n, needs, asks, lanes, lane_sets, inside, reached, aroun
                     store(at, load(at) - v)
 
 
-@kernel
+@inner
 def _effects(link, t, players, names, lane, inside, reached, around, predicted, out):
     """Adds half of every player's effect at S, its lanes weighted by t."""
     outputs = len(reached) // LANES

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pellucid.trees.kernels.compiled import kernel
+from pellucid.trees.kernels.compiled import inner, kernel
 from pellucid.trees.kernels.links import apply_link
 from pellucid.trees.kernels.live_leaves import common_leaves
 from pellucid.trees.kernels.simd import (
@@ -35,7 +35,7 @@ from pellucid.trees.kernels.simd import (
 LANE_PLAYERS = 3  # of a vector of eight coalitions
 
 
-@kernel
+@inner
 def _scatter(leaves, x, z, live, n, label, sums, stride):
     """Signed terms of the live leaves; how many players take part, which get their labels here."""
     first, who, value, output = leaves
@@ -64,7 +64,7 @@ def _scatter(leaves, x, z, live, n, label, sums, stride):
     return d
 
 
-@kernel
+@inner
 def _count_bits(n):
     count = 0
     while n:
@@ -73,7 +73,7 @@ def _count_bits(n):
     return count
 
 
-@kernel
+@inner
 def _zeta(address, size):
     """Of every coalition the sum over its subsets."""
     end = address + 8 * size
@@ -99,7 +99,7 @@ def _zeta(address, size):
         h *= 2
 
 
-@kernel
+@inner
 def _weighted(address, size, own, lacking):
     """Multiplies every worth by the weight of its size; the sum of all with the weights of what they lack."""
     total = splat(0.0)
@@ -112,7 +112,7 @@ def _weighted(address, size, own, lacking):
     return lane_sum(total)
 
 
-@kernel
+@inner
 def _fold(sums, at, d, out):
     """Of every player the sum over the coalitions that have it; the lattice is used up."""
     for j in range(d - 1, LANE_PLAYERS - 1, -1):
@@ -138,14 +138,15 @@ def exact_values(link, leaves, x, background, share, base, weights, sums, live, 
     players the weights ``own`` and ``lacking`` of every size, laid out for vectors; ``sums`` is room for the lattice.
     """
     outputs = len(base)
-    label = np.full(len(phi), -1, np.int64)
+    label = np.empty(len(phi), np.int64)
     size_of = len(sums) // outputs
     folded = np.empty(64)
     for b in range(len(background)):
         if share[b] == 0.0:
             continue
         n = common_leaves(x, background[b], live)
-        label[:] = -1
+        for player in range(len(phi)):
+            label[player] = -1
         d = _scatter(leaves, x, background[b], live, n, label, sums, size_of)
         size = max(1 << d, LANES)
         address = sums.ctypes.data

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pellucid.trees.kernels.compiled import kernel
+from pellucid.trees.kernels.compiled import inner, kernel
 from pellucid.trees.kernels.simd import (
     VECTOR_BYTES,
     choose,
@@ -25,7 +25,7 @@ _LOG_HIGH, _LOG_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _LARGEST = 708.0  # beyond, powers leave the range of doubles
 
 
-@kernel
+@inner
 def exponential(x):
     """``exp(x)`` to the last digit or two: x = n log 2 + r, and the series of exp(r) for |r| <= log(2) / 2."""
     x = choose(x, splat(_LARGEST), x, splat(_LARGEST))
@@ -49,13 +49,13 @@ def exponential(x):
     return series * low_bits_as_exponent(moved + splat(1023.0))
 
 
-@kernel
+@inner
 def logistic(x):
     """``1 / (1 + exp(-x))``."""
     return splat(1.0) / (splat(1.0) + exponential(splat(0.0) - x))
 
 
-@kernel
+@inner
 def apply_link(link, sums, stride, outputs, predictions):
     """Predictions of eight rows, from and to addresses; one output lies ``stride`` bytes behind the other."""
     if link == SOFTMAX:

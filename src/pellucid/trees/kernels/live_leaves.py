@@ -10,22 +10,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from pellucid.trees.kernels.compiled import kernel
+from pellucid.trees.kernels.compiled import inner, kernel
 from pellucid.trees.kernels.predict import in_set
 
 MOST_BITS = 32
 
 
 @kernel
-def number_players(feature, left, right, player, roots, n_players, bit, leaf_node, leaf_tree, first, who):
+def number_players(feature, left, right, player, roots, room, known, bit, leaf_node, leaf_tree, first, who):
     """Of every split the bit of its player among those on the way; of every leaf its node, its tree and its players.
 
     Returns how many leaves there are and the most players of one; beyond `MOST_BITS` nothing is listed.
+    ``room`` (3, nodes or players) is memory, ``known`` has -1 for every player.
     """
-    path = np.empty(64, np.int64)
-    depth = np.empty(64, np.int64)
-    known = np.full(n_players, -1, np.int64)
-    order = np.empty(n_players, np.int64)
+    path, depth, order = room[0], room[1], room[2]
     leaf, used, most = 0, 0, 0
     first[0] = 0
     for tree in range(len(roots)):
@@ -41,7 +39,8 @@ def number_players(feature, left, right, player, roots, n_players, bit, leaf_nod
                 most = max(most, count)
                 if most <= MOST_BITS:
                     leaf_node[leaf], leaf_tree[leaf] = node, tree
-                    who[used : used + count] = order[:count]
+                    for j in range(count):
+                        who[used + j] = order[j]
                     used += count
                     leaf += 1
                     first[leaf] = used
@@ -52,9 +51,6 @@ def number_players(feature, left, right, player, roots, n_players, bit, leaf_nod
                 order[count] = j
                 count += 1
             bit[node] = np.uint64(1) << np.uint64(known[j] & 63)
-            if top + 3 > len(path):
-                path = np.concatenate((path, np.empty(len(path), np.int64)))
-                depth = np.concatenate((depth, np.empty(len(depth), np.int64)))
             path[top + 1], depth[top + 1] = right[node], count
             path[top + 2], depth[top + 2] = left[node], count
             top += 2
@@ -85,7 +81,7 @@ def failed_players(nodes, sets, bit, leaf_node, X, failed, out):
             out[r, leaf] = failed[leaf_node[leaf]]
 
 
-@kernel
+@inner
 def common_leaves(x, z, live):
     """The leaves that fail no player for both rows; how many."""
     n = 0

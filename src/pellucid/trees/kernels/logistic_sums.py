@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pellucid.trees.kernels.compiled import kernel
+from pellucid.trees.kernels.compiled import inner, kernel
 from pellucid.trees.kernels.simd import VECTOR_BYTES, fused, fused_less, load, splat, store
 
 
@@ -53,7 +53,7 @@ def add_waves(turn, size, points, weights, out):
                     re, im = fused_less(im, y, re * x), fused(re, y, im * x)
 
 
-@kernel
+@inner
 def _turned(at, by):
     """The next wave: its angle is larger by that of the first."""
     re, im = load(at), load(at + VECTOR_BYTES)

@@ -21,13 +21,11 @@ by how much the sums have grown between entering and leaving the child below whi
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from pellucid.trees.kernels.compiled import OPTIONS, kernel
+from pellucid.trees.kernels.compiled import inlined, kernel
 
 # No function below takes a row of a matrix as an array of its own: numba would count references to it, which
-# costs more than the work on a short list.
-inlined = njit(inline="always", **OPTIONS)
+# costs more than the work on a short list. All become part of the walk, in which no call is left.
 
 # A frame: what is left to do at a split.
 _NODE, _FIRST, _END, _MIDDLE, _TOP, _PLAYER, _TODO = range(7)
@@ -165,10 +163,27 @@ def _as_own(phi, r, out, sign, player, rows, first, end, sums, path, n_other, n_
             phi[r, player, j, out + o] += sign * s
 
 
+def deep_room(
+    n: int, players: int, width: int, kinds: int, depth: int
+) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.generic]], ...]:
+    """Memory of a walk with n background rows."""
+    rows = np.empty((depth + 2) * n, np.uint32)  # lists, one behind the other
+    rows[:n] = np.arange(n)
+    return (
+        rows,
+        np.zeros((players, n), np.uint8),  # for which rows a player is own
+        np.zeros(n, np.int32),  # own players per row
+        np.zeros(players, np.int64),  # rows for which a player is own
+        np.zeros(players, np.bool_),  # which players are other
+        np.empty((2, depth + 1), np.int64),  # players that are other, players that are own for some row
+        np.zeros((kinds - 1, width, n)),
+        np.zeros(width),
+        np.empty((depth + 1, 7), np.int64),
+    )
+
+
 @kernel
-def deep_marginal(
-    columns, sets, value, roots, output, players, X, background, plain, weights, coefficients, depth, phi
-):
+def deep_marginal(columns, sets, value, roots, output, players, X, background, plain, weights, coefficients, room, phi):
     """Adds the values of all trees to `phi`.
 
     Of single players it is ``(rows, players, 1, outputs)``; of pairs ``(rows, players, players, outputs)``, a
@@ -176,32 +191,24 @@ def deep_marginal(
     other; or both own, one of each, both other. The last kind is the same for all background rows.
 
     `columns` are those of `Nodes` that say where a row goes. `X` has rows first, `background` has columns first.
-    `plain` nodes compare numbers of which none is missing in the background.
+    `plain` nodes compare numbers of which none is missing in the background. `room` is made by `deep_room`.
     """
     feature, threshold, left, right, missing_left, set_words, set_start, other_left = columns
-    n, n_players, width = len(weights), phi.shape[1], value.shape[1]
-    rows = np.empty((depth + 2) * n, np.uint32)  # lists, one behind the other
-    for b in range(n):
-        rows[b] = b
-    own = np.zeros((n_players, n), np.uint8)
-    owns = np.zeros(n, np.int32)  # own players per row
-    holders = np.zeros(n_players, np.int64)  # rows for which a player is own
-    is_other = np.zeros(n_players, np.bool_)
-    path = np.empty((2, depth + 1), np.int64)  # players that are other, players that are own for some row
-    sums, total = np.zeros((len(coefficients) - 1, width, n)), np.zeros(width)
-    stack = np.empty((depth + 1, 7), np.int64)
+    rows, own, owns, holders, is_other, path, sums, total, stack = room
+    n = len(weights)
     for tree in range(len(roots)):
         out = output[tree]
         for r in range(len(X)):
             sums[:] = 0.0
             total[:] = 0.0
-            node, first, end, top = roots[tree], 0, n, n
-            n_other, n_own, frames = 0, 0, 0
+            # typed: a bare 0 is a type of its own, for which what takes it would be compiled once more
+            node, first, end, top = roots[tree], np.int64(0), np.int64(n), np.int64(n)
+            n_other, n_own, frames = np.int64(0), np.int64(0), 0
             while node >= 0:
                 f = feature[node]
                 if f >= 0:
                     player, t, x = players[f], threshold[node], X[r, f]
-                    gap, words, start, other = False, 0, 0, False
+                    gap, words, start, other = False, np.int64(0), np.int64(0), False
                     simple = plain[node] and not np.isnan(x)
                     if not simple:
                         gap, words = missing_left[node], set_words[node]

@@ -12,7 +12,7 @@ import numpy as np
 
 from pellucid.trees.kernels.blocks import COLUMN_BYTES
 from pellucid.trees.kernels.categories import HALF, write_category
-from pellucid.trees.kernels.compiled import kernel
+from pellucid.trees.kernels.compiled import inner, kernel
 
 # what to do
 SPLIT, LEAF, PAIR = 0, 1, 2
@@ -26,85 +26,19 @@ PLAYERS, HISTOGRAM, VALUES, NAMES, IS_PAIR, COUNT = 0, 1, 2, 3, 4, 5
 TABLE_COLUMNS = 6
 
 
-@kernel
-def workspace_bytes(depth):
+def workspace_bytes(depth: int) -> int:
     """Memory of the patterns and masks of one block."""
     return 4 * (depth + 2) * COLUMN_BYTES
 
 
-@kernel
-def sizes(feature, left, right, set_words, player, roots, n_players, order, most):
-    """Of each tree: inner nodes, categorical nodes, tables, their columns, their patterns, and columns times patterns.
-
-    The last two are -1 where a leaf has too many players for a table. A table has a column per coalition of
-    that order.
-    """
-    out = np.zeros((len(roots), 6), np.int64)
-    seen = np.zeros(n_players, np.int64)
-    stack = np.empty(64, np.int64)
-    for tree in range(len(roots)):
-        top = 0
-        stack[0] = roots[tree]
-        distinct = 0
-        while top >= 0:
-            node = stack[top]
-            top -= 1
-            if node < 0:
-                who = player[feature[~node]]
-                seen[who] -= 1
-                distinct -= seen[who] == 0
-                continue
-            if feature[node] < 0:
-                _count_table(out[tree], distinct, order, most)
-                continue
-            out[tree, 0] += 1
-            out[tree, 1] += set_words[node] > 0
-            who = player[feature[node]]
-            low, high = left[node], right[node]
-            if seen[who] == 0 and feature[low] < 0 and feature[high] < 0:
-                _count_table(out[tree], distinct + 1, order, most)
-                continue
-            distinct += seen[who] == 0
-            seen[who] += 1
-            if top + 4 > len(stack):
-                stack = np.concatenate((stack, np.empty(len(stack), np.int64)))
-            stack[top + 1] = ~node
-            stack[top + 2] = high
-            stack[top + 3] = low
-            top += 3
-    return out
-
-
-@kernel
-def _columns(players, order):
-    """Coalitions of that order."""
-    if order == 1:
-        return players
-    if order == 2:
-        return players * (players - 1) // 2
-    return players * (players - 1) * (players - 2) // 6
-
-
-@kernel
-def _count_table(out, players, order, most):
-    columns = _columns(players, order)
-    out[2] += 1
-    out[3] += columns
-    if players > most or out[4] < 0:
-        out[4] = out[5] = -1
-    else:
-        out[4] += 1 << players
-        out[5] += columns << players
-
-
-@kernel
+@inner
 def pair(i, j):
     """The number of a pair of players."""
     low, high = min(i, j), max(i, j)
     return high * (high - 1) // 2 + low
 
 
-@kernel
+@inner
 def triple(i, j, m):
     """The number of a triple of players."""
     high = max(i, j, m)
@@ -114,23 +48,33 @@ def triple(i, j, m):
 
 
 @kernel
-def write(nodes, player, value, roots, depth, order, steps, numbers, starts, tables, names, leaf_values, table_starts):
-    """Fills the steps of some trees, their two numbers each (threshold, bit), and the list of their tables."""
+def write(nodes, player, value, roots, room, steps, numbers, starts, tables, members, leaf_values, table_starts):
+    """Fills the steps of some trees, their two numbers each (threshold, bit), and the list of their tables.
+
+    Of a table its players (their number; their names are in ``members``, one table after the other) and whether it is of a
+    pair of leaves; the rest follows from these.
+    """
     feature, threshold, left, right, missing_left, _, _, set_words, _ = nodes
     column = COLUMN_BYTES
-    masks = 2 * (depth + 2) * column
-    path = np.empty(depth + 2, np.int64)
-    turn = np.empty(depth + 2, np.int64)
-    again = np.zeros(depth + 2, np.bool_)
-    position = np.empty(depth + 2, np.int64)  # of the node's player among the distinct ones
-    present = np.empty(depth + 2, np.int64)  # the distinct players so far
-    n, used, histogram, values, named = 0, 0, 0, 0, 0
+    masks = 2 * room.shape[1] * column
+    # nodes, whether their left (0) or right (1) branch is written, whether their players occurred before, and as the
+    # how manyth distinct one; then the distinct players so far
+    path, turn, again, position, present = room[0], room[1], room[2], room[3], room[4]
+    # typed: a bare 0 is a type of its own, for which what takes it would be compiled once more
+    n, used, listed, distinct, single, twin = (
+        np.int64(0),
+        np.int64(0),
+        np.int64(0),
+        np.int64(0),
+        np.int64(0),
+        np.int64(1),
+    )
     for tree in range(len(roots)):
         starts[tree] = n
         table_starts[tree] = used
         path[0] = roots[tree]
         turn[0] = -1
-        d, distinct = 0, 0
+        d, distinct = 0, np.int64(0)
         while d >= 0:
             node = path[d]
             side = turn[d - 1] if d > 0 else 0
@@ -139,21 +83,8 @@ def write(nodes, player, value, roots, depth, order, steps, numbers, starts, tab
                 step = steps[n]
                 step[KIND], step[PATTERN], step[TABLE] = LEAF, pattern, used
                 n += 1
-                used, histogram, values, named = _add_table(
-                    tables,
-                    names,
-                    leaf_values,
-                    present,
-                    order,
-                    distinct,
-                    value[node],
-                    0.0,
-                    0,
-                    used,
-                    histogram,
-                    values,
-                    named,
-                )
+                _add_table(tables, leaf_values, members, present, used, listed, distinct, value[node], 0.0, single)
+                used, listed = used + 1, listed + distinct
                 d -= 1
                 continue
             low, high = left[node], right[node]
@@ -162,7 +93,7 @@ def write(nodes, player, value, roots, depth, order, steps, numbers, starts, tab
                 earlier = d - 1
                 while earlier >= 0 and player[feature[path[earlier]]] != who:
                     earlier -= 1
-                again[d] = earlier >= 0
+                again[d] = 1 if earlier >= 0 else 0
                 position[d] = position[earlier] if again[d] else distinct
                 categorical = set_words[node] > 0
                 if categorical:
@@ -185,26 +116,15 @@ def write(nodes, player, value, roots, depth, order, steps, numbers, starts, tab
                 if not again[d] and feature[low] < 0 and feature[high] < 0:
                     step[KIND], step[TABLE] = PAIR, used
                     n += 1
-                    used, histogram, values, named = _add_table(
-                        tables,
-                        names,
-                        leaf_values,
-                        present,
-                        order,
-                        distinct + 1,
-                        value[low],
-                        value[high],
-                        1,
-                        used,
-                        histogram,
-                        values,
-                        named,
+                    _add_table(
+                        tables, leaf_values, members, present, used, listed, distinct + 1, value[low], value[high], twin
                     )
+                    used, listed = used + 1, listed + distinct + 1
                     d -= 1
                     continue
                 step[KIND] = SPLIT
                 n += 1
-                distinct += not again[d]
+                distinct += 1 - again[d]
                 turn[d] = 0
                 d += 1
                 path[d] = low
@@ -215,33 +135,15 @@ def write(nodes, player, value, roots, depth, order, steps, numbers, starts, tab
                 path[d] = high
                 turn[d] = -1
             else:
-                distinct -= not again[d]
+                distinct -= 1 - again[d]
                 d -= 1
     starts[len(roots)] = n
     table_starts[len(roots)] = used
 
 
-@kernel
-def _add_table(
-    tables, names, leaf_values, present, order, players, first, second, is_pair, used, histogram, values, named
-):
-    table = tables[used]
-    columns = _columns(players, order)
-    table[PLAYERS], table[HISTOGRAM], table[VALUES], table[NAMES] = players, histogram, values, named
-    table[IS_PAIR], table[COUNT] = is_pair, columns
+@inner
+def _add_table(tables, leaf_values, members, present, used, listed, players, first, second, is_pair):
+    tables[used, PLAYERS], tables[used, IS_PAIR] = players, is_pair
     leaf_values[used, 0], leaf_values[used, 1] = first, second
-    n = named
     for j in range(players):
-        if order == 1:
-            names[n] = present[j]
-            n += 1
-        elif order == 2:
-            for i in range(j):
-                names[n] = pair(present[i], present[j])
-                n += 1
-        else:
-            for i in range(j):
-                for m in range(i):
-                    names[n] = triple(present[m], present[i], present[j])
-                    n += 1
-    return used + 1, histogram + (1 << players), values + (columns << players), n
+        members[listed + j] = present[j]

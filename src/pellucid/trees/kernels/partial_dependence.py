@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pellucid.trees.kernels.compiled import kernel
+from pellucid.trees.kernels.compiled import inner, kernel
 from pellucid.trees.kernels.row_bits import WORD, add_where, at_most, count_bits, first_bit, missing
 
 # One node: a line of the cache.
@@ -86,7 +86,7 @@ def contract(table, roots, reached):
         roots[t] = target[roots[t]]
 
 
-@kernel
+@inner
 def _in_set(entry, sets, x):
     """Whether a value goes left at a categorical split."""
     if np.isnan(x):
@@ -97,7 +97,7 @@ def _in_set(entry, sets, x):
     return entry[OTHER_LEFT] != 0
 
 
-@kernel
+@inner
 def _categories(entry, sets, column, word, start):
     """Bits of the rows of a word that go left."""
     bits = np.uint64(0)
@@ -109,7 +109,7 @@ def _categories(entry, sets, column, word, start):
     return bits
 
 
-@kernel
+@inner
 def _split_mask(entry, threshold, sets, column, masks, here, left, right, words):
     """Parts a set of rows; returns how many go left."""
     x = column.ctypes.data
@@ -131,7 +131,7 @@ def _split_mask(entry, threshold, sets, column, masks, here, left, right, words)
     return count
 
 
-@kernel
+@inner
 def _split_list(entry, threshold, sets, column, lists, here, count, left, right):
     """Parts a list of rows; returns how many go left."""
     numeric, missing_left = entry[SET_WORDS] == 0, entry[MISSING_LEFT] != 0
@@ -151,7 +151,7 @@ def _split_list(entry, threshold, sets, column, lists, here, count, left, right)
     return n
 
 
-@kernel
+@inner
 def _enlist(masks, at, words, lists, to):
     """A set of rows as a list."""
     for w in range(words):
@@ -162,7 +162,7 @@ def _enlist(masks, at, words, lists, to):
             word &= word - np.uint64(1)
 
 
-@kernel
+@inner
 def _push(stack, top, node, rows, count, free_mask, free_list):
     entry = stack[top]
     entry[NODE], entry[ROWS], entry[COUNT] = node, rows, count
@@ -170,7 +170,7 @@ def _push(stack, top, node, rows, count, free_mask, free_list):
     return top + 1
 
 
-@kernel
+@inner
 def _descend_list(table, thresholds, sets, X, first, lists, stack, top):
     """Follows a list of rows down to a leaf, which is put on the stack after the nodes that branched off."""
     top -= 1
@@ -194,7 +194,7 @@ def _descend_list(table, thresholds, sets, X, first, lists, stack, top):
     return _push(stack, top, node, ~here, count, free_mask, free)
 
 
-@kernel
+@inner
 def _descend(table, thresholds, sets, X, first, words, few, masks, lists, stack, top):
     """Puts the children of an inner node in its place on the stack; those without rows are left out.
 
@@ -226,7 +226,7 @@ def _descend(table, thresholds, sets, X, first, words, few, masks, lists, stack,
     return top
 
 
-@kernel
+@inner
 def _begin(masks, words, n, root, stack):
     """All n rows at the root."""
     for w in range(words):
@@ -236,7 +236,7 @@ def _begin(masks, words, n, root, stack):
     return _push(stack, 0, root, 0, n, words, 0)
 
 
-@kernel
+@inner
 def workspace(depth, n, few):
     """A chunk's words, sets of rows, lists of rows, and stack."""
     words = (n + WORD - 1) // WORD
@@ -245,7 +245,7 @@ def workspace(depth, n, few):
     return words, masks, lists, np.empty((depth + 2, ENTRY), np.int64)
 
 
-@kernel
+@inner
 def _mass(masks, lists, rows, count, words, weights):
     """The weight of some rows, added up in their order."""
     total = 0.0
@@ -289,7 +289,7 @@ def leaf_mass(table, thresholds, sets, roots, depth, X, first, n, weights, weigh
             mass[node] += known
 
 
-@kernel
+@inner
 def _note(steps, total, step, n):
     """Writes a step down where there is space; there is none at the end of the points."""
     if step == n:
@@ -299,7 +299,7 @@ def _note(steps, total, step, n):
     return total + 1
 
 
-@kernel
+@inner
 def _steps_of(masks, lists, rows, count, words, n, steps, total):
     """Where runs of rows begin and end."""
     if rows < 0:
@@ -356,7 +356,7 @@ def step_sums(table, outputs, starts, ends, steps, values, sums):
                     value = -value
 
 
-@kernel
+@inner
 def _add_rows(masks, lists, rows, count, words, target, value):
     """Adds a number to some rows of a column."""
     if rows < 0:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from pellucid.trees.kernels.blocks import COLUMN_BYTES, ROWS
 from pellucid.trees.kernels.categories import CATEGORY, decide_categories
-from pellucid.trees.kernels.compiled import kernel
+from pellucid.trees.kernels.compiled import inner, kernel
 from pellucid.trees.kernels.path_program import (
     AGAIN,
     BEFORE,
@@ -65,7 +65,7 @@ from pellucid.trees.kernels.simd import (
 )
 
 
-@kernel
+@inner
 def _goes(x, c, missing_left):
     """1 for rows that go to the first child, else 0."""
     if missing_left:
@@ -73,35 +73,35 @@ def _goes(x, c, missing_left):
     return choose(load(x), number(c + THRESHOLD), number(c + YES), number(c + NO))
 
 
-@kernel
+@inner
 def _first_ratio(h, a, k, i):
     return fused(a, number(h + 8 * (k + i)), number(h + 8 * i))
 
 
-@kernel
+@inner
 def _again_ratio(c, before, now, k, i):
     h = c + POINTS
     return fused(now, number(h + 8 * (k + i)), fused(before, number(h + 8 * i), number(c + SHARE)))
 
 
-@kernel
+@inner
 def _again_gain(h, before, now, k, i):
     return fused(now, number(h + 8 * (3 * k + i)), before * number(h + 8 * (2 * k + i)))
 
 
-@kernel
+@inner
 def _pair_sum(h, a, k, i):
     """S of a node with two leaves."""
     return fused(a, number(h + 8 * (5 * k + i)), number(h + 8 * (4 * k + i)))
 
 
-@kernel
+@inner
 def _add(address, x, y):
     """Adds ``x * y``."""
     store(address, fused(x, y, load(address)))
 
 
-@kernel
+@inner
 def _down2(x, missing_left, goes, p, left, right, c, mask, keep, points, lanes):
     k, h = len(points), c + POINTS
     for q in range(len(lanes)):
@@ -118,7 +118,7 @@ def _down2(x, missing_left, goes, p, left, right, c, mask, keep, points, lanes):
             store(right + j, product - first)
 
 
-@kernel
+@inner
 def _down1(x, missing_left, goes, p, right, c, mask, keep, points, lanes):
     k, h = len(points), c + POINTS
     for q in range(len(lanes)):
@@ -133,7 +133,7 @@ def _down1(x, missing_left, goes, p, right, c, mask, keep, points, lanes):
             store(right + j, fused_less(product, _first_ratio(h, a, k, i), product))
 
 
-@kernel
+@inner
 def _up2(phi, p, s, left, right, goes, c, points, lanes):
     k, h = len(points), c + POINTS
     for q in range(len(lanes)):
@@ -149,7 +149,7 @@ def _up2(phi, p, s, left, right, goes, c, points, lanes):
         _add(phi + r, a - number(c + SHARE), total)
 
 
-@kernel
+@inner
 def _up1(phi, p, s, right, goes, c, points, lanes):
     k, h = len(points), c + POINTS
     for q in range(len(lanes)):
@@ -165,7 +165,7 @@ def _up1(phi, p, s, right, goes, c, points, lanes):
         _add(phi + r, a - number(c + SHARE), total)
 
 
-@kernel
+@inner
 def _bottom(x, missing_left, phi, p, s, c, points, lanes):
     k, h = len(points), c + POINTS
     for q in range(len(lanes)):
@@ -179,7 +179,7 @@ def _bottom(x, missing_left, phi, p, s, c, points, lanes):
         _add(phi + r, (a - number(c + SHARE)) * number(c + JUMP), total)
 
 
-@kernel
+@inner
 def _group2(x0, phi0, base, steps, n, p, s, points, lanes):
     """A node and the two leaf pairs below it, without touching the workspace in between."""
     x, x1, x2 = x0 + steps[n, COLUMN], x0 + steps[n + 1, COLUMN], x0 + steps[n + 2, COLUMN]
@@ -207,7 +207,7 @@ def _group2(x0, phi0, base, steps, n, p, s, points, lanes):
         _add(phi2 + r, (a2 - number(c2 + SHARE)) * number(c2 + JUMP), total2)
 
 
-@kernel
+@inner
 def _mixed_pair(again, c, a, old, k, i):
     """S and e of a leaf pair whose player may have occurred before."""
     if again:
@@ -218,7 +218,7 @@ def _mixed_pair(again, c, a, old, k, i):
     return _pair_sum(c + POINTS, a, k, i), a - number(c + SHARE)
 
 
-@kernel
+@inner
 def _mixed(x0, phi0, base, w, steps, n, p, s, points, lanes):
     """As `_group2`, where a player of the pairs occurred before: above, or at the node itself."""
     x, x1, x2 = x0 + steps[n, COLUMN], x0 + steps[n + 1, COLUMN], x0 + steps[n + 2, COLUMN]
@@ -254,7 +254,7 @@ def _mixed(x0, phi0, base, w, steps, n, p, s, points, lanes):
         _add(phi2 + r, number(c2 + JUMP), total2)
 
 
-@kernel
+@inner
 def _group1(x0, phi0, base, steps, n, p, s, points, lanes):
     """A node with a leaf and a leaf pair."""
     x, x2 = x0 + steps[n, COLUMN], x0 + steps[n + 1, COLUMN]
@@ -279,7 +279,7 @@ def _group1(x0, phi0, base, steps, n, p, s, points, lanes):
         _add(phi2 + r, (a2 - number(c2 + SHARE)) * number(c2 + JUMP), total2)
 
 
-@kernel
+@inner
 def _again_down(x, missing_left, goes, p, left, right, c, before, mask, both, points, lanes):
     k = len(points)
     for q in range(len(lanes)):
@@ -299,7 +299,7 @@ def _again_down(x, missing_left, goes, p, left, right, c, before, mask, both, po
             store(right + j, product - first)
 
 
-@kernel
+@inner
 def _again_up2(phi, p, s, left, right, goes, c, before, points, lanes):
     k, h = len(points), c + POINTS
     for q in range(len(lanes)):
@@ -316,7 +316,7 @@ def _again_up2(phi, p, s, left, right, goes, c, before, points, lanes):
         store(phi + r, load(phi + r) + total)
 
 
-@kernel
+@inner
 def _again_up1(phi, p, s, right, goes, c, before, points, lanes):
     k, h = len(points), c + POINTS
     for q in range(len(lanes)):
@@ -333,7 +333,7 @@ def _again_up1(phi, p, s, right, goes, c, before, points, lanes):
         store(phi + r, load(phi + r) + total)
 
 
-@kernel
+@inner
 def _again_bottom(x, missing_left, phi, p, s, c, before, points, lanes):
     k, h = len(points), c + POINTS
     for q in range(len(lanes)):
@@ -350,7 +350,7 @@ def _again_bottom(x, missing_left, phi, p, s, c, before, points, lanes):
         _add(phi + r, jump, total)
 
 
-@kernel
+@inner
 def _walk(steps, first, end, base, X, b, sets, phi0, w, points, lanes):
     """One tree, one block."""
     x0 = X.ctypes.data + b * X.shape[1] * COLUMN_BYTES

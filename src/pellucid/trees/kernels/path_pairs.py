@@ -20,7 +20,7 @@ import numpy as np
 
 from pellucid.trees.kernels.blocks import COLUMN_BYTES, ROWS
 from pellucid.trees.kernels.categories import HALF, decide_categories, write_category
-from pellucid.trees.kernels.compiled import kernel
+from pellucid.trees.kernels.compiled import inner, kernel
 from pellucid.trees.kernels.marginal_program import pair, triple
 from pellucid.trees.kernels.path_program import again_constants
 from pellucid.trees.kernels.predict import goes_left
@@ -159,13 +159,13 @@ def write(nodes, player, value, roots, t, depth, steps, constants, links, starts
     starts[len(roots)] = n
 
 
-@kernel
+@inner
 def _ratio(c, before, now, k, i):
     h = c + POINTS
     return fused(now, number(h + 8 * (k + i)), fused(before, number(h + 8 * i), number(c + SHARE)))
 
 
-@kernel
+@inner
 def _split(steps, n, c, x, w, k, lanes):
     for q in range(len(lanes)):
         r = q * VECTOR_BYTES
@@ -186,7 +186,7 @@ def _split(steps, n, c, x, w, k, lanes):
             store(w + steps[n, LEFT] + k * COLUMN_BYTES + j, product - first)
 
 
-@kernel
+@inner
 def _join(steps, n, c, base, outside, links, out, w, scratch, k, lanes):
     h = c + POINTS
     for q in range(len(lanes)):
@@ -241,7 +241,7 @@ def path_pairs(steps, starts, constants, links, outside, sets, weights, X, out, 
                     decide_categories(steps[n], sets, X[b].reshape(-1))
 
 
-@kernel
+@inner
 def _leaf(value, n, who, share, inside, t, w, out):
     """Adds one leaf; who, share and inside are its n players, their z and their a."""
     for i in range(n):

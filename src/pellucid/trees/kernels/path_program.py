@@ -13,7 +13,7 @@ import numpy as np
 
 from pellucid.trees.kernels.blocks import COLUMN_BYTES
 from pellucid.trees.kernels.categories import HALF, write_category
-from pellucid.trees.kernels.compiled import kernel
+from pellucid.trees.kernels.compiled import inner, kernel
 
 # what to do
 DOWN2, DOWN1, UP2, UP1, BOTTOM, GROUP2, GROUP1 = 0, 1, 2, 3, 4, 5, 6  # 7 is a categorical step
@@ -23,8 +23,6 @@ AGAIN = 8  # added where an earlier split of the path has the same player
 KIND, COLUMN, MISSING_LEFT, PLAYER, PRODUCT, LEFT, RIGHT = 0, 1, 2, 3, 4, 5, 6
 SUM, SUM_LEFT, SUM_RIGHT, GOES, BEFORE, MASK_RIGHT, CONSTANTS, KEEP_MASK = 7, 8, 9, 10, 11, 12, 13, 14
 STEP = 15
-# columns of the measure of a tree
-DEPTH, MOST, NODES, INNER, SETS, PARTNERS = 0, 1, 2, 3, 4, 5
 # constants of a node, in bytes: five numbers, then six per quadrature point (each kind together)
 THRESHOLD, YES, NO, SHARE, VALUE, JUMP, POINTS = 0, 8, 16, 24, 32, 40, 48
 
@@ -35,50 +33,7 @@ def workspace_bytes(depth, k):
     return (4 * k + 3) * (depth + 2) * COLUMN_BYTES
 
 
-@kernel
-def measure(feature, left, right, set_words, player, roots, n_players):
-    """Of each tree: its depth, the most distinct players on a path, its nodes, inner nodes, categorical nodes, and
-    pairs of a split and another player above it."""
-    out = np.zeros((len(roots), 6), np.int64)
-    seen = np.zeros(n_players, np.int64)
-    stack = np.empty(64, np.int64)
-    for tree in range(len(roots)):
-        size = out[tree]
-        top = 0
-        stack[0] = roots[tree]
-        depth, distinct = 0, 0
-        # a node is pushed again, as ~node, to be left after its children
-        while top >= 0:
-            node = stack[top]
-            top -= 1
-            if node < 0:
-                who = player[feature[~node]]
-                seen[who] -= 1
-                distinct -= seen[who] == 0
-                depth -= 1
-                continue
-            size[NODES] += 1
-            if feature[node] < 0:
-                size[DEPTH] = max(size[DEPTH], depth)
-                size[MOST] = max(size[MOST], distinct)
-                continue
-            who = player[feature[node]]
-            size[INNER] += 1
-            size[SETS] += set_words[node] > 0
-            size[PARTNERS] += distinct - (seen[who] > 0)
-            distinct += seen[who] == 0
-            seen[who] += 1
-            depth += 1
-            if top + 4 > len(stack):
-                stack = np.concatenate((stack, np.empty(len(stack), np.int64)))
-            stack[top + 1] = ~node
-            stack[top + 2] = right[node]
-            stack[top + 3] = left[node]
-            top += 3
-    return out
-
-
-@kernel
+@inner
 def _first_constants(c, h, k, t, z, jump, last):
     """A player's first split: its factor is z(1-t) + a t."""
     for i in range(k):
@@ -88,7 +43,7 @@ def _first_constants(c, h, k, t, z, jump, last):
         c[h + 5 * k + i] = jump * t[i]
 
 
-@kernel
+@inner
 def again_constants(c, h, k, t, z, before):
     """A later split: the ratio of the new factor to the old, and the change of (a - z) / factor, times it.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from pellucid.trees.kernels.compiled import kernel
+from pellucid.trees.kernels.compiled import inner, kernel
 
 
-@kernel
+@inner
 def in_set(x, missing_left, other_left, sets, start, words):
     """Whether a category goes left at a categorical split."""
     if np.isnan(x):
@@ -18,7 +18,7 @@ def in_set(x, missing_left, other_left, sets, start, words):
     return other_left
 
 
-@kernel
+@inner
 def goes_left(nodes, sets, node, x):
     """Whether a value goes left at a node."""
     _, threshold, _, _, missing_left, _, set_start, set_words, other_left = nodes
