@@ -192,12 +192,12 @@ def _moved_apart(data: Data, run: Run, result: Counterfactuals, answers: Answers
             yield Caveat(
                 code="moved-apart",
                 message=(
-                    f"{feature.name} changes while {data.schema.names[k]}, which goes with it in the data (association"
+                    f"{feature.name} changes while {data.schema.names[k]}, which is correlated with it (association"
                     f" {number(float(with_it[k]))}), stays."
                 ),
                 value=float(with_it[k]),
                 threshold=_ASSOCIATED,
-                advice="Say how they go together by relations=, or make them one group (groups=).",
+                advice="Say by relations= what holds between them, or make them one group (groups=).",
                 feature=feature.name,
             )
 
