@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pellucid.trees.cells import Points, find_boxes
-from pellucid.trees.nearest import ACCEPT, PRUNE, REJECT, SPLIT, Nearest, Wanted
+from pellucid.trees.nearest import ACCEPT, PRUNE, REJECT, SPLIT, Nearest, Verdict, Wanted
 from reference.nearest import nearest_by_enumeration
 from reference.trees import predict_one
 from trees.ensembles import corner_values, random_ensemble
@@ -178,9 +178,12 @@ def test_rows_that_are_refused_are_searched_around(seed):
 
     def judge(cells, left, _):
         if allowed(drawn.row(cells)):
-            return ACCEPT, -1
+            return Verdict(ACCEPT)
         widest = max(range(4), key=lambda j: len(left[j]))
-        return (SPLIT, widest) if len(left[widest]) > 1 else (PRUNE, -1)
+        if len(left[widest]) == 1:
+            return Verdict(PRUNE)
+        cell = int(rng.choice(left[widest])) if rng.random() < 0.5 else -1
+        return Verdict(SPLIT, widest, cell, bool(rng.random() < 0.5))
 
     assert_nearest(drawn, interval(drawn.ensemble, rng, 1), judge=judge, allowed=allowed)
 
@@ -190,11 +193,12 @@ def test_rows_that_are_refused_are_searched_around(seed):
 def test_all_rows_with_the_same_leaves_are_refused_together(seed):
     """As where the model itself, rounding, does not confirm what its leaves add up to."""
     drawn = scene(seed, n_trees=3, depth=3)
+
     def odd(row):
         return int(np.round(drawn.predict(row).sum() * 1000)) % 2 == 1
 
     def judge(cells, _left, _sums):
-        return (ACCEPT, -1) if odd(drawn.row(cells)) else (REJECT, -1)
+        return Verdict(ACCEPT if odd(drawn.row(cells)) else REJECT)
 
     drawn_ends = interval(drawn.ensemble, np.random.default_rng(seed), 1)
     assert_nearest(drawn, replace(drawn_ends, matrix=np.ones((1, 1))), judge=judge, allowed=odd)

@@ -73,6 +73,12 @@ class Arrangement:
         """A row of cells by their numbers in the model."""
         return np.array([player.cells[c] for player, c in zip(self.players, cells, strict=True)], dtype=np.int64)
 
+    def place(self, player: int, cell: int) -> int:
+        """The new number of a cell of the model; -1 where there is none."""
+        if player < 0 or cell < 0 or self.players[player].words:
+            return -1
+        return int(np.searchsorted(self.players[player].cells, cell))
+
     def left(self, low: IntArray, high: IntArray, bits: AnyArray) -> list[IntArray]:
         """The cells that a node leaves to each player, by their numbers in the model."""
         found, word = [], 0

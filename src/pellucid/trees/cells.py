@@ -21,19 +21,30 @@ _WORD = 64
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A player with one column of numbers: its cells are between the thresholds; the last is the missing value."""
+    """A player with one column of numbers: its cells are between the thresholds; the last is the missing value.
+
+    Cells may be finer than the splits need (where something else tells values apart): ``cuts`` then says how many of
+    the ``runs`` cells are at or below each threshold.
+    """
 
     thresholds: FloatArray
+    cuts: IntArray
+    runs: int
+
+    @classmethod
+    def of(cls, thresholds: FloatArray) -> Column:
+        """Cells as coarse as the splits allow."""
+        return cls(thresholds, np.arange(1, len(thresholds) + 1), len(thresholds) + 1)
 
     @property
     def cells(self) -> int:
         """How many there are."""
-        return len(self.thresholds) + 2
+        return self.runs + 1
 
     def cell(self, values: FloatArray) -> IntArray:
-        """The cell of each value of the column."""
-        found = np.searchsorted(self.thresholds, values, side="left")
-        return np.where(np.isnan(values), len(self.thresholds) + 1, found)
+        """The cell of each value of the column; of finer cells the first that the splits treat alike."""
+        found = np.concatenate([[0], self.cuts])[np.searchsorted(self.thresholds, values, side="left")]
+        return np.where(np.isnan(values), self.runs, found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,14 +111,17 @@ class Boxes:
         return np.ascontiguousarray(per_leaf.T * self.leaf_value), tree_sum, matrix @ self.base
 
 
-def find_boxes(ensemble: TreeEnsemble, player: IntArray, players: Sequence[Points | None]) -> Boxes:
+def find_boxes(ensemble: TreeEnsemble, player: IntArray, players: Sequence[Column | Points | None]) -> Boxes:
     """The boxes of an ensemble whose column c belongs to ``player[c]``; None among the players: one column of
-    numbers, or none.
+    numbers, or none, with cells as coarse as the splits allow.
     """
     from pellucid.trees.kernels.leaf_boxes import list_conditions
 
     nodes = ensemble.nodes
-    found = tuple(_column(ensemble, player, j) if own is None else own for j, own in enumerate(players))
+    found = tuple(
+        Column.of(thresholds_of(ensemble, np.flatnonzero(player == j))) if own is None else own
+        for j, own in enumerate(players)
+    )
     decides = np.where(nodes.feature >= 0, player[nodes.feature], -1)
     parent, is_left, root = _upwards(ensemble)
     cut, mask, masks, words = _left_cells(ensemble, found, decides)
@@ -137,11 +151,11 @@ def find_boxes(ensemble: TreeEnsemble, player: IntArray, players: Sequence[Point
     )
 
 
-def _column(ensemble: TreeEnsemble, player: IntArray, j: int) -> Column:
+def thresholds_of(ensemble: TreeEnsemble, columns: IntArray) -> FloatArray:
+    """What some columns are compared with, ascending."""
     nodes = ensemble.nodes
-    here = (nodes.feature >= 0) & np.isin(nodes.feature, np.flatnonzero(player == j))
-    thresholds = nodes.threshold[here]
-    return Column(np.unique(thresholds[~np.isnan(thresholds)]))
+    here = np.unique(nodes.threshold[(nodes.feature >= 0) & np.isin(nodes.feature, columns)])
+    return here[~np.isnan(here)]
 
 
 def _upwards(ensemble: TreeEnsemble) -> tuple[IntArray, BoolArray, tuple[IntArray, IntArray, IntArray]]:
@@ -177,7 +191,8 @@ def _left_cells(
         here = np.flatnonzero(decides == j)
         if isinstance(own, Column):
             never = np.isnan(nodes.threshold[here])
-            cut[here] = np.where(never, 0, np.searchsorted(own.thresholds, nodes.threshold[here]) + 1)
+            place = np.searchsorted(own.thresholds, np.where(never, np.inf, nodes.threshold[here]))
+            cut[here] = np.where(never, 0, np.append(own.cuts, 0)[place])
             continue
         place = np.full(ensemble.n_features, -1)
         place[own.columns] = np.arange(len(own.columns))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,8 +26,18 @@ _ROUNDING = 1e-12  # of sums, as a share of the largest leaves added up
 _DEPTH = 256  # nodes on a path at first
 
 ACCEPT, REJECT, PRUNE, SPLIT = 1, 2, 3, 4
-Verdict = tuple[int, int]
-Judge = Callable[[IntArray, "list[IntArray]", FloatArray], Verdict]
+Judge = Callable[[IntArray, "list[IntArray]", FloatArray], "Verdict"]
+
+
+class Verdict(NamedTuple):
+    """What is to be done about a row: ACCEPT, REJECT (all rows with the same leaves), PRUNE (the node), or SPLIT: set
+    the cells of a player apart, those from ``cell`` on (``rising``) or up to it; -1: beside the row's own cell.
+    """
+
+    what: int
+    player: int = -1
+    cell: int = -1
+    rising: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +109,7 @@ class Nearest:
             self.lower = min(max(self.lower, ball), self.cost)
             self.proven = last or self.cost < ball
             radius *= _GROWTH
-        if self.cells is None:
+        if self.cells is None and not np.isfinite(self.cost):
             self.lower = np.inf
         return self
 
@@ -116,11 +127,12 @@ class Nearest:
         rules = (self.largest, most, self._forbidden, step)
         stack = _stack(_DEPTH, domain, trees[1])
         scratch = _scratch(domain, trees, players)
-        control, best = np.zeros(8), np.zeros(len(self.own), dtype=np.int64)
+        control = np.zeros(9)
         control[kernels.BEST] = ball
         while True:
-            kernels.search(trees, conditions, players, target, rules, stack, scratch, control, best, self.nodes_at_once)
-            self._note(control, best)
+            kernels.search(trees, conditions, players, target, rules, stack, scratch, control, self.nodes_at_once)
+            self.nodes += int(control[kernels.NODES])
+            control[kernels.NODES] = 0
             state = int(control[kernels.STATE])
             if state == kernels.DONE:
                 return True
@@ -128,27 +140,24 @@ class Nearest:
                 stack = _deeper(stack)
             elif state == kernels.CANDIDATE:
                 depth = int(control[kernels.DEPTH])
-                control[kernels.VERDICT], control[kernels.PLAYER] = self._judged(
-                    scratch, [part[depth] for part in stack[:3]]
-                )
+                self._judged(control, scratch, [part[depth] for part in stack[:3]])
             if state != kernels.TOO_DEEP and not go_on():
                 self.lower = max(self.lower, min(self._open(int(control[kernels.DEPTH]), stack), self.cost, ball))
                 self.proven = self.cells is not None and self.lower >= self.cost
                 return False
 
-    def _note(self, control: FloatArray, best: IntArray) -> None:
-        from pellucid.trees.kernels.nearest import BEST, FOUND, NODES
+    def _judged(self, control: FloatArray, scratch: tuple[AnyArray, ...], node: list[AnyArray]) -> None:
+        """Says what is to be done about a row that meets the target by its leaves, and notes it where it is taken."""
+        from pellucid.trees.kernels.nearest_node import CELL, LEAST, PLAYER, RISING, VERDICT
 
-        self.nodes += int(control[NODES])
-        if control[FOUND]:
-            self.cost, self.cells = float(control[BEST]), self._arrangement.original(best)
-        control[NODES] = control[FOUND] = 0
-
-    def _judged(self, scratch: tuple[AnyArray, ...], node: list[AnyArray]) -> Verdict:
-        """What is to be done about a row that meets the target by its leaves."""
-        if self.judge is None:
-            return ACCEPT, -1
-        return self.judge(self._arrangement.original(scratch[0]), self._arrangement.left(*node), scratch[6])
+        cells = self._arrangement.original(scratch[0])
+        verdict = Verdict(ACCEPT)
+        if self.judge is not None:
+            verdict = self.judge(cells, self._arrangement.left(*node), scratch[6])
+        control[VERDICT], control[PLAYER], control[RISING] = verdict.what, verdict.player, verdict.rising
+        control[CELL] = self._arrangement.place(verdict.player, verdict.cell)
+        if verdict.what == ACCEPT:
+            self.cost, self.cells = float(control[LEAST]), cells
 
     def _open(self, depth: int, stack: tuple[AnyArray, ...]) -> float:
         """The least cost in any node that is still to be searched."""

@@ -17,10 +17,8 @@ from pellucid.trees.kernels.compiled import kernel
 from pellucid.trees.kernels.nearest_node import (
     BEST,
     DEPTH,
-    FOUND,
     LEAST,
     NODES,
-    PLAYER,
     STATE,
     VERDICT,
     bound_players,
@@ -28,18 +26,18 @@ from pellucid.trees.kernels.nearest_node import (
     keep_values,
     within,
 )
-from pellucid.trees.kernels.nearest_split import choose_split, outside_region
+from pellucid.trees.kernels.nearest_split import choose_split, outside_region, split_at
 
-# what the search stands at; a caller answers CANDIDATE by writing ACCEPT, REJECT, PRUNE or SPLIT into `VERDICT`
+# What the search stands at; a caller answers CANDIDATE by writing ACCEPT, REJECT, PRUNE or SPLIT into `VERDICT`, and
+# for SPLIT which PLAYER, from which CELL on (-1: beside its cheapest one), RISING or falling.
 RUNNING, DONE, TOO_DEEP, CANDIDATE = 0, 1, 2, 3
 ACCEPT, REJECT, PRUNE, SPLIT = 1, 2, 3, 4
 
 
 @kernel
-def search(trees, conditions, players, target, rules, stack, scratch, control, best, most):
+def search(trees, conditions, players, target, rules, stack, scratch, control, most):
     """Goes on for at most so many nodes; `control` says how it stands."""
     low, high, bits, other_low, other_high, other_bits, waiting, _live, _live_first = stack
-    cell = scratch[0]
     depth = int(control[DEPTH])
     verdict = int(control[VERDICT])
     control[VERDICT], control[STATE] = 0, RUNNING
@@ -55,11 +53,11 @@ def search(trees, conditions, players, target, rules, stack, scratch, control, b
                 return
         split = False
         if verdict == ACCEPT:
-            control[BEST], control[FOUND] = control[LEAST], 1
-            for j in range(len(cell)):
-                best[j] = cell[j]
-        elif verdict in (REJECT, SPLIT):
-            split = outside_region(conditions, players, stack, scratch, depth, int(control[PLAYER]))
+            control[BEST] = control[LEAST]
+        elif verdict == REJECT:
+            split = outside_region(conditions, players, stack, scratch, depth)
+        elif verdict == SPLIT:
+            split = split_at(players, stack, scratch, control, depth)
         elif verdict == 0 and going:
             split = choose_split(trees, conditions, players, target, stack, scratch, control[BEST], depth)
         verdict = 0
@@ -78,7 +76,7 @@ def search(trees, conditions, players, target, rules, stack, scratch, control, b
                 control[NODES] += nodes
                 return
             waiting[depth] = 0
-            for j in range(len(cell)):
+            for j in range(low.shape[1]):
                 low[depth, j], high[depth, j] = other_low[depth, j], other_high[depth, j]
             for w in range(bits.shape[1]):
                 bits[depth, w] = other_bits[depth, w]

@@ -10,7 +10,7 @@ from pellucid.trees.kernels.compiled import kernel
 from pellucid.trees.kernels.row_bits import first_bit
 
 # places in `control`: where the search stands, the best cost, and the cost of the node's cheapest row
-DEPTH, BEST, NODES, STATE, VERDICT, PLAYER, FOUND, LEAST = 0, 1, 2, 3, 4, 5, 6, 7
+DEPTH, BEST, NODES, STATE, LEAST, VERDICT, PLAYER, CELL, RISING = 0, 1, 2, 3, 4, 5, 6, 7, 8
 
 
 @kernel

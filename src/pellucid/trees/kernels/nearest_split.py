@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pellucid.trees.kernels.compiled import kernel
+from pellucid.trees.kernels.nearest_node import CELL, PLAYER, RISING
 from pellucid.trees.kernels.row_bits import first_bit
 
 _SHARE = 0.02  # of the best cost, for cuts that cost nothing to pass
@@ -174,14 +175,24 @@ def split_player(j, players, stack, scratch, depth):
 
 
 @kernel
-def outside_region(conditions, players, stack, scratch, depth, player):
-    """Cuts off some of the rows that do not share all leaves with the cheapest one, which was refused; of a given
-    player, those with another cell. False where no others are left.
+def split_at(players, stack, scratch, control, depth):
+    """Cuts the player that a caller names where it says; beside the cheapest cell if it says nothing that cuts."""
+    j, c, rising = int(control[PLAYER]), int(control[CELL]), control[RISING] > 0
+    low, high = stack[0][depth, j], stack[1][depth, j]
+    inside = low < c <= high if rising else low <= c < high
+    if c >= 0 and inside and players[3][j] == 0:
+        cut(stack, depth, j, c, rising)
+        return True
+    return split_player(j, players, stack, scratch, depth)
+
+
+@kernel
+def outside_region(conditions, players, stack, scratch, depth):
+    """Cuts off some of the rows that do not share all leaves with the cheapest one, which was refused; False where no
+    others are left.
     """
     first, who, from_cell, to_cell, masks = conditions
     _own, _offset, _cost, words, word = players
-    if player >= 0:
-        return split_player(player, players, stack, scratch, depth)
     low, high, bits = stack[0][depth], stack[1][depth], stack[2][depth]
     at = scratch[2]
     for t in range(len(at)):
