@@ -141,14 +141,13 @@ class Cells:
 
 def cells_of(known: TreeCells, problem: Problem, apart: frozenset[int]) -> Cells:
     """The cells of every player; the values of features in ``apart`` are told apart one by one."""
-    matrix = known.encode(problem.x[None])[0]
     groups = {group.columns: group.combinations for group in problem.groups}
     players = []
     for features in problem.players:
         if features in groups:
             players.append(_at_points(known, problem, features, groups[features]))
         elif features[0] in known.edges or not len(known.columns(features)):
-            players.append(_along_column(known, problem, features[0], matrix, features[0] in apart))
+            players.append(_along_column(known, problem, features[0], features[0] in apart))
         else:
             players.append(_at_points(known, problem, features, _listed(problem, features[0])))
     return Cells(problem, tuple(players), known.boxes_of(problem.players, [player.cells for player in players]))
@@ -185,7 +184,7 @@ def _at_points(known: TreeCells, problem: Problem, features: tuple[int, ...], co
     return Player(features, points, codes, cost, int(np.flatnonzero(same)[0]))
 
 
-def _along_column(known: TreeCells, problem: Problem, j: int, matrix: FloatArray, one_by_one: bool) -> Player:
+def _along_column(known: TreeCells, problem: Problem, j: int, one_by_one: bool) -> Player:
     choices, x = problem.choices[j], float(problem.x[j])
     edges = known.edges.get(j, Edges(np.empty(0)))
     own_column = known.columns([j])
@@ -199,7 +198,9 @@ def _along_column(known: TreeCells, problem: Problem, j: int, matrix: FloatArray
     if edges.falls:
         codes, own = codes[::-1], len(codes) - 1 - own
     if np.isnan(x):
-        own = int(column.cell(matrix[own_column])[0]) if len(own_column) else column.runs
+        own = column.runs
+        if len(own_column):  # the missing value itself, or what an encoder fills in for it
+            own = int(column.cell(known.encode(problem.x[None])[0, own_column])[0])
     codes = np.append(codes, np.nan)
     codes[own] = x
     cost = np.where(np.isnan(codes), np.inf, 0.0)
