@@ -181,17 +181,29 @@ class Problem:
         known = self.asked.known
         keys = [row.tobytes() for row in np.ascontiguousarray(rows) + 0.0]
         new = {key: i for i, key in enumerate(keys) if key not in known}
-        if self.asked.budget is not None and self.asked.rows + len(new) > self.asked.budget:
+        some = list(new.items())[: self.left]
+        if some:
+            table = self.data.of_codes(rows[[i for _, i in some]])
+            known.update(zip(new, self.run.predict(self.predictor, table, full=True), strict=False))
+        if len(some) < len(new):
             raise OutOfBudget
-        if new:
-            found = self.run.predict(self.predictor, self.data.of_codes(rows[list(new.values())]), full=True)
-            known.update(zip(new, found, strict=True))
         return np.array([known[key] for key in keys]).reshape(len(rows), self.predictor.width)
 
     @property
     def left(self) -> int | None:
         """How many rows may still be asked; None: any number."""
         return None if self.asked.budget is None else max(self.asked.budget - self.asked.rows, 0)
+
+    def so_far(self) -> FloatArray:
+        """All rows that were asked, in the order in which they were."""
+        return np.array([np.frombuffer(key) for key in self.asked.known]).reshape(-1, len(self.x))
+
+    def answers(self) -> FloatArray:
+        """Of the rows that were asked, those that reach the target and keep every constraint, the nearest first."""
+        rows = self.so_far()
+        rows = rows[self.valid(rows)]
+        rows = rows[self.allowed(rows)]
+        return rows[np.argsort(self.cost.total(rows), kind="stable")]
 
     def miss(self, rows: FloatArray) -> FloatArray:
         """How far the predictions of rows are from the target."""
