@@ -254,6 +254,27 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
         {"rows"},
     ),
     "check_rule": (None, {}, {"rule", "rows"}),
+    "counterfactuals": (
+        lambda **o: explainer().counterfactuals(0, **{"target": 2.0, "method": "neighbours", **o}),
+        {
+            "method": word("neighbours"),
+            "n": whole(2),
+            "max_changes": whole(2, none=True),
+            "budget": whole(60, none=True),
+            "polish": flag(False),
+            "best_effort": flag(),
+            "distance": word("manhattan"),
+            "target": Option(2.0, [np.float64(2.0), np.float32(2.0)], ["nonsense", None, (3, 2), [1, 2, 3], object()]),
+            "fixed": Option("x1", [np.str_("x1")], ["x9", 3, None, [7]]),
+            "protected": Option("x1", [np.str_("x1")], ["x9", 3, None, [7]]),
+            "ranges": Option({"x1": (0, 1)}, [], [3, "x1", {"x1": 3}, {"x1": (2, 1)}, {"x1": []}]),
+            "monotone": Option({"x1": "up"}, [], [3, "x1", {"x1": "rising"}, {"x1": 1}]),
+            "costs": Option({"x1": 2.0}, [{"x1": np.float64(2.0)}], [3, "x1", {"x1": -1}, {"x1": "dear"}]),
+            "relations": Option("x1 <= 1", [np.str_("x1 <= 1")], [3, None, [3], ["x1 <"], "x9 <= 1"]),
+            "feasible": Option(None, [], [3, "yes", True]),
+        },
+        {"row", "options"},
+    ),
     "report": (
         lambda **o: explainer().report(Path(gettempdir()) / "never written.html", **o),
         {
