@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 from typing import Any, Self
 
 import numpy as np
 
 from pellucid.arrays import AnyArray, FloatArray, IntArray, freeze
-from pellucid.checks import fraction, one_of, whole
+from pellucid.checks import one_of, whole
 from pellucid.data.rarity import Rarity
 from pellucid.errors import InputError, nearest
 from pellucid.explanations import attribution_views, attribution_words
@@ -195,12 +194,6 @@ class Attribution(ByRow, options=AttributionOptions):
     def probability(self) -> Probability | None:
         """Prediction and base as probabilities, whatever the scale; None where they are no classes'."""
         return attribution_views.as_probabilities(self)
-
-    def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
-        """Lower and upper ends of normal intervals of the contributions; of no width where they are exact."""
-        level = fraction("level", level)
-        half = NormalDist().inv_cdf(0.5 + level / 2) * self.se
-        return self.values - half, self.values + half
 
     # -- parts ---------------------------------------------------------------------------------------
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from statistics import NormalDist
 from typing import Any, Self, overload
 
 import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
-from pellucid.checks import is_position, positions, whole
+from pellucid.checks import fraction, is_position, positions, whole
 from pellucid.data.row_labels import is_label
 from pellucid.errors import InputError, nearest
 from pellucid.explanations.explanation import Explanation
@@ -59,6 +60,12 @@ class ByRow(Explanation):
     def top(self, n: int) -> list[str]:
         """Names of the ``n`` features that contribute most."""
         return [self.feature_names[j] for j in self.ranking[:n]]
+
+    def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper ends of normal intervals of the values; of no width where they are exact."""
+        level = fraction("level", level)
+        half = NormalDist().inv_cdf(0.5 + level / 2) * self.se
+        return self.values - half, self.values + half
 
     @abstractmethod
     def _some(self, which: IntArray) -> Self:
