@@ -143,7 +143,7 @@ def test_files_that_are_no_explanations(tmp_path):
     for text in ("not json", "[1, 2]", '{"a": 1}'):
         path = tmp_path / "x.json"
         path.write_text(text)
-        with pytest.raises(pellucid.InputError, match="no saved explanation"):
+        with pytest.raises(pellucid.InputError, match="not a saved explanation"):
             pellucid.load(path)
     path.write_text('{"format": 99, "explanation": {}}')
     with pytest.raises(pellucid.InputError, match="format 99"):

@@ -22,7 +22,7 @@ from pellucid.explanations.plot_options import AttributionOptions
 from pellucid.explanations.store import stored
 from pellucid.explanations.to_shap import shap_explanation
 from pellucid.later import Later
-from pellucid.words import GAME, TABLE, Vocabulary, counted, value_name
+from pellucid.words import counted, value_name
 
 _MODES = ("complete", "short")
 
@@ -159,11 +159,6 @@ class Attribution(ByRow, options=AttributionOptions):
         if not self.entries.members:
             alone = tuple((name,) for name in self.feature_names)
             object.__setattr__(self, "entries", replace(self.entries, members=alone))
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """Rows and features, or a game and its players."""
-        return GAME if self.settings.get("method") == "shapley" else TABLE
 
     @property
     def data(self) -> tuple[AnyArray, ...]:

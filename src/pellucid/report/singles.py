@@ -17,16 +17,17 @@ from pellucid.explanations.attribution_words import amount, short
 from pellucid.explanations.caveat import worst_first
 from pellucid.parts.attribution import PartAttribution
 from pellucid.parts.local import LocalPartAttribution
-from pellucid.parts.rule import PartRule
+from pellucid.parts.rule import PartRule, reason
 from pellucid.report.cards import Plain, card, caveats, section, table
 from pellucid.report.wholes import Reasons, Seen
 from pellucid.report.work import Work
-from pellucid.words import listed
+from pellucid.words import listed, percent
 
 TOP = "care"
 _BARS = 8  # parts of a waterfall and of the table below it
 _BESIDE = 4_000  # model rows for a local surrogate and an anchor
 _SAMPLES, _BUDGET = 1_000, 3_000
+_IN_WORDS = ("anchor-unreached", "anchor-imbalance")  # said in place of the anchor
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +44,8 @@ class Single:
     def caveats(self) -> list[tuple[str, Caveat]]:
         """Those of all three, each with the method that it is about."""
         named = (("SHAP", self.found), ("LIME", self.lime), ("anchor", self.rule))
-        return [(name, item) for name, result in named if result is not None for item in result.caveats]
+        told = [(name, item) for name, result in named if result is not None for item in result.caveats]
+        return [(name, item) for name, item in told if item.code not in _IN_WORDS]
 
 
 def explain(explainer: Any, wholes: Sequence[Any], seen: Seen, reasons: Reasons, work: Work) -> list[Single]:
@@ -87,7 +89,7 @@ def _card(seen: Seen, single: Single, draw: Callable[[Any], dict[str, Any]]) -> 
         f"{seen.noun.capitalize()} {place}: {', '.join(single.why)}",
         one,
         subtitle=seen.outcome(single.i),
-        sentences=[*short(one), *_rule_words(single)],
+        sentences=[*short(one), *_rule_words(single, seen.noun)],
         values=_values(single, name),
         more=one.findings(),
         **shown["options"],
@@ -95,17 +97,24 @@ def _card(seen: Seen, single: Single, draw: Callable[[Any], dict[str, Any]]) -> 
     return made | shown["adds"] | {"caveats": [], "chips": _chips(single)}
 
 
-def _rule_words(single: Single) -> list[str]:
-    """The anchor, where it was reached and needs anything."""
+def _rule_words(single: Single, whole: str) -> list[str]:
+    """The anchor, or why there is none."""
     rule = single.rule
-    return [f"Anchor: {rule.findings()[0]}"] if rule is not None and rule.reached and rule.kept else []
+    if rule is None:
+        return []
+    if not rule.reached:
+        return [f"No anchor reaches a precision of {percent(float(rule.settings['precision']))}: {reason(rule)}."]
+    if not rule.kept:
+        return [f"No anchor is needed: {percent(rule.base)} of the perturbed {whole}s get this prediction anyway."]
+    return [f"Anchor: {rule.findings()[0]}"]
 
 
 def _values(single: Single, output: str) -> Plain | None:
     """A line for each of the largest contributions, with its weight in the local surrogate and whether the anchor has
     it.
     """
-    one, lime, rule = single.found.for_output(output), single.lime, single.rule
+    one, lime = single.found.for_output(output), single.lime
+    rule = single.rule if single.rule is not None and single.rule.reached and single.rule.kept else None
     low, high = one.interval()
     order = [int(j) for j in np.argsort(-np.abs(one.values[0]), kind="stable")[:_BARS] if one.values[0, j] != 0]
     if not order:

@@ -108,7 +108,13 @@ def _word_section(found: WordImportance | None, n: int) -> Plain:
         " texts that contain it."
     ]
     made = card(
-        "word-importance", title, found, sentences=found.findings()[:-1], more=found.findings(), max_display=_BARS
+        "word-importance",
+        title,
+        found,
+        sentences=found.findings()[:-1],
+        more=found.findings(),
+        max_display=_BARS,
+        full=len(found.output_names) > 1,
     )
     return section("words", title, intro, cards=[{**made, "caveats": [], "chips": _chips(found)}])
 

@@ -330,7 +330,7 @@ def test_the_chosen_width_sees_the_bend_that_the_default_does_not():
     assert chosen.weights[0, 0] == pytest.approx(-1.22, abs=0.15)
     assert default.weights[0, 0] > 0
     assert chosen.width[0] < default.width[0]
-    assert chosen.settings["why"].startswith("of ")
+    assert chosen.settings["why"].startswith("the best of ")
 
 
 def test_widths_ascend_from_few_samples_to_nearly_all():
