@@ -165,3 +165,12 @@ def test_months_of_a_heat_map_stand_in_their_order():
     )
     assert [place["level"] for place in cell_places(found, 0)] == ["Oct", "Jan", "Jul"]
     assert scales(draw(found).spec)[0]["domain"] == ["Jan", "Jul", "Oct"]
+
+
+def test_grey_curves_are_explained():
+    found = individual(30)
+    assert "grey" not in str(draw(found).spec["title"])
+    humidity = found.colouring.values.copy()
+    humidity[:3] = np.nan
+    grey = replace(found, colouring=replace(found.colouring, values=humidity))
+    assert "grey: humidity is missing" in " ".join(draw(grey).spec["title"]["subtitle"])
