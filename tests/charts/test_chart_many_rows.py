@@ -130,15 +130,15 @@ def test_a_histogram_below_a_logarithmic_axis_has_equal_bins_there():
 
 
 def test_what_cannot_be_logarithmic_is_refused_by_name():
-    with pytest.raises(InputError, match=r"log= needs positive numbers, but temperature goes down to -8"):
+    with pytest.raises(InputError, match=r"log= .*temperature.*-8"):
         draw(effect(), log=True)
     with pytest.raises(InputError, match=r"log='season': only numbers"):
         draw(levels(), log="season")
-    with pytest.raises(InputError, match=r"log='temperatur' is no feature.*did you mean 'temperature'"):
+    with pytest.raises(InputError, match=r"log='temperatur'.*'temperature'"):
         draw(effect(POSITIVE), log="temperatur")
-    with pytest.raises(InputError, match="log must be True, False or names"):
+    with pytest.raises(InputError, match="log must be"):
         draw(effect(POSITIVE), log=3)
-    with pytest.raises(InputError, match=r"log=True needs positive numbers, but temperature"):
+    with pytest.raises(InputError, match=r"log=True .*temperature"):
         draw(attribution(60), kind="dependence", feature="temperature", log=True)
 
 
