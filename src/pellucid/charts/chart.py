@@ -86,7 +86,7 @@ class Chart:
         bundle: dict[str, Any] = {"text/plain": repr(self), f"application/vnd.vegalite.v{major}+json": spec}
         with contextlib.suppress(MissingExtra):  # the front end may still draw the specification itself
             room = (_SAVED - len(json.dumps(spec))) * 3 / 4
-            sort, _, picture = _fitting(spec, room, _SIZES[2:])
+            sort, _scale, picture = _fitting(spec, room, _SIZES[2:])
             bundle[f"image/{sort}"] = base64.b64encode(picture).decode("ascii")
         return bundle
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import altair as alt
 from altair.typing import ChartType
 
@@ -65,7 +67,7 @@ def view(rule: Anchor, steps: list[Row], width: float, height: float | None) -> 
     tall = height or _STEP * len(rows)
     room = 1.0 + 7.0 * max(len(row["label"]) for row in rows) / width
     axis = alt.Axis(title="precision", format=".0%", values=[0, 0.25, 0.5, 0.75, 1], grid=True)
-    x = {"type": "quantitative", "axis": axis, "scale": alt.Scale(domain=[0, room], nice=False)}
+    x: dict[str, Any] = {"type": "quantitative", "axis": axis, "scale": alt.Scale(domain=[0, room], nice=False)}
     y = alt.Y("name", **level_axis(None, names, tall))
     colours = {"before": _BASE, "raises": theme.MAIN, "lowers": theme.SECOND}
     scale = alt.Scale(domain=list(colours), range=list(colours.values()))

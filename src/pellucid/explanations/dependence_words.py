@@ -53,7 +53,7 @@ def _rank_correlation(column: AnyArray, values: FloatArray) -> float:
     if known.sum() < 3 or len(np.unique(column[known])) < 2 or not np.ptp(values[known]) > 0:
         return 0.0
     ranks = [np.unique(part[known], return_inverse=True)[1].astype(np.float64) for part in (column, values)]
-    return float(np.corrcoef(*ranks)[0, 1])
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
 
 
 def of_pairs(found: Attribution) -> str:

@@ -182,7 +182,9 @@ class EffectOptions(PlotOptions):
         "order of categories: natural (months, weekdays) or the result's, from high to low, or by name",
     )
     show_data: bool = flag(True, "whether rows of the data are put on a heat map")
-    kind: str = choice("auto", ("auto", "surface"), "of two numeric features: seen in space instead of as a heat map")
+    kind: str = choice(
+        "auto", ("auto", "surface"), 'a heat map of two features, or, of two numeric ones, "surface": seen in space'
+    )
     log: bool | str | Sequence[str] = declare(
         False,
         "True, False or names of features",
@@ -315,7 +317,14 @@ ATTRIBUTION_KINDS = (
 class AttributionOptions(PlotOptions):
     """Options of contributions."""
 
-    kind: str = choice("auto", ATTRIBUTION_KINDS, '"auto" is a waterfall for one row, else a SHAP summary (beeswarm)')
+    kind: str = choice(
+        "auto",
+        ATTRIBUTION_KINDS,
+        '"auto" is a waterfall for one row, else a SHAP summary (beeswarm); "waterfall", "force" and "decision" lead from'
+        ' the average prediction to that of single rows, "bar" has mean absolute contributions, "beeswarm" and "violin"'
+        ' show how contributions spread, "heatmap" and "stacked" every row, "dependence" one feature against its values,'
+        ' "interactions" pairs',
+    )
     max_display: int = whole(12, "features shown")
     by_level: bool = flag(False, "in a beeswarm one strip for each category instead of one for each feature")
     log: bool = flag(False, "whether the feature's axis is logarithmic", kind="dependence")

@@ -7,12 +7,13 @@ its thickest as the others, so that thickness compares within a feature only.
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import altair as alt
 import numpy as np
 from altair.typing import ChartType
 
-from pellucid.arrays import FloatArray
+from pellucid.arrays import AnyArray, FloatArray
 from pellucid.charts import theme
 from pellucid.charts.attribution.beeswarm import by_rank, ranks
 from pellucid.charts.attribution.entries import axis_title, has_legend, not_shown, short_names
@@ -77,7 +78,7 @@ def violin_data(attribution: Attribution, output: str, max_display: int = 12) ->
     return rows
 
 
-def _mean_rank(places: FloatArray, bins: FloatArray, b: int) -> float | None:
+def _mean_rank(places: FloatArray, bins: AnyArray, b: int) -> float | None:
     """The mean place of the values near a slice, of the nearest slices that have any."""
     known = np.isfinite(places)
     if not known.any():
@@ -100,7 +101,7 @@ def view(attribution: Attribution, output: str, options: AttributionOptions, wid
         grid=False,
         labelOverlap=False,
     )
-    y = {
+    y: dict[str, Any] = {
         "type": "quantitative",
         "axis": named,
         "scale": alt.Scale(domain=[-0.5, len(names) - 0.5], reverse=True, nice=False),

@@ -24,6 +24,7 @@ from pellucid.charts.effect.levels import extents, level_data, level_labels, lev
 from pellucid.charts.effect.log_axis import log_axes
 from pellucid.charts.marks import dash, zero_line
 from pellucid.charts.text import is_change, level_names, value_title
+from pellucid.data.frames.frame import is_missing
 from pellucid.explanations import Effect
 from pellucid.explanations.plot_options import EffectOptions
 from pellucid.words import counted, percent
@@ -78,6 +79,9 @@ def individual_notes(effect: Effect, options: EffectOptions) -> list[str]:
     if effect.colouring is not None and options.colour == "auto":
         share = percent(effect.colouring.explained)
         notes.append(f"colour: {effect.colouring.feature}, explains {share} of how the curves differ")
+        notes += (
+            [f"grey: {effect.colouring.feature} is missing"] if any(map(is_missing, effect.colouring.values)) else []
+        )
     return notes + ([] if effect.nominal[0] else curve_notes(effect))
 
 
