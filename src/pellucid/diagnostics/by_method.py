@@ -22,6 +22,7 @@ from pellucid.diagnostics import (
     rules,
     sampling_noise,
 )
+from pellucid.diagnostics.fitted_rows import chance_of_unseen, fitted_rows
 from pellucid.diagnostics.general import Players, general_caveats
 from pellucid.diagnostics.heterogeneity import heterogeneity_caveat
 from pellucid.diagnostics.hidden_reliance import fooled_caveat
@@ -107,9 +108,11 @@ def performance_caveats(
         return ()
     task = "classification" if predictor.classes is not None else "regression"
     loss = find_loss(None, task, predictor.raw_scale)
+    fitted = tuple(fitted_rows(chance_of_unseen(predictor, data, run), verb="performance"))
+    perfect = overfitting.training_data(predictor, data, loss, loss(y, full, data.weights), y, verb="performance")
     return (
         *general_caveats(predictor, data, run),
-        *overfitting.training_data(predictor, data, loss, loss(y, full, data.weights), y, verb="performance"),
+        *(fitted or perfect),
         *few_data.rare_class(predictor, y, data.weights),
     )
 

@@ -9,7 +9,8 @@ Definition. One line for each question, with its number, from where on that is b
 - *steadiness*: by what share of their range predictions change when the same rows are asked again beside others;
 - *score*: the model's loss over that of the best constant (0.95: hardly better);
 - *overfitting*: the loss on held-out rows over that on X (1.5), or without held-out rows the score itself where it is
-  nearly perfect (0.02), as on rows that the model was fitted to;
+  nearly perfect (0.02), as on rows that the model was fitted to, or, of trees, the chance that unseen rows fill the
+  leaves as closely as training rows do (1e-4);
 - *correlated features*: the strongest association of two features (0.7);
 - *one feature changed* (partial dependence, ICE, permutation importance), *two rows mixed* (Shapley values, anchors),
   *every feature drawn alone* (LIME): what share of such rows is farther from the data than 95% of the real rows are
@@ -32,6 +33,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from pellucid.data import Data
+from pellucid.diagnostics.fitted_rows import SURE, chance_of_unseen, words
 from pellucid.diagnostics.general import SAMPLE_ROWS, STEADY, sample_predictions
 from pellucid.diagnostics.hidden_reliance import HIDDEN, Real, can_tell, real_rows, reliances
 from pellucid.diagnostics.off_data import associations, off_data
@@ -48,6 +50,7 @@ _CORRELATED = 0.7
 _ONE_CHANGED, _MANY_CHANGED = 0.12, 0.15
 _USUAL = 0.95
 _FEWEST, _WIDEST = 20, 100
+_HELD_OUT = "Give held-out rows as X, or as holdout= to compare: on training rows overfitted features look important."
 
 
 def audit(predictor: Predictor, data: Data, *, holdout: Data | None = None, run: Run) -> Audit:
@@ -139,6 +142,18 @@ def _score(predictor: Predictor, data: Data, holdout: Data | None, run: Run) -> 
             code="overfitted",
         )
         return
+    chance = chance_of_unseen(predictor, data, run) if len(data) >= _FEWEST else None
+    if chance is not None and chance < SURE:
+        yield AuditLine(
+            topic="overfitting",
+            finding=words(),
+            value=chance,
+            threshold=SURE,
+            severity=severity("training-data", chance, SURE),
+            advice=_HELD_OUT,
+            code="training-data",
+        )
+        return
     perfect = len(data) >= _FEWEST and ratio < _MEMORISED
     yield AuditLine(
         topic="overfitting",
@@ -151,9 +166,7 @@ def _score(predictor: Predictor, data: Data, holdout: Data | None, run: Run) -> 
         value=ratio,
         threshold=_MEMORISED,
         severity=severity("training-data", ratio, _MEMORISED) if perfect else 0.0,
-        advice=(
-            "Give held-out rows as X, or as holdout= to compare: on training rows overfitted features look important."
-        ),
+        advice=_HELD_OUT,
         code="training-data",
     )
 

@@ -89,7 +89,8 @@ def build(
     explore = exploration(explainer, importance, why, work)
     work.finish()
     known, sections = said_once(audit, importance.caveats, sections)
-    sections = [{**part, "caveats": known} if part["id"] == TOP else part for part in sections]
+    beside = [item for item in known if item["code"] not in _FLATTERING]  # those are the headline
+    sections = [{**part, "caveats": beside} if part["id"] == TOP else part for part in sections]
     findings = _findings(performance, importance, work.results, structure, known, sections)
     sections = [*shortened(sections), standing_section()] if brief else [*sections, care_section(known, sections)]
     return {

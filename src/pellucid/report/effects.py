@@ -24,8 +24,8 @@ _CURVES = 40  # individual curves below an average
 _LEVELS = 25  # categories that a chart has room for
 _ROUNDING = 1e-9  # importances below this share of the greatest are noise of the arithmetic
 _SMALL: dict[str, Any] = {"half": True, "width": 220.0, "colour": None, "max_lines": 15}
-_HEIGHT, _LINE = 100.0, 15.0  # of a small chart, and of a category in it
-_FEW_LEVELS = 12
+_HEIGHT, _LINE = 100.0, 13.0  # of a small chart, and of a category in it
+_FEW_LEVELS = 10
 _BRIEF = 1  # sentences of a brief card
 _SEEN = {"heterogeneous": "The individual rows in this chart show it."}
 

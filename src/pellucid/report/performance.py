@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pellucid.explanations import Performance
+from pellucid.explanations import Performance, changed
 from pellucid.explanations.performance_words import in_words
 from pellucid.models.outcome import outcome_for
 from pellucid.report.cards import Plain, card, section, table
@@ -113,11 +113,12 @@ def _cards(found: Performance, kinds: Sequence[str]) -> list[Plain]:
     several = found.is_regression and len(found.output_names) > 1
     large = {kind: several or (kind == "confusion" and len(found.classes) > _FEW_CLASSES) for kind in kinds}
     size = _WIDE if len(kinds) == 2 else _SMALL
+    told = changed(found, caveats=tuple(item for item in found.caveats if item.code != "training-data"))  # the headline
     return [
         card(
             f"performance-{kind}",
             _CHARTS[kind][0],
-            found,
+            told,
             subtitle=_CHARTS[kind][1],
             sentences=[],
             full=large[kind],

@@ -67,12 +67,12 @@ def _asked(explainer: Explainer, why: Why, asked: Sequence[int]) -> list[Plain]:
 
 
 def shortened(sections: Sequence[Plain]) -> list[Plain]:
-    """Beside each chart its worst caveat, if it is more than a note; the others are counted."""
+    """Beside each chart its worst caveat, if it is a warning; the others are counted."""
     return [{**part, "cards": [_worst_caveat(made) for made in part["cards"]]} for part in sections]
 
 
 def _worst_caveat(made: Plain) -> Plain:
-    shown = [item for item in made["caveats"][:1] if item["level"] != "note"]
+    shown = [item for item in made["caveats"][:1] if item["level"] == "warning"]
     more = len(made["caveats"]) - len(shown)
     if not more:
         return made
