@@ -18,6 +18,7 @@ from pellucid.checks import reporting, workers
 from pellucid.data import Data
 from pellucid.data.frames.frame import Frame, Scratch
 from pellucid.models import Predictor
+from pellucid.runner.estimate import Estimate
 from pellucid.runner.intervention import Batch, Intervention, blocks
 from pellucid.runner.limits import USUAL, Limits
 from pellucid.runner.parallel import Sealed, elsewhere, in_processes, in_threads
@@ -98,6 +99,7 @@ class Run:
     ) -> None:
         self._n_jobs = workers(n_jobs)
         self._reporter = Reporter(reporting(progress), what)
+        self._estimate = Estimate(progress, what)
         self._start = time.perf_counter()
         self._rows, self._calls, self._seconds = 0, 0, 0.0
         self._checking, self._check_rows = False, 0
@@ -179,10 +181,12 @@ class Run:
 
     def plan(self, amount: int) -> None:
         """Adds to the work ahead."""
+        self._estimate.plan(amount)
         self._reporter.plan(amount)
 
     def advance(self, amount: int) -> None:
         """Notes that some of it is done."""
+        self._estimate.advance(amount)
         self._reporter.advance(amount)
 
     def close(self) -> None:
@@ -250,7 +254,7 @@ class Run:
         """
         jobs = list(self._plan(data, interventions))
         left = sum(job.n for job in jobs)
-        self._reporter.plan(left)
+        self.plan(left)
         ask = predictor.timed_full if full else predictor.timed
         answers = self._answers(jobs, data, ask)
         done = 0
@@ -258,6 +262,7 @@ class Run:
             with self.until_interrupted(lambda: partial and done):
                 for job, (predictions, seconds) in zip(jobs, answers, strict=True):
                     self._count(job.n, seconds)
+                    self._estimate.advance(job.n, "model row")
                     self._reporter.advance(job.n)
                     left -= job.n
                     done += 1
@@ -265,7 +270,7 @@ class Run:
                     yield Batch(job.intervention, job.variants, job.rows, predictions.reshape(shape))
         finally:
             answers.close()
-            self._reporter.plan(-left)
+            self.plan(-left)
             self._reporter.close()
 
     def _batch_size(self, data: Data) -> int:
