@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pellucid.explanations import Caveat as Caveat
     from pellucid.explanations import Clusters as Clusters
     from pellucid.explanations import Condition as Condition
+    from pellucid.explanations import Counterfactuals as Counterfactuals
     from pellucid.explanations import Decomposition as Decomposition
     from pellucid.explanations import Effect as Effect
     from pellucid.explanations import Effects as Effects
@@ -66,6 +67,7 @@ _HOME = {
     "Caveat": "pellucid.explanations",
     "Clusters": "pellucid.explanations",
     "Condition": "pellucid.explanations",
+    "Counterfactuals": "pellucid.explanations",
     "Decomposition": "pellucid.explanations",
     "Associations": "pellucid.explanations",
     "Effect": "pellucid.explanations",
@@ -112,6 +114,7 @@ __all__ = [
     "Caveat",
     "Clusters",
     "Condition",
+    "Counterfactuals",
     "Decomposition",
     "Effect",
     "Effects",

@@ -23,6 +23,7 @@ from pellucid.explanations import (
     Attribution,
     Audit,
     Clusters,
+    Counterfactuals,
     Decomposition,
     Effect,
     Effects,
@@ -41,6 +42,8 @@ from pellucid.methods.attribution.interaction_indices import Index
 from pellucid.methods.attribution.shap import shap
 from pellucid.methods.attribution.shapley_kernel import Proxy
 from pellucid.methods.audit import audit
+from pellucid.methods.counterfactual.counterfactuals import counterfactuals
+from pellucid.methods.counterfactual.dispatch import Method as CounterfactualMethod
 from pellucid.methods.decomposition.dispatch import Density, decompose
 from pellucid.methods.decomposition.dispatch import Method as DecompositionMethod
 from pellucid.methods.effects.ale import ale
@@ -942,6 +945,87 @@ class Explainer:
         True
         """
         return check_rule(self.predictor, self.data, rule, rows, run=self._run("checking a rule"))
+
+    def counterfactuals(
+        self,
+        row: Any,
+        target: Any = None,
+        *,
+        method: CounterfactualMethod = "auto",
+        n: int = 5,
+        fixed: Any = (),
+        ranges: Mapping[Any, Any] | None = None,
+        monotone: Mapping[Any, str] | None = None,
+        relations: Any = (),
+        feasible: Any = None,
+        max_changes: int | None = None,
+        distance: Any = "gower",
+        costs: Mapping[Any, Any] | None = None,
+        protected: Any = (),
+        polish: bool = True,
+        best_effort: bool = False,
+        budget: int | None = None,
+        **options: Any,
+    ) -> Counterfactuals:
+        """What would have to be different: the nearest rows for which the model predicts the ``target``.
+
+        ``target`` is a class (``"good"``), one of several (``["b", "c"]``), any but one (``"not bad"``; None: any but the
+        present one), a comparison (``">= 1000"``, ``"> 50%"``), an interval ``(low, high)``, a number to be reached, or
+        a dict of these by output. Every answer is a row in the types of your table that the model, asked about it as
+        it is handed out, predicts as asked; where there is none, the result says what stands in the way
+        (``best_effort=True``: the nearest miss, marked as such).
+
+        What may change: ``fixed`` names features that may not; ``monotone={"age": "up"}`` those that go one way;
+        ``ranges={"amount": (0, 5000), "job": ["a", "b"]}`` where they may go (else as far as in X, in its steps and
+        decimals); ``relations`` what holds between columns (``"a <= b"``, ``"2*a + b <= 10"``, ``"if housing = 'own'
+        then age >= 18"``); ``feasible`` a function of rows of your table; ``max_changes`` how many features may.
+        Columns of a group change together. ``protected`` features are watched: a caveat says whether answers need them.
+
+        Near means ``distance``: "gower", "manhattan" (in median absolute deviations), "changes" (their number first) or a
+        function of rows; ``costs={"amount": 0.01}`` puts a price on a unit of a feature (of a category, on a change, or
+        on each level).
+
+        ``method``: "auto" ("exact" where the model can be read, else "moc"); "moc" (trade-offs between distance, changes
+        and nearness to the data; options ``population``, ``generations``), "wachter" (``tolerance``, ``starts``,
+        ``combinations``, ``steps``), "spheres" and "random" (``draws``), "diverse" (``proximity``), "prototype"
+        (``weight``, ``k``), "neighbours" (real rows) and "exhaustive" (``grid``, ``most``). Each is polished by walking
+        every change back as far as the target allows; ``polish=False`` gives the textbook's own. ``budget`` is the most
+        model rows that are asked.
+
+        It misleads where many answers contradict each other, off the data, and as advice: it is about the model, not
+        about the world; the result's `caveats` say how far.
+
+        Examples
+        --------
+        >>> import numpy as np, pellucid
+        >>> X = np.random.default_rng(0).integers(0, 10, size=(300, 2)).astype(float)
+        >>> ex = pellucid.Explainer(lambda X: X[:, 0] + 2 * X[:, 1], X, feature_names=["a", "b"])
+        >>> found = ex.counterfactuals({"a": 1, "b": 1}, ">= 8", fixed="a")
+        >>> found.changes(), found.predictions[0].tolist()
+        ({'b': (np.float64(1.0), np.float64(4.0))}, [9.0])
+        """
+        return counterfactuals(
+            self.predictor,
+            self.data,
+            row,
+            target,
+            method=method,
+            n=n,
+            fixed=fixed,
+            ranges=ranges,
+            monotone=monotone,
+            relations=relations,
+            feasible=feasible,
+            max_changes=max_changes,
+            distance=distance,
+            costs=costs,
+            protected=protected,
+            polish=polish,
+            best_effort=best_effort,
+            budget=budget,
+            options=options,
+            run=self._run("counterfactuals"),
+        )
 
     def report(
         self,

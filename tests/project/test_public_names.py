@@ -6,7 +6,7 @@ import pellucid
 from pellucid import Explainer
 
 NAMES = {
-    "Agreement", "Anchor", "Attribution", "Audit", "Caveat", "Clusters", "Condition", "Decomposition", "Associations", "Effect", "Effects", "Explainer", "Explanation", "ImageAttribution", "ImageExplainer", "Importance", "ImportanceComparison", "Interactions", "Network", "ImageRule", "LocalAttribution", "LocalImageAttribution", "LocalTextAttribution", "Pick", "Rule", "RuleCheck", "Rules", "TextRule", "agreement", "pick_rows", "InputError", "MissingExtra",
+    "Agreement", "Anchor", "Attribution", "Audit", "Caveat", "Clusters", "Condition", "Counterfactuals", "Decomposition", "Associations", "Effect", "Effects", "Explainer", "Explanation", "ImageAttribution", "ImageExplainer", "Importance", "ImportanceComparison", "Interactions", "Network", "ImageRule", "LocalAttribution", "LocalImageAttribution", "LocalTextAttribution", "Pick", "Rule", "RuleCheck", "Rules", "TextRule", "agreement", "pick_rows", "InputError", "MissingExtra",
     "ModelError", "PellucidError", "Predictor", "RowGenerator", "TextAttribution", "TextExplainer", "__version__", "datasets", "load", "panel", "shapley",
 }  # fmt: skip
 
@@ -23,6 +23,7 @@ SIGNATURES = {
     "lime_pick": "budget rows sample options",
     "anchor": "rows precision delta epsilon beams batch bins perturb max_conditions budget empty_evaluations suboptimal within",
     "check_rule": "rule rows",
+    "counterfactuals": "row target method n fixed ranges monotone relations feasible max_changes distance costs protected polish best_effort budget options",
     "clusters": "threshold importance",
     "associations": "",
     "audit": "holdout",

@@ -16,6 +16,7 @@ from pellucid.explanations import (
     Attribution,
     Audit,
     Clusters,
+    Counterfactuals,
     Decomposition,
     Effect,
     Effects,
@@ -48,6 +49,7 @@ _CHARTS: dict[type[Explanation], str] = {
     Anchor: "pellucid.charts.rule",
     Rules: "pellucid.charts.rule",
     Agreement: "pellucid.charts.agreement",
+    Counterfactuals: "pellucid.charts.counterfactuals",
 }
 
 

@@ -8,6 +8,7 @@ from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.clusters import Clusters
 from pellucid.explanations.component import Axis, Component
 from pellucid.explanations.condition import Condition
+from pellucid.explanations.counterfactuals import Counterfactuals, Obstacle
 from pellucid.explanations.decomposition import Decomposition
 from pellucid.explanations.effect import AtMissing, Colouring, Effect
 from pellucid.explanations.effects import Effects
@@ -38,6 +39,7 @@ __all__ = [
     "Colouring",
     "Component",
     "Condition",
+    "Counterfactuals",
     "Decomposition",
     "Effect",
     "Effects",
@@ -50,6 +52,7 @@ __all__ = [
     "Interactions",
     "LocalAttribution",
     "Network",
+    "Obstacle",
     "Pick",
     "Reference",
     "Rule",

@@ -318,6 +318,13 @@ class RuleOptions(PlotOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CounterfactualOptions(PlotOptions):
+    """Options of counterfactuals."""
+
+    max_display: int = whole(8, "answers shown")
+
+
+@dataclass(frozen=True, kw_only=True)
 class AgreementOptions(PlotOptions):
     """Options of explanations side by side."""
 

@@ -1,0 +1,293 @@
+"""Counterfactuals: the nearest rows for which the model says something else.
+
+Reference. Wachter, Mittelstadt and Russell 2018; Dandl et al. 2020; Karimi et al. 2020.
+
+Definition. Of all rows z that keep the constraints C, those nearest to x for which the prediction is in the target T:
+
+    min d(x, z)   such that   f(z) in T,  z in C
+
+Estimator. The problem is the same for every search (`search.problem`); methods of the literature are choices of
+objective and of search (`dispatch`). Whatever a search gives is put into the caller's own types, asked of the model as
+it is emitted, and checked against every constraint; only what passes is an answer.
+
+When it misleads:
+1. many answers contradict each other, and any of them is "an" explanation (caveat "rashomon");
+2. an answer may lie where there are no data (caveat "off-data-answer") or on the edge of the target (caveat "fragile");
+3. it says what the model would answer, not what would happen in the world: features that cause nothing may do (caveat
+   "model-not-world"), and correlated features are moved apart (caveat "moved-apart");
+4. an answer that needs what nobody can change is no advice: say so by ``fixed`` and ``monotone`` (caveat "protected").
+
+Cost. That of the search, at most ``budget`` model rows; the answers again; 50 rows each for their robustness.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from pellucid.arrays import AnyArray, BoolArray, FloatArray
+from pellucid.checks import flag, optional, whole
+from pellucid.data import Data
+from pellucid.data.distance import RowDistance
+from pellucid.diagnostics.counterfactuals import Answers, counterfactual_caveats
+from pellucid.errors import InputError
+from pellucid.explanations import Counterfactuals, Header, Obstacle
+from pellucid.explanations.counterfactual_words import change_words
+from pellucid.methods.counterfactual.dispatch import (
+    BUDGETS,
+    Relaxed,
+    Request,
+    check_options,
+    choose,
+    nearest_miss,
+    obstacles,
+    pick,
+    search,
+)
+from pellucid.methods.counterfactual.search.constraints import read_names
+from pellucid.methods.counterfactual.search.pool import NearestObserved
+from pellucid.methods.counterfactual.search.problem import Found, Problem
+from pellucid.models import Predictor
+from pellucid.runner import Run
+
+_PERTURBED, _WIDTH = 50, 0.01  # rows around an answer, and how far their numbers move, as a share of the range
+
+
+def counterfactuals(
+    predictor: Predictor,
+    data: Data,
+    row: Any,
+    target: Any = None,
+    *,
+    method: Any = "auto",
+    n: int = 5,
+    fixed: Any = (),
+    ranges: Mapping[Any, Any] | None = None,
+    monotone: Mapping[Any, str] | None = None,
+    relations: Any = (),
+    feasible: Any = None,
+    max_changes: int | None = None,
+    distance: Any = "gower",
+    costs: Mapping[Any, Any] | None = None,
+    protected: Any = (),
+    polish: bool = True,
+    best_effort: bool = False,
+    budget: int | None = None,
+    options: Mapping[str, Any] | None = None,
+    run: Run,
+) -> Counterfactuals:
+    """What would have to be different for the model to predict the target."""
+    n, polish, best_effort = whole("n", n), flag("polish", polish), flag("best_effort", best_effort)
+    budget = optional(whole, "budget", budget)
+    chosen, options = choose(method), options or {}
+    check_options(chosen, options)
+    explained = data.rows(row)
+    if len(explained) != 1:
+        raise InputError(f"row must be one row, got {len(explained)}; ask for the counterfactuals of each by itself.")
+    said = {
+        "fixed": fixed,
+        "ranges": ranges,
+        "monotone": monotone,
+        "relations": relations,
+        "feasible": feasible,
+        "max_changes": optional(whole, "max_changes", max_changes),
+        "distance": distance,
+        "costs": costs,
+    }
+    watched = read_names("protected", protected, data.schema)
+    request = Request(predictor, data, explained, target, run, said)
+    problem = request.problem(BUDGETS.get(chosen) if budget is None else budget)
+    if problem.valid(problem.x[None])[0] and problem.allowed(problem.x[None])[0]:
+        found = Found(problem.x[None], proven=True, lower=0.0)
+    else:
+        found = search(problem, chosen, n, options, polish=polish)
+    rows, table = _emitted(problem, found, n)
+    none: list[Relaxed] = []
+    why = none if len(rows) else run.unless_interrupted(lambda: obstacles(request), none)
+    miss = 0.0 if len(rows) else nearest_miss(problem)[1]
+    if not len(rows) and best_effort:
+        rows = _best_effort(problem)
+        table = problem.table(rows)
+    settings = {
+        "method": chosen,
+        "target": problem.target.words,
+        "n": n,
+        **_plain(said),
+        "protected": [data.schema.names[j] for j in watched],
+        "polish": polish,
+        "best_effort": best_effort,
+        "budget": budget,
+        **options,
+        "random_state": run.seed,
+    }
+    result = _result(problem, found, rows, settings, explained, miss, why)
+    result = run.finish(result)
+    if run.checks:
+        early = found.notes.get("ended") == "early" and not run.interrupted
+        result = run.finish(result, _caveats(problem, result, rows, watched, early=early))
+    object.__setattr__(result, "_native", table)
+    return result
+
+
+def _emitted(problem: Problem, found: Found, n: int) -> tuple[FloatArray, Any]:
+    """The answers that stay valid when they are read from the table that the caller gets."""
+    rows = pick(problem, found, n)
+    while True:
+        table = problem.table(rows)
+        if not len(rows):
+            return rows, table
+        kept = problem.allowed(rows) & _valid_as_emitted(problem, table, len(rows))
+        if kept.all():
+            return rows, table
+        rows = rows[kept]
+
+
+def _valid_as_emitted(problem: Problem, table: Any, n: int) -> AnyArray:
+    full = problem.run.predict(problem.predictor, problem.data.rows(table), full=True)
+    miss = problem.target.miss(problem.target.outputs(problem.predictor, full))
+    return np.asarray(miss == 0.0).reshape(n)
+
+
+def _best_effort(problem: Problem) -> FloatArray:
+    """The nearest miss, where it is nearer to the target than the row itself."""
+    rows, miss = nearest_miss(problem)
+    own = problem.miss(problem.x[None])[0]
+    return rows if len(rows) and miss < own else rows[:0]
+
+
+def _result(
+    problem: Problem,
+    found: Found,
+    rows: FloatArray,
+    settings: Mapping[str, Any],
+    explained: Data,
+    miss: float,
+    why: list[Relaxed],
+) -> Counterfactuals:
+    predictor, data = problem.predictor, problem.data
+    full = problem.score(rows) if len(rows) else np.empty((0, predictor.width))
+    own = problem.score(problem.x[None])
+    changed = problem.changed(rows)
+    players = problem.players
+    often = np.array([changed[:, list(columns)].any(axis=1).mean() if len(rows) else 0.0 for columns in players])
+    everything = np.vstack([problem.x, rows])
+    reached = problem.target.miss(problem.target.outputs(predictor, full))
+    lower = found.lower if len(rows) and not miss else None
+    return Counterfactuals(
+        cells=tuple(_decoded(data, j, everything[:, j]) for j in range(len(problem.x))),
+        column_names=data.schema.names,
+        changed=changed,
+        predictions=predictor.restrict(full),
+        prediction=predictor.restrict(own)[0],
+        target=problem.target.words,
+        valid=np.asarray(reached == 0.0),
+        scores=_scores(problem, rows, reached),
+        proven=bool(found.proven and len(rows) and not miss),
+        lower=lower,
+        nearest_miss=miss,
+        obstacles=tuple(Obstacle(each.constraint, each.distance, _change(problem, each.row)) for each in why),
+        hypervolume=float(found.notes.get("hypervolume", np.nan)),
+        values=often,
+        se=np.zeros(len(often)),
+        header=Header.of(predictor, data, problem.run, settings, row_labels=explained.row_labels),
+    )
+
+
+def _decoded(data: Data, j: int, codes: FloatArray) -> AnyArray:
+    """Codes as people read them, whole numbers without a fraction where one is missing, too."""
+    return data.schema.features[j].decode(codes)
+
+
+def _change(problem: Problem, row: FloatArray) -> str:
+    """What an answer changes, in words."""
+    said = []
+    for j in np.flatnonzero(problem.changed(row[None])[0]).tolist():
+        now, instead = _decoded(problem.data, j, np.array([problem.x[j], row[j]]))
+        said.append(change_words(problem.data.schema.names[j], now, instead))
+    return " and ".join(said)
+
+
+def _scores(problem: Problem, rows: FloatArray, reached: FloatArray) -> dict[str, FloatArray]:
+    """What is measured of each answer."""
+    observed = NearestObserved(problem.data)
+    apart, near = observed.apart(), observed(rows)
+    gower = RowDistance.learn(problem.data, "gower").between(rows, problem.x[None])[:, 0]
+    robust = problem.run.unless_interrupted(lambda: _robustness(problem, rows), np.full(len(rows), np.nan))
+    return {
+        "distance": problem.cost.total(rows),
+        "target": reached,
+        "gower": gower,
+        "changes": problem.changes(rows).astype(np.float64),
+        "nearest": near,
+        "plausibility": (apart[None] >= near[:, None] - 1e-12).mean(axis=1) if len(apart) else np.ones(len(rows)),
+        "robustness": robust,
+    }
+
+
+def _robustness(problem: Problem, rows: FloatArray) -> FloatArray:
+    """The share of rows around each answer, their numbers moved by up to 1% of their ranges, that reach the target."""
+    if not len(rows):
+        return np.empty(0)
+    generator = problem.run.generator("counterfactuals.robustness")
+    features = problem.data.schema.features
+    width = np.array([0.0 if f.nominal or f.empty else _WIDTH * (f.high - f.low) for f in features])
+    place = np.argsort(np.argsort(problem.data.schema.names))
+    moves = generator.uniform(-1, 1, (_PERTURBED, len(width)))[:, place] * width
+    around = (rows[:, None] + moves[None]).reshape(-1, len(width))
+    steps = np.array([choices.step for choices in problem.choices])
+    whole_steps = (steps > 0) & (width > 0)
+    around[:, whole_steps] = np.round(around[:, whole_steps] / steps[whole_steps]) * steps[whole_steps]
+    full = problem.run.predict(problem.predictor, problem.data.of_codes(around), full=True)
+    miss = problem.target.miss(problem.target.outputs(problem.predictor, full))
+    return np.asarray((miss == 0.0).reshape(len(rows), _PERTURBED).mean(axis=1))
+
+
+def _caveats(
+    problem: Problem, result: Counterfactuals, rows: FloatArray, watched: tuple[int, ...], *, early: bool
+) -> tuple[Any, ...]:
+    pool = problem.answers()
+    answers = Answers(problem.x, rows, pool, problem.cost.total(pool), watched, _outcomes(problem), early)
+    return counterfactual_caveats(problem.predictor, problem.data, problem.run, result, answers)
+
+
+def _outcomes(problem: Problem) -> BoolArray | None:
+    """Which rows of the data truly have what the target asks for; None where that is not known."""
+    y, predictor = problem.data.y, problem.predictor
+    if y is None or y.ndim > 1 or problem.target.explained:
+        return None
+    if predictor.labels is not None:
+        names = [str(label) for label in predictor.classes or ()]
+        places = [_place(value, predictor.labels, names) for value in y.tolist()]
+        if None in places:
+            return None
+        truth = np.eye(predictor.width)[np.array(places, dtype=np.intp)]
+    elif y.dtype.kind in "biuf" and predictor.width == 1:
+        truth = y.astype(np.float64)[:, None]
+    else:
+        return None
+    return np.asarray(problem.target.miss(truth) == 0.0)
+
+
+def _place(value: Any, labels: tuple[Any, ...], names: list[str]) -> int | None:
+    if value in labels:
+        return labels.index(value)
+    return names.index(str(value)) if str(value) in names else None
+
+
+def _plain(said: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings that can be stored: functions by their kind."""
+    plain: dict[str, Any] = {}
+    for name, value in said.items():
+        if callable(value):
+            plain[name] = "function"
+        elif isinstance(value, Mapping):
+            plain[name] = {
+                str(key): list(item) if isinstance(item, tuple | list) else item for key, item in value.items()
+            }
+        elif isinstance(value, str) or value is None or isinstance(value, int):
+            plain[name] = value
+        else:
+            plain[name] = [str(item) for item in value]
+    return plain

@@ -1,0 +1,1 @@
+"""What all searches for counterfactuals share: the problem (target, choices, costs, relations), pools and polish."""
