@@ -47,10 +47,12 @@ if TYPE_CHECKING:
     from pellucid.methods.local.pick import pick_rows as pick_rows
     from pellucid.models import Predictor as Predictor
     from pellucid.parts import ImageAttribution as ImageAttribution
+    from pellucid.parts import ImageCounterfactuals as ImageCounterfactuals
     from pellucid.parts import ImageRule as ImageRule
     from pellucid.parts import LocalImageAttribution as LocalImageAttribution
     from pellucid.parts import LocalTextAttribution as LocalTextAttribution
     from pellucid.parts import TextAttribution as TextAttribution
+    from pellucid.parts import TextCounterfactuals as TextCounterfactuals
     from pellucid.parts import TextRule as TextRule
     from pellucid.parts.image_explainer import ImageExplainer as ImageExplainer
     from pellucid.parts.text_explainer import TextExplainer as TextExplainer
@@ -75,6 +77,7 @@ _HOME = {
     "Explainer": "pellucid.explainer",
     "Explanation": "pellucid.explanations",
     "ImageAttribution": "pellucid.parts",
+    "ImageCounterfactuals": "pellucid.parts",
     "ImageExplainer": "pellucid.parts.image_explainer",
     "ImageRule": "pellucid.parts",
     "Importance": "pellucid.explanations",
@@ -95,6 +98,7 @@ _HOME = {
     "RuleCheck": "pellucid.explanations",
     "Rules": "pellucid.explanations",
     "TextAttribution": "pellucid.parts",
+    "TextCounterfactuals": "pellucid.parts",
     "TextExplainer": "pellucid.parts.text_explainer",
     "TextRule": "pellucid.parts",
     "datasets": "pellucid.datasets",
@@ -121,6 +125,7 @@ __all__ = [
     "Explainer",
     "Explanation",
     "ImageAttribution",
+    "ImageCounterfactuals",
     "ImageExplainer",
     "ImageRule",
     "Importance",
@@ -141,6 +146,7 @@ __all__ = [
     "RuleCheck",
     "Rules",
     "TextAttribution",
+    "TextCounterfactuals",
     "TextExplainer",
     "TextRule",
     "__version__",

@@ -6,8 +6,8 @@ import pellucid
 from pellucid import Explainer
 
 NAMES = {
-    "Agreement", "Anchor", "Attribution", "Audit", "Caveat", "Clusters", "Condition", "Counterfactuals", "Decomposition", "Associations", "Effect", "Effects", "Explainer", "Explanation", "ImageAttribution", "ImageExplainer", "Importance", "ImportanceComparison", "Interactions", "Network", "ImageRule", "LocalAttribution", "LocalImageAttribution", "LocalTextAttribution", "Pick", "Rule", "RuleCheck", "Rules", "TextRule", "agreement", "pick_rows", "InputError", "MissingExtra",
-    "ModelError", "PellucidError", "Predictor", "RowGenerator", "TextAttribution", "TextExplainer", "__version__", "datasets", "load", "panel", "shapley",
+    "Agreement", "Anchor", "Attribution", "Audit", "Caveat", "Clusters", "Condition", "Counterfactuals", "Decomposition", "Associations", "Effect", "Effects", "Explainer", "Explanation", "ImageAttribution", "ImageCounterfactuals", "ImageExplainer", "Importance", "ImportanceComparison", "Interactions", "Network", "ImageRule", "LocalAttribution", "LocalImageAttribution", "LocalTextAttribution", "Pick", "Rule", "RuleCheck", "Rules", "TextRule", "agreement", "pick_rows", "InputError", "MissingExtra",
+    "ModelError", "PellucidError", "Predictor", "RowGenerator", "TextAttribution", "TextCounterfactuals", "TextExplainer", "__version__", "datasets", "load", "panel", "shapley",
 }  # fmt: skip
 
 SIGNATURES = {

@@ -1,10 +1,11 @@
 """Texts and images: a whole (a text, an image) that is made of parts (words, segments) which can be absent.
 
-One family: what the parts are (`tokens`, `segments`), the game in which they are absent (`game`), three methods
-(`shap`, `lime`, `anchor`), their results, checks and charts, and two explainers that bind a model to them.
+One family: what the parts are (`tokens`, `segments`), the game in which they are absent (`game`), four methods
+(`shap`, `lime`, `anchor`, `counterfactual`), their results, checks and charts, and two explainers that bind a model to them.
 """
 
 from pellucid.charts.doorway import register
+from pellucid.parts.answers import ImageCounterfactuals, TextCounterfactuals
 from pellucid.parts.attribution import ImageAttribution, TextAttribution
 from pellucid.parts.local import LocalImageAttribution, LocalTextAttribution
 from pellucid.parts.rule import ImageRule, TextRule
@@ -15,12 +16,16 @@ register(LocalTextAttribution, "pellucid.parts.variants_chart")
 register(LocalImageAttribution, "pellucid.parts.variants_chart")
 register(TextRule, "pellucid.parts.rule_chart")
 register(ImageRule, "pellucid.parts.rule_chart")
+register(TextCounterfactuals, "pellucid.parts.answer_chart")
+register(ImageCounterfactuals, "pellucid.parts.answer_chart")
 
 __all__ = [
     "ImageAttribution",
+    "ImageCounterfactuals",
     "ImageRule",
     "LocalImageAttribution",
     "LocalTextAttribution",
     "TextAttribution",
+    "TextCounterfactuals",
     "TextRule",
 ]

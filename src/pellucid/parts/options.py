@@ -53,3 +53,11 @@ class PartRuleOptions(PlotOptions):
     """Options of rules about words and segments."""
 
     max_lines: int = whole(120, "lines of a text shown")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartAnswerOptions(PlotOptions):
+    """Options of counterfactuals of texts and images."""
+
+    max_display: int = whole(3, "answers shown")
+    max_lines: int = whole(60, "lines of a text shown, for each answer")
