@@ -170,4 +170,17 @@ METHODS = {
     "anchor balanced": Method(
         Explainer.anchor, weighable=False, sampled=True, options={"rows": 0, "within": 60.0, "perturb": "balanced"}
     ),
+    "counterfactuals": Method(
+        Explainer.counterfactuals, weighable=False, options={"row": 0, "target": ">= 300", "n": 1}
+    ),
+    "counterfactuals neighbours": Method(
+        Explainer.counterfactuals,
+        weighable=False,
+        options={"row": 0, "target": ">= 300", "method": "neighbours", "n": 3},
+    ),
+    "counterfactuals diverse": Method(
+        Explainer.counterfactuals,
+        weighable=False,
+        options={"row": 0, "target": ">= 300", "method": "diverse", "n": 3, "budget": 300},
+    ),
 }

@@ -93,6 +93,16 @@ def _parse(text: str) -> datetime.datetime | np.datetime64:
         return np.datetime64(text, "us")  # years and months, as in "2024-05"
 
 
+def specimen(cells: AnyArray) -> AnyArray:
+    """A few cells of a column of objects that say as much about it: the first of each type, and the first missing."""
+    missing = missing_mask(cells)
+    present, absent = cells[~missing], cells[missing]
+    first: dict[type, object] = {}
+    for cell_type, cell in zip(map(type, present), present, strict=True):
+        first.setdefault(cell_type, cell)
+    return objects([*first.values(), *absent[:1]])
+
+
 def values_to_objects(values: AnyArray, like: AnyArray, name: str) -> AnyArray:
     """Plain values as objects of the sort that the column ``like`` holds, missing ones as it writes them."""
     gaps = missing_mask(like)

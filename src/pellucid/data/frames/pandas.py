@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pellucid.arrays import AnyArray, IntArray
+from pellucid.data.cells import specimen
 from pellucid.data.frames import frame
 from pellucid.data.frames.numpy import MatrixScratch, array_column, array_type, array_values
 
@@ -98,6 +99,7 @@ class PandasFrame(frame.Frame):
     def __init__(self, table: Any) -> None:
         self.table = table
         self.names = frame.unique_names(list(table.columns))
+        self._specimens: dict[int, AnyArray] = {}
 
     @property
     def native(self) -> Any:
@@ -116,7 +118,12 @@ class PandasFrame(frame.Frame):
         return series_values(self.table.iloc[:, j], self.names[j])
 
     def column(self, j: int, values: AnyArray) -> Any:
-        return series_column(self.table.iloc[:, j], self.names[j], values)
+        series = self.table.iloc[:, j]
+        if series.dtype != object:
+            return series_column(series, self.names[j], values)
+        if j not in self._specimens:  # objects are looked through once, not for every few rows that are made
+            self._specimens[j] = specimen(series.to_numpy())
+        return array_column(self._specimens[j], self.names[j], values)
 
     def native_column(self, j: int) -> Any:
         column = self.table.iloc[:, j]

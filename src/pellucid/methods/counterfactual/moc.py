@@ -26,6 +26,7 @@ from __future__ import annotations
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
+from pellucid.checks import whole
 from pellucid.data.distance import RowDistance
 from pellucid.methods.counterfactual.search.local import nearest
 from pellucid.methods.counterfactual.search.pareto import crowding, fronts, hypervolume, non_dominated
@@ -42,6 +43,7 @@ def moc(
     problem: Problem, *, polish: bool = True, population: int = POPULATION, generations: int = GENERATIONS
 ) -> Found:
     """The trade-offs that reach the target, the nearest first."""
+    population, generations = whole("population", population, least=4), whole("generations", generations, least=0)
     seeds = nearest(problem) if polish else unlike(problem, 5)
     evolution = _Evolution(problem, population, seeds[: population // 2])
     for _ in range(generations):

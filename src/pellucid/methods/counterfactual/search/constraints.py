@@ -118,8 +118,8 @@ def read_choices(
     """The choices of every feature, by the data and by what the user says."""
     schema = data.schema
     held = read_names("fixed", fixed, schema)
-    given = {schema.index(name): wanted for name, wanted in _mapping("ranges", ranges).items()}
-    ways = {schema.index(name): way for name, way in _mapping("monotone", monotone).items()}
+    given = {_column("ranges", name, schema): wanted for name, wanted in _mapping("ranges", ranges).items()}
+    ways = {_column("monotone", name, schema): way for name, way in _mapping("monotone", monotone).items()}
     found = []
     for j, feature in enumerate(schema.features):
         choices = _learnt(data, j, float(x[j]))
@@ -146,8 +146,16 @@ def read_names(what: str, given: Any, schema: Schema) -> tuple[int, ...]:
         elif isinstance(name, str) and name not in schema.names and name not in schema.readable:
             raise InputError(f"{what}: there is no feature {name!r}{nearest(name, (*schema.columns, *schema.groups))}")
         else:
-            found.append(schema.index(name))
+            found.append(_column(what, name, schema))
     return tuple(dict.fromkeys(found))
+
+
+def _column(what: str, name: Any, schema: Schema) -> int:
+    """The position of a feature; an error says in which argument it was named."""
+    try:
+        return schema.index(name)
+    except InputError as error:
+        raise InputError(f"{what}: {error}") from None
 
 
 def _mapping(what: str, given: Any) -> Mapping[Any, Any]:

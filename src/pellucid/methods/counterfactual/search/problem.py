@@ -247,6 +247,10 @@ def make_problem(
     own = run.predict(predictor, data.of_codes(x[None]), full=True)[0]
     asked.known[(x + 0.0).tobytes()] = own
     said = [relations] if isinstance(relations, str) else relations
+    if not isinstance(said, list | tuple):
+        raise InputError(f"relations must be a text such as 'a <= b', or a list of such texts, got {relations!r}.")
+    if feasible is not None and not callable(feasible):
+        raise InputError(f"feasible must be a function of rows that returns True or False for each, got {feasible!r}.")
     return Problem(
         predictor,
         data,

@@ -72,6 +72,13 @@ def read_relation(text: Any, schema: Schema) -> Relation:
     """The relation that a text says."""
     if not isinstance(text, str) or not text.strip():
         raise InputError(f"relations must be texts such as 'a <= b' or \"if a = 'x' then b >= 18\", got {text!r}.")
+    try:
+        return _read(text, schema)
+    except InputError as error:
+        raise InputError(f"relations: {error}") from None
+
+
+def _read(text: str, schema: Schema) -> Relation:
     said = _IF.fullmatch(text)
     if said is None:
         return _joined(text, schema)
