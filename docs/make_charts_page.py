@@ -27,6 +27,7 @@ RESULTS = {
     "LocalTextAttribution": "`lime` of a text",
     "LocalImageAttribution": "`lime` of an image",
     "TextRule": "`anchor` of a text or an image",
+    "TextCounterfactuals": "`counterfactuals` and `adversarial` of a text or an image",
 }
 HEAD = """# Charts and their options
 

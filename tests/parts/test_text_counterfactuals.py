@@ -103,7 +103,7 @@ def test_words_that_work_only_together_are_found():
         return np.stack([1 - p, p], axis=1)
 
     found = spam_of(f).counterfactuals("a b c d e f g h i j")
-    assert found.texts[0] == "b c e f h i j"
+    assert set(found.changes()) == {"a", "d", "g"}
     assert found.proven
     assert found.tried == 2
 
@@ -220,7 +220,7 @@ def test_what_cannot_be_reached_is_said(golden):
 
 def test_the_nearest_miss_on_request(golden):
     found = spam_of(labelled({"click": 1.0, "a": -0.25}, 0.5), checks=True).counterfactuals(TEXT, best_effort=True)
-    assert found.texts == ("here for a free phone now",)
+    assert set(found.changes()) == {"click"}
     assert found.valid.tolist() == [False]
     assert not found.proven
     assert {caveat.code for caveat in found.caveats} == {"target-missed"}
@@ -265,7 +265,7 @@ def test_words_of_a_corpus_take_the_place_of_others():
 
 @pytest.mark.parametrize("replace", [3, {"free": 3}, {"free": []}, [], [3], {"unheard": "of"}])
 def test_replacements_that_are_none_are_refused(replace):
-    with pytest.raises(InputError, match=r"replace|text 0 is 3|text is a"):
+    with pytest.raises(InputError, match=r"replace|text"):
         spam_of(either).counterfactuals(TEXT, replace=replace)
 
 
