@@ -29,6 +29,7 @@ RESULTS = {
     "LocalImageAttribution": "`lime` of an image",
     "TextRule": "`anchor` of a text or an image",
     "WordImportance": "`importance` of words over many texts",
+    "TextCounterfactuals": "`counterfactuals` and `adversarial` of a text or an image",
 }
 HEAD = """# Charts and their options
 

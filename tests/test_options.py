@@ -150,6 +150,8 @@ ANCHOR = {
     "within": Option(0.5, [np.float64(0.5), np.float32(0.5)], [0, -1, "far", True, float("nan"), (2, 1), object()]),
     "perturb": word("absent"),
 }
+ANSWERS = {"n": whole(2), "max_changes": whole(2, none=True), "best_effort": flag(), "budget": whole(500, 8, none=True)}
+ATTACK = {**ANSWERS, "budget": whole(500, 4, none=True)}
 PIECES = {"by": word("word"), "most": whole(3)}
 
 # verb: how it is called, its options, and those of a free form (tables, functions, names, rows)
@@ -321,6 +323,16 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
         {"texts"},
     ),
     "TextExplainer.report": (None, {}, {"path", "texts", "y", "title"}),
+    "TextExplainer.counterfactuals": (
+        lambda **o: text_explainer().counterfactuals(TEXT, "<= 0.5", **o),
+        {**ANSWERS, **PIECES},
+        {"text", "target", "replace"},
+    ),
+    "TextExplainer.adversarial": (
+        lambda **o: text_explainer().adversarial(TEXT, "<= 0.5", **o),
+        {**ATTACK, **PIECES},
+        {"text", "target", "replace"},
+    ),
     "ImageExplainer": (
         lambda **o: image_explainer(**o).shap(IMAGE),
         {**MAKING, "batch": whole(7, none=True), "segments": whole(4), "flatten": flag(False)},
@@ -330,6 +342,16 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
     "ImageExplainer.lime": (lambda **o: image_explainer().lime(IMAGE, **{"samples": 100, **o}), PART_LIME, {"image"}),
     "ImageExplainer.anchor": (lambda **o: image_explainer().anchor(IMAGE, **o), ANCHOR, {"image", "corpus"}),
     "ImageExplainer.report": (None, {}, {"path", "images", "y", "title"}),
+    "ImageExplainer.counterfactuals": (
+        lambda **o: image_explainer().counterfactuals(IMAGE, "> 0.5", **o),
+        ANSWERS,
+        {"image", "target"},
+    ),
+    "ImageExplainer.adversarial": (
+        lambda **o: image_explainer().adversarial(IMAGE, "> 0.5", **o),
+        ATTACK,
+        {"image", "target"},
+    ),
 }
 OPTIONS = [(verb, name) for verb, (_, options, _) in VERBS.items() for name in options]
 

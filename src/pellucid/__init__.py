@@ -48,10 +48,12 @@ if TYPE_CHECKING:
     from pellucid.methods.local.pick import pick_rows as pick_rows
     from pellucid.models import Predictor as Predictor
     from pellucid.parts import ImageAttribution as ImageAttribution
+    from pellucid.parts import ImageCounterfactuals as ImageCounterfactuals
     from pellucid.parts import ImageRule as ImageRule
     from pellucid.parts import LocalImageAttribution as LocalImageAttribution
     from pellucid.parts import LocalTextAttribution as LocalTextAttribution
     from pellucid.parts import TextAttribution as TextAttribution
+    from pellucid.parts import TextCounterfactuals as TextCounterfactuals
     from pellucid.parts import TextRule as TextRule
     from pellucid.parts import WordImportance as WordImportance
     from pellucid.parts.image_explainer import ImageExplainer as ImageExplainer
@@ -77,6 +79,7 @@ _HOME = {
     "Explainer": "pellucid.explainer",
     "Explanation": "pellucid.explanations",
     "ImageAttribution": "pellucid.parts",
+    "ImageCounterfactuals": "pellucid.parts",
     "ImageExplainer": "pellucid.parts.image_explainer",
     "ImageRule": "pellucid.parts",
     "Importance": "pellucid.explanations",
@@ -98,6 +101,7 @@ _HOME = {
     "RuleCheck": "pellucid.explanations",
     "Rules": "pellucid.explanations",
     "TextAttribution": "pellucid.parts",
+    "TextCounterfactuals": "pellucid.parts",
     "TextExplainer": "pellucid.parts.text_explainer",
     "TextRule": "pellucid.parts",
     "WordImportance": "pellucid.parts",
@@ -125,6 +129,7 @@ __all__ = [
     "Explainer",
     "Explanation",
     "ImageAttribution",
+    "ImageCounterfactuals",
     "ImageExplainer",
     "ImageRule",
     "Importance",
@@ -146,6 +151,7 @@ __all__ = [
     "RuleCheck",
     "Rules",
     "TextAttribution",
+    "TextCounterfactuals",
     "TextExplainer",
     "TextRule",
     "WordImportance",

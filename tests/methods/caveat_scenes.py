@@ -1605,6 +1605,38 @@ def probabilities_in_two_ways():
     return agreement(ex.shap(0), ex.lime(0), checks=ex._checks)
 
 
+# -- counterfactuals of texts and images -------------------------------------------------------------
+
+
+def _words_wanted(n):
+    """A text counts while it has so many words."""
+
+    def f(texts):
+        return [float(len(text.split()) >= n) for text in texts]
+
+    return TextExplainer(f, classes=("short", "long")).counterfactuals("a b c d e f g h", n=2)
+
+
+@fires("long-answer")
+def seven_of_eight_words_have_to_go():
+    return _words_wanted(2), 7 / 8
+
+
+@silent("long-answer")
+def one_of_eight_words_has_to_go():
+    return _words_wanted(8)
+
+
+@fires("absence")
+def a_mask_counts_as_a_word():
+    return _words_wanted(6), 1.0
+
+
+@fires("rashomon")
+def any_word_would_do():
+    return _words_wanted(8), 8.0
+
+
 # -- counterfactuals ---------------------------------------------------------------------------------
 
 

@@ -18,6 +18,8 @@ KINDS = [
     pellucid.LocalImageAttribution,
     pellucid.TextRule,
     pellucid.ImageRule,
+    pellucid.TextCounterfactuals,
+    pellucid.ImageCounterfactuals,
 ]
 MOST = 25
 
@@ -45,12 +47,17 @@ def test_local_models_of_parts_have_no_fields_of_tables(kind):
 def test_the_parts_are_one_field_of_every_result():
     texts = TextExplainer(lambda texts: [float("b" in text) for text in texts])
     parts = texts.parts("a b c")
-    for found in (texts.shap("a b c"), texts.lime("a b c"), texts.anchor("a b c")):
+    for found in (
+        texts.shap("a b c"),
+        texts.lime("a b c"),
+        texts.anchor("a b c"),
+        texts.counterfactuals("a b c", "<= 0"),
+    ):
         assert (found.source, found.tokens, found.unit) == ("a b c", ("a", "b", "c"), "word")
         assert found.parts.spans.tolist() == parts.spans.tolist()
         assert replace(found.vocabulary, start="") == replace(parts.vocabulary, start="")
     images = ImageExplainer(lambda images: images.mean(axis=(1, 2)), segmenter="grid", segments=(1, 2))
     image = np.array([[0.0, 1.0]] * 2)
-    for found in (images.shap(image), images.lime(image), images.anchor(image)):
+    for found in (images.shap(image), images.lime(image), images.anchor(image), images.counterfactuals(image, "> 0.6")):
         assert found.segments.tolist() == found.parts.segments.tolist() == [[0, 1]] * 2
         assert found.image.tolist() == image.tolist()

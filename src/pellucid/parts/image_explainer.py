@@ -18,7 +18,9 @@ from pellucid.methods.local.surrogate.fitting import Model
 from pellucid.methods.local.surrogate.selection import Select
 from pellucid.models.predictor import Link
 from pellucid.parts.anchor import AnchorEffort, AnchorOptions, Corpus, Perturb, part_anchor
+from pellucid.parts.answers import ImageCounterfactuals
 from pellucid.parts.attribution import ImageAttribution
+from pellucid.parts.counterfactual import AnswerEffort, AnswerOptions, part_counterfactuals
 from pellucid.parts.game import ImageGames
 from pellucid.parts.lime import Draw, LimeEffort, LimeOptions, PartDistance, part_lime
 from pellucid.parts.local import LocalImageAttribution
@@ -265,6 +267,75 @@ class ImageExplainer:
         if not given:
             raise InputError("images= has no images; give some.")
         return image_report(self, self._models, path, given, y, title)
+
+    @overload
+    def counterfactuals(self, image: AnyArray, **options: Unpack[AnswerOptions]) -> ImageCounterfactuals: ...
+    @overload
+    def counterfactuals(
+        self, image: list[AnyArray] | tuple[AnyArray, ...], **options: Unpack[AnswerOptions]
+    ) -> list[ImageCounterfactuals]: ...
+    def counterfactuals(
+        self,
+        image: Any,
+        target: Any = None,
+        *,
+        n: int = 5,
+        max_changes: int | None = None,
+        best_effort: bool = False,
+        budget: int | None = None,
+    ) -> ImageCounterfactuals | list[ImageCounterfactuals]:
+        """The fewest segments without which the model says something else (counterfactual explanations).
+
+        Segments are painted over as ``absent`` says. ``target`` and the other options are those of
+        `TextExplainer.counterfactuals`, with segments instead of words.
+
+        It misleads where many sets would do, where the prediction is only just over the edge, and where painted
+        segments look like something to the model; the result's `caveats` say so.
+
+        >>> import numpy as np
+        >>> from pellucid.parts.image_explainer import ImageExplainer
+        >>> image = np.array([[0, 0, 9, 9]] * 4)
+        >>> bright = lambda images: (images.mean(axis=(1, 2)) > 2).astype(float)
+        >>> ex = ImageExplainer(bright, classes=["dark", "bright"], segmenter="grid", segments=(2, 2), absent=0)
+        >>> found = ex.counterfactuals(image, n=1)
+        >>> sorted(found.changes()), found.proven
+        (['segment 2', 'segment 4'], True)
+        """
+        effort = AnswerEffort("counterfactuals", target, n, max_changes, best_effort, budget)
+        return self._answers(image, "counterfactuals", effort)
+
+    @overload
+    def adversarial(self, image: AnyArray, **options: Unpack[AnswerOptions]) -> ImageCounterfactuals: ...
+    @overload
+    def adversarial(
+        self, image: list[AnyArray] | tuple[AnyArray, ...], **options: Unpack[AnswerOptions]
+    ) -> list[ImageCounterfactuals]: ...
+    def adversarial(
+        self,
+        image: Any,
+        target: Any = None,
+        *,
+        n: int = 1,
+        max_changes: int | None = None,
+        best_effort: bool = False,
+        budget: int | None = None,
+    ) -> ImageCounterfactuals | list[ImageCounterfactuals]:
+        """How little of an image has to change to fool the model: an adversarial example.
+
+        The search and the options are those of `counterfactuals`.
+        """
+        effort = AnswerEffort("adversarial", target, n, max_changes, best_effort, budget)
+        return self._answers(image, "adversarial", effort)
+
+    def _answers(
+        self, image: Any, method: str, effort: AnswerEffort
+    ) -> ImageCounterfactuals | list[ImageCounterfactuals]:
+        def one(games: ImageGames) -> ImageCounterfactuals:
+            return part_counterfactuals(
+                ImageCounterfactuals, games, self._models.explained, instead=None, effort=effort, run=self._run()
+            )
+
+        return self._each(image, method, one)
 
     def _each(self, image: Any, method: str, one: Callable[[ImageGames], T]) -> T | list[T]:
         """One result for one image, a list of them for several."""

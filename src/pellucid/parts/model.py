@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,7 +28,10 @@ class WholeModel:
     """Any model of texts or images, before it is known what it returns.
 
     ``classes`` names the classes of a function that does not; ``dress`` turns wholes into what the model takes.
+    ``full`` models answer with every output, on the model's own scale, whatever is explained.
     """
+
+    full = False
 
     def __init__(
         self,
@@ -47,6 +51,12 @@ class WholeModel:
         self._dress = dress
         if classes is not None:
             self.adapter = _named(self.adapter, classes)
+
+    def in_full(self) -> WholeModel:
+        """The same model, which answers with every output; its predictor knows which of them are explained."""
+        twin = copy(self)
+        twin.full = True
+        return twin
 
     def raw(self, wholes: Wholes, n: int) -> FloatArray:
         """All numbers ``(n, columns)`` that the model returns for ``n`` wholes."""
@@ -73,7 +83,7 @@ class WholeModel:
         spread = float(np.ptp(first, axis=0).max(initial=0.0)) or change
         outputs = self._outputs(first)
         predictor = WholePredictor(self, outputs, first.shape[1], 0.0 if steady else change / spread)
-        return predictor, predictor.explained(first)
+        return predictor, predictor.answers(first)
 
     def _outputs(self, raw: FloatArray) -> Outputs:
         wanted = self.adapter.classes
@@ -111,6 +121,16 @@ class WholePredictor:
         return self._outputs.classes
 
     @property
+    def labels(self) -> tuple[Any, ...] | None:
+        """The same, as the model was fitted to them."""
+        return self._outputs.labels
+
+    @property
+    def link(self) -> Link:
+        """The link through which outputs are explained."""
+        return self._model.link
+
+    @property
     def scale(self) -> Scale:
         """What the numbers are: probability, log-odds, response or score."""
         return "log-odds" if self._model.link == "logit" else self._outputs.scale
@@ -120,15 +140,35 @@ class WholePredictor:
         """All outputs of the model, and which of them are explained."""
         return self._outputs
 
+    @property
+    def raw_scale(self) -> Scale:
+        """What the numbers of a full prediction are."""
+        return self._outputs.scale
+
+    @property
+    def width(self) -> int:
+        """Columns of a full prediction."""
+        return len(self._outputs.all_names)
+
+    @property
+    def explained(self) -> tuple[int, ...]:
+        """Positions of the explained outputs among the columns of a full prediction."""
+        return self._outputs.keep
+
     def __call__(self, wholes: Wholes, n: int) -> FloatArray:
         """Predictions ``(n, outputs)``."""
         raw = self._model.raw(wholes, n)
         check_numbers(raw, self._width, self._model.adapter.name)
-        return self.explained(raw)
+        return self.answers(raw)
 
-    def explained(self, raw: FloatArray) -> FloatArray:
-        """The explained outputs on the explained scale."""
-        chosen = self._outputs.restrict(self._outputs.complete(raw))
+    def answers(self, raw: FloatArray) -> FloatArray:
+        """The explained outputs on the explained scale; of a model that answers in full, every output."""
+        every = self._outputs.complete(raw)
+        return every if self._model.full else self.restrict(every)
+
+    def restrict(self, full: FloatArray) -> FloatArray:
+        """Of full predictions, the explained outputs on the explained scale."""
+        chosen = self._outputs.restrict(full)
         return log_odds(chosen) if self._model.link == "logit" else chosen
 
 

@@ -61,3 +61,11 @@ class WordImportanceOptions(PlotOptions):
 
     max_display: int = whole(20, "words shown")
     panels: int = whole(6, "outputs shown, those that words move most first")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartAnswerOptions(PlotOptions):
+    """Options of counterfactuals of texts and images."""
+
+    max_display: int = whole(3, "answers shown")
+    max_lines: int = whole(60, "lines of a text shown, for each answer")

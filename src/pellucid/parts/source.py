@@ -18,7 +18,7 @@ from pellucid.explanations.store import stored
 from pellucid.words import Vocabulary, value_name
 
 REMOVE = "remove"
-_MARKS = string.punctuation + "\u2026\u201c\u201d\u2018\u2019\u00ab\u00bb"  # around words
+MARKS = string.punctuation + "\u2026\u201c\u201d\u2018\u2019\u00ab\u00bb"  # around words
 
 
 @stored
@@ -66,7 +66,7 @@ class TextParts:
     def comparable(self, others: Sequence[object]) -> tuple[str, ...]:
         """Names that are the same where the words are, in whatever text."""
         del others
-        return tuple(token.casefold().strip(_MARKS) or token for token in self.tokens)
+        return tuple(token.casefold().strip(MARKS) or token for token in self.tokens)
 
     def places(self, entry: IntArray, n: int) -> dict[str, AnyArray]:
         """Columns that say where each of ``n`` entries is, given the entry of every word."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
@@ -16,8 +16,11 @@ from pellucid.methods.attribution.interaction_indices import Index
 from pellucid.methods.local.surrogate.fitting import Model
 from pellucid.methods.local.surrogate.selection import Select
 from pellucid.models.predictor import Link
+from pellucid.parts.alternatives import words_instead
 from pellucid.parts.anchor import AnchorEffort, AnchorOptions, Corpus, Perturb, part_anchor
+from pellucid.parts.answers import TextCounterfactuals
 from pellucid.parts.attribution import TextAttribution
+from pellucid.parts.counterfactual import AnswerEffort, AnswerOptions, part_counterfactuals
 from pellucid.parts.game import TextGames
 from pellucid.parts.importance import WordEffort, word_importance
 from pellucid.parts.lime import Draw, LimeEffort, LimeOptions, PartDistance, part_lime
@@ -53,6 +56,15 @@ class _Anchor(_Cut, AnchorOptions, total=False):
     """The options of `TextExplainer.anchor`."""
 
     corpus: Iterable[str] | None
+
+
+Replace = Mapping[str, str | Iterable[str]] | Iterable[str] | None
+
+
+class _Answers(_Cut, AnswerOptions, total=False):
+    """The options of `TextExplainer.counterfactuals` and `TextExplainer.adversarial`."""
+
+    replace: Replace
 
 
 class TextExplainer:
@@ -322,6 +334,95 @@ class TextExplainer:
 
         return text_report(self, self._models, path, _several("texts", texts), y, title)
 
+    @overload
+    def counterfactuals(self, text: str, **options: Unpack[_Answers]) -> TextCounterfactuals: ...  # type: ignore[overload-overlap]
+    @overload
+    def counterfactuals(self, text: Iterable[str], **options: Unpack[_Answers]) -> list[TextCounterfactuals]: ...
+    def counterfactuals(
+        self,
+        text: str | Iterable[str],
+        target: Any = None,
+        *,
+        n: int = 5,
+        replace: Replace = None,
+        max_changes: int | None = None,
+        best_effort: bool = False,
+        budget: int | None = None,
+        by: By = "auto",
+        most: int = 60,
+    ) -> TextCounterfactuals | list[TextCounterfactuals]:
+        """The fewest words without which the model says something else (counterfactual explanations).
+
+        ``target`` is a class, "not" a class, a number to be reached, an interval ``(0.5, 1)`` or a comparison such as
+        ">= 0.1"; by default any other class. Words are taken out (or replaced by the explainer's ``mask``), or with
+        ``replace`` give way to others: to those of ``{"bad": ["good", "fine"]}``, or to the most frequent words of some
+        texts. Up to ``n`` answers are given, none a part of another, the shortest first, with at most ``max_changes``
+        words each. All sets of one word, two words and so on are tried as long as they fit into ``budget`` texts (2,000
+        unless told): `proven` says that no fewer words do. Every answer is asked of the model as it is given out;
+        ``best_effort=True`` gives the nearest miss where there is none. ``by`` and ``most`` are those of `shap`.
+
+        It misleads where many sets would do, where the prediction is only just over the edge, and where hardly any word
+        is left; the result's `caveats` say so.
+
+        >>> from pellucid.parts.text_explainer import TextExplainer
+        >>> def spam(texts):
+        ...     return [float("free" in text or "click" in text) for text in texts]
+        >>> found = TextExplainer(spam, classes=["ham", "spam"]).counterfactuals("click here for a free phone")
+        >>> found.texts, found.proven
+        (('here for a phone',), True)
+        """
+        effort = AnswerEffort("counterfactuals", target, n, max_changes, best_effort, budget)
+        return self._answers(text, effort, replace, by, most)
+
+    @overload
+    def adversarial(self, text: str, **options: Unpack[_Answers]) -> TextCounterfactuals: ...  # type: ignore[overload-overlap]
+    @overload
+    def adversarial(self, text: Iterable[str], **options: Unpack[_Answers]) -> list[TextCounterfactuals]: ...
+    def adversarial(
+        self,
+        text: str | Iterable[str],
+        target: Any = None,
+        *,
+        n: int = 1,
+        replace: Replace = None,
+        max_changes: int | None = None,
+        best_effort: bool = False,
+        budget: int | None = None,
+        by: By = "auto",
+        most: int = 60,
+    ) -> TextCounterfactuals | list[TextCounterfactuals]:
+        """How little of a text has to change to fool the model: an adversarial example.
+
+        The search and the options are those of `counterfactuals`. With ``replace={"good": ["g00d", "goood"]}`` words
+        give way to spellings that people read as the same; the meaning of what is given is yours to judge.
+        ``by="character"`` changes single letters.
+
+        >>> from pellucid.parts.text_explainer import TextExplainer
+        >>> def spam(texts):
+        ...     return [float("free" in text) for text in texts]
+        >>> ex = TextExplainer(spam, classes=["ham", "spam"])
+        >>> ex.adversarial("A free phone!", replace={"free": "fr3e"}).texts
+        ('A fr3e phone!',)
+        """
+        effort = AnswerEffort("adversarial", target, n, max_changes, best_effort, budget)
+        return self._answers(text, effort, replace, by, most)
+
+    def _answers(
+        self, text: Any, effort: AnswerEffort, replace: Replace, by: By, most: int
+    ) -> TextCounterfactuals | list[TextCounterfactuals]:
+        replace = replace if replace is None or isinstance(replace, str | Mapping) else _several("replace", replace)
+
+        def tokens(text: str) -> tuple[str, ...]:
+            return self.parts(text, by=by, most=most).tokens
+
+        def one(games: TextGames) -> TextCounterfactuals:
+            instead = words_instead(replace, games.parts, tokens, effort.rows // 2)
+            return part_counterfactuals(
+                TextCounterfactuals, games, self._models.explained, instead=instead, effort=effort, run=self._run()
+            )
+
+        return self._each(text, by, most, one)
+
     def _each(self, text: Any, by: By, most: int, one: Callable[[TextGames], T]) -> T | list[T]:
         """One result for one text, a list of them for several."""
 
@@ -355,7 +456,7 @@ def _listed(texts: Any) -> list[Any]:
 def _several(name: str, texts: Any) -> list[str]:
     found = [_checked(each, i) for i, each in enumerate(_listed([texts] if isinstance(texts, str) else texts))]
     if not found:
-        raise InputError(f"{name}= has no texts; give some{', or None' if name == 'corpus' else ''}.")
+        raise InputError(f"{name}= has no texts; give some{', or None' if name in ('corpus', 'replace') else ''}.")
     return found
 
 

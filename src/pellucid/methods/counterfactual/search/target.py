@@ -11,18 +11,41 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
 from pellucid.checks import is_number
 from pellucid.errors import InputError, nearest
-from pellucid.models import Predictor
+from pellucid.models.adapter import Scale
+from pellucid.models.predictor import Link
 
 TINY = float(np.nextafter(0.0, 1.0))  # the least number above 0: a difference of at least this is a strict win
 _COMPARISON = re.compile(r"\s*(<=|>=|<|>|≤|≥)\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(%?)\s*")
 _NOT = re.compile(r"\s*(?:not\s+|!=\s*|≠\s*)(.+?)\s*", re.DOTALL)
+
+
+class Predictor(Protocol):
+    """What a target has to know of a model, be it one of tables, of texts or of images."""
+
+    @property
+    def classes(self) -> tuple[Any, ...] | None: ...
+    @property
+    def labels(self) -> tuple[Any, ...] | None: ...
+    @property
+    def output_names(self) -> tuple[str, ...]: ...
+    @property
+    def link(self) -> Link: ...
+    @property
+    def scale(self) -> Scale: ...
+    @property
+    def raw_scale(self) -> Scale: ...
+    @property
+    def width(self) -> int: ...
+    @property
+    def explained(self) -> tuple[int, ...]: ...
+    def restrict(self, full: FloatArray) -> FloatArray: ...
 
 
 @dataclass(frozen=True, eq=False)
