@@ -26,7 +26,7 @@ from pellucid.parts.shap import ShapOptions, part_shap
 from pellucid.parts.source import REMOVE, TextParts
 from pellucid.parts.tokens import Tokenizer, characters, own_tokens, phrases, sentences, words
 from pellucid.runner import Run
-from pellucid.runner.progress import Progress
+from pellucid.runner.notices import Progress
 
 By = Literal["auto", "word", "sentence", "character"]
 _BY = ("auto", "word", "sentence", "character")
