@@ -77,7 +77,7 @@ from pellucid.models.outputs import ClassNames
 from pellucid.models.predictor import Link
 from pellucid.reading.introduction import introduction
 from pellucid.runner import Limits, Run
-from pellucid.runner.progress import Progress
+from pellucid.runner.notices import Progress
 
 
 class _ImportanceOptions(TypedDict, total=False):

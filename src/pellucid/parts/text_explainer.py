@@ -32,7 +32,8 @@ from pellucid.parts.source import REMOVE, TextParts
 from pellucid.parts.tokens import Tokenizer, characters, own_tokens, phrases, sentences, words
 from pellucid.parts.word_importance import WordImportance
 from pellucid.runner import Run
-from pellucid.runner.progress import Progress, Reporter
+from pellucid.runner.notices import Progress
+from pellucid.runner.progress import Reporter
 
 By = Literal["auto", "word", "sentence", "character"]
 _BY = ("auto", "word", "sentence", "character")

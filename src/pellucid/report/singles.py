@@ -122,9 +122,9 @@ def _values(single: Single, output: str) -> Plain | None:
     weights = None if lime is None else lime.for_output(output).values[0]
     rows = []
     for j in order:
-        row = [one.feature_names[j], amount(float(one.values[0, j]), float(high[0, j] - low[0, j]) / 2)]
+        row = [one.feature_names[j], amount(float(one.values[0, j]), float(high[0, j] - low[0, j]) / 2, one.scale)]
         if weights is not None:
-            row.append(amount(float(weights[j]), 0.0) if weights[j] else "")
+            row.append(amount(float(weights[j]), 0.0, one.scale) if weights[j] else "")
         if rule is not None:
             row.append("yes" if j in rule.kept else "")
         rows.append(row)

@@ -36,8 +36,8 @@ class TableSizes:
         counts = measures[:, TABLES:]  # by number of players; the last are too many
         d = np.arange(counts.shape[1])
         columns = np.array([comb(int(n), order) for n in d])
-        sums = (counts @ each for each in (columns, 1 << d, columns << d, d))
-        return cls(counts.sum(axis=1), *sums, counts[:, -1] == 0)
+        wide, patterns, cells, members = (counts @ each for each in (columns, 1 << d, columns << d, d))
+        return cls(counts.sum(axis=1), wide, patterns, cells, members, counts[:, -1] == 0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -101,7 +101,9 @@ class Ctr:
         place = np.minimum(np.searchsorted(self.keys, key), max(len(self.keys) - 1, 0))
         found = known & (self.keys[place] == key) if len(self.keys) else np.zeros(shape, dtype=np.bool_)
         good, total = self._shares()
-        value = np.where(found, self._value(good, total)[place], self._value(np.float32(0), np.float32(0)))
+        value = np.where(
+            found, self._value(good, total)[place], self._value(np.zeros(1, np.float32), np.zeros(1, np.float32))
+        )
         return np.asarray(value > np.float32(border))
 
     def _shares(self) -> tuple[AnyArray, AnyArray]:

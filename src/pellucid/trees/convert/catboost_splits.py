@@ -60,7 +60,7 @@ class Splits:
                 found = self._of_ctr(split)
             elif kind in ("FloatFeature", "OneHotFeature"):
                 column = place[which]["flat_feature_index"]
-                code = self.codes[column][border] if kind == "OneHotFeature" else None
+                code = self.codes[column][int(split["value"])] if kind == "OneHotFeature" else None
                 found = Decision((Axis(column, None if code is not None else border, code),), _ABOVE)
             else:
                 raise Unsupported(f"CatBoost split of type {kind}")
