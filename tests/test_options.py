@@ -349,7 +349,7 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
     ),
     "ImageExplainer.adversarial": (
         lambda **o: image_explainer().adversarial(IMAGE, "> 0.5", **o),
-        ATTACK,
+        {**ATTACK, "kind": word("pixel")},
         {"image", "target"},
     ),
 }

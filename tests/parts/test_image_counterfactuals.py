@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 import pellucid
 from golden_files import titles
+from pellucid.errors import InputError
 from pellucid.explanations.store import encode
 from pellucid.parts import answer_chart
 from pellucid.parts.image_explainer import ImageExplainer
@@ -126,3 +127,44 @@ def test_the_picture_shows_what_was_changed(golden):
 def test_a_list_of_images():
     found = labelled().counterfactuals([IMAGE, IMAGE])
     assert [len(each) for each in found] == [1, 1]
+
+
+# -- single pixels -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("salt", range(4))
+def test_one_pixel_against_every_pixel_and_extreme(salt):
+    """A linear score: the best pixel is the one with the largest weight times change."""
+    rng = np.random.default_rng(salt)
+    weights, image = rng.normal(size=(5, 6)), rng.random((5, 6))
+    gains = np.maximum(weights * (1 - image), -weights * image)
+    own = float((weights * image).sum())
+    ex = ImageExplainer(lambda images: (images * weights).sum(axis=(1, 2)), segmenter="grid", checks=False)
+    found = ex.adversarial(image, f">= {own + 0.99 * gains.max()}", kind="pixel")
+    row, column = np.unravel_index(gains.argmax(), gains.shape)
+    assert list(found.changes()) == [f"pixel [{row}, {column}]"]
+    assert found.images[0, row, column] == float(weights[row, column] > 0)
+    assert (found.images[0] != image).sum() == 1
+    top = np.sort(gains.ravel())[::-1]
+    two = ex.adversarial(image, f">= {own + 0.99 * (top[0] + top[1])}", kind="pixel")
+    assert int(two.changed[0].sum()) == 2
+    assert two.proven
+    assert len(ex.adversarial(image, f">= {own + gains.sum()}", kind="pixel")) == 0
+
+
+def test_one_pixel_of_colours_and_of_digits(digits, golden):
+    image = np.full((4, 4, 3), 100, dtype=np.uint8)
+    ex = ImageExplainer(lambda images: images[:, 1, 2, 2].astype(float), checks=False)
+    found = ex.adversarial(image, "> 200", kind="pixel")
+    assert found.images[0, 1, 2].tolist()[2] == 255
+    assert found.changes()["pixel [1, 2]"].endswith("255)")
+    golden("image", "one pixel", found.text())
+    with pytest.raises(InputError, match="budget=132 at least"):
+        ex.adversarial(image, "> 200", kind="pixel", budget=100)
+    some, model = digits
+    ex = ImageExplainer(model, checks=False)
+    attacks = [ex.adversarial(some.images[i], kind="pixel") for i in range(8)]
+    for i, attack in enumerate(attacks):
+        own = model.predict(some.data[i : i + 1])[0]
+        assert len(attack)
+        assert (model.predict(attack.images.reshape(len(attack), -1)) != own).all()

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace as replaced
+from itertools import product
 from typing import Any
 
+import numpy as np
+
+from pellucid.arrays import AnyArray
 from pellucid.errors import InputError, nearest
-from pellucid.parts.counterfactual import Instead
+from pellucid.parts.counterfactual import BUDGET, AnswerEffort, Instead
+from pellucid.parts.game import ImageGames
+from pellucid.parts.segments import absent_image, colours, value_range
 from pellucid.parts.source import MARKS, TextParts
+
+_MOST_IMAGES = 50_000
+_PIXELS = 3  # changed at once, unless told
 
 Tokens = Callable[[str], tuple[str, ...]]
 
@@ -86,3 +96,43 @@ def _dressed(token: str, word: str) -> str:
         return word
     start = token.index(core)
     return token[:start] + word + token[start + len(core) :]
+
+
+# -- pixels ------------------------------------------------------------------------------------------
+
+
+def pixel_labels(image: AnyArray) -> AnyArray:
+    """Every pixel as a segment of its own."""
+    height, width = image.shape[:2]
+    return np.arange(height * width, dtype=np.intp).reshape(height, width)
+
+
+def by_pixel(games: ImageGames) -> ImageGames:
+    """The games of an image whose segments are its pixels, which are called so."""
+    return replaced(games, parts=replaced(games.parts, unit="pixel"), segmenter="pixels")
+
+
+def pixels_instead(games: ImageGames) -> Instead:
+    """The extreme colours that each pixel may have: the darkest and the lightest of every channel."""
+    image, labels = games.parts.image, games.parts.segments
+    ends = sorted(set(value_range(image)))
+    names, wholes, allowed = [], [], []
+    for k, colour in enumerate(product(ends, repeat=colours(image))):
+        names.append(f"{colour[0]:g}" if len(colour) == 1 else f"({', '.join(f'{part:g}' for part in colour)})")
+        wholes.append(absent_image(image, labels, colour))
+        differs = wholes[-1] != image
+        differs = differs if differs.ndim == 2 else differs.any(axis=2)
+        allowed += [(int(pixel), k) for pixel in labels[differs]]
+    return Instead(tuple(names), wholes, sorted(allowed))
+
+
+def pixel_effort(effort: AnswerEffort, instead: Instead) -> AnswerEffort:
+    """Enough to try every pixel in every extreme colour, and the best ones together."""
+    least = len(instead.allowed) + effort.n + 3
+    if (effort.budget is not None and effort.budget < least) or least > _MOST_IMAGES:
+        raise InputError(
+            f"kind='pixel' tries every pixel in {len(instead.names)} colours, {least:,} images; give budget={least} at"
+            f" least, and an image small enough for {_MOST_IMAGES:,}."
+        )
+    budget = least + BUDGET if effort.budget is None else effort.budget
+    return replaced(effort, budget=budget, max_changes=effort.max_changes or _PIXELS)

@@ -101,7 +101,8 @@ def _how_few(found: PartCounterfactuals) -> str:
     if n == 1:
         return f"One {part} is enough."
     if found.proven:
-        return f"That is proven to be the fewest: all sets of fewer than {counted(n, part)} were tried."
+        among = " among the replacements that were tried" if (found.states[0] > 1).any() else ""
+        return f"That is proven to be the fewest{among}: all sets of fewer than {counted(n, part)} were tried."
     sure = f"all sets of up to {counted(found.tried, part)} were tried" if found.tried else "not all were tried alone"
     return f"Fewer than {counted(n, part)} may do: {sure}, of larger ones only the most promising (budget=)."
 

@@ -2,7 +2,7 @@
 
 1. Every single change is tried. How much nearer it brings the prediction to the target is its gain.
 2. If none is enough, the parts are changed one after another, the largest gains first; where that reaches the target,
-   changes are taken back one by one. That is a first answer, perhaps a long one.
+   changes are taken back while it still is. That is a first answer, perhaps a long one.
 3. Shorter ones are sought size by size among sets that extend the best ones of one change less (a beam), ordered by an
    additive guess: what the smaller set gave, plus the gain of the change.
 4. Size by size, all sets with fewer changes than the shortest answer are tried, as long as a whole size fits into the
@@ -155,12 +155,19 @@ class Fewest:
             self._take_back(min(self.reached, key=len))
 
     def _take_back(self, changes: Set) -> None:
-        """Changes are undone one by one while the target is still reached."""
+        """Changes are undone while the target is still reached, at first halves of them, in the end one by one."""
+        blocks = 2
         while len(changes) > self.complete + 1:
-            without = [changes[:k] + changes[k + 1 :] for k in range(len(changes))]
-            if not self._try(without) or not any(each in self.reached for each in without):
+            ranked = sorted(changes, key=lambda c: (self._gains[c], c))
+            undone = [set(block.tolist()) for block in np.array_split(ranked, min(blocks, len(changes)))]
+            without = [tuple(c for c in changes if c not in block) for block in undone]
+            if not self._try(without):
                 return
-            changes = max((each for each in without if each in self.reached), key=lambda each: self.near[each])
+            found = [each for each in without if each in self.reached]
+            if not found and blocks >= len(changes):
+                return
+            blocks = max(blocks - 1, 2) if found else 2 * blocks
+            changes = max(found, key=lambda each: (-len(each), self.near[each]), default=changes)
 
     def _every(self, size: int) -> bool:
         """All sets of a size, until one reaches the target; False where they are too many."""

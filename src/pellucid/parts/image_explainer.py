@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, Unpack, overload
+from typing import Any, Literal, TypeVar, Unpack, overload
 
 import numpy as np
 
 from pellucid.arrays import AnyArray
-from pellucid.checks import flag, optional, reporting, seed, whole, workers
+from pellucid.checks import flag, one_of, optional, reporting, seed, whole, workers
 from pellucid.errors import InputError
 from pellucid.methods.attribution.estimators import Effort, Estimator
 from pellucid.methods.attribution.interaction_indices import Index
 from pellucid.methods.local.surrogate.fitting import Model
 from pellucid.methods.local.surrogate.selection import Select
 from pellucid.models.predictor import Link
+from pellucid.parts.alternatives import by_pixel, pixel_effort, pixel_labels, pixels_instead
 from pellucid.parts.anchor import AnchorEffort, AnchorOptions, Corpus, Perturb, part_anchor
 from pellucid.parts.answers import ImageCounterfactuals
 from pellucid.parts.attribution import ImageAttribution
@@ -38,6 +39,12 @@ class _Anchor(AnchorOptions, total=False):
     """The options of `ImageExplainer.anchor`."""
 
     corpus: Sequence[AnyArray] | None
+
+
+class _Attack(AnswerOptions, total=False):
+    """The options of `ImageExplainer.adversarial`."""
+
+    kind: Literal["segment", "pixel"]
 
 
 class ImageExplainer:
@@ -305,16 +312,17 @@ class ImageExplainer:
         return self._answers(image, "counterfactuals", effort)
 
     @overload
-    def adversarial(self, image: AnyArray, **options: Unpack[AnswerOptions]) -> ImageCounterfactuals: ...
+    def adversarial(self, image: AnyArray, **options: Unpack[_Attack]) -> ImageCounterfactuals: ...
     @overload
     def adversarial(
-        self, image: list[AnyArray] | tuple[AnyArray, ...], **options: Unpack[AnswerOptions]
+        self, image: list[AnyArray] | tuple[AnyArray, ...], **options: Unpack[_Attack]
     ) -> list[ImageCounterfactuals]: ...
     def adversarial(
         self,
         image: Any,
         target: Any = None,
         *,
+        kind: Literal["segment", "pixel"] = "segment",
         n: int = 1,
         max_changes: int | None = None,
         best_effort: bool = False,
@@ -322,10 +330,31 @@ class ImageExplainer:
     ) -> ImageCounterfactuals | list[ImageCounterfactuals]:
         """How little of an image has to change to fool the model: an adversarial example.
 
-        The search and the options are those of `counterfactuals`.
+        Segments are painted over as in `counterfactuals`; with ``kind="pixel"`` single pixels get the darkest or the
+        lightest value of each channel (the one-pixel attack), every pixel in every such colour, then the best ones
+        together, at most 3 unless ``max_changes`` says otherwise. The other options are those of `counterfactuals`.
+
+        >>> import numpy as np
+        >>> from pellucid.parts.image_explainer import ImageExplainer
+        >>> image = np.full((4, 4), 0.5)
+        >>> spot = lambda images: images[:, 2, 1]
+        >>> ImageExplainer(spot, segmenter="grid").adversarial(image, "> 0.8", kind="pixel").changes()
+        {'pixel [2, 1]': '1'}
         """
         effort = AnswerEffort("adversarial", target, n, max_changes, best_effort, budget)
-        return self._answers(image, "adversarial", effort)
+        if one_of("kind", kind, ("segment", "pixel")) == "segment":
+            return self._answers(image, "adversarial", effort)
+
+        def one(games: ImageGames) -> ImageCounterfactuals:
+            pixels = by_pixel(games)
+            instead = pixels_instead(pixels)
+            enough = pixel_effort(effort, instead)
+            model = self._models.explained
+            return part_counterfactuals(
+                ImageCounterfactuals, pixels, model, instead=instead, effort=enough, run=self._run()
+            )
+
+        return self._each(image, "adversarial", one, pixel_labels)
 
     def _answers(
         self, image: Any, method: str, effort: AnswerEffort
@@ -337,11 +366,14 @@ class ImageExplainer:
 
         return self._each(image, method, one)
 
-    def _each(self, image: Any, method: str, one: Callable[[ImageGames], T]) -> T | list[T]:
+    def _each(
+        self, image: Any, method: str, one: Callable[[ImageGames], T], segmenter: Segmenter | None = None
+    ) -> T | list[T]:
         """One result for one image, a list of them for several."""
+        cut = self._segmenter if segmenter is None else segmenter
 
         def explained(image: Any) -> T:
-            games = ImageGames.cut(check_image(image), self._segmenter, self._segments, self._absent, self._batch)
+            games = ImageGames.cut(check_image(image), cut, self._segments, self._absent, self._batch)
             return one(games)
 
         if isinstance(image, list | tuple):

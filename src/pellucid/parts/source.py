@@ -148,11 +148,13 @@ class ImageParts:
     """The segments of ``image``: ``segments`` (height, width) holds the number of each pixel's segment.
 
     ``absent`` says what stands in place of an absent one: "grey", "mean", "neighbours", "blur", "colour" or "image".
+    ``unit`` is what a segment is called: "segment", or "pixel" where each is one.
     """
 
     image: AnyArray
     segments: IntArray
     absent: str = "grey"
+    unit: str = "segment"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "image", frozen(self.image))
@@ -160,7 +162,7 @@ class ImageParts:
 
     @property
     def vocabulary(self) -> Vocabulary:
-        return Vocabulary("image", "segment", "variant")
+        return Vocabulary("image", self.unit, "variant")
 
     @cached_property
     def sizes(self) -> IntArray:
@@ -169,7 +171,9 @@ class ImageParts:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """A name for each segment."""
+        """A name for each segment; a pixel has its row and column, from 0 on."""
+        if self.unit == "pixel":
+            return tuple(f"pixel [{row}, {column}]" for row, column in np.argwhere(self.segments >= 0).tolist())
         return tuple(f"segment {k + 1}" for k in range(len(self.sizes)))
 
     @property
@@ -185,6 +189,8 @@ class ImageParts:
 
     def label(self, i: int) -> str:
         """A segment and where on the image it is, in sentences and on charts."""
+        if self.unit == "pixel":
+            return self.names[i]
         down, across = (min(int(3 * share), 2) for share in self.centres[i].tolist())
         row, column = ("top", "middle", "bottom")[down], ("left", "centre", "right")[across]
         return f"{self.names[i]} ({'centre' if down == across == 1 else f'{row} {column}'})"
