@@ -20,7 +20,7 @@ LAYERS = [
     {"explanations"},
     {"diagnostics"},
     {"methods"},
-    {"charts"},
+    {"charts", "verbs"},
     {"explainer", "parts", "teaching"},
     {"saved"},
     {"report"},

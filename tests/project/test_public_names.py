@@ -94,7 +94,7 @@ def test_unknown_name_is_an_attribute_error():
 
 
 def test_signatures_of_the_explainer():
-    public = {name for name in vars(Explainer) if not name.startswith("_")} | {"__init__"}
+    public = {name for name in dir(Explainer) if not name.startswith("_")} | {"__init__"}
     assert public == set(SIGNATURES)
     for name, parameters in SIGNATURES.items():
         signature = inspect.signature(getattr(Explainer, name))

@@ -1,0 +1,1 @@
+"""The verbs of an Explainer, one file per kind of question."""
