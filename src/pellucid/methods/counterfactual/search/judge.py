@@ -117,7 +117,7 @@ class Judge:
         parts = [turn * self._part(relation.linear.factors, i, left[i]) for i in players]
         least = sum(float(part.min()) for part in parts) + turn * relation.linear.constant
         slack = 1e-6 * (sum(float(np.abs(part).max()) for part in parts) + abs(relation.linear.constant))
-        return [least - part.min() + part <= slack for part in parts]
+        return [np.asarray(least - part.min() + part <= slack) for part in parts]
 
     def _grid(self, players: list[int], left: list[IntArray]) -> FloatArray:
         """All combinations of the cells that are left to some players."""
