@@ -110,7 +110,7 @@ class Judge:
         if np.prod(np.array(sizes, dtype=float)) <= _GRID:
             holds = relation.holds(self._grid(players, left)).reshape(sizes)
             every = tuple(range(len(players)))
-            return [np.asarray(holds.any(axis=tuple(a for a in every if a != k))) for k in every]
+            return [np.atleast_1d(holds.any(axis=tuple(a for a in every if a != k))) for k in every]
         if relation.linear is None or relation.linear.sign not in ("<=", "<", ">=", ">"):
             return None
         turn = 1.0 if relation.linear.sign in ("<=", "<") else -1.0
