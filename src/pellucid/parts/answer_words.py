@@ -125,9 +125,9 @@ def _strange(found: PartCounterfactuals) -> str:
     """What the model is asked about."""
     replaced = bool((found.states > 1).any())
     if isinstance(found.parts, ImageParts):
-        return "These are images that no camera would take: they show what the model reacts to, and no more."
+        return "These images are synthetic: they show what the model reacts to, not what could be photographed."
     how = "other" if replaced else "missing"
-    return f"With {how} {found.vocabulary.part}s a text may be one that nobody would write: it shows what the model reacts to."
+    return f"A text with {how} {found.vocabulary.part}s may be unnatural: it shows what the model reacts to."
 
 
 def _condition(found: PartCounterfactuals, answer: int) -> str:
