@@ -20,6 +20,9 @@ def document(
     said = [f"Read with care: {counted(len(care), 'caveat')}, at the top."] if care else []
     return {
         "title": title or f"Report on {seen.model}",
+        "detail": "full",
+        "alarm": None,
+        "explore": None,
         "facts": [*_facts(seen), *more],
         "findings": [*findings, *said],
         "sections": list(sections),
