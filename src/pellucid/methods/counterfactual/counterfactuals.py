@@ -46,6 +46,7 @@ from pellucid.methods.counterfactual.dispatch import (
     obstacles,
     pick,
     search,
+    search_quickly,
 )
 from pellucid.methods.counterfactual.search.constraints import read_names
 from pellucid.methods.counterfactual.search.pool import NearestObserved
@@ -110,6 +111,8 @@ def counterfactuals(
     rows, table = _emitted(problem, found, n)
     none: list[Relaxed] = []
     why = none if len(rows) else run.unless_interrupted(lambda: obstacles(request), none)
+    if not len(rows) and chosen == "exact":  # which asks the model about no row that misses
+        run.unless_interrupted(lambda: search_quickly(problem), rows)
     miss = 0.0 if len(rows) else nearest_miss(problem)[1]
     if not len(rows) and best_effort:
         rows = _best_effort(problem)
