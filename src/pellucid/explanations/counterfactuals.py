@@ -43,7 +43,7 @@ class Counterfactuals(Explanation, options=CounterfactualOptions):
     of the data), ``plausibility`` (share of the data's rows that are at least as far from their nearest neighbour) and
     ``robustness`` (share of small perturbations of its numbers under which the answer still reaches the target).
 
-    ``proven``: no allowed row that reaches the target is nearer than the first answer. ``lower`` is a distance below which
+    ``proven``: no allowed row that reaches the target is nearer than the first answer (without one: there is none). ``lower`` is a distance below which
     there is none, where one is known. ``obstacles`` say, where the target was not reached, which constraints block it.
     ``nearest_miss`` is how near to the target one comes. ``hypervolume`` is the share of the box of Gower's distance,
     number of changes and distance from the data that the answers dominate.

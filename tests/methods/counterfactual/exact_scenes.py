@@ -12,8 +12,9 @@ from sklearn.ensemble import (
     RandomForestClassifier,
 )
 from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor, Ridge
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, SplineTransformer, StandardScaler
 
 from pellucid.methods.counterfactual.search.problem import make_problem
 from pellucid.runner import Run
@@ -94,6 +95,13 @@ MODELS = {
         lambda _: make_pipeline(encoder(OneHotEncoder()), ExtraTreesRegressor(min_samples_leaf=4, **SIZE)),
     ),
 }
+SUMS = {
+    "logistic regression": ("classes", lambda: LogisticRegression(max_iter=1000)),
+    "three classes": ("three", lambda: LogisticRegression(max_iter=1000)),
+    "linear regression": ("number", LinearRegression),
+    "log link": ("positive", lambda: PoissonRegressor(alpha=0.01)),
+    "splines": ("number", lambda: make_pipeline(SplineTransformer(n_knots=4), Ridge())),
+}
 TARGETS = {
     "classes": [None, 0, 1, (0.3, 0.6), ">= 0.7"],
     "three": [None, 0, 2, "not 1"],
@@ -114,6 +122,20 @@ def fitted(name, seed=0):
         "positive": np.exp(score / 3),
     }
     return X, make(kind).fit(X, outcome[kind]), TARGETS[kind]
+
+
+def fitted_sum(name, seed=0):
+    """The same for models that are sums over their features."""
+    kind, make = SUMS[name]
+    X, score = table(seed)
+    outcome = {
+        "classes": (score > 0).astype(int),
+        "three": np.digitize(score, [-1.0, 1.5]),
+        "number": score,
+        "positive": np.exp(score / 3),
+    }
+    levels = OrdinalEncoder() if name == "splines" else OneHotEncoder()
+    return X, make_pipeline(encoder(levels), make()).fit(X, outcome[kind]), TARGETS[kind]
 
 
 def said(rng):

@@ -107,42 +107,33 @@ def constraints(rng: np.random.Generator, table: pd.DataFrame) -> dict[str, Any]
 
 def broken(problem: Random, rows: pd.DataFrame) -> list[str]:
     """Every promise that emitted rows break, worked out from the table alone."""
-    own, said, found = problem.table.iloc[[problem.row]].reset_index(drop=True), problem.said, []
-    if not problem.reached(rows).all():
-        found.append("target")
-    if not (rows.dtypes == problem.table.dtypes).all():
-        found.append("dtypes")
+    own, said = problem.table.iloc[[problem.row]].reset_index(drop=True), problem.said
     same = pd.DataFrame({name: _same(rows[name], own[name][0]) for name in rows})
-    known = rows["amount"].notna()
-    if not np.allclose(rows["amount"][known].round(1), rows["amount"][known], atol=1e-12):
-        found.append("decimals")
-    for name in said.get("fixed", ()):
-        if not same[name].all():
-            found.append(f"fixed {name}")
+    amount = rows["amount"]
+    kept: dict[str, Any] = {
+        "target": problem.reached(rows),
+        "dtypes": rows.dtypes == problem.table.dtypes,
+        "decimals": np.isclose(amount.round(1), amount, atol=1e-12),
+        **{f"fixed {name}": same[name] for name in said.get("fixed", ())},
+        **{f"{name} outside": _inside(rows[name], problem.table[name]) for name in NUMBERS},
+    }
     for name, way in said.get("monotone", {}).items():
-        apart = rows[name] - own[name][0]
-        if not ((apart >= 0) if way == "up" else (apart <= 0)).all():
-            found.append("monotone")
+        kept["monotone"] = (rows[name] - own[name][0]) * (1 if way == "up" else -1) >= 0
     if "ranges" in said:
-        if not (rows["amount"].between(20, 70) | same["amount"]).all():
-            found.append("range")
-        if not (rows["housing"].isin(["own", "rent"]) | same["housing"]).all():
-            found.append("levels")
-    if "max_changes" in said and not ((~same).sum(axis=1) <= said["max_changes"]).all():
-        found.append("max_changes")
+        kept["range"] = amount.between(20, 70) | same["amount"]
+        kept["levels"] = rows["housing"].isin(["own", "rent"]) | same["housing"]
+    if "max_changes" in said:
+        kept["max_changes"] = (~same).sum(axis=1) <= said["max_changes"]
     if "relations" in said:
-        together = rows["age"] + rows["amount"]
-        if not (together <= 120 + 1e-9).all():
-            found.append("linear relation")
-        if not ((rows["housing"].astype(object) != "own") | (rows["age"] >= 25)).all():
-            found.append("if-then")
-    if "feasible" in said and not (rows["amount"] != 50).all():
-        found.append("feasible")
-    for name in ("age", "amount", "score"):
-        inside = rows[name].between(problem.table[name].min(), problem.table[name].max()) | rows[name].isna()
-        if not inside.all():
-            found.append(f"{name} outside")
-    return found
+        kept["linear relation"] = rows["age"] + amount <= 120 + 1e-9
+        kept["if-then"] = (rows["housing"].astype(object) != "own") | (rows["age"] >= 25)
+    if "feasible" in said:
+        kept["feasible"] = amount != 50
+    return [name for name, holds in kept.items() if not np.all(holds)]
+
+
+def _inside(column: pd.Series, observed: pd.Series) -> pd.Series:
+    return column.between(observed.min(), observed.max()) | column.isna()
 
 
 def _same(column: pd.Series, value: Any) -> pd.Series:

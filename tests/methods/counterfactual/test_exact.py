@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LinearRegression
 
-from methods.counterfactual.exact_scenes import MODELS, every_answer, fitted, problem_of, said
+from methods.counterfactual.exact_scenes import MODELS, SUMS, every_answer, fitted, fitted_sum, problem_of, said
 from pellucid import Explainer
 from pellucid.errors import InputError
 from pellucid.methods.counterfactual.exact import exact, why_not
@@ -42,6 +43,36 @@ def test_equal_to_every_allowed_row(name):
         for _ in range(2):
             answers += len(assert_exact(ex, int(rng.integers(len(X))), target, run, **said(rng)).rows)
     assert answers >= 4
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_equal_to_every_allowed_row(name):
+    rng = np.random.default_rng(len(name))
+    X, model, targets = fitted_sum(name)
+    ex, run = Explainer(model, X, progress=False), Run(memory_of={})
+    answers = 0
+    for target in targets:
+        for _ in range(2):
+            answers += len(assert_exact(ex, int(rng.integers(len(X))), target, run, **said(rng)).rows)
+    assert answers >= 4
+
+
+def test_any_number_is_moved_to_where_the_target_begins():
+    """A linear model of continuous features: all of the change is made by the one with most effect per cost."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 4))
+    slopes = np.array([1.0, -3.0, 0.5, 2.0])
+    model = LinearRegression().fit(X, X @ slopes)
+    ex = Explainer(model, X, progress=False)
+    problem = problem_of(ex, 0, float(model.predict(X[:1])[0]) + 1.0)
+    found = exact(problem, 2)
+    ranges = np.ptp(X, axis=0)
+    cheapest = int(np.argmax(np.abs(slopes) * ranges))
+    assert found.proven
+    assert found.lower == pytest.approx(1.0 / np.max(np.abs(slopes) * ranges) / 4)
+    assert problem.cost.total(found.rows)[0] == pytest.approx(found.lower)
+    assert problem.changed(found.rows)[0].tolist() == [j == cheapest for j in range(4)]
+    assert not problem.changed(found.rows)[1][cheapest]
 
 
 def test_a_missing_value_stays_or_is_filled_in():

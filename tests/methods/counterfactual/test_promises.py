@@ -65,8 +65,7 @@ def test_rows_come_back_in_the_types_they_came_in(kind):
         own = pa.Table.from_pandas(table, preserve_index=False)
     else:
         own = table if kind == "pandas" else table.astype(object).to_dict("records")
-    model = (lambda t: risk(t)) if kind == "pandas" else (lambda t: risk(as_pandas(t)))
-    found = Explainer(model, own, progress=False, checks=False).counterfactuals(3, ">= 0.6", n=2)
+    found = Explainer(lambda t: risk(as_pandas(t)), own, progress=False, checks=False).counterfactuals(3, ">= 0.6", n=2)
     rows = found.rows()
     assert type(rows) is type(own)
     back = as_pandas(rows)

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.arrays import AnyArray, BoolArray, FloatArray
-from pellucid.checks import flag, optional, whole
+from pellucid.checks import flag, one_of, optional, whole
 from pellucid.data import Data
 from pellucid.data.distance import RowDistance
 from pellucid.diagnostics.counterfactuals import Answers, counterfactual_caveats
@@ -37,6 +37,7 @@ from pellucid.explanations import Counterfactuals, Header, Obstacle
 from pellucid.explanations.counterfactual_words import change_words
 from pellucid.methods.counterfactual.dispatch import (
     BUDGETS,
+    METHODS,
     Relaxed,
     Request,
     check_options,
@@ -81,8 +82,7 @@ def counterfactuals(
     """What would have to be different for the model to predict the target."""
     n, polish, best_effort = whole("n", n), flag("polish", polish), flag("best_effort", best_effort)
     budget = optional(whole, "budget", budget)
-    chosen, options = choose(method), options or {}
-    check_options(chosen, options)
+    method, options = one_of("method", method, METHODS), options or {}
     explained = data.rows(row)
     if len(explained) != 1:
         raise InputError(f"row must be one row, got {len(explained)}; ask for the counterfactuals of each by itself.")
@@ -98,7 +98,10 @@ def counterfactuals(
     }
     watched = read_names("protected", protected, data.schema)
     request = Request(predictor, data, explained, target, run, said)
-    problem = request.problem(BUDGETS.get(chosen) if budget is None else budget)
+    problem = request.problem(budget)
+    chosen = choose(method, problem, options)
+    check_options(chosen, options)
+    problem.asked.budget = BUDGETS.get(chosen) if budget is None else budget
     if problem.valid(problem.x[None])[0] and problem.allowed(problem.x[None])[0]:
         found = Found(problem.x[None], proven=True, lower=0.0)
     else:
@@ -174,7 +177,7 @@ def _result(
     often = np.array([changed[:, list(columns)].any(axis=1).mean() if len(rows) else 0.0 for columns in players])
     everything = np.vstack([problem.x, rows])
     reached = problem.target.miss(problem.target.outputs(predictor, full))
-    lower = found.lower if len(rows) and not miss else None
+    lower = found.lower if not (len(rows) and miss) else None
     return Counterfactuals(
         cells=tuple(_decoded(data, j, everything[:, j]) for j in range(len(problem.x))),
         column_names=data.schema.names,
@@ -184,7 +187,7 @@ def _result(
         target=problem.target.words,
         valid=np.asarray(reached == 0.0),
         scores=_scores(problem, rows, reached),
-        proven=bool(found.proven and len(rows) and not miss),
+        proven=bool(found.proven and (not miss if len(rows) else not len(found.rows))),
         lower=lower,
         nearest_miss=miss,
         obstacles=tuple(Obstacle(each.constraint, each.distance, _change(problem, each.row)) for each in why),

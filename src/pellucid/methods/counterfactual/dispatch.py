@@ -10,11 +10,11 @@ from typing import Any, Literal
 import numpy as np
 
 from pellucid.arrays import FloatArray
-from pellucid.checks import one_of
 from pellucid.data import Data
 from pellucid.data.distance import RowDistance
 from pellucid.errors import InputError, nearest
 from pellucid.methods.counterfactual.diverse import diverse
+from pellucid.methods.counterfactual.exact import exact, why_not
 from pellucid.methods.counterfactual.exhaustive import exhaustive
 from pellucid.methods.counterfactual.moc import moc
 from pellucid.methods.counterfactual.neighbours import neighbours
@@ -31,6 +31,7 @@ Method = Literal[
     "auto", "exact", "moc", "wachter", "spheres", "diverse", "prototype", "neighbours", "random", "exhaustive"
 ]
 SEARCHES: dict[str, Callable[..., Found]] = {
+    "exact": exact,
     "moc": moc,
     "wachter": wachter,
     "spheres": spheres,
@@ -65,10 +66,12 @@ class Request:
         )
 
 
-def choose(method: Any) -> str:
-    """The search that answers."""
-    one_of("method", method, METHODS)
-    return "moc" if method == "auto" else str(method)
+def choose(method: Any, problem: Problem, options: Mapping[str, Any]) -> str:
+    """The search that answers: "auto" is exact where the model can be read (and nothing asks for options of moc)."""
+    if method != "auto":
+        return str(method)
+    known = inspect.signature(exact).parameters
+    return "exact" if all(name in known for name in options) and why_not(problem) is None else "moc"
 
 
 def check_options(method: str, options: Mapping[str, Any]) -> None:

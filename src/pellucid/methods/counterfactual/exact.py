@@ -26,20 +26,29 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import FloatArray
+from pellucid.arrays import BoolArray, FloatArray
 from pellucid.errors import InputError
+from pellucid.methods.counterfactual.search.cell_values import Cells, NotInCells
+from pellucid.methods.counterfactual.search.constraints import Choices
 from pellucid.methods.counterfactual.search.judge import Judge, Rounding
+from pellucid.methods.counterfactual.search.knapsack import Knapsack
 from pellucid.methods.counterfactual.search.problem import Found, Problem
+from pellucid.methods.counterfactual.search.sum_options import SumTerms, options_of
 from pellucid.methods.counterfactual.search.sums_wanted import NotInSums, ends_of_sums
-from pellucid.methods.counterfactual.search.tree_cells import Cells, NotInCells, TreeCells, cells_of
+from pellucid.methods.counterfactual.search.tree_cells import TreeCells, cells_of
+from pellucid.models.linear import Unlike
+from pellucid.reading.additive import read_additive
 from pellucid.reading.trees import Refusal, read_trees
 from pellucid.trees.nearest import Nearest
 from pellucid.trees.plain.choice import can_compile
+
+_CLOSE = 1e-7  # a bound that an answer meets up to this share of it, where numbers are continuous
+_COARSE = 1e-3  # how near the best of the numbers that stand for others is looked for
 
 
 def exact(problem: Problem, n: int = 5, *, seconds: float = 60.0, polish: bool = True) -> Found:  # noqa: ARG001
@@ -57,132 +66,209 @@ def why_not(problem: Problem) -> str | None:
     return question if isinstance(question, str) else None
 
 
+Make = Callable[[Rounding, Judge, BoolArray | None, float, float], "Nearest | Knapsack"]
+
+
 def _question(problem: Problem) -> _Question | str:
+    """The problem in cells of trees, or in options of a sum; else why it is neither."""
     if not problem.cost.separable:
         return "a distance that is a function of whole rows has no bounds"
-    if not can_compile():
-        return "numba, which compiles the search, is missing"
-    trees = read_trees(problem.run, problem.predictor, problem.data)
-    if isinstance(trees, Refusal):
-        return trees.reason
-    known = problem.run.keep("cells of trees", trees.model, lambda: TreeCells(trees, problem.predictor, problem.data))
-    apart = frozenset(j for relation in problem.relations for j in relation.columns)
     try:
-        cells = cells_of(known, problem, apart)
-        return _Question(problem, cells, _roundings(problem, known))
+        trees = _of_trees(problem)
+        if isinstance(trees, _Question):
+            return trees
+        sums = _of_sums(problem)
+        return sums if isinstance(sums, _Question) or "coef_" not in sums else trees
     except (NotInCells, NotInSums) as reason:
         return str(reason)
 
 
-def _roundings(problem: Problem, known: TreeCells) -> list[Rounding]:
-    """The sums that each region of the target asks for."""
-    model, link = known.trees.model, known.trees.link
-    nodes = model.ensemble.nodes
-    leaves = nodes.value[nodes.feature < 0]
+def _of_trees(problem: Problem) -> _Question | str:
+    if not can_compile():
+        return "numba, which compiles the search, is missing"
+    run, data = problem.run, problem.data
+    trees = read_trees(run, problem.predictor, data)
+    if isinstance(trees, Refusal):
+        return trees.reason
+    known = run.keep("cells of trees", trees.model, lambda: TreeCells(trees, problem.predictor, data))
+    cells, boxes = cells_of(known, problem, frozenset(j for relation in problem.relations for j in relation.columns))
+    ensemble, link = trees.model.ensemble, trees.link
+    leaves = ensemble.nodes.value[ensemble.nodes.feature < 0]
     single = bool((leaves.astype(np.float32) == leaves).all())
-    size = float(
-        np.abs(leaves).max(initial=0.0) * len(model.ensemble.roots) + np.abs(model.ensemble.base).max(initial=0.0)
-    )
-    found = []
-    for region in problem.target.regions:
-        ends = ends_of_sums(
-            problem.target,
-            region,
-            problem.predictor,
-            link,
-            model.ensemble.n_outputs,
-            probability=model.scale == "probability",
-        )
-        found.append(Rounding(ends, size, single))
-    return found
+    size = np.abs(leaves).max(initial=0.0) * len(ensemble.roots) + np.abs(ensemble.base).max(initial=0.0)
+    probability = trees.model.scale == "probability"
+    own = np.array([player.own for player in cells.players])
 
-
-@dataclass(eq=False)
-class _Question:
-    """The search for one row: an answer for each round, over all regions of the target."""
-
-    problem: Problem
-    cells: Cells
-    regions: list[Rounding]
-    nodes: int = 0
-    rows: list[FloatArray] = field(default_factory=list)
-
-    def nearest(self, n: int, go_on: Callable[[], bool]) -> Found:
-        """Answers, the nearest first."""
-        changed: list[list[bool]] = []
-        bound, proven, first = 0.0, True, None
-        while len(self.rows) < n and proven:
-            best, lower, proven = self._round(
-                np.array(changed, dtype=np.bool_).reshape(-1, len(self.cells.players)), bound, go_on
-            )
-            if first is None:
-                first = (lower, proven)
-            if best is None:
-                break
-            self.rows.append(self.cells.row(best))
-            changed.append([cell != player.own for cell, player in zip(best, self.cells.players, strict=True)])
-            if not any(changed[-1]):
-                break  # the row itself
-            bound = lower
-        assert first is not None
-        lower, proven = self._without_relations(*first, go_on)
-        notes: dict[str, Any] = {"ordered": True, "nodes": self.nodes}
-        rows = np.array(self.rows).reshape(-1, len(self.problem.x))
-        return Found(rows, proven=proven, lower=lower, notes=notes)
-
-    def _round(self, forbidden: Any, bound: float, go_on: Callable[[], bool]) -> tuple[Any, float, bool]:
-        """The cheapest row of cells beyond a bound, over all regions; the bound then, and whether it is proven."""
-        best, cost, lowers, proven = None, np.inf, [], True
-        for rounding in self.regions:
-            search = self._search(rounding, forbidden, bound, cost, go_on)
-            lowers.append(search.lower)
-            proven &= search.proven
-            if search.cells is not None:
-                best, cost = search.cells, search.cost
-        return best, float(min(*lowers, cost)), proven
-
-    def _search(
-        self, rounding: Rounding, forbidden: Any, bound: float, cost: float, go_on: Callable[[], bool]
-    ) -> Nearest:
-        for wary in (False, True):
-            judge = Judge(self.cells, rounding, self.problem.relations, wary=wary)
-            search = self._make(rounding, judge, forbidden, bound, cost).run(go_on)
-            self.nodes += search.nodes
-            if search.cells is None or self.problem.valid(self.cells.row(search.cells)[None])[0]:
-                break  # what the leaves add up to is what the model predicts, as nearly always
-        return search
-
-    def _make(self, rounding: Rounding, judge: Judge, forbidden: Any, bound: float, cost: float) -> Nearest:
-        players = self.cells.players
+    def make(rounding: Rounding, judge: Judge, forbidden: BoolArray | None, bound: float, cost: float) -> Nearest:
         return Nearest(
-            self.cells.boxes,
-            [player.cost for player in players],
-            np.array([player.own for player in players]),
+            boxes,
+            [player.cost for player in cells.players],
+            own,
             rounding.wanted,
-            largest=self.problem.cost.norm == "max",
-            most_changes=self.problem.max_changes,
+            largest=problem.cost.norm == "max",
+            most_changes=problem.max_changes,
             forbidden=forbidden,
             judge=judge,
             lower=bound,
             cost=cost,
         )
 
-    def _without_relations(self, lower: float, proven: bool, go_on: Callable[[], bool]) -> tuple[float, bool]:
-        """Where not all values can be told apart, the bound is that of the problem without what depends on them."""
-        x = self.problem.x
-        listed = all(
-            self.problem.choices[j].values is not None and not np.isnan(x[j])
-            for relation in self.problem.relations
-            for j in relation.columns
+    regions = _regions(problem, link, ensemble.n_outputs, float(size), probability=probability, single=single)
+    return _Question(problem, cells, regions, make)
+
+
+def _of_sums(problem: Problem) -> _Question | str:
+    additive = read_additive(problem.run, problem.predictor)
+    if isinstance(additive, Unlike):
+        return additive.reason
+    if problem.cost.norm == "max":
+        return "the largest change of a sum over features is not bounded"
+    known = problem.run.keep("terms of a sum", additive, lambda: SumTerms(additive, problem.predictor, problem.data))
+    cells, options, sums = options_of(known, problem)
+    weights = additive.form.weights
+    size = float(np.abs(sums).max() + sum(np.abs(part.gain).max(initial=0.0) for part in options))
+    single = bool((weights.astype(np.float32) == weights).all())
+
+    smooth = frozenset(j for j, choices in enumerate(problem.choices) if _is_smooth(choices))
+
+    def make(rounding: Rounding, judge: Judge, forbidden: BoolArray | None, bound: float, cost: float) -> Knapsack:
+        wanted = rounding.wanted
+        lined = [type(part)(part.cost, part.gain @ wanted.matrix.T, part.own) for part in options]
+        return Knapsack(
+            lined,
+            wanted.matrix @ sums,
+            wanted.low,
+            wanted.high,
+            wanted.odds,
+            most_changes=problem.max_changes,
+            forbidden=forbidden,
+            judge=judge,
+            lower=bound,
+            cost=cost,
+            tolerance=_COARSE if smooth else 1e-12,
         )
-        if listed and self.problem.feasible is None:
-            return lower, proven
-        found = []
+
+    regions = _regions(problem, additive.link, weights.shape[1], size, probability=False, single=single)
+    return _Question(problem, cells, regions, make, smooth)
+
+
+def _is_smooth(choices: Choices) -> bool:
+    """Whether a feature may be any number."""
+    return choices.values is None and choices.step == 0.0 and not choices.fixed
+
+
+def _regions(
+    problem: Problem, link: str, n_sums: int, size: float, *, probability: bool, single: bool
+) -> list[Rounding]:
+    """The sums that each region of the target asks for."""
+    target, predictor = problem.target, problem.predictor
+    ends = [ends_of_sums(target, region, predictor, link, n_sums, probability=probability) for region in target.regions]
+    return [Rounding(each, size, single) for each in ends]
+
+
+@dataclass(frozen=True)
+class _Best:
+    """The best row of one round (None: none), the bound on its cost, and whether nothing better can be."""
+
+    row: FloatArray | None
+    lower: float
+    proven: bool
+
+
+@dataclass(eq=False)
+class _Question:
+    """The search for one row: an answer for each round, over all regions of the target.
+
+    ``smooth``: the features that may be any number, of which a few stand for the others.
+    """
+
+    problem: Problem
+    cells: Cells
+    regions: list[Rounding]
+    make: Make
+    smooth: frozenset[int] = frozenset()
+    nodes: int = 0
+
+    def nearest(self, n: int, go_on: Callable[[], bool]) -> Found:
+        """Answers, the nearest first."""
+        found: list[_Best] = []
+        changed = np.zeros((0, len(self.cells.players)), dtype=np.bool_)
+        while len(found) < n:
+            best = self._round(changed, found[-1].lower if found else 0.0, go_on)
+            found.append(best)
+            if best.row is None or not best.proven:
+                break
+            changed = np.vstack([changed, self._changed(best.row)])
+            if not changed[-1].any():
+                break  # the row itself reaches the target
+        rows = [best.row for best in found if best.row is not None]
+        first = self._without_relations(found[0], go_on)
+        notes: dict[str, Any] = {"ordered": True, "nodes": self.nodes}
+        return Found(np.array(rows).reshape(-1, len(self.problem.x)), first.proven, first.lower, notes)
+
+    def _changed(self, row: FloatArray) -> BoolArray:
+        changed = self.problem.changed(row[None])[0]
+        return np.array([changed[list(player.features)].any() for player in self.cells.players])
+
+    def _round(self, forbidden: BoolArray, bound: float, go_on: Callable[[], bool]) -> _Best:
+        """The cheapest row beyond a bound, over all regions."""
+        row, cost, lowers, proven = None, np.inf, [], True
+        for rounding in self.regions:
+            best = self._in_region(rounding, forbidden, bound, cost, go_on)
+            lowers.append(best.lower)
+            proven &= best.proven
+            if best.row is not None:
+                row, cost = best.row, float(self.problem.cost.total(best.row[None])[0])
+        return _Best(row, min(*lowers, cost), proven)
+
+    def _in_region(
+        self, rounding: Rounding, forbidden: BoolArray, bound: float, cost: float, go_on: Callable[[], bool]
+    ) -> _Best:
+        row: FloatArray | None = None
+        for wary in (False, True):
+            judge = Judge(self.cells, rounding, self.problem.relations, wary=wary)
+            search = self.make(rounding, judge, forbidden, bound, cost).run(go_on)
+            self.nodes += search.nodes
+            row = None if search.cells is None else self.cells.row(search.cells)
+            if row is None or self.problem.valid(row[None])[0]:
+                break  # what is added up is what the model predicts, as nearly always
+        if self.smooth and isinstance(search, Knapsack):
+            return self._smoothed(search, row, forbidden)
+        return _Best(row, search.lower, search.proven)
+
+    def _smoothed(self, search: Knapsack, row: FloatArray | None, forbidden: BoolArray) -> _Best:
+        """The relaxed problem's own answer, where the one number that it mixes may be anything; its bound holds in any
+        case.
+        """
+        mixture = search.mixture
+        if mixture is None:
+            return _Best(row, search.lower, search.proven)
+        player = self.cells.players[mixture.player]
+        first, second = player.codes[list(mixture.options), 0]
+        if player.features[0] in self.smooth:
+            for more in (0.0, 1e-12, 1e-10, 1e-9, 1e-8):
+                mixed = self.cells.row(mixture.row)
+                mixed[player.features[0]] = first + (mixture.share + more) * (second - first)
+                kept = not len(forbidden) or not (self._changed(mixed) | ~forbidden).all(axis=1).any()
+                if kept and self.problem.allowed(mixed[None])[0] and self.problem.valid(mixed[None])[0]:
+                    row = mixed
+                    break
+        proven = row is not None and self.problem.cost.total(row[None])[0] <= mixture.bound * (1 + _CLOSE)
+        return _Best(row, mixture.bound, bool(proven))
+
+    def _without_relations(self, found: _Best, go_on: Callable[[], bool]) -> _Best:
+        """Where not all values can be told apart, the bound is that of the problem without what depends on them."""
+        x, choices = self.problem.x, self.problem.choices
+        columns = {j for relation in self.problem.relations for j in relation.columns}
+        listed = all(choices[j].values is not None and not np.isnan(x[j]) for j in columns)
+        if (listed and self.problem.feasible is None) or found.lower == 0.0:
+            return found
+        lowers = []
         for rounding in self.regions:
             judge = Judge(self.cells, rounding, (), constrained=False)
-            search = self._make(rounding, judge, None, 0.0, np.inf).run(go_on)
+            search = self.make(rounding, judge, None, 0.0, np.inf).run(go_on)
             self.nodes += search.nodes
-            found.append(search.lower)
-        free = min(found)
-        reached = bool(self.rows) and self.problem.cost.total(self.rows[0][None])[0] <= free * (1 + 1e-12)
-        return free, proven and (reached or free == np.inf)
+            lowers.append(search.lower)
+        free = min(lowers)
+        reached = found.row is not None and self.problem.cost.total(found.row[None])[0] <= free * (1 + _CLOSE)
+        return _Best(found.row, free, found.proven and (reached or free == np.inf))

@@ -74,9 +74,10 @@ def _shell(problem: Problem, generator: np.random.Generator, inner: float, outer
         weight = float(problem.cost.weights[j]) or 1.0
         if problem.nominal[j] or np.isnan(problem.x[j]):
             values = problem.choices[j].values
+            known = np.empty(0) if values is None else values[~np.isnan(values)]
             flips = generator.random(n) < np.minimum(1.0, share / weight)
-            if values is not None:
-                rows[flips, j] = generator.choice(values[~np.isnan(values)], int(flips.sum()))
+            if len(known):
+                rows[flips, j] = generator.choice(known, int(flips.sum()))
         else:
             sign = generator.choice([-1.0, 1.0], n)
             rows[:, j] = problem.x[j] + sign * share / weight * problem.cost.distance.unit[j]

@@ -1,11 +1,80 @@
-"""Which value stands for a cell: of the allowed values in it, the one nearest to the row's own."""
+"""What features may become, cell by cell, and which value stands for a cell: of the allowed values in it, the one
+nearest to the row's own.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
-from pellucid.arrays import FloatArray
+from pellucid.arrays import FloatArray, IntArray
 from pellucid.methods.counterfactual.search.constraints import Choices
+from pellucid.methods.counterfactual.search.problem import Problem
+
+
+class NotInCells(Exception):
+    """Why a problem has no cells."""
+
+
+@dataclass(frozen=True, eq=False)
+class Player:
+    """What one feature, or group, may become: the codes ``(cells, features)`` that stand for its cells, what they cost
+    (infinite: not allowed) and the own cell.
+    """
+
+    features: tuple[int, ...]
+    codes: FloatArray
+    cost: FloatArray
+    own: int
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The problem of one row in cells."""
+
+    problem: Problem
+    players: tuple[Player, ...]
+
+    def row(self, cells: Sequence[int] | IntArray) -> FloatArray:
+        """The codes of a row of cells."""
+        row = self.problem.x.copy()
+        for player, cell in zip(self.players, cells, strict=True):
+            if cell != player.own:
+                row[list(player.features)] = player.codes[cell]
+        return row
+
+
+def player_at(problem: Problem, features: tuple[int, ...], codes: FloatArray) -> Player:
+    """The player of some features whose cells are combinations ``(n, features)`` of codes, the own one among them."""
+    x = problem.x[list(features)]
+    same = ((codes == x) | (np.isnan(codes) & np.isnan(x))).all(axis=1)
+    allowed = np.all([problem.choices[j].allows(codes[:, k]) for k, j in enumerate(features)], axis=0)
+    rows = np.repeat(problem.x[None], len(codes), axis=0)
+    rows[:, list(features)] = codes
+    parts = problem.cost.parts(rows)[:, list(features)]
+    cost = parts.max(axis=1) if problem.cost.norm == "max" else parts.sum(axis=1)
+    cost = np.where(allowed, cost, np.inf)
+    cost[same] = 0.0
+    return Player(features, codes, cost, int(np.flatnonzero(same)[0]))
+
+
+def listed_codes(problem: Problem, j: int) -> FloatArray:
+    """The codes that a feature may have, whatever the row allows of them: the same ones for every row."""
+    feature, choices = problem.data.schema.features[j], problem.choices[j]
+    if feature.categories is not None:
+        codes = np.append(np.arange(len(feature.categories)), [choices.own] if np.isnan(choices.own) else [])
+    elif choices.values is not None:
+        codes = choices.values
+    elif choices.fixed or not problem.free[j]:
+        codes = np.array([choices.own])
+    else:
+        raise NotInCells(
+            f"{feature.name!r} goes through an encoder that neither rises nor falls with it, and has too many values to"
+            " list; give those allowed in ranges="
+        )
+    return np.asarray(codes)[:, None]
 
 
 def nearest_values(choices: Choices, edges: FloatArray, at: float, *, single: bool = False) -> FloatArray:

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
+from pellucid.methods.counterfactual.search.cell_values import Cells
 from pellucid.methods.counterfactual.search.problem import Problem
 from pellucid.methods.counterfactual.search.relations import Relation
 from pellucid.methods.counterfactual.search.sums_wanted import SumEnds
-from pellucid.methods.counterfactual.search.tree_cells import Cells
 from pellucid.trees.nearest import ACCEPT, PRUNE, REJECT, SPLIT, Verdict, Wanted
 
 _GRID = 50_000  # combinations of cells that are tried at once

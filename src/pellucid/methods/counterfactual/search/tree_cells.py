@@ -13,7 +13,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
-from pellucid.methods.counterfactual.search.cell_values import nearest_values
+from pellucid.methods.counterfactual.search.cell_values import Cells, Player, listed_codes, nearest_values, player_at
 from pellucid.methods.counterfactual.search.constraints import learn_step
 from pellucid.methods.counterfactual.search.feature_edges import Edges, Scale, find_edges, same_edges
 from pellucid.methods.counterfactual.search.problem import Problem
@@ -22,10 +22,6 @@ from pellucid.reading.trees import Trees
 from pellucid.trees.cells import Boxes, Column, Points, find_boxes, thresholds_of
 
 _KEPT = 8  # boxes, for different groups, levels and relations
-
-
-class NotInCells(Exception):
-    """Why a problem has no cells."""
 
 
 @dataclass(eq=False)
@@ -109,82 +105,31 @@ class TreeCells:
         return self.boxes[key]
 
 
-@dataclass(frozen=True, eq=False)
-class Player:
-    """What one feature, or group, may become: the codes ``(cells, features)`` that stand for its cells, what they cost
-    (infinite: not allowed) and the own cell.
+def cells_of(known: TreeCells, problem: Problem, apart: frozenset[int]) -> tuple[Cells, Boxes]:
+    """The cells of every player, and the boxes of the leaves in them; the values of features in ``apart`` are told apart
+    one by one.
     """
-
-    features: tuple[int, ...]
-    cells: Column | Points
-    codes: FloatArray
-    cost: FloatArray
-    own: int
-
-
-@dataclass(frozen=True, eq=False)
-class Cells:
-    """The problem of one row in cells."""
-
-    problem: Problem
-    players: tuple[Player, ...]
-    boxes: Boxes
-
-    def row(self, cells: Sequence[int] | IntArray) -> FloatArray:
-        """The codes of a row of cells."""
-        row = self.problem.x.copy()
-        for player, cell in zip(self.players, cells, strict=True):
-            if cell != player.own:
-                row[list(player.features)] = player.codes[cell]
-        return row
-
-
-def cells_of(known: TreeCells, problem: Problem, apart: frozenset[int]) -> Cells:
-    """The cells of every player; the values of features in ``apart`` are told apart one by one."""
     groups = {group.columns: group.combinations for group in problem.groups}
-    players = []
+    found = []
     for features in problem.players:
         if features in groups:
-            players.append(_at_points(known, problem, features, groups[features]))
+            found.append(_at_points(known, problem, features, groups[features]))
         elif features[0] in known.edges or not len(known.columns(features)):
-            players.append(_along_column(known, problem, features[0], features[0] in apart))
+            found.append(_along_column(known, problem, features[0], features[0] in apart))
         else:
-            players.append(_at_points(known, problem, features, _listed(problem, features[0])))
-    return Cells(problem, tuple(players), known.boxes_of(problem.players, [player.cells for player in players]))
+            found.append(_at_points(known, problem, features, listed_codes(problem, features[0])))
+    players, cells = zip(*found, strict=True)
+    return Cells(problem, players), known.boxes_of(problem.players, cells)
 
 
-def _listed(problem: Problem, j: int) -> FloatArray:
-    """The codes that a feature may have, whatever the row allows of them: the same ones for every row."""
-    feature, choices = problem.data.schema.features[j], problem.choices[j]
-    if feature.categories is not None:
-        codes = np.append(np.arange(len(feature.categories)), [choices.own] if np.isnan(choices.own) else [])
-    elif choices.values is not None:
-        codes = choices.values
-    elif choices.fixed or not problem.free[j]:
-        codes = np.array([choices.own])
-    else:
-        raise NotInCells(
-            f"{feature.name!r} goes through an encoder that neither rises nor falls with it, and has too many values to"
-            " list; give those allowed in ranges="
-        )
-    return np.asarray(codes)[:, None]
-
-
-def _at_points(known: TreeCells, problem: Problem, features: tuple[int, ...], codes: FloatArray) -> Player:
-    x = problem.x[list(features)]
-    same = ((codes == x) | (np.isnan(codes) & np.isnan(x))).all(axis=1)
+def _at_points(
+    known: TreeCells, problem: Problem, features: tuple[int, ...], codes: FloatArray
+) -> tuple[Player, Points]:
     points = Points(known.columns(features), known.encoded(features, codes, problem.x))
-    allowed = np.all([problem.choices[j].allows(codes[:, k]) for k, j in enumerate(features)], axis=0)
-    rows = np.repeat(problem.x[None], len(codes), axis=0)
-    rows[:, list(features)] = codes
-    parts = problem.cost.parts(rows)[:, list(features)]
-    cost = parts.max(axis=1) if problem.cost.norm == "max" else parts.sum(axis=1)
-    cost = np.where(allowed, cost, np.inf)
-    cost[same] = 0.0
-    return Player(features, points, codes, cost, int(np.flatnonzero(same)[0]))
+    return player_at(problem, features, codes), points
 
 
-def _along_column(known: TreeCells, problem: Problem, j: int, one_by_one: bool) -> Player:
+def _along_column(known: TreeCells, problem: Problem, j: int, one_by_one: bool) -> tuple[Player, Column]:
     choices, x = problem.choices[j], float(problem.x[j])
     edges = known.edges.get(j, Edges(np.empty(0)))
     own_column = known.columns([j])
@@ -207,7 +152,7 @@ def _along_column(known: TreeCells, problem: Problem, j: int, one_by_one: bool) 
     some = np.isfinite(cost)
     cost[some] = problem.cost.of(j, codes[some])
     cost[own] = 0.0
-    return Player((j,), column, codes[:, None], cost, own)
+    return Player((j,), codes[:, None], cost, own), column
 
 
 def _finer(column: Column, edges: Edges, values: FloatArray) -> tuple[Column, Edges]:
