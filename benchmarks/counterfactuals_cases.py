@@ -183,14 +183,18 @@ class Case:
         from sklearn.pipeline import Pipeline
         from sklearn.preprocessing import OneHotEncoder
 
-        def step(name: str) -> Any:
-            if name in self.table.steps:
-                return "passthrough"
-            return OneHotEncoder(categories=[self.table.levels[name]], sparse_output=False)
-
-        columns = ColumnTransformer([(name, step(name), [name]) for name in self.table.columns])
-        columns.fit(self.table.train)
-        return Pipeline([("columns", columns), ("model", self.inner)])
+        table, names = self.table, [*self.table.numbers, *self.table.levels]
+        levels = OneHotEncoder(categories=list(table.levels.values()), sparse_output=False)
+        columns = ColumnTransformer(
+            [("numbers", "passthrough", table.numbers), ("categories", levels, list(table.levels))]
+        )
+        found = columns.fit_transform(table.train)
+        # The model was fitted to the columns in the order of the table.
+        width = [len(table.levels.get(name, "1")) for name in names]
+        start = dict(zip(names, np.cumsum([0, *width[:-1]]).tolist(), strict=True))
+        places = [start[name] + i for name in table.columns for i in range(len(table.levels.get(name, "1")))]
+        ordered = ColumnTransformer([("ordered", "passthrough", places)]).fit(found)
+        return Pipeline([("columns", columns), ("ordered", ordered), ("model", self.inner)])
 
     @cached_property
     def questions(self) -> tuple[np.ndarray, np.ndarray]:
