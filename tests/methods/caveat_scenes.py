@@ -1522,3 +1522,114 @@ def beyond_the_top_of_a_hill():
 @silent("ways-disagree")
 def a_linear_model_in_two_ways():
     return _in_two_ways(plus, np.array([1.8, 0.5]))
+
+
+# -- counterfactuals ---------------------------------------------------------------------------------
+
+
+def answers(model, X, row, target, **options):
+    names = [f"x{j}" for j in range(np.shape(X)[1])] if isinstance(X, np.ndarray) else None
+    y = options.pop("y", None)
+    return Explainer(model, X, y, feature_names=names).counterfactuals(row, target, **options)
+
+
+def first_feature(X):
+    return X[:, 0]
+
+
+@fires("rashomon")
+def any_of_four_features_would_do():
+    X = np.round(np.random.default_rng(0).uniform(0, 10, (200, 4)), 1)
+    return answers(lambda X: X.max(axis=1), X, np.full(4, 5.0), ">= 6"), (3, 4)
+
+
+@silent("rashomon")
+def one_feature_would_do():
+    return answers(first_feature, sample(), np.zeros(2), ">= 1")
+
+
+@fires("off-data-answer")
+def the_answer_lies_beside_a_line_of_data():
+    return answers(lambda X: X[:, 0] - X[:, 1], together(), np.zeros(2), ">= 2"), (0.95, 1.0)
+
+
+@silent("off-data-answer")
+def the_answer_lies_among_the_data():
+    return answers(first_feature, sample(), np.zeros(2), ">= 1")
+
+
+@fires("fragile")
+def a_target_as_thin_as_a_hair():
+    return answers(first_feature, sample(), np.zeros(2), (1.0, 1.001)), (0.9, 1.0)
+
+
+@silent("fragile")
+def a_target_behind_an_edge():
+    return answers(first_feature, sample(), np.zeros(2), ">= 1")
+
+
+@fires("protected")
+def only_a_protected_feature_would_do():
+    return answers(first_feature, sample(), np.zeros(2), ">= 1", protected="x0"), 1.0
+
+
+@silent("protected")
+def a_protected_feature_that_nothing_needs():
+    return answers(first_feature, sample(), np.zeros(2), ">= 1", protected="x1")
+
+
+def ages_and_hours():
+    return pd.DataFrame(np.round(10 * sample()), columns=["age", "hours"])
+
+
+@fires("uncontrollable")
+def only_another_age_would_do():
+    return answers(lambda X: X["age"], ages_and_hours(), {"age": 0, "hours": 0}, ">= 5"), 1.0
+
+
+@silent("uncontrollable")
+def age_may_rise():
+    return answers(lambda X: X["age"], ages_and_hours(), {"age": 0, "hours": 0}, ">= 5", monotone={"age": "up"})
+
+
+@fires("moved-apart")
+def one_of_two_correlated_features_moves():
+    return answers(first_feature, together(), np.zeros(2), ">= 1.5"), (0.6, 1.0)
+
+
+@silent("moved-apart")
+def one_of_two_independent_features_moves():
+    return answers(first_feature, sample(), np.zeros(2), ">= 1.5")
+
+
+@fires("model-not-world")
+def rows_like_the_answer_had_another_outcome():
+    X = sample()
+    return answers(first_feature, X, np.zeros(2), ">= 1", y=X[:, 0] - 5), 1.0
+
+
+@silent("model-not-world")
+def rows_like_the_answer_had_such_an_outcome():
+    X = sample()
+    return answers(first_feature, X, np.zeros(2), ">= 1", y=X[:, 0])
+
+
+@fires("target-missed")
+def the_nearest_miss():
+    X = np.round(sample())
+    return answers(first_feature, X, np.zeros(2), ">= 10", best_effort=True), 10 - X[:, 0].max()
+
+
+@silent("target-missed")
+def a_target_within_reach():
+    return answers(first_feature, sample(), np.zeros(2), ">= 1", best_effort=True)
+
+
+@fires("budget-spent")
+def a_search_of_few_rows():
+    return answers(plus, sample(), np.zeros(2), ">= 1", method="moc", budget=40), 1.0
+
+
+@silent("budget-spent")
+def a_search_to_its_end():
+    return answers(plus, sample(), np.zeros(2), ">= 1", method="neighbours")

@@ -48,6 +48,12 @@ def test_the_page_on_shapley_values():
     assert (names["low"] < names["high"]).any()
 
 
+def test_the_page_on_counterfactuals():
+    names = run_examples("docs/counterfactuals.md")
+    assert (names["good"](names["rows"]) > 0.5).all()
+    assert not len(names["nothing"])
+
+
 def test_readme_examples(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     # What is shown is how to ask; a tenth of the trees answer as well.

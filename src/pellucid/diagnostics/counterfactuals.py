@@ -23,7 +23,7 @@ _IMPLAUSIBLE = 0.95
 _FRAGILE = 0.6
 _ASSOCIATED = 0.6
 _MOVED = 0.1  # of the range of a number
-_NEAR_ROWS, _CONTRADICTED = 20, 0.5
+_NEAR_ROWS, _CONTRADICTED = 20, 0.75
 # Parts of names that speak of what people cannot change about themselves.
 _GIVEN = frozenset({"age", "sex", "gender", "race", "ethnicity", "nationality", "birth", "birthday", "birthplace"})
 
@@ -147,7 +147,7 @@ def _watched(result: Counterfactuals, answers: Answers) -> Iterator[Caveat]:
             some = "Every answer changes" if share == 1 else f"{percent(share)} of the answers change"
             yield Caveat(
                 code="protected",
-                message=f"{some} {name}, which is protected: the model answers differently when only that differs.",
+                message=f"{some} {name}, which is protected: what the model says depends on it.",
                 value=share,
                 threshold=0.0,
                 advice=f"Ask again with fixed={name!r}: if the target is then out of reach, the model depends on it.",

@@ -13,7 +13,7 @@ SAID = 3  # caveats on the first view of a result
 _LEAST = 0.1  # the severity of what only just fired
 _CAUTION, _WARNING = 1 / 3, 2 / 3
 # Told for completeness: no number makes them a reason to distrust the result.
-_REMARKS = frozenset({"not-trees", "rows-sampled", "not-shapley", "conditional-game", "many-small"})
+_REMARKS = frozenset({"not-trees", "rows-sampled", "not-shapley", "conditional-game", "many-small", "budget-spent"})
 # From which value on it could not be worse; a share of everything, 1, where nothing is said.
 _WORST = {
     "unsteady-model": 0.1,
@@ -36,6 +36,7 @@ _WORST = {
 # The same as a multiple of the threshold, for ratios and for what is measured in the units of the data.
 _TIMES = {
     "shared-importance": 3.0,
+    "rashomon": 5.0,
     "overfitted": 2.0,
     "other-model": 2.0,
     "measures-disagree": 5.0,

@@ -117,9 +117,8 @@ def _trust(result: Counterfactuals) -> list[str]:
 
 
 def _nothing(result: Counterfactuals) -> list[str]:
-    none = "There is no allowed row" if result.proven else "No allowed row was found"
-    proof = ": that is proven" if result.proven else ""
-    lines = [f"{none} for which the model predicts {result.target}{proof}."]
+    proven = f"There is no allowed row that reaches the target ({result.target}): that is proven."
+    lines = [proven if result.proven else f"No allowed row was found that reaches the target ({result.target})."]
     if np.isfinite(result.nearest_miss):
         lines.append(f"The nearest miss is off by {number(result.nearest_miss)}; best_effort=True gives that row.")
     lines += [f"Without {each.constraint} it can be reached: {each.change}." for each in result.obstacles[:3]]

@@ -19,7 +19,7 @@ ends first, the best so far is given with the bound that was proven (``lower``),
 values to list, as well as feasible=, leave a bound instead of a proof.
 
 Cost. No model rows for the search; one per answer, to predict it as emitted, and a few where sums are within rounding
-of the target. Time: milliseconds for some hundred trees, up to minutes for deep ones over many numbers.
+of the target; some hundred for a local search where the proof takes long. Time: milliseconds for some hundred trees, up to minutes for deep ones over many numbers.
 """
 
 from __future__ import annotations
@@ -33,11 +33,12 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray
 from pellucid.errors import InputError
+from pellucid.methods.counterfactual.search import local
 from pellucid.methods.counterfactual.search.cell_values import Cells, NotInCells
 from pellucid.methods.counterfactual.search.constraints import Choices
 from pellucid.methods.counterfactual.search.judge import Judge, Rounding
 from pellucid.methods.counterfactual.search.knapsack import Knapsack
-from pellucid.methods.counterfactual.search.problem import Found, Problem
+from pellucid.methods.counterfactual.search.problem import Found, OutOfBudget, Problem
 from pellucid.methods.counterfactual.search.sum_options import SumTerms, options_of
 from pellucid.methods.counterfactual.search.sums_wanted import NotInSums, ends_of_sums
 from pellucid.methods.counterfactual.search.tree_cells import TreeCells, cells_of
@@ -48,6 +49,7 @@ from pellucid.trees.nearest import Nearest
 from pellucid.trees.plain.choice import can_compile
 
 _CLOSE = 1e-7  # a bound that an answer meets up to this share of it, where numbers are continuous
+_QUICK = 0.3  # seconds, before a local search is asked for a first answer
 _COARSE = 1e-3  # how near the best of the numbers that stand for others is looked for
 
 
@@ -191,28 +193,49 @@ class _Question:
 
     def nearest(self, n: int, go_on: Callable[[], bool]) -> Found:
         """Answers, the nearest first."""
-        found: list[_Best] = []
         changed = np.zeros((0, len(self.cells.players)), dtype=np.bool_)
-        while len(found) < n:
-            best = self._round(changed, found[-1].lower if found else 0.0, go_on)
-            found.append(best)
-            if best.row is None or not best.proven:
-                break
+        found, others = self._first(go_on)
+        rows = [] if found.row is None else [found.row]
+        best = found
+        while best.row is not None and best.proven and len(rows) < n:
             changed = np.vstack([changed, self._changed(best.row)])
             if not changed[-1].any():
                 break  # the row itself reaches the target
-        rows = [best.row for best in found if best.row is not None]
-        first = self._without_relations(found[0], go_on)
-        notes: dict[str, Any] = {"ordered": True, "nodes": self.nodes}
-        return Found(np.array(rows).reshape(-1, len(self.problem.x)), first.proven, first.lower, notes)
+            best = self._round(changed, best.lower, np.inf, go_on)
+            rows += [] if best.row is None else [best.row]
+        first = self._without_relations(found, go_on)
+        notes: dict[str, Any] = {"ordered": not len(others), "nodes": self.nodes}
+        every = np.array([*rows, *others]).reshape(-1, len(self.problem.x))
+        return Found(every, first.proven, first.lower, notes)
+
+    def _first(self, go_on: Callable[[], bool]) -> tuple[_Best, FloatArray]:
+        """The nearest answer; where it takes long, a local search says first what is worth looking for, and may have the
+        last word if the time ends.
+        """
+        none = np.zeros((0, len(self.cells.players)), dtype=np.bool_)
+        quick = time.monotonic() + _QUICK
+        found = self._round(none, 0.0, np.inf, lambda: go_on() and time.monotonic() < quick)
+        if found.proven or not go_on():
+            return found, np.empty((0, len(self.problem.x)))
+        try:
+            others = local.nearest(self.problem)
+        except OutOfBudget:
+            others = self.problem.answers()
+        if not len(others):
+            return self._round(none, found.lower, np.inf, go_on), others
+        cost = float(self.problem.cost.total(others[:1])[0])
+        better = self._round(none, found.lower, cost, go_on)
+        if better.row is None:
+            return _Best(others[0], better.lower, better.proven), others[1:]
+        return better, others
 
     def _changed(self, row: FloatArray) -> BoolArray:
         changed = self.problem.changed(row[None])[0]
         return np.array([changed[list(player.features)].any() for player in self.cells.players])
 
-    def _round(self, forbidden: BoolArray, bound: float, go_on: Callable[[], bool]) -> _Best:
-        """The cheapest row beyond a bound, over all regions."""
-        row, cost, lowers, proven = None, np.inf, [], True
+    def _round(self, forbidden: BoolArray, bound: float, cost: float, go_on: Callable[[], bool]) -> _Best:
+        """The cheapest row beyond a bound and below a cost, over all regions."""
+        row, lowers, proven = None, [], True
         for rounding in self.regions:
             best = self._in_region(rounding, forbidden, bound, cost, go_on)
             lowers.append(best.lower)

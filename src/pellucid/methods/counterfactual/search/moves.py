@@ -1,0 +1,192 @@
+"""Moves of a local search: rows that are worth asking about, given what is known. None of them asks the model."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from pellucid.arrays import FloatArray, IntArray
+from pellucid.methods.counterfactual.search.known import Known, radius
+from pellucid.methods.counterfactual.search.progress import Progress
+
+AT_ONCE = 100  # combinations asked in a round
+
+
+def together(search: Known, k: int, target: Progress) -> FloatArray:
+    """The cheapest pairs and triples whose gains, added up, reach target ``k``."""
+    problem = search.problem
+    items = _frontier(search, k)
+    if len(items[0]) < 2:
+        return np.empty((0, len(problem.x)))
+    which, value, price, gain = items
+    need = target.need * search.share
+    a, b = np.triu_indices(len(which), 1)
+    apart = which[a] != which[b]
+    a, b = a[apart], b[apart]
+    cost, sums = price[a] + price[b], gain[a] + gain[b]
+    within = cost < search.reach
+    pairs = np.flatnonzero(within & (sums >= need))
+    pairs = pairs[np.argsort(cost[pairs], kind="stable")[:AT_ONCE]]
+    out = [_rows(problem.x, which, value, np.column_stack([a[pairs], b[pairs]]))]
+    near = np.flatnonzero(within & (sums >= 0.4 * target.need) & (sums < need))
+    near = near[np.argsort(cost[near], kind="stable")[:400]]
+    if len(near):
+        three = cost[near, None] + price[None]
+        fits = (three < search.reach) & (sums[near, None] + gain[None] >= need)
+        fits &= (which[a[near], None] != which[None]) & (which[b[near], None] != which[None])
+        i, c = np.nonzero(fits)
+        order = np.argsort(three[i, c], kind="stable")[:AT_ONCE]
+        i, c = near[i[order]], c[order]
+        out.append(_rows(problem.x, which, value, np.column_stack([a[i], b[i], c])))
+    return np.concatenate(out)
+
+
+def refined(search: Known, most: int = AT_ONCE // 2) -> FloatArray:
+    """Numbers half way between a value that gains and the next nearer one that gains less, the largest steps first.
+
+    The prediction of trees jumps: this finds where.
+    """
+    problem, found = search.problem, []
+    for j in np.flatnonzero(problem.free & ~problem.nominal & ~np.isnan(search.x)):
+        known = sorted((value, float(gain.max())) for (feature, value), gain in search.single.items() if feature == j)
+        values, gains = np.array([(search.x[j], 0.0), *known]).T
+        for side in (values >= search.x[j], values <= search.x[j]):
+            order = np.flatnonzero(side)[np.argsort(np.abs(values[side] - search.x[j]), kind="stable")]
+            least = max(
+                problem.choices[j].step * 1.01, 0.02 * float(np.abs(values[order] - search.x[j]).max(initial=0))
+            )
+            for a, b in itertools.pairwise(order):
+                if gains[b] > gains[a] + 1e-9 and abs(values[b] - values[a]) > least:
+                    found.append((gains[b] - gains[a], j, (values[a] + values[b]) / 2))
+    found = sorted(found, key=lambda each: -each[0])[:most]
+    rows = np.repeat(search.x[None], len(found), axis=0)
+    for row, (_, j, value) in zip(rows, found, strict=True):
+        row[j] = value
+    return rows
+
+
+def bracketed(search: Known, most: int = 3) -> FloatArray:
+    """Half way to either side of the value that comes nearest to the target, for the features that come nearest."""
+    problem, found = search.problem, []
+    need = np.array([target.need for target in search.targets])
+    for j in np.flatnonzero(problem.free & ~problem.nominal & ~np.isnan(search.x)).tolist():
+        known = sorted(
+            [(value, float((gain - need).max())) for (feature, value), gain in search.single.items() if feature == j]
+            + [(float(search.x[j]), float(-need.min()))]
+        )
+        values, slack = np.array(known).T
+        best, least = int(np.argmax(slack)), max(problem.choices[j].step * 1.01, 1e-9 * float(np.ptp(values)))
+        found += [
+            (-slack[best], j, (values[other] + values[best]) / 2)
+            for other in (best - 1, best + 1)
+            if 0 <= other < len(values) and abs(values[other] - values[best]) > least
+        ]
+    found = sorted(found)[: 2 * most]
+    rows = np.repeat(search.x[None], len(found), axis=0)
+    for row, (_, j, value) in zip(rows, found, strict=True):
+        row[j] = value
+    return rows
+
+
+def _frontier(search: Known, k: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Single changes of which none gains as much for less: feature, value, cost and gain of each."""
+    found: list[tuple[float, float, float, float]] = []
+    problem = search.problem
+    for j in range(len(problem.x)):
+        known = [(value, gain[k]) for (feature, value), gain in search.single.items() if feature == j]
+        if not known:
+            continue
+        values, gains = np.array(known).T
+        rows = np.repeat(problem.x[None], len(values), axis=0)
+        rows[:, j] = values
+        prices, best = problem.cost.total(rows), 0.0
+        for i in np.lexsort((-gains, prices)):
+            if gains[i] > best + 1e-9 and prices[i] < search.reach:
+                found.append((j, values[i], prices[i], gains[i]))
+                best = gains[i]
+    which, value, price, gain = np.array(found).reshape(-1, 4).T
+    return which, value, price, gain
+
+
+def _rows(x: FloatArray, which: FloatArray, value: FloatArray, sets: FloatArray) -> FloatArray:
+    rows = np.repeat(x[None], len(sets), axis=0)
+    for column in sets.T:
+        rows[np.arange(len(sets)), which[column].astype(np.intp)] = value[column]
+    return rows
+
+
+def exchanges(search: Known, best: FloatArray, steps: int) -> FloatArray:
+    """The best answer with any one feature elsewhere and another change undone, halved or shortened."""
+    problem, x = search.problem, search.x
+    changed = np.flatnonzero(problem.changed(best[None])[0])
+    starts = [best]
+    for q in changed:
+        parts = (0.0,) if problem.nominal[q] or np.isnan(x[q]) else (0.0, 0.5, 0.8)
+        for part in parts:
+            start = best.copy()
+            start[q] = x[q] if part == 0.0 else x[q] + part * (best[q] - x[q])
+            starts.append(start)
+    base = np.array(starts)
+    out = []
+    for j in np.flatnonzero(problem.free).tolist():
+        if problem.nominal[j] or np.isnan(x[j]):
+            values = search.values(j)
+        else:
+            room = min(radius(problem, j, search.reach), problem.choices[j].high - problem.choices[j].low)
+            values = x[j] + np.linspace(-1, 1, 2 * steps + 1) * room
+        moved = np.repeat(base, len(values), axis=0)
+        moved[:, j] = np.tile(values, len(base))
+        out.append(moved)
+    return np.concatenate(out) if out else np.empty((0, len(x)))
+
+
+class Draws:
+    """Chances of each feature and, for numbers, of each direction; learnt from what single changes gained."""
+
+    def __init__(self, search: Known, free: IntArray) -> None:
+        self.search, self.free = search, free
+        gain = np.zeros((len(search.x), 2))
+        for (j, value), gained in search.single.items():
+            row = search.x.copy()
+            row[j] = value
+            price = float(search.problem.cost.total(row[None])[0])
+            side = int(value > search.x[j])
+            gain[j, side] = max(gain[j, side], float(gained.max()) / max(price, 1e-9))
+        self.up = (gain[:, 1] + 1e-9) / (gain.sum(axis=1) + 2e-9)
+        best = gain.max(axis=1)[free]
+        self.chance = 0.7 * (best + 1e-9) / (best + 1e-9).sum() + 0.3 / len(free)
+
+    def rows(self, generator: np.random.Generator, size: int, reach: float) -> FloatArray:
+        """Rows with one to five changes that cost 60% to 100% of what is within reach."""
+        problem, x = self.search.problem, self.search.x
+        out = np.repeat(x[None], size, axis=0)
+        most = min(5, len(self.free), problem.max_changes or 5)
+        for row in out:
+            picked = generator.choice(len(self.free), generator.integers(1, most + 1), replace=False, p=self.chance)
+            left = min(reach, 1.0 * len(x)) * generator.uniform(0.6, 1.0)
+            numbers = []
+            for j in self.free[picked]:
+                if not (problem.nominal[j] or np.isnan(x[j])):
+                    numbers.append(int(j))
+                    continue
+                values = self.search.values(j)
+                value = generator.choice(values) if len(values) else x[j]
+                price = float(problem.cost.of(j, np.array([value]))[0])
+                if price < left:
+                    row[j], left = value, left - price
+            for j, part in zip(numbers, generator.dirichlet(np.ones(len(numbers))) if numbers else (), strict=True):
+                room = radius(problem, j, part * left)
+                room = room if np.isfinite(room) else problem.cost.distance.unit[j] * generator.random()
+                row[j] = x[j] + (1.0 if generator.random() < self.up[j] else -1.0) * room
+        return problem.snap(out)
+
+    def sharpen(self, rows: FloatArray) -> None:
+        """Moves the chances towards what came nearest to the target."""
+        problem = self.search.problem
+        rows = rows[[row.tobytes() in problem.asked.known for row in rows]]
+        if not len(rows):
+            return
+        best = np.argsort(problem.miss(rows), kind="stable")[: max(5, len(rows) // 6)]
+        share = problem.changed(rows[best])[:, self.free].mean(axis=0) + 1e-3
+        self.chance = 0.9 * (0.6 * self.chance + 0.4 * share / share.sum()) + 0.1 / len(self.free)

@@ -1,0 +1,84 @@
+"""The result of counterfactuals: sentences, tables, what blocks, and what comes back from a file."""
+
+import numpy as np
+import pytest
+
+import pellucid
+from golden_files import masked
+from methods.counterfactual.asking import credit_like, explainer
+
+
+@pytest.fixture(scope="module")
+def found():
+    return explainer().counterfactuals(3, ">= 0.6", n=3, fixed="score")
+
+
+def test_sentences_say_what_to_change_first(found, golden):
+    golden("counterfactuals", "several answers", masked(found.text()))
+    first = found.text().splitlines()[0]
+    for name, (now, instead) in found.changes().items():
+        assert name in first
+        assert str(instead) in first or f"{instead:.4g}" in first
+        assert now != instead
+    golden("counterfactuals", "nothing to change", masked(explainer().counterfactuals(0, ">= 0.7").text()))
+
+
+def test_a_target_out_of_reach_names_what_blocks_and_at_what_price(golden):
+    ex = explainer()
+    said = {"fixed": ["age", "score", "job", "foreign"], "ranges": {"amount": (85, 100)}}
+    nothing = ex.counterfactuals(3, ">= 0.6", **said)
+    assert len(nothing) == 0
+    assert len(nothing.rows()) == 0
+    assert nothing.nearest_miss > 0
+    assert "ranges['amount']" in {each.constraint for each in nothing.obstacles}
+    distances = [each.distance for each in nothing.obstacles]
+    assert distances == sorted(distances)
+    assert nothing.valid.shape == (0,)
+    assert nothing.plot().spec
+    golden("counterfactuals", "out of reach", masked(nothing.text()))
+    nearest = ex.counterfactuals(3, ">= 0.6", **said, best_effort=True)
+    assert len(nearest) == 1
+    assert not nearest.valid.any()
+    assert nearest.scores["target"][0] == pytest.approx(nothing.nearest_miss)
+    assert 0.6 - nearest.predictions[0, 0] == pytest.approx(nearest.nearest_miss)
+    assert not nearest.proven
+    golden("counterfactuals", "best effort", masked(nearest.text()))
+
+
+def test_tables_hold_changes_only_or_whole_rows(found):
+    changes, whole = found.frame(), found.frame(whole=True)
+    assert len(changes) == found.changed.sum()
+    assert list(changes) == ["answer", "feature", "now", "instead"]
+    assert len(whole) == len(found) == len(found.rows())
+    assert list(whole)[:6] == list(credit_like())
+    assert {"gower", "changes", "nearest", "plausibility", "robustness", "valid"} <= set(whole)
+    np.testing.assert_array_equal(whole["age"], found.rows()["age"])
+    one = changes[changes["answer"] == 0]
+    assert set(one["feature"]) == set(found.changes(0))
+
+
+def test_scores_are_what_they_say(found):
+    scores = found.scores
+    np.testing.assert_array_equal(scores["changes"], found.changed.sum(axis=1))
+    np.testing.assert_allclose(scores["gower"], scores["distance"])
+    assert ((scores["plausibility"] >= 0) & (scores["plausibility"] <= 1)).all()
+    assert ((scores["robustness"] >= 0) & (scores["robustness"] <= 1)).all()
+    assert (scores["nearest"] <= scores["gower"] + 1e-12).all()  # the row itself is in the data
+    np.testing.assert_allclose(found.values, found.changed.mean(axis=0))
+    assert list(found.frequency.values()) == sorted(found.values, reverse=True)
+
+
+def test_what_is_loaded_says_the_same(found, tmp_path):
+    loaded = pellucid.load(found.save(tmp_path / "found.json"))
+    assert loaded == found
+    assert loaded.text() == found.text()
+    np.testing.assert_array_equal(loaded.rows()["age"], found.rows()["age"])
+    assert loaded.rows()["housing"].tolist() == found.rows()["housing"].tolist()
+
+
+def test_rows_are_ones_own_to_change(found):
+    rows = found.rows()
+    rows.loc[:, "age"] = 0
+    assert (found.rows()["age"] > 0).all()
+    with pytest.raises(ValueError, match="read-only"):
+        found.scores["gower"][0] = 1
