@@ -19,7 +19,7 @@ from counterfactuals_cases import Case
 
 Ask = Callable[[int], pd.DataFrame]
 N = 5  # answers asked for, where several can be had; the nearest counts
-LIMIT = 60  # seconds for a row
+LIMIT = 60  # CPU seconds for a row
 
 
 def ours(case: Case, n: int = N, **options: Any) -> Ask:
