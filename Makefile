@@ -80,6 +80,7 @@ bench-interactions: .bench-interactions/ready
 
 bench-counterfactuals: .bench-counterfactuals/ready .bench-alibi/tried
 	.bench-counterfactuals/bin/python benchmarks/counterfactuals.py
+	.bench-counterfactuals/bin/python benchmarks/counterfactuals_sizes.py
 
 setup: .venv/ready-test
 

@@ -253,6 +253,18 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
         {"rows"},
     ),
     "check_rule": (None, {}, {"rule", "rows"}),
+    "adversarial": (
+        lambda **o: explainer().adversarial(0, **{"target": 2.0, **o}),
+        {
+            "norm": word("l1"),
+            "n": whole(2),
+            "budget": whole(60, none=True),
+            "target": Option(2.0, [np.float64(2.0)], ["nonsense", None, (3, 2), object()]),
+            "fixed": Option("x1", [np.str_("x1")], ["x9", 3, None, [7]]),
+            "ranges": Option({"x1": (0, 1)}, [], [3, "x1", {"x1": 3}, {"x1": (2, 1)}]),
+        },
+        {"row"},
+    ),
     "counterfactuals": (
         lambda **o: explainer().counterfactuals(0, **{"target": 2.0, "method": "neighbours", **o}),
         {

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack, overload
 
 from pellucid.arrays import IntArray
-from pellucid.checks import flag, reporting, seed, workers
+from pellucid.checks import flag, one_of, reporting, seed, workers
 from pellucid.data import Data, as_frame
 from pellucid.data.frames.doorway import check_table
 from pellucid.data.no_features import no_features
@@ -42,6 +42,7 @@ from pellucid.methods.attribution.interaction_indices import Index
 from pellucid.methods.attribution.shap import shap
 from pellucid.methods.attribution.shapley_kernel import Proxy
 from pellucid.methods.audit import audit
+from pellucid.methods.counterfactual.adversarial import NORMS, Norm
 from pellucid.methods.counterfactual.counterfactuals import counterfactuals
 from pellucid.methods.counterfactual.dispatch import Method as CounterfactualMethod
 from pellucid.methods.decomposition.dispatch import Density, decompose
@@ -981,8 +982,8 @@ class Explainer:
         then age >= 18"``); ``feasible`` a function of rows of your table; ``max_changes`` how many features may.
         Columns of a group change together. ``protected`` features are watched: a caveat says whether answers need them.
 
-        Near means ``distance``: "gower", "manhattan" (in median absolute deviations), "changes" (their number first) or a
-        function of rows; ``costs={"amount": 0.01}`` puts a price on a unit of a feature (of a category, on a change, or
+        Near means ``distance``: "gower", "manhattan" (in median absolute deviations), "changes" (their number first), the
+        norms "l1", "l2" and "linf" of `adversarial`, or a function of rows; ``costs={"amount": 0.01}`` puts a price on a unit of a feature (of a category, on a change, or
         on each level).
 
         ``method``: "auto" ("exact" where the model can be read, else "moc"); "moc" (trade-offs between distance, changes
@@ -1025,6 +1026,50 @@ class Explainer:
             budget=budget,
             options=options,
             run=self._run("counterfactuals"),
+        )
+
+    def adversarial(
+        self,
+        row: Any,
+        target: Any = None,
+        *,
+        norm: Norm = "linf",
+        n: int = 1,
+        fixed: Any = (),
+        ranges: Mapping[Any, Any] | None = None,
+        budget: int | None = None,
+    ) -> Counterfactuals:
+        """The smallest change that fools the model: the row nearest by a ``norm`` that is predicted otherwise.
+
+        ``norm`` is "l0" (number of changes), "l1", "l2", "linf" (the largest change) or "gower", of differences in units of
+        the observed ranges, another level of a category being 1. ``target``, ``fixed``, ``ranges`` and ``budget`` are those
+        of `counterfactuals`; without a target, any other class will do. ``scores["distance"]`` is the robustness of the row:
+        the size of the change, of which ``proven`` says that there is no smaller one.
+
+        It misleads where the change that was found should change the prediction: then it is no attack, but a
+        counterfactual.
+
+        Examples
+        --------
+        >>> import numpy as np, pellucid
+        >>> X = np.random.default_rng(0).uniform(size=(300, 2))
+        >>> ex = pellucid.Explainer(lambda X: X[:, 0] + X[:, 1], X)
+        >>> found = ex.adversarial(np.array([0.2, 0.2]), ">= 0.6")
+        >>> bool(abs(found.scores["distance"][0] - 0.1) < 0.005)
+        True
+        """
+        return counterfactuals(
+            self.predictor,
+            self.data,
+            row,
+            target,
+            n=n,
+            fixed=fixed,
+            ranges=ranges,
+            distance=NORMS[one_of("norm", norm, NORMS)],
+            budget=budget,
+            otherwise="adversarial",
+            run=self._run("adversarial examples"),
         )
 
     def report(

@@ -6,6 +6,7 @@ import pytest
 import pellucid
 from golden_files import masked
 from methods.counterfactual.asking import credit_like, explainer
+from pellucid.explanations.counterfactual_words import percent_of
 
 
 @pytest.fixture(scope="module")
@@ -82,3 +83,10 @@ def test_rows_are_ones_own_to_change(found):
     assert (found.rows()["age"] > 0).all()
     with pytest.raises(ValueError, match="read-only"):
         found.scores["gower"][0] = 1
+
+
+@pytest.mark.parametrize(
+    ("share", "said"), [(0.5, "50%"), (0.5004, "50.04%"), (0.4996, "49.96%"), (0.512, "51%"), (0.502, "50.2%")]
+)
+def test_a_share_shows_on_which_side_of_one_half_it_is(share, said):
+    assert percent_of(share) == said

@@ -1,11 +1,11 @@
-"""What `pellucid warm` compiles is all that Shapley values of trees need."""
+"""What `pellucid warm` compiles is all that Shapley values and nearest counterfactuals of trees need."""
 
 import numpy as np
 from typer.testing import CliRunner
 
 from pellucid.cli.app import app
 from pellucid.trees.engine import TreeGame
-from pellucid.trees.kernels import drawn_coalitions, lattice, marginal, path
+from pellucid.trees.kernels import drawn_coalitions, lattice, leaf_boxes, marginal, nearest, path
 from pellucid.trees.warm import _example, warm
 
 
@@ -13,7 +13,7 @@ def compiled():
     """How many versions of each kernel there are."""
     kernels = [
         function
-        for module in (drawn_coalitions, lattice, marginal, path)
+        for module in (drawn_coalitions, lattice, leaf_boxes, marginal, nearest, path)
         for function in vars(module).values()
         if hasattr(function, "signatures")
     ]
@@ -21,7 +21,7 @@ def compiled():
 
 
 def test_afterwards_nothing_is_compiled():
-    assert len(list(warm())) == 4
+    assert len(list(warm())) == 5
     before = compiled()
     trees, rows = _example()
     many = np.repeat(rows, 100, axis=0)
@@ -34,4 +34,4 @@ def test_afterwards_nothing_is_compiled():
 def test_the_command_says_what_it_does():
     said = CliRunner().invoke(app, ["warm"])
     assert said.exit_code == 0
-    assert said.output.count("Compiling") == 4
+    assert said.output.count("Compiling") == 5

@@ -142,9 +142,9 @@ def _fragile(result: Counterfactuals) -> Iterator[Caveat]:
 def _watched(result: Counterfactuals, answers: Answers) -> Iterator[Caveat]:
     for j in answers.watched:
         share = float(result.changed[:, j].mean())
-        if share > 0:
+        if result.changed[0, j]:  # farther answers may change it for other reasons
             name = result.column_names[j]
-            some = "Every answer changes" if share == 1 else f"{percent(share)} of the answers change"
+            some = "Every answer changes" if share == 1 else "The nearest answer changes"
             yield Caveat(
                 code="protected",
                 message=f"{some} {name}, which is protected: what the model says depends on it.",

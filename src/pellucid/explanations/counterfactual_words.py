@@ -75,8 +75,10 @@ def _said(result: Counterfactuals, outputs: FloatArray) -> str:
 
 def percent_of(share: float) -> str:
     """A share as a percentage that does not hide on which side of one half it is."""
-    rough = percent(share)
-    return f"{100 * share:.1f}%" if rough == "50%" and share != 0.5 else rough
+    rough, digits = percent(share), 1
+    while rough in ("50%", "50.0%", "50.00%") and share != 0.5:
+        rough, digits = f"{100 * share:.{digits}f}%", digits + 1
+    return rough
 
 
 def _are(n: int, one: str) -> str:

@@ -168,14 +168,14 @@ def _upwards(ensemble: TreeEnsemble) -> tuple[IntArray, BoolArray, tuple[IntArra
     node, tree = ensemble.roots, np.arange(len(ensemble.roots))
     level, done = 0, []
     while len(node):
-        leaf = nodes.feature[node] < 0
-        done.append((node[leaf], tree[leaf], np.full(leaf.sum(), level)))
-        node, tree = node[~leaf], tree[~leaf]
+        ends = nodes.feature[node] < 0
+        done.append((node[ends], tree[ends], np.full(int(ends.sum()), level)))
+        node, tree = node[~ends], tree[~ends]
         node, tree = np.concatenate([nodes.left[node], nodes.right[node]]), np.concatenate([tree, tree])
         level += 1
     leaf, tree, depth = (np.concatenate(part) for part in zip(*done, strict=True))
     order = np.lexsort((leaf, tree))
-    return parent, is_left, (leaf[order], tree[order], depth[order])
+    return np.asarray(parent), is_left, (leaf[order], tree[order], depth[order])
 
 
 def _left_cells(
@@ -238,12 +238,12 @@ def _kinds(
             runs = np.stack([low[here], high[here], missing[here]], axis=1)
             runs[runs[:, 0] >= runs[:, 1], :2] = 0
             distinct, place = np.unique(runs, axis=0, return_inverse=True)
-            accepts = (distinct[:, 1] > distinct[:, 0]) | (distinct[:, 2] > 0)
+            accepts = np.asarray((distinct[:, 1] > distinct[:, 0]) | (distinct[:, 2] > 0))
             kinds.append(Kinds(used, None, distinct[:, 0], distinct[:, 1], distinct[:, 2] > 0))
         else:
             distinct, place = np.unique(bits[here, : words[j]], axis=0, return_inverse=True)
             table = _unpacked(distinct, own.cells) if len(distinct) else np.zeros((0, own.cells), np.bool_)
-            accepts = table.any(axis=1)
+            accepts = np.asarray(table.any(axis=1))
             kinds.append(Kinds(used, table, nothing, nothing, nothing > 0))
         kind[here] = used + place.reshape(-1)
         empty[here] = ~accepts[place.reshape(-1)]

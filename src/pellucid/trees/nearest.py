@@ -116,6 +116,7 @@ class Nearest:
     def _within(self, ball: float, step: float, go_on: Callable[[], bool]) -> bool:
         """Searches one ball; False: it was ended before its end."""
         from pellucid.trees.kernels import nearest as kernels  # on use: it loads a compiler
+        from pellucid.trees.kernels.nearest_node import BEST, DEPTH, NODES, STATE
 
         problem = self._arrangement.within(ball, self._sums)
         if problem is None:  # some tree has no leaf in the ball
@@ -128,21 +129,21 @@ class Nearest:
         stack = _stack(_DEPTH, domain, trees[1])
         scratch = _scratch(domain, trees, players)
         control = np.zeros(9)
-        control[kernels.BEST] = ball
+        control[BEST] = ball
         while True:
             kernels.search(trees, conditions, players, target, rules, stack, scratch, control, self.nodes_at_once)
-            self.nodes += int(control[kernels.NODES])
-            control[kernels.NODES] = 0
-            state = int(control[kernels.STATE])
+            self.nodes += int(control[NODES])
+            control[NODES] = 0
+            state = int(control[STATE])
             if state == kernels.DONE:
                 return True
             if state == kernels.TOO_DEEP:
                 stack = _deeper(stack)
             elif state == kernels.CANDIDATE:
-                depth = int(control[kernels.DEPTH])
+                depth = int(control[DEPTH])
                 self._judged(control, scratch, [part[depth] for part in stack[:3]])
             if state != kernels.TOO_DEEP and not go_on():
-                self.lower = max(self.lower, min(self._open(int(control[kernels.DEPTH]), stack), self.cost, ball))
+                self.lower = max(self.lower, min(self._open(int(control[DEPTH]), stack), self.cost, ball))
                 self.proven = self.cells is not None and self.lower >= self.cost
                 return False
 

@@ -6,14 +6,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from pellucid.trees.cells import find_boxes
 from pellucid.trees.engine import TreeGame
 from pellucid.trees.ensemble import Nodes, TreeEnsemble
 from pellucid.trees.linked_game import Draws, Leaves, LinkedGame
+from pellucid.trees.nearest import Nearest, Wanted
 from pellucid.trees.predict import predict
 
 
 def warm() -> Iterator[str]:
-    """Compiles what `shap` of trees needs, where it is not compiled yet; says what is next."""
+    """Compiles what `shap` and `counterfactuals` of trees need, where it is not compiled yet; says what is next."""
     trees, rows = _example()
     many = np.repeat(rows, 32, axis=0)  # a few rows and many go through versions of their own
     yield "predictions"
@@ -31,6 +33,10 @@ def warm() -> Iterator[str]:
     game = LinkedGame(trees, leaves, "logistic", rows)
     game.exact(rows)
     game.drawn(rows, Draws.of(len(rows), 2, trees.n_features, np.random.default_rng(0)))
+    yield "nearest counterfactuals"
+    boxes = find_boxes(trees, players, [None, None])
+    above = Wanted(np.ones((1, 1)), np.ones(1), np.full(1, np.inf))
+    Nearest(boxes, [np.array([0.0, 1.0, np.inf])] * 2, np.zeros(2, dtype=np.int64), above).run()
 
 
 def _example() -> tuple[TreeEnsemble, np.ndarray]:

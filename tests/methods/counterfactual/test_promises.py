@@ -141,3 +141,41 @@ def test_a_row_that_is_there_already_needs_no_change():
     assert found.proven
     assert found.gap == 0
     assert found.text().startswith("Nothing has to change")
+
+
+@pytest.mark.parametrize("method", ["auto", "moc", "neighbours", "random"])
+def test_columns_of_a_group_change_together(method):
+    from sklearn.ensemble import RandomForestRegressor
+
+    table = pd.get_dummies(credit_like(150)[["age", "amount", "housing"]], columns=["housing"], dtype=float)
+    hot = [name for name in table if name.startswith("housing")]
+    y = table["housing_own"] * 30 + table["age"] / 2 - table["amount"] / 4
+    forest = RandomForestRegressor(10, max_depth=4, random_state=0).fit(table, y)
+    ex = Explainer(forest, table, groups={"housing": hot}, progress=False, checks=False)
+    row = int(np.argmin(forest.predict(table)))
+    found = ex.counterfactuals(row, ">= 15", method=method, max_changes=2)
+    rows = found.rows()
+    assert len(rows)
+    assert (rows[hot].sum(axis=1) == 1).all()
+    assert rows[hot].isin([0, 1]).all(axis=None)
+    assert (forest.predict(rows) >= 15).all()
+    assert found.feature_names == ("age", "amount", "housing")
+    assert (found.scores["changes"] <= 2).all()
+
+
+def test_a_sparse_table_is_asked_and_answered_in_its_own_kind():
+    sparse = pytest.importorskip("scipy.sparse")
+    rng = np.random.default_rng(0)
+    X = sparse.csr_matrix((rng.random((80, 5)) < 0.4) * rng.integers(1, 5, (80, 5)).astype(float))
+    ex = Explainer(lambda X: np.asarray(X.sum(axis=1)).ravel(), X, progress=False, checks=False)
+    found = ex.counterfactuals(0, ">= 9", n=2)
+    assert sparse.issparse(found.rows())
+    assert (np.asarray(found.rows().sum(axis=1)).ravel() >= 9).all()
+
+
+def test_labels_are_for_people_and_columns_for_tables():
+    ex = explainer(labels={"amount": "Loan"}, units={"amount": "EUR"}, checks=False)
+    found = ex.counterfactuals(3, ">= 0.6", fixed=["age", "score"], ranges={"amount": (0, 92.4)}, n=1)
+    assert "Loan (EUR)" in found.text()
+    assert list(found.rows()) == list(credit_like())
+    assert set(found.changes()) <= {"Loan (EUR)", "housing", "job", "foreign"}

@@ -77,9 +77,10 @@ def counterfactuals(
     best_effort: bool = False,
     budget: int | None = None,
     options: Mapping[str, Any] | None = None,
+    otherwise: str = "moc",
     run: Run,
 ) -> Counterfactuals:
-    """What would have to be different for the model to predict the target."""
+    """What would have to be different for the model to predict the target; ``otherwise`` searches what is not read."""
     n, polish, best_effort = whole("n", n), flag("polish", polish), flag("best_effort", best_effort)
     budget = optional(whole, "budget", budget)
     method, options = one_of("method", method, METHODS), options or {}
@@ -99,7 +100,7 @@ def counterfactuals(
     watched = read_names("protected", protected, data.schema)
     request = Request(predictor, data, explained, target, run, said)
     problem = request.problem(budget)
-    chosen = choose(method, problem, options)
+    chosen = choose(method, problem, options, otherwise)
     check_options(chosen, options)
     problem.asked.budget = BUDGETS.get(chosen) if budget is None else budget
     if problem.valid(problem.x[None])[0] and problem.allowed(problem.x[None])[0]:
@@ -177,7 +178,7 @@ def _result(
     often = np.array([changed[:, list(columns)].any(axis=1).mean() if len(rows) else 0.0 for columns in players])
     everything = np.vstack([problem.x, rows])
     reached = problem.target.miss(problem.target.outputs(predictor, full))
-    lower = found.lower if not (len(rows) and miss) else None
+    lower = None if found.lower is None or (len(rows) and miss) else float(problem.cost.shown(np.array(found.lower)))
     return Counterfactuals(
         cells=tuple(_decoded(data, j, everything[:, j]) for j in range(len(problem.x))),
         column_names=data.schema.names,
@@ -219,7 +220,7 @@ def _scores(problem: Problem, rows: FloatArray, reached: FloatArray) -> dict[str
     gower = RowDistance.learn(problem.data, "gower").between(rows, problem.x[None])[:, 0]
     robust = problem.run.unless_interrupted(lambda: _robustness(problem, rows), np.full(len(rows), np.nan))
     return {
-        "distance": problem.cost.total(rows),
+        "distance": problem.cost.shown(problem.cost.total(rows)),
         "target": reached,
         "gower": gower,
         "changes": problem.changes(rows).astype(np.float64),

@@ -13,6 +13,7 @@ from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.data.distance import RowDistance
 from pellucid.errors import InputError, nearest
+from pellucid.methods.counterfactual.adversarial import adversarial
 from pellucid.methods.counterfactual.diverse import diverse
 from pellucid.methods.counterfactual.exact import exact, why_not
 from pellucid.methods.counterfactual.exhaustive import exhaustive
@@ -28,7 +29,17 @@ from pellucid.models import Predictor
 from pellucid.runner import Run
 
 Method = Literal[
-    "auto", "exact", "moc", "wachter", "spheres", "diverse", "prototype", "neighbours", "random", "exhaustive"
+    "auto",
+    "exact",
+    "moc",
+    "wachter",
+    "spheres",
+    "diverse",
+    "prototype",
+    "neighbours",
+    "random",
+    "exhaustive",
+    "adversarial",
 ]
 SEARCHES: dict[str, Callable[..., Found]] = {
     "exact": exact,
@@ -40,11 +51,12 @@ SEARCHES: dict[str, Callable[..., Found]] = {
     "neighbours": neighbours,
     "random": random,
     "exhaustive": exhaustive,
+    "adversarial": adversarial,
 }
 METHODS = ("auto", *SEARCHES)
 # Model rows where the caller sets no budget.
 BUDGETS = {"moc": 1_200, "diverse": 1_200, "neighbours": 1_200, "random": 2_000, "spheres": 3_000, "prototype": 2_000}
-BUDGETS |= {"wachter": 10_000, "exhaustive": 200_000}
+BUDGETS |= {"adversarial": 2_000, "wachter": 10_000, "exhaustive": 200_000}
 _PER_OBSTACLE, _MOST_OBSTACLES = 300, 8
 
 
@@ -66,12 +78,12 @@ class Request:
         )
 
 
-def choose(method: Any, problem: Problem, options: Mapping[str, Any]) -> str:
-    """The search that answers: "auto" is exact where the model can be read (and nothing asks for options of moc)."""
+def choose(method: Any, problem: Problem, options: Mapping[str, Any], otherwise: str) -> str:
+    """The search that answers: "auto" is exact where the model can be read (and no option is that of another)."""
     if method != "auto":
         return str(method)
     known = inspect.signature(exact).parameters
-    return "exact" if all(name in known for name in options) and why_not(problem) is None else "moc"
+    return "exact" if all(name in known for name in options) and why_not(problem) is None else otherwise
 
 
 def check_options(method: str, options: Mapping[str, Any]) -> None:
@@ -155,7 +167,7 @@ def obstacles(request: Request) -> list[Relaxed]:
             problem = request.problem(_PER_OBSTACLE, **changes)
             rows = search_quickly(problem)
             if len(rows):
-                found.append(Relaxed(words, rows[0], float(problem.cost.total(rows[:1])[0])))
+                found.append(Relaxed(words, rows[0], float(problem.cost.shown(problem.cost.total(rows[:1]))[0])))
     return sorted(found, key=lambda each: each.distance)
 
 

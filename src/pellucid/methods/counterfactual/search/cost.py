@@ -2,6 +2,7 @@
 
 - *gower*: mean over features of |difference| / observed range, 1 for another level;
 - *manhattan*: sum over features of |difference| / median absolute deviation;
+- *l1*, *l2*, *linf*: the norms of the differences in units of the ranges (1 for another level);
 - *changes*: the number of changed features, and Gower's distance among answers with as many;
 - costs of the user's own: per unit of a number, per change of a category.
 
@@ -23,7 +24,7 @@ from pellucid.data import Data
 from pellucid.data.distance import RowDistance
 from pellucid.errors import InputError
 
-DISTANCES = ("gower", "manhattan", "changes")
+DISTANCES = ("gower", "manhattan", "changes", "l1", "l2", "linf")
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +62,10 @@ class Cost:
             apart[:, j] = [0.0 if code == self.x[j] else prices.get(code, 1.0) for code in rows[:, j].tolist()]
         return np.asarray(apart**self.power * self.weights + self.per_change * self.changed(rows))
 
+    def shown(self, cost: FloatArray) -> FloatArray:
+        """Costs as people read them: the root of a sum of squares."""
+        return np.asarray(np.sqrt(cost) if self.power == 2 else cost)
+
     def total(self, rows: FloatArray) -> FloatArray:
         """What each row costs."""
         if self.function is not None:
@@ -85,7 +90,7 @@ def read_cost(
         return Cost(x, gower, np.full(p, 1.0 / p), function=lambda rows: _own(distance, table(rows), len(rows)))
     one_of("distance", distance, DISTANCES)
     learnt = RowDistance.learn(data, "manhattan") if distance == "manhattan" else gower
-    weights = np.ones(p) if distance == "manhattan" else np.full(p, 1.0 / p)
+    weights = np.full(p, 1.0 / p) if distance in ("gower", "changes") else np.ones(p)
     levels: dict[int, dict[float, float]] = {}
     for name, price in _prices(costs).items():
         j = data.schema.index(name)
@@ -94,7 +99,15 @@ def read_cost(
             weights[j] = 1.0
         else:
             weights[j] = bounded(f"costs[{name!r}]", price, least=0) * learnt.unit[j]
-    return Cost(x, learnt, weights, 1.0 if distance == "changes" else 0.0, levels=levels)
+    return Cost(
+        x,
+        learnt,
+        weights,
+        1.0 if distance == "changes" else 0.0,
+        "max" if distance == "linf" else "sum",
+        2 if distance == "l2" else 1,
+        levels=levels,
+    )
 
 
 def _prices(costs: Any) -> Mapping[Any, Any]:

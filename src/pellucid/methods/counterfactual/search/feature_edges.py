@@ -93,14 +93,14 @@ def find_edges(
             near = (found[j] <= thresholds[j]) != falls[j]
             low[j], high[j] = np.where(near, middle[j], low[j]), np.where(near, high[j], middle[j])
     # an edge beyond what is looked at: all codes are on one side
-    found = {}
+    edges: dict[int, Edges | None] = {}
     for j, scale in scales.items():
         edge = scale.code(low[j])
         edge = np.where((least[j][0] <= thresholds[j]) == falls[j], -np.inf, edge)
         edge = np.where((most[j][0] <= thresholds[j]) != falls[j], np.inf, edge)
         edge = edge[::-1] if falls[j] else edge
-        found[j] = Edges(edge, falls[j]) if (np.diff(edge) >= 0).all() or not len(edge) else None
-    return found
+        edges[j] = Edges(edge, falls[j]) if (np.diff(edge) >= 0).all() or not len(edge) else None
+    return edges
 
 
 @dataclass(frozen=True, eq=False)

@@ -110,14 +110,14 @@ class Judge:
         if np.prod(np.array(sizes, dtype=float)) <= _GRID:
             holds = relation.holds(self._grid(players, left)).reshape(sizes)
             every = tuple(range(len(players)))
-            return [holds.any(axis=tuple(a for a in every if a != k)) for k in every]
+            return [np.asarray(holds.any(axis=tuple(a for a in every if a != k))) for k in every]
         if relation.linear is None or relation.linear.sign not in ("<=", "<", ">=", ">"):
             return None
         turn = 1.0 if relation.linear.sign in ("<=", "<") else -1.0
         parts = [turn * self._part(relation.linear.factors, i, left[i]) for i in players]
         least = sum(float(part.min()) for part in parts) + turn * relation.linear.constant
         slack = 1e-6 * (sum(float(np.abs(part).max()) for part in parts) + abs(relation.linear.constant))
-        return [least - part.min() + part <= slack for part in parts]
+        return [np.asarray(least - part.min() + part <= slack) for part in parts]
 
     def _grid(self, players: list[int], left: list[IntArray]) -> FloatArray:
         """All combinations of the cells that are left to some players."""

@@ -132,7 +132,7 @@ class Knapsack:
                 return False
             if len(free) == 1:
                 stays[free] = True
-        for i in np.flatnonzero(stays):
+        for i in np.flatnonzero(stays).tolist():
             own = np.arange(len(node.left[i])) == self.players[i].own
             if (node.left[i] & ~own).any():
                 node.left[i], node.hulls[i] = own, {}
@@ -236,15 +236,12 @@ def _hull(players: Sequence[Options], i: int, left: BoolArray, q: int, rising: b
     places, gain, cost = places[order], gain[order], cost[order]
     useful = cost < np.concatenate([[np.inf], np.minimum.accumulate(cost)[:-1]])
     points = np.stack([cost[useful], gain[useful], places[useful]], axis=1)[::-1]
-    hull: list[tuple[float, float, float]] = [(0.0, 0.0, float(start))]
-    for point in map(tuple, points.tolist()):
-        while len(hull) > 1 and _bends_up(hull[-2], hull[-1], point):
-            hull.pop()
-        hull.append(point)
-    steps = np.array(hull)
+    steps = np.vstack([[0.0, 0.0, float(start)], points])
+    while len(steps) > 2:  # what is no cheaper than a mixture of its neighbours is no corner of the hull
+        step = np.diff(steps[:, :2], axis=0)
+        first, second = step[:-1, 0] * step[1:, 1], step[1:, 0] * step[:-1, 1]
+        above = first >= second - _SAME * np.abs(second)
+        if not above.any():
+            break
+        steps = steps[~np.concatenate([[False], above, [False]])]
     return np.column_stack([np.diff(steps[:, :2], axis=0), np.full(len(steps) - 1, float(i)), steps[1:, 2]])
-
-
-def _bends_up(a: tuple[float, float, float], b: tuple[float, float, float], c: tuple[float, float, float]) -> bool:
-    """Whether the middle one of three points is no cheaper than a mixture of the others."""
-    return (b[0] - a[0]) * (c[1] - b[1]) >= (c[0] - b[0]) * (b[1] - a[1])

@@ -110,7 +110,7 @@ def cells_of(known: TreeCells, problem: Problem, apart: frozenset[int]) -> tuple
     one by one.
     """
     groups = {group.columns: group.combinations for group in problem.groups}
-    found = []
+    found: list[tuple[Player, Column | Points]] = []
     for features in problem.players:
         if features in groups:
             found.append(_at_points(known, problem, features, groups[features]))
