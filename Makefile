@@ -18,7 +18,7 @@ unpinned = $(1) -m pip install --quiet
 tested = $(1) tests/versions.py && OMP_NUM_THREADS=1 $(1) -m pytest -n 2
 
 .PHONY: demo measure test test-newest test-oldest test-readers golden lint format setup constraints clean
-.PHONY: bench bench-checks bench-trees bench-shapley bench-interactions bench-local
+.PHONY: bench bench-checks bench-trees bench-shapley bench-interactions bench-local bench-counterfactuals
 
 demo: .venv/ready-demo
 	$(BIN)/pellucid demo
@@ -78,6 +78,10 @@ bench-interactions: .bench-interactions/ready
 	.bench-interactions/bin/python benchmarks/sobol.py
 	.bench-interactions/bin/python benchmarks/sage_values.py
 
+bench-counterfactuals: .bench-counterfactuals/ready .bench-alibi/tried
+	.bench-counterfactuals/bin/python benchmarks/counterfactuals.py
+	.bench-counterfactuals/bin/python benchmarks/counterfactuals_sizes.py
+
 setup: .venv/ready-test
 
 # What is installed from now on: the latest versions of today, for each Python that has such a file. Test them before you commit.
@@ -132,6 +136,19 @@ constraints: .constraints/ready
 	$(call unpinned,.bench-interactions/bin/python) --no-deps "pyartemis>=0.1.5"
 	touch $@
 
+# dice-ml asks for the xgboost that brings the libraries of graphics cards, NICE for numpy < 2, cfnow for opencv with windows.
+.bench-counterfactuals/ready: .bench-counterfactuals/python-$(VERSION) pyproject.toml
+	$(call unpinned,.bench-counterfactuals/bin/python) --editable ".[benchmark-counterfactuals]"
+	$(call unpinned,.bench-counterfactuals/bin/python) --no-deps "dice-ml>=0.12" "raiutils>=0.4" "NICEx>=0.2.3" "cfnow>=0.0.6" "counterplots>=0.0.7"
+	touch $@
+
+# alibi's counterfactuals need TensorFlow < 2.15, so Python 3.11 and numpy < 2; without it the benchmark goes on and says so.
+.bench-alibi/tried:
+	$$(.ci/pythons 2>/dev/null | head -n 1 | cut -f 2) -m venv --clear .bench-alibi
+	-$(call unpinned,.bench-alibi/bin/python) "tensorflow-cpu<2.15" "numpy<2" "pandas<3" scikit-learn xgboost-cpu lightgbm "spacy<3.8" click "transformers<5" "dill<0.4" scikit-image matplotlib
+	-$(call unpinned,.bench-alibi/bin/python) --no-deps "alibi>=0.9.6"
+	touch $@
+
 # fasttreeshap needs numpy < 2, a compiler and an early Python; without it the benchmark goes on and says so.
 .bench-fasttreeshap/tried:
 	$$(.ci/pythons 2>/dev/null | head -n 1 | cut -f 2) -m venv --clear .bench-fasttreeshap
@@ -140,4 +157,5 @@ constraints: .constraints/ready
 	touch $@
 
 clean:
-	rm -rf .venv .newest .oldest .readers .constraints .bench .bench-trees .bench-interactions .bench-fasttreeshap build dist src/pellucid.egg-info
+	rm -rf .venv .newest .oldest .readers .constraints .bench .bench-trees .bench-interactions .bench-fasttreeshap \
+		.bench-counterfactuals .bench-alibi build dist src/pellucid.egg-info
