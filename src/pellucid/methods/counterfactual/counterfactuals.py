@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import AnyArray, BoolArray, FloatArray
+from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from pellucid.checks import flag, one_of, optional, whole
 from pellucid.data import Data
 from pellucid.data.distance import RowDistance
@@ -218,8 +218,9 @@ def _change(problem: Problem, row: FloatArray) -> str:
 
 def _scores(problem: Problem, rows: FloatArray, reached: FloatArray) -> dict[str, FloatArray]:
     """What is measured of each answer."""
-    observed = NearestObserved(problem.data)
-    apart, near = observed.apart(), observed(rows)
+    data, run = problem.data, problem.run
+    observed = run.keep("counterfactuals.observed", data, lambda: NearestObserved(data))
+    apart, near = run.keep("counterfactuals.apart", data, observed.apart), observed(rows)
     gower = RowDistance.learn(problem.data, "gower").between(rows, problem.x[None])[:, 0]
     robust = problem.run.unless_interrupted(lambda: _robustness(problem, rows), np.full(len(rows), np.nan))
     return {
@@ -265,16 +266,22 @@ def _outcomes(problem: Problem) -> BoolArray | None:
     if y is None or y.ndim > 1 or problem.target.explained:
         return None
     if predictor.labels is not None:
-        names = [str(label) for label in predictor.classes or ()]
-        places = [_place(value, predictor.labels, names) for value in y.tolist()]
-        if None in places:
+        places = problem.run.keep("counterfactuals.outcomes", y, lambda: _places(y, predictor))
+        if places is None:
             return None
-        truth = np.eye(predictor.width)[np.array(places, dtype=np.intp)]
+        truth = np.eye(predictor.width)[places]
     elif y.dtype.kind in "biuf" and predictor.width == 1:
         truth = y.astype(np.float64)[:, None]
     else:
         return None
     return np.asarray(problem.target.miss(truth) == 0.0)
+
+
+def _places(y: AnyArray, predictor: Predictor) -> IntArray | None:
+    """The position of each row's outcome among the classes; None where one is no class."""
+    labels, names = predictor.labels or (), [str(label) for label in predictor.classes or ()]
+    places = [_place(value, labels, names) for value in y.tolist()]
+    return None if None in places else np.array(places, dtype=np.intp)
 
 
 def _place(value: Any, labels: tuple[Any, ...], names: list[str]) -> int | None:
