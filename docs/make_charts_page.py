@@ -11,6 +11,7 @@ from pellucid.explanations.plot_options import AttributionOptions, PanelOptions,
 RESULTS = {
     "Effect": "`pdp`, `ice`, `ale`, `mplot`",
     "Performance": "`performance`",
+    "Counterfactuals": "`counterfactuals` and `adversarial`",
     "Importance": "`importance`",
     "ImportanceComparison": "`importance` with several methods",
     "Interactions": "`interactions`",

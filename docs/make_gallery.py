@@ -44,6 +44,9 @@ train = pellucid.Explainer(model, X[:1000], y[:1000], checks=False)
 classes = pellucid.Explainer(
     HistGradientBoostingClassifier(**how).fit(X[:1000], sort[:1000]), new, sort[1000:], checks=False
 )
+two = pellucid.Explainer(
+    HistGradientBoostingClassifier(**how).fit(X[:1000], y[:1000] > 5000), new, y[1000:] > 5000, checks=False
+)
 rows = ex.shap(range(400))
 one = ex.shap(0)
 pairs = ex.shap(range(100), interactions=True)
@@ -59,6 +62,7 @@ def bright(some):
 
 texts = pellucid.TextExplainer(spam)
 text = "You win a free trip, see you at the meeting"
+corpus = [text, "a free trip", "meeting at noon", "win a trip", "see the free meeting", "you win", "free, free!"] * 4
 images = pellucid.ImageExplainer(bright)
 across, down = np.meshgrid(np.arange(16), np.arange(12))
 picture = np.clip(255 * np.exp(-((across - 8) ** 2 + (down - 6) ** 2) / 20), 0, 255).astype(np.uint8)
@@ -175,10 +179,53 @@ GALLERY = (
         "Agreement", "agreement", "pellucid.agreement(one, ex.lime(0), ex.anchor(0)).plot()", "Do explanations agree?"
     ),
     Entry("Audit", "audit", "ex.audit().plot()", "Can explanations of this model be trusted?"),
+    Entry(
+        "Performance", "performance", "ex.performance().plot()", "How good the model is: all charts that fit the task."
+    ),
+    Entry(
+        "Performance",
+        "predicted",
+        'ex.performance().plot(kind="predicted")',
+        "A number: predicted against actual values.",
+    ),
+    Entry("Performance", "residuals", 'ex.performance().plot(kind="residuals")', "Residuals over the predictions."),
+    Entry("Performance", "confusion", 'classes.performance().plot(kind="confusion")', "Classes: the confusion matrix."),
+    Entry("Performance", "roc", 'classes.performance().plot(kind="roc")', "ROC curves, one class against the rest."),
+    Entry(
+        "Performance",
+        "precision_recall",
+        'classes.performance().plot(kind="precision-recall")',
+        "Precision-recall curves.",
+    ),
+    Entry(
+        "Performance",
+        "calibration",
+        'classes.performance().plot(kind="calibration")',
+        "Calibration: predicted probabilities against observed shares.",
+    ),
+    Entry(
+        "Performance",
+        "thresholds",
+        'two.performance().plot(kind="thresholds")',
+        "Two classes: what a threshold does to precision, recall and the share flagged.",
+    ),
+    Entry(
+        "Counterfactuals",
+        "counterfactuals",
+        'ex.counterfactuals(0, ">= 6500").plot()',
+        "What would have to change for another prediction.",
+    ),
     Entry("TextAttribution", "text", "texts.shap(text).plot()", "What each word contributes."),
     Entry("LocalTextAttribution", "text_local", "texts.lime(text).plot()", "The words of a local model."),
     Entry("LocalTextAttribution", "text_variants", 'texts.lime(text).plot(kind="variants")', "The variants behind it."),
     Entry("TextRule", "text_rule", "texts.anchor(text).plot()", "The words that fix the prediction."),
+    Entry("WordImportance", "words", "texts.importance(corpus).plot()", "Which words matter, over many texts."),
+    Entry(
+        "TextCounterfactuals",
+        "text_counterfactuals",
+        'texts.counterfactuals(text, "<= 0.4").plot()',
+        "The fewest words to take out for another prediction.",
+    ),
     Entry("ImageAttribution", "image", "images.shap(picture).plot()", "What each segment contributes."),
     Entry("LocalImageAttribution", "image_local", "images.lime(picture).plot()", "The segments of a local model."),
     Entry("panel", "panel", "ex.pdp().plot()", "The most important features side by side."),

@@ -376,7 +376,7 @@ def call(verb: str, name: str, value: Any) -> Any:
 
 def public(owner: Any) -> set[str]:
     """Names of the public methods of a class."""
-    return {name for name, member in vars(owner).items() if callable(member) and not name.startswith("_")}
+    return {name for name in dir(owner) if callable(getattr(owner, name)) and not name.startswith("_")}
 
 
 def callee(verb: str) -> Any:

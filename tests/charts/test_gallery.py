@@ -22,7 +22,7 @@ ENTRIES = MADE["GALLERY"]
 def kinds(result: str) -> list[str]:
     """The kinds of chart that a result declares as its own; "auto" is one of the others."""
     option = declared(getattr(pellucid, result)._options).get("kind")
-    words = [] if option is None else re.findall(r'"(\w+)"', option.takes)
+    words = [] if option is None else re.findall(r'"([\w-]+)"', option.takes)
     inherited = () if result == "Attribution" else ATTRIBUTION_KINDS
     return [word for word in words if word != "auto" and word not in inherited]
 

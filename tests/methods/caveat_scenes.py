@@ -1746,3 +1746,22 @@ def a_search_of_few_rows():
 @silent("budget-spent")
 def a_search_to_its_end():
     return answers(plus, sample(), np.zeros(2), ">= 1", method="neighbours")
+
+
+# -- how good the model is ---------------------------------------------------------------------------
+
+
+def _performance(rare):
+    X = sample()
+    y = (np.arange(len(X)) < rare).astype(int)
+    return Explainer(LogisticRegression().fit(X, y), X, y).performance()
+
+
+@fires("rare-class")
+def twelve_rows_of_a_class():
+    return _performance(12), 30 / 12
+
+
+@silent("rare-class")
+def enough_rows_of_each_class():
+    return _performance(100)
