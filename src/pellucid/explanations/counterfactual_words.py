@@ -51,10 +51,10 @@ def change_words(name: str, now: Any, instead: Any) -> str:
 
 
 def _quoted(value: Any) -> str:
-    return f"'{value}'" if isinstance(value, str) else _in_full(value)
+    return f"'{value}'" if isinstance(value, str) else in_full(value)
 
 
-def _in_full(value: Any) -> str:
+def in_full(value: Any) -> str:
     """A number with four digits at least, large ones in full; the rows hold all of them."""
     if isinstance(value, float | np.floating) and np.isfinite(value):
         size = float(value)

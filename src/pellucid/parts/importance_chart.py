@@ -18,7 +18,7 @@ from pellucid.charts.layout import (
     level_axis,
     limits_of,
     plain,
-    titled,
+    told,
     tooltips,
     value_axis,
 )
@@ -86,7 +86,7 @@ def body(found: WordImportance, options: WordImportanceOptions) -> ChartType:
         for i, output in enumerate(outputs)
     ]
     chart = by_output(views, outputs, columns=_COLUMNS, column=16)
-    return titled(chart, options.title or "Word importance", _notes(found, outputs, words), wide + 150)
+    return told(chart, found, options, "Word importance", _notes(found, outputs, words), wide + 150)
 
 
 def _names(found: WordImportance, words: list[int]) -> list[str]:

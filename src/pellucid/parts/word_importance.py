@@ -18,6 +18,7 @@ from pellucid.words import Vocabulary, counted, listed, number, value_name
 _SAID = 5  # words named
 _SAID_OUTPUTS = 3
 _ONE_WAY = 0.5  # of the importance: a mean contribution below that has no direction
+_WORTH = 0.02  # of the largest importance: what has less is not called important
 
 
 @stored
@@ -122,7 +123,8 @@ class WordImportance(Explanation, options=WordImportanceOptions):
 
     def _said(self) -> str:
         """The most important words for the only output, and what they do."""
-        best = [int(j) for j in self.ranking if self.ranked[j] and self.values[j] > 0][:_SAID]
+        least = _WORTH * float(np.where(self.ranked, self.values, 0.0).max(initial=0.0))
+        best = [int(j) for j in self.ranking if self.ranked[j] and self.values[j] > least][:_SAID]
         if not best:
             return f"No {self.unit} of at least {counted(self.min_texts, 'text')} moves the {self.quantity}."
         said = [f"{quoted(self.feature_names[j])} ({self._does(j, first=j == best[0])})" for j in best]

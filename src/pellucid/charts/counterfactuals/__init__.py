@@ -7,11 +7,12 @@ import numpy as np
 from altair.typing import ChartType
 
 from pellucid.charts import theme
-from pellucid.charts.layout import Row, data, layered, titled, tooltips
+from pellucid.charts.layout import Row, data, layered, told, tooltips
 from pellucid.charts.text import caveat_note
+from pellucid.explanations.counterfactual_words import in_full
 from pellucid.explanations.counterfactuals import Counterfactuals
 from pellucid.explanations.plot_options import CounterfactualOptions
-from pellucid.words import counted, value_name
+from pellucid.words import counted
 
 _CELL, _LINE = 110.0, 30.0
 
@@ -28,7 +29,7 @@ def change_data(result: Counterfactuals, most: int) -> list[Row]:
                 {
                     "feature": result.column_names[j],
                     "answer": "now" if i < 0 else f"answer {i + 1}",
-                    "value": value_name(result.cells[j][i + 1]) if moved or i < 0 else "",
+                    "value": in_full(result.cells[j][i + 1]) if moved or i < 0 else "",
                     "changed": moved,
                     "shade": theme.CATEGORIES[0] if moved else "#F2F2F2",
                     "ink": "white" if moved else theme.INK,
@@ -67,4 +68,4 @@ def body(result: Counterfactuals, options: CounterfactualOptions) -> ChartType:
         caveat_note(result),
     ]
     where = result.row_labels.of_row()
-    return titled(chart, options.title or f"What would have to change{where}", notes, width)
+    return told(chart, result, options, f"What would have to change{where}", notes, width)
