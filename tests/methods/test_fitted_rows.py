@@ -34,7 +34,7 @@ MODELS = {
     "histogram": lambda: HistGradientBoostingRegressor(max_iter=20, random_state=0),
     "one tree": lambda: DecisionTreeRegressor(max_depth=5, random_state=0),
     "xgboost": lambda: xgboost(max_depth=4),
-    "xgboost, subsample": lambda: xgboost(max_depth=5, subsample=0.8),
+    "xgboost, subsample": lambda: xgboost(max_depth=6, subsample=0.9),
     "lightgbm": lightgbm,
 }
 
