@@ -177,7 +177,8 @@ class Explainer(EffectVerbs, ModelVerbs, TrustVerbs, ContributionVerbs, LocalVer
         rows: Sequence[int] | None = None,
         detail: Literal["short", "full"] = "short",
     ) -> Path:
-        """What to know about the model, to read: one HTML file that needs no network, with the caveats beside each chart.
+        """What to know about the model, to read: one HTML file that needs no network, with the caveats beside each
+        chart.
 
         Two to three printed pages: how good the model is (`performance`), what matters (feature importance, SHAP
         summary), how it responds (feature effects), and any row and any feature to choose in the page, with what-if

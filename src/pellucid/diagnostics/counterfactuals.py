@@ -1,4 +1,4 @@
-"""What counterfactuals cannot be trusted for: others that contradict them, places without data, edges, and the world."""
+"""What counterfactuals cannot be trusted for: answers that contradict them, places without data, edges, the world."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ _GIVEN = frozenset({"age", "sex", "gender", "race", "ethnicity", "nationality", 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What caveats look at, in codes: the row, its answers, every answer that the search came across (the nearest first)
-    with its distance, the columns that are watched, and which rows of the data have an outcome like the target.
+    """What caveats look at, in codes: the row, its answers, every answer that the search came across (the nearest
+    first) with its distance, the columns that are watched, and which rows of the data have an outcome like the
+    target.
     """
 
     x: FloatArray
@@ -77,7 +78,9 @@ def _target_missed(result: Counterfactuals) -> Iterator[Caveat]:
     if not result.valid.all():
         yield Caveat(
             code="target-missed",
-            message=f"No answer was found: this row misses the target ({result.target}) by {number(result.nearest_miss)}.",
+            message=(
+                f"No answer was found: this row misses the target ({result.target}) by {number(result.nearest_miss)}."
+            ),
             value=float(result.nearest_miss),
             threshold=0.0,
             advice="Relax the target or a constraint; .obstacles says which constraint blocks.",
@@ -135,7 +138,7 @@ def _fragile(result: Counterfactuals) -> Iterator[Caveat]:
             ),
             value=lost,
             threshold=_FRAGILE,
-            advice="Ask for more than is needed, as by target='>= 0.6' instead of a class, or take a more robust answer.",
+            advice="Ask for more than is needed, such as target='>= 0.6' for a class, or take a more robust answer.",
         )
 
 

@@ -33,8 +33,9 @@ def support_caveat(
 ) -> Iterator[Caveat]:
     """Grid points, bins or cells with fewer than five rows.
 
-    A grid may be finer than the data: rows at neighbouring points count where there are fewer than ten rows a point, and
-    of several features blocks of neighbouring points are looked at. Of ``cells`` those without rows are another caveat.
+    A grid may be finer than the data: rows at neighbouring points count where there are fewer than ten rows a point,
+    and of several features blocks of neighbouring points are looked at. Of ``cells`` those without rows are another
+    caveat.
     """
     rows = counts / data.weights.sum() * len(data)
     if len(chosen) == 1 and not cells and not data.schema.features[chosen[0]].nominal:

@@ -1,10 +1,10 @@
 """Rows that fill the leaves of a model's first tree as its own training rows did.
 
-A tree knows how much of its training data reached each leaf. Of n unseen rows, the numbers in the leaves scatter around
-n times these shares, by at least as much as chance lets them (Pearson's statistic, sum of (observed - expected)^2 /
-expected, is chi-squared or larger). The training rows themselves match exactly, or nearly where each tree sees a part of
-them. So a statistic that is far too *small* gives them away. The first tree of a boosted model counts rows, whatever
-the loss; a bootstrap (random forests) hides them.
+A tree knows how much of its training data reached each leaf. Of n unseen rows, the numbers in the leaves scatter
+around n times these shares, by at least as much as chance lets them (Pearson's statistic, sum of (observed -
+expected)^2 / expected, is chi-squared or larger). The training rows themselves match exactly, or nearly where each
+tree sees a part of them. So a statistic that is far too *small* gives them away. The first tree of a boosted model
+counts rows, whatever the loss; a bootstrap (random forests) hides them.
 
 When it misleads: a sample of some of the training rows is not recognised, nor are training rows of a forest, of a model
 without trees or of rows with weights; no finding is no proof of unseen rows.

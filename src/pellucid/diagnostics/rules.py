@@ -89,7 +89,8 @@ def imbalance(rule: Anchor, common: float) -> Iterator[Caveat]:
     yield Caveat(
         code="anchor-imbalance",
         message=(
-            f"{percent(common)} of the rows, and as many perturbed rows, get this prediction, which leads to a rule {found}."
+            f"{percent(common)} of the rows, and as many perturbed rows, get this prediction, which leads to a"
+            f" rule {found}."
         ),
         value=max(common, 1.0 - common),
         threshold=_COMMON,

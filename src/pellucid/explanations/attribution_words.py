@@ -159,7 +159,7 @@ def short(found: Attribution) -> list[str]:
 
 
 def _chances(found: Attribution, k: int) -> tuple[str, str]:
-    """Prediction and base of an output as probabilities, where they are on another scale: `` (a probability of 3%)``."""
+    """Prediction and base of an output as probabilities, if they are on another scale: `` (a probability of 3%)``."""
     chances = None if found.scale == "probability" else found.probability
     if chances is None:
         return "", ""
@@ -186,7 +186,8 @@ def _of_row(one: Attribution, chances: tuple[str, str]) -> str:
     )
     story = f" Compared with {compared_with(one)}, {listed(said, len(said))}." if said else ""
     return (
-        f"The {one.vocabulary.end}{scale_of(one)}{one.row_labels.of_row()} is {quantity(predicted(one), one.scale)}{chances[0]};"
+        f"The {one.vocabulary.end}{scale_of(one)}{one.row_labels.of_row()} is"
+        f" {quantity(predicted(one), one.scale)}{chances[0]};"
         f" {starting_point(one)}"
         f" is {quantity(float(one.base), one.scale)}{chances[1]}; the difference is"
         f" {amount(difference(one), 0.0, one.scale)}.{story}{nothing}"
@@ -196,7 +197,8 @@ def _of_row(one: Attribution, chances: tuple[str, str]) -> str:
 def _short(one: Attribution) -> str:
     values, labels, chosen = settled(one), labels_of(one, 0), causes(one, 2)
     start = (
-        f"The {one.vocabulary.end}{scale_of(one)}{one.row_labels.of_row()} is {quantity(predicted(one), one.scale)} rather than "
+        f"The {one.vocabulary.end}{scale_of(one)}{one.row_labels.of_row()} is"
+        f" {quantity(predicted(one), one.scale)} rather than "
         f"{quantity(float(one.base), one.scale)}, {starting_point(one)}"
     )
     if not difference(one):
@@ -214,7 +216,8 @@ def _short(one: Attribution) -> str:
         return f"{start}, although {listed(said)}."
     against = int(np.argmin(pushes(one)))
     although = (
-        f", although {labels[against]}{remark(one, against)} contributed {amount(float(values[against]), 0.0, one.scale)}"
+        f", although {labels[against]}{remark(one, against)} contributed"
+        f" {amount(float(values[against]), 0.0, one.scale)}"
         if -pushes(one)[against] > np.abs(values[chosen]).max()
         else ""
     )

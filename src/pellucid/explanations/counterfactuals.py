@@ -34,19 +34,21 @@ class Counterfactuals(Explanation, options=CounterfactualOptions):
     """Answers to "what would have to be different", the nearest first.
 
     ``cells`` holds one array per column (``column_names``): first the row that is explained, then the answers;
-    ``changed`` (answers, columns) which cells differ. ``predictions`` (answers, outputs) are the model's own, of the rows
-    as they are emitted, ``prediction`` (outputs,) that of the row. ``valid`` says which answers reach the ``target``: all,
-    unless ``best_effort=True`` was asked for. ``values`` is the share of answers in which each feature changes.
+    ``changed`` (answers, columns) which cells differ. ``predictions`` (answers, outputs) are the model's own, of the
+    rows as they are emitted, ``prediction`` (outputs,) that of the row. ``valid`` says which answers reach the
+    ``target``: all, unless ``best_effort=True`` was asked for. ``values`` is the share of answers in which each
+    feature changes.
 
-    ``scores`` are, per answer: ``distance`` (in the distance asked for), ``target`` (how far the prediction is from it,
-    0 where reached), ``gower``, ``changes`` (number of changed features), ``nearest`` (Gower's distance to the nearest row
-    of the data), ``plausibility`` (share of the data's rows that are at least as far from their nearest neighbour) and
-    ``robustness`` (share of small perturbations of its numbers under which the answer still reaches the target).
+    ``scores`` are, per answer: ``distance`` (in the distance asked for), ``target`` (how far the prediction is from
+    it, 0 where reached), ``gower``, ``changes`` (number of changed features), ``nearest`` (Gower's distance to the
+    nearest row of the data), ``plausibility`` (share of the data's rows that are at least as far from their nearest
+    neighbour) and ``robustness`` (share of small perturbations of its numbers under which the answer still reaches
+    the target).
 
-    ``proven``: no allowed row that reaches the target is nearer than the first answer (without one: there is none). ``lower`` is a distance below which
-    there is none, where one is known. ``obstacles`` say, where the target was not reached, which constraints block it.
-    ``nearest_miss`` is how near to the target one comes. ``hypervolume`` is the share of the box of Gower's distance,
-    number of changes and distance from the data that the answers dominate.
+    ``proven``: no allowed row that reaches the target is nearer than the first answer (without one: there is none).
+    ``lower`` is a distance below which there is none, where one is known. ``obstacles`` say, where the target was not
+    reached, which constraints block it. ``nearest_miss`` is how near to the target one comes. ``hypervolume`` is the
+    share of the box of Gower's distance, number of changes and distance from the data that the answers dominate.
     """
 
     cells: tuple[AnyArray, ...]
@@ -129,7 +131,9 @@ class Counterfactuals(Explanation, options=CounterfactualOptions):
         }
 
     def frame(self, *, whole: bool = False) -> Any:
-        """What changes, one line per answer and changed feature; with ``whole``, every answer as a row with its scores."""
+        """What changes, one line per answer and changed feature; with ``whole``, every answer as a row with its
+        scores.
+        """
         return native_table(self.columns(whole=whole), self.library)
 
     def findings(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""One feature, or one pair, among contributions of many rows: how contributions depend on values, and what interacts."""
+"""One feature, or one pair, among contributions of many rows: how they depend on values, and what interacts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ def of_feature(found: Attribution, j: int) -> str:
     if column.dtype.kind not in "iufM":
         return _of_levels(one, j)
     low, high = int(np.argmin(values)), int(np.argmax(values))
-    ends = f"from {quantity(float(values[low]), one.scale, change=True)} to {quantity(float(values[high]), one.scale, change=True)}"
+    ends = (
+        f"from {quantity(float(values[low]), one.scale, change=True)} to"
+        f" {quantity(float(values[high]), one.scale, change=True)}"
+    )
     agree = _rank_correlation(column, values)
     if abs(agree) >= _MONOTONE:
         verb = "raises" if agree > 0 else "lowers"
@@ -42,7 +45,8 @@ def _of_levels(one: Attribution, j: int) -> str:
     means = {word: float(one.values[words == word, j].mean()) for word in dict.fromkeys(words)}
     low, high = min(means, key=lambda word: means[word]), max(means, key=lambda word: means[word])
     return (
-        f"{one.feature_names[j]} contributes most for {high} ({quantity(means[high], one.scale, change=True)} on average) and least"
+        f"{one.feature_names[j]} contributes most for {high} ({quantity(means[high], one.scale, change=True)}"
+        " on average) and least"
         f" for {low} ({quantity(means[low], one.scale, change=True)})."
     )
 
@@ -66,6 +70,7 @@ def of_pairs(found: Attribution) -> str:
     if not sizes[a, b] > 0:
         return "No two features interact."
     return (
-        f"{found.feature_names[a]} and {found.feature_names[b]} interact most: by {amount(float(sizes[a, b]), 0.0, found.scale, sign=False)} on"
+        f"{found.feature_names[a]} and {found.feature_names[b]} interact most: by"
+        f" {amount(float(sizes[a, b]), 0.0, found.scale, sign=False)} on"
         " average."
     )

@@ -50,7 +50,10 @@ def headline(found: LocalModel) -> str:
     if not order:
         return f"{near}, no {one.vocabulary.part} moves the local model{scale_of(one)}."
     said = [f"{one.label(j, 0)} ({quantity(float(one.values[0, j]), one.scale, change=True)})" for j in order[:3]]
-    return f"{near}, the prediction{scale_of(one)} of {quantity(float(one.prediction[0]), one.scale)} is moved most by {listed(said)}."
+    return (
+        f"{near}, the prediction{scale_of(one)} of {quantity(float(one.prediction[0]), one.scale)} is moved"
+        f" most by {listed(said)}."
+    )
 
 
 def of_one(one: LocalModel) -> str:
@@ -66,7 +69,8 @@ def of_one(one: LocalModel) -> str:
         said.append(f"the other {len(rest)} together {amount(float(one.values[0, rest].sum()), 0.0, one.scale)}")
     story = f": {listed(said, len(said))}" if said else f"; no {one.vocabulary.part} contributed"
     return (
-        f"The prediction{scale_of(one)}{one.row_labels.of_row()} is {quantity(float(one.prediction[0]), one.scale)}; the local model"
+        f"The prediction{scale_of(one)}{one.row_labels.of_row()} is"
+        f" {quantity(float(one.prediction[0]), one.scale)}; the local model"
         f" gives {quantity(float(one.local_prediction[0]), one.scale)}. Compared with {starting_point(one)},"
         f" {quantity(float(one.bases[0]), one.scale)}{story}."
     )
@@ -118,14 +122,16 @@ def _reach(one: LocalAttribution, output: str) -> list[str]:
     of = f" of {output}" if output else ""
     if not any(ranges[j, 1] > ranges[j, 0] for j in known):
         return [
-            f"Even at the row itself the local model{of} misses the prediction by more than {amount(within, 0.0, one.scale, sign=False)}."
+            f"Even at the row itself the local model{of} misses the prediction by more than"
+            f" {amount(within, 0.0, one.scale, sign=False)}."
         ]
     sizes = np.abs(one.weights[0]) * (ranges[:, 1] - ranges[:, 0])
     some = sorted(known, key=lambda j: -sizes[j])[:_RANGES]
     said = [f"{one.terms[j]} from {_end(one, j, ranges[j, 0])} to {_end(one, j, ranges[j, 1])}" for j in some]
     others = "With the other features as they are, the" if len(one.terms) > 1 else "The"
     return [
-        f"{others} local model{of} stays within ± {amount(within, 0.0, one.scale, sign=False)} of the model for {listed(said)}."
+        f"{others} local model{of} stays within ± {amount(within, 0.0, one.scale, sign=False)} of the model"
+        f" for {listed(said)}."
     ]
 
 

@@ -52,8 +52,9 @@ class Ranking:
 class Bins:
     """Rows in bins of equal weight, from low to high predictions: their mean ``predicted`` and ``observed`` values.
 
-    ``low`` and ``high`` are the 95% interval of ``observed`` (for a class Wilson's), ``se`` its standard error; ``tenth``
-    and ``ninetieth`` are percentiles of the residuals (outcome minus prediction), for numbers; ``rows`` is the weight.
+    ``low`` and ``high`` are the 95% interval of ``observed`` (for a class Wilson's), ``se`` its standard error;
+    ``tenth`` and ``ninetieth`` are percentiles of the residuals (outcome minus prediction), for numbers; ``rows`` is
+    the weight.
     """
 
     predicted: FloatArray

@@ -320,9 +320,11 @@ class AttributionOptions(PlotOptions):
     kind: str = choice(
         "auto",
         ATTRIBUTION_KINDS,
-        '"auto" is a waterfall for one row, else a SHAP summary (beeswarm); "waterfall", "force" and "decision" lead from'
+        '"auto" is a waterfall for one row, else a SHAP summary (beeswarm); "waterfall", "force" and'
+        ' "decision" lead from'
         ' the average prediction to that of single rows, "bar" has mean absolute contributions, "beeswarm" and "violin"'
-        ' show how contributions spread, "heatmap" and "stacked" every row, "dependence" one feature against its values,'
+        ' show how contributions spread, "heatmap" and "stacked" every row, "dependence" one feature against'
+        " its values,"
         ' "interactions" pairs',
     )
     max_display: int = whole(12, "features shown")

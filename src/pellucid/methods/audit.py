@@ -120,7 +120,10 @@ def _score(predictor: Predictor, data: Data, holdout: Data | None, run: Run) -> 
     ratio = own / constant
     yield AuditLine(
         topic="score",
-        finding=f"The {loss.name} of the model is {number(own)}, that of the best constant {number(constant)} ({percent(ratio)}).",
+        finding=(
+            f"The {loss.name} of the model is {number(own)}, that of the best constant {number(constant)}"
+            f" ({percent(ratio)})."
+        ),
         value=ratio,
         threshold=_POOR,
         severity=severity("poor-model", ratio, _POOR),

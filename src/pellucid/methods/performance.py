@@ -19,9 +19,9 @@ Standard errors are those of means over rows (for R² and RMSE by linearisation)
 Wilson's intervals, with Kish's effective size where rows have weights.
 
 When it misleads. (1) On rows that the model was fitted to, everything looks better than it is: see the caveats. (2)
-Rows that depend on each other (of one customer, of consecutive days) make the intervals too narrow. (3) An AUC of a rare
-class hides that most flagged rows are false alarms: read precision. (4) The frequency of classes here, and with it
-precision and calibration, may not be that of the rows to come.
+Rows that depend on each other (of one customer, of consecutive days) make the intervals too narrow. (3) An AUC of a
+rare class hides that most flagged rows are false alarms: read precision. (4) The frequency of classes here, and with
+it precision and calibration, may not be that of the rows to come.
 
 Cost. One model row for each row of X.
 """

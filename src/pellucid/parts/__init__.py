@@ -1,8 +1,8 @@
 """Texts and images: a whole (a text, an image) that is made of parts (words, segments) which can be absent.
 
 One family: what the parts are (`tokens`, `segments`), the game in which they are absent (`game`), the methods
-(`shap`, `lime`, `anchor`, `counterfactual`, and `importance` of words over many texts), their results, checks and charts, and two
-explainers that bind a model to them.
+(`shap`, `lime`, `anchor`, `counterfactual`, and `importance` of words over many texts), their results, checks and
+charts, and two explainers that bind a model to them.
 """
 
 from pellucid.charts.doorway import register

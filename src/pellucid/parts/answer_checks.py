@@ -95,7 +95,8 @@ def _long(found: PartCounterfactuals) -> Iterator[Caveat]:
         yield Caveat(
             code="long-answer",
             message=(
-                f"The first answer changes {k} of {counted(n, words.part)}: little of the {words.whole} is left, and the"
+                f"The first answer changes {k} of {counted(n, words.part)}: little of the {words.whole} is"
+                " left, and the"
                 " model says what it says of hardly anything."
             ),
             value=k / n,

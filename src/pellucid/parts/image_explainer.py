@@ -139,8 +139,8 @@ class ImageExplainer:
         tolerance: float | None = None,
         interactions: bool | Index = False,
     ) -> ImageAttribution | list[ImageAttribution]:
-        """Contributions of the segments to the prediction of an image (SHAP): Shapley values of the game in which segments
-        are absent.
+        """Contributions of the segments to the prediction of an image (SHAP): Shapley values of the game in which
+        segments are absent.
 
         A list of images gives a list of results. ``method``, ``budget``, ``tolerance`` and ``interactions`` are those
         of `Explainer.shap`; a budget counts images.

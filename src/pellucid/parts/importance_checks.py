@@ -50,7 +50,8 @@ def _rare(result: WordImportance) -> Iterator[Caveat]:
         yield Caveat(
             code="rare-words",
             message=(
-                f"{percent(share)} of all absolute contributions come from the {counted(few, result.unit)} in fewer than"
+                f"{percent(share)} of all absolute contributions come from the {counted(few, result.unit)} in"
+                " fewer than"
                 f" {counted(result.min_texts, 'text')}, which are not ranked: the ranking describes only a part of what"
                 " the model does."
             ),
@@ -75,7 +76,8 @@ def _opposite(result: WordImportance) -> Iterator[Caveat]:
         yield Caveat(
             code="sign-flips",
             message=(
-                f"Whether a {result.unit} raises or lowers the prediction depends on the context: the contribution has the"
+                f"Whether a {result.unit} raises or lowers the prediction depends on the context: the"
+                " contribution has the"
                 f" opposite sign for {listed(said, 5)}."
             ),
             value=worst,
@@ -113,7 +115,8 @@ def _long(result: WordImportance) -> Iterator[Caveat]:
         yield Caveat(
             code="long-texts",
             message=(
-                f"{percent(share)} of the texts ({left_out:,}) have more than {most:,} {result.unit}s and were left out."
+                f"{percent(share)} of the texts ({left_out:,}) have more than {most:,} {result.unit}s and were"
+                " left out."
             ),
             value=share,
             threshold=_LONG,

@@ -165,7 +165,8 @@ def _quality(found: LocalPartAttribution) -> list[str]:
     least = "at least " if found.fidelity.size > 1 else ""
     fidelity, chosen = float(np.min(found.fidelity)), float(np.min(found.stability))
     lines = [
-        f"The local model explains {least}{percent(max(fidelity, 0.0))} of the variation of the predictions of variants near the"
+        f"The local model explains {least}{percent(max(fidelity, 0.0))} of the variation of the predictions of"
+        " variants near the"
         f" {found.vocabulary.whole} (weighted R2)."
     ]
     if not exhaustive(found):

@@ -156,7 +156,8 @@ class TextExplainer:
         tolerance: float | None = None,
         interactions: bool | Index = False,
     ) -> TextAttribution | list[TextAttribution]:
-        """Contributions of the words to the prediction of a text (SHAP): Shapley values of the game in which words are absent.
+        """Contributions of the words to the prediction of a text (SHAP): Shapley values of the game in which words
+        are absent.
 
         A list of texts gives a list of results. ``by`` says what a player is: a "word", a "sentence" or a "character";
         "auto": words, but in a text of more than ``most`` words phrases of neighbouring words, at most so many.
@@ -298,11 +299,11 @@ class TextExplainer:
         """Global word importance: which words the model relies on, over many texts.
 
         The mean absolute contribution (Shapley value) of each word over the texts that contain it, and the mean
-        contribution with its sign, both with 95% intervals over texts. At most ``sample`` texts are explained, drawn at
-        random (None: all), each with ``budget`` model rows (by default 20 for each word, but at least 256); texts of more
-        than ``most`` words are left out. Words in fewer than ``min_texts`` texts are listed, but not ranked (by default 5;
-        of fewer than 50 texts a tenth, but at least 2). ``fold`` takes "Free!" and "free" as one word; False takes
-        tokens as they stand. An interruption (Ctrl-C) keeps what is known.
+        contribution with its sign, both with 95% intervals over texts. At most ``sample`` texts are explained, drawn
+        at random (None: all), each with ``budget`` model rows (by default 20 for each word, but at least 256); texts
+        of more than ``most`` words are left out. Words in fewer than ``min_texts`` texts are listed, but not ranked
+        (by default 5; of fewer than 50 texts a tenth, but at least 2). ``fold`` takes "Free!" and "free" as one word;
+        False takes tokens as they stand. An interruption (Ctrl-C) keeps what is known.
 
         It misleads for rare words, for words whose sign depends on the context, and where the budget is small: noise
         looks like importance. The result's `caveats` say whether it does.

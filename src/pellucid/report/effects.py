@@ -33,7 +33,8 @@ _SEEN = {"heterogeneous": "The individual rows in this chart show it."}
 def top_features(explainer: Explainer, importance: Importance, top: int, *, all_that_vary: bool = False) -> list[int]:
     """Columns of the most important features, those of a group one by one.
 
-    Left out are features that never change, and those without importance unless there is no other or they are asked for.
+    Left out are features that never change, and those without importance unless there is no other or they are asked
+    for.
     """
     schema = explainer.data.schema
     members = importance.members or tuple((name,) for name in importance.feature_names)

@@ -111,8 +111,10 @@ def _intro(explainer: Explainer, choice: _Choice) -> str:
     outputs, known = len(choice.outputs), len(explainer.predictor.output_names)
     classes = "" if outputs == known else f", {outputs} of {known} outputs"
     return (
-        f"Choose a row and a feature: the page holds {rows} and {columns} {'feature' if p == 1 else 'features'}{classes},"
-        " with predictions that were computed beforehand. What-if moves one feature along its curve (ICE) while the others"
+        f"Choose a row and a feature: the page holds {rows} and {columns}"
+        f" {'feature' if p == 1 else 'features'}{classes},"
+        " with predictions that were computed beforehand. What-if moves one feature along its curve (ICE)"
+        " while the others"
         " stay as they are in the row; a combination that does not occur is answered by the model all the same."
     )
 

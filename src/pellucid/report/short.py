@@ -26,9 +26,11 @@ if TYPE_CHECKING:
 ABOUT = "care"
 _BARS, _BAR_WIDTH = 8, 250.0
 _STANDING = (
-    "Every chart describes the model, not the world, and no caveat means that the checks found nothing, not that nothing"
+    "Every chart describes the model, not the world, and no caveat means that the checks found nothing, not"
+    " that nothing"
     " is wrong.",
-    'The full report, explainer.report(detail="full") or pellucid report --detail full, has more: the data, other measures'
+    'The full report, explainer.report(detail="full") or pellucid report --detail full, has more: the data,'
+    " other measures"
     " of importance, interactions, the model in parts, correlated features, typical and extreme rows, local surrogates"
     " (LIME) and anchors.",
 )

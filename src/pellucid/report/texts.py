@@ -104,7 +104,8 @@ def _word_section(found: WordImportance | None, n: int) -> Plain:
         return section("words", title, [f"Not shown: {why}. importance(texts, sample=...) has it."])
     intro = [
         f"Which words the model relies on, over {counted(found.explained, 'text')}"
-        f"{' drawn at random' if found.explained < n else ''}: the mean contribution of a word to the predictions of the"
+        f"{' drawn at random' if found.explained < n else ''}: the mean contribution of a word to the"
+        " predictions of the"
         " texts that contain it."
     ]
     made = card(

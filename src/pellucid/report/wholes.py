@@ -1,10 +1,10 @@
 """Predictions of many texts or images: how good they are, and which texts or images are worth showing one by one.
 
-Definitions. Where one number is explained (a regression, or one of two classes), the *extremes* have the highest and the
-lowest prediction, and *typical* is the one with the median prediction, among those of each class where there are
-classes. Of several classes each of those predicted most often has
-its most certain one. The *least certain* one has the smallest lead of its class over the next. With a known outcome, the
-*most mistaken* ones give the true class the lowest probability, or are farthest from the true number.
+Definitions. Where one number is explained (a regression, or one of two classes), the *extremes* have the highest and
+the lowest prediction, and *typical* is the one with the median prediction, among those of each class where there are
+classes. Of several classes each of those predicted most often has its most certain one. The *least certain* one has
+the smallest lead of its class over the next. With a known outcome, the *most mistaken* ones give the true class the
+lowest probability, or are farthest from the true number.
 """
 
 from __future__ import annotations
@@ -230,7 +230,10 @@ def _of_labels(seen: Seen, y: FloatArray) -> list[_Line]:
     n, k = len(y), y.astype(np.intp)
     shares = np.bincount(k, minlength=seen.full.shape[1]) / n
     wrong, usual = float(np.mean(seen.best != k)), float(1 - shares.max())
-    words = f"misclassifies {percent(wrong)} of the {seen.noun}s (always predicting the most frequent class: {percent(usual)})"
+    words = (
+        f"misclassifies {percent(wrong)} of the {seen.noun}s (always predicting the most frequent class:"
+        f" {percent(usual)})"
+    )
     lines = [("Error rate", percent(wrong), percent(usual), words)]
     if seen.outputs.scale == "probability":
         own = float(-np.log(np.clip(seen.full[np.arange(n), k], _LEAST, 1.0)).mean())

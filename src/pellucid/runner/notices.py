@@ -1,7 +1,7 @@
 """One line for the person who waits: that something is being compiled, or that a call will take long.
 
-Said on standard error. ``progress=False`` silences it, ``progress=True`` says it in any case; otherwise it is said where
-a person reads along: at a terminal or in a notebook.
+Said on standard error. ``progress=False`` silences it, ``progress=True`` says it in any case; otherwise it is said
+where a person reads along: at a terminal or in a notebook.
 """
 
 from __future__ import annotations

@@ -39,10 +39,10 @@ class ChangeVerbs(Bound):
     ) -> Counterfactuals:
         """What would have to be different: the nearest rows for which the model predicts the ``target``.
 
-        ``target`` is a class (``"good"``), one of several (``["b", "c"]``), any but one (``"not bad"``; None: any but the
-        present one), a comparison (``">= 1000"``, ``"> 50%"``), an interval ``(low, high)``, a number to be reached, or
-        a dict of these by output. Every answer is a row in the types of your table that the model, asked about it as
-        it is handed out, predicts as asked; where there is none, the result says what stands in the way
+        ``target`` is a class (``"good"``), one of several (``["b", "c"]``), any but one (``"not bad"``; None: any but
+        the present one), a comparison (``">= 1000"``, ``"> 50%"``), an interval ``(low, high)``, a number to be
+        reached, or a dict of these by output. Every answer is a row in the types of your table that the model, asked
+        about it as it is handed out, predicts as asked; where there is none, the result says what stands in the way
         (``best_effort=True``: the nearest miss, marked as such).
 
         What may change: ``fixed`` names features that may not; ``monotone={"age": "up"}`` those that go one way;
@@ -51,16 +51,16 @@ class ChangeVerbs(Bound):
         then age >= 18"``); ``feasible`` a function of rows of your table; ``max_changes`` how many features may.
         Columns of a group change together. ``protected`` features are watched: a caveat says whether answers need them.
 
-        Near means ``distance``: "gower", "manhattan" (in median absolute deviations), "changes" (their number first), the
-        norms "l1", "l2" and "linf" of `adversarial`, or a function of rows; ``costs={"amount": 0.01}`` puts a price on a unit of a feature (of a category, on a change, or
-        on each level).
+        Near means ``distance``: "gower", "manhattan" (in median absolute deviations), "changes" (their number first),
+        the norms "l1", "l2" and "linf" of `adversarial`, or a function of rows; ``costs={"amount": 0.01}`` puts a
+        price on a unit of a feature (of a category, on a change, or on each level).
 
-        ``method``: "auto" ("exact" where the model can be read, else "moc"); "moc" (trade-offs between distance, changes
-        and nearness to the data; options ``population``, ``generations``), "wachter" (``tolerance``, ``starts``,
-        ``combinations``, ``steps``), "spheres" and "random" (``draws``), "diverse" (``proximity``), "prototype"
-        (``weight``, ``k``), "neighbours" (real rows) and "exhaustive" (``grid``, ``most``). Each is polished by walking
-        every change back as far as the target allows; ``polish=False`` gives the textbook's own. ``budget`` is the most
-        model rows that are asked.
+        ``method``: "auto" ("exact" where the model can be read, else "moc"); "moc" (trade-offs between distance,
+        changes and nearness to the data; options ``population``, ``generations``), "wachter" (``tolerance``,
+        ``starts``, ``combinations``, ``steps``), "spheres" and "random" (``draws``), "diverse" (``proximity``),
+        "prototype" (``weight``, ``k``), "neighbours" (real rows) and "exhaustive" (``grid``, ``most``). Each is
+        polished by walking every change back as far as the target allows; ``polish=False`` gives the textbook's own.
+        ``budget`` is the most model rows that are asked.
 
         It misleads where many answers contradict each other, off the data, and as advice: it is about the model, not
         about the world; the result's `caveats` say how far.
@@ -110,10 +110,10 @@ class ChangeVerbs(Bound):
     ) -> Counterfactuals:
         """The smallest change that fools the model: the row nearest by a ``norm`` that is predicted otherwise.
 
-        ``norm`` is "l0" (number of changes), "l1", "l2", "linf" (the largest change) or "gower", of differences in units of
-        the observed ranges, another level of a category being 1. ``target``, ``fixed``, ``ranges`` and ``budget`` are those
-        of `counterfactuals`; without a target, any other class will do. ``scores["distance"]`` is the robustness of the row:
-        the size of the change, of which ``proven`` says that there is no smaller one.
+        ``norm`` is "l0" (number of changes), "l1", "l2", "linf" (the largest change) or "gower", of differences in
+        units of the observed ranges, another level of a category being 1. ``target``, ``fixed``, ``ranges`` and
+        ``budget`` are those of `counterfactuals`; without a target, any other class will do. ``scores["distance"]``
+        is the robustness of the row: the size of the change, of which ``proven`` says that there is no smaller one.
 
         It misleads where the change that was found should change the prediction: then it is no attack, but a
         counterfactual.

@@ -1,7 +1,8 @@
-"""Violins of contributions: one per feature, as thick as rows are many, coloured by the mean value of the feature there.
+"""Violins of contributions: one per feature, as thick as rows are many, coloured by the mean value of the feature
+there.
 
-The density is that of a normal kernel with Silverman's width, at 80 places between the ends; every violin is as thick at
-its thickest as the others, so that thickness compares within a feature only.
+The density is that of a normal kernel with Silverman's width, at 80 places between the ends; every violin is as thick
+at its thickest as the others, so that thickness compares within a feature only.
 """
 
 from __future__ import annotations

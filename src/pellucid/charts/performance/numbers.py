@@ -34,7 +34,7 @@ def point_data(found: Performance, k: int, most: int) -> list[Row]:
 
 
 def bin_data(found: Performance, k: int) -> list[Row]:
-    """One row per bin of predictions: mean outcome, mean residual with its interval, and the middle 80% of residuals."""
+    """One row per bin of predictions: mean outcome, mean residual with its interval, the middle 80% of residuals."""
     bins = found.bins[k]
     return [
         {

@@ -70,7 +70,8 @@ class Request:
             )
         if game == "conditional" and method == "tree":
             raise InputError(
-                "method='tree' cannot be used with the conditional game; use method='auto', or game='path', its relative"
+                "method='tree' cannot be used with the conditional game; use method='auto', or game='path',"
+                " its relative"
                 " for trees."
             )
         limits = {name: asked.pop(name) for name in ("budget", "tolerance", "interactions", "sparse", "proxy")}

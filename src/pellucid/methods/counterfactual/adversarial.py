@@ -2,15 +2,17 @@
 
 Reference. Szegedy et al. 2014; Goodfellow, Shlens and Szegedy 2015; for trees Kantchelian, Tygar and Joseph 2016.
 
-Definition. A counterfactual by another distance: of all rows z that the model predicts otherwise (or as the target says), the
-one with the smallest ||z - x||, numbers counted in units of their ranges, another level of a category as 1:
+Definition. A counterfactual by another distance: of all rows z that the model predicts otherwise (or as the target
+says), the one with the smallest ||z - x||, numbers counted in units of their ranges, another level of a category as
+1:
 
     L0 = changed features   L1 = sum |d_j|   L2 = sqrt(sum d_j^2)   Linf = max |d_j|   Gower = L1 / p
 
 Its norm is the robustness of the row: no smaller change fools the model (proven where the search is exact).
 
-Estimator. The exact search where the model can be read. Else the local search; and, for L2 and Linf, rays from x along the
-effects of the single features (their signs for Linf, as the fast gradient sign method has it), shortened by bisection.
+Estimator. The exact search where the model can be read. Else the local search; and, for L2 and Linf, rays from x
+along the effects of the single features (their signs for Linf, as the fast gradient sign method has it), shortened by
+bisection.
 
 When it misleads:
 1. a change that fools the model may be one that should change the prediction: whether it is an attack, people decide;

@@ -19,7 +19,8 @@ ends first, the best so far is given with the bound that was proven (``lower``),
 values to list, as well as feasible=, leave a bound instead of a proof.
 
 Cost. No model rows for the search; one per answer, to predict it as emitted, and a few where sums are within rounding
-of the target; some hundred for a local search where the proof takes long. Time: milliseconds for some hundred trees, up to minutes for deep ones over many numbers.
+of the target; some hundred for a local search where the proof takes long. Time: milliseconds for some hundred trees,
+up to minutes for deep ones over many numbers.
 """
 
 from __future__ import annotations
@@ -209,8 +210,8 @@ class _Question:
         return Found(every, first.proven, first.lower, notes)
 
     def _first(self, go_on: Callable[[], bool]) -> tuple[_Best, FloatArray]:
-        """The nearest answer; where it takes long, a local search says first what is worth looking for, and may have the
-        last word if the time ends.
+        """The nearest answer; where it takes long, a local search says first what is worth looking for, and may have
+        the last word if the time ends.
         """
         none = np.zeros((0, len(self.cells.players)), dtype=np.bool_)
         quick = time.monotonic() + _QUICK

@@ -5,8 +5,8 @@ Reference. None needed: it is the definition, and the slow twin of every other s
 Definition. All combinations of allowed values, sorted by their distance from x, asked until n reach the target. Where
 every feature has finitely many values the first answer is proven to be the nearest.
 
-Estimator. Numbers with more than ``grid`` allowed values are restricted to so many quantiles of the data: then nothing is
-proven.
+Estimator. Numbers with more than ``grid`` allowed values are restricted to so many quantiles of the data: then
+nothing is proven.
 
 When it misleads:
 1. with a ``grid`` the nearest answer may lie between its points;
@@ -35,7 +35,8 @@ def exhaustive(problem: Problem, n: int, *, polish: bool = True, grid: int = 20,
     size = float(np.prod([len(axis) for axis in axes], dtype=np.float64))
     if size > whole("most", most):
         raise InputError(
-            f"method='exhaustive' would look at {size:.3g} rows, more than most={most:,}; fix features, narrow ranges or"
+            f"method='exhaustive' would look at {size:.3g} rows, more than most={most:,}; fix features, narrow"
+            " ranges or"
             " lower grid=."
         )
     rows = _product(problem, axes)

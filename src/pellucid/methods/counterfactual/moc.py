@@ -7,11 +7,11 @@ Definition. Of all allowed rows z, those that no other row beats in all four obj
     o1 = how far f(z) is from the target (0: reached)      o2 = Gower's distance of z from x
     o3 = number of changed features                        o4 = Gower's distance of z from the nearest row of the data
 
-Estimator. NSGA-II on mixed variables: numbers are mixed, levels are crossed, mutation takes values of observed rows that
-are near (so that features stay consistent) and returns some features to those of x; one call of the model per
-generation. The first population holds the nearest rows of the data that reach the target, what a local search makes of
-them (unless ``polish=False``), and random changes of features, the more often the more the prediction varies with them
-(ICE). Only rows with o1 = 0 are answers.
+Estimator. NSGA-II on mixed variables: numbers are mixed, levels are crossed, mutation takes values of observed rows
+that are near (so that features stay consistent) and returns some features to those of x; one call of the model per
+generation. The first population holds the nearest rows of the data that reach the target, what a local search makes
+of them (unless ``polish=False``), and random changes of features, the more often the more the prediction varies with
+them (ICE). Only rows with o1 = 0 are answers.
 
 When it misleads:
 1. the answers are many and contradict each other: they are trade-offs, not a ranking (caveat "rashomon");

@@ -2,8 +2,8 @@
 
 Reference. Wexler et al. 2019, "The What-If Tool"; Brughmans, Leyman and Martens 2023, "NICE".
 
-Definition. The rows of the data nearest to x that reach the target, with what may not change left as in x. Polished, each
-takes from its neighbour only what is needed: changes are undone and shortened as far as the target allows.
+Definition. The rows of the data nearest to x that reach the target, with what may not change left as in x. Polished,
+each takes from its neighbour only what is needed: changes are undone and shortened as far as the target allows.
 
 Estimator. Rows in the order of their distance are asked, ever more at once, until n of them reach the target.
 

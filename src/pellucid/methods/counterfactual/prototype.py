@@ -5,8 +5,8 @@ Reference. Van Looveren and Klaise 2021, "Interpretable counterfactual explanati
 Definition. With the prototype q of the target, the mean (of categories: the commonest level) of the k rows of the data
 that reach it and are nearest to x, the answer minimises d(x, z) + weight * d(z, q) among rows that reach the target.
 
-Estimator. From x towards q, the feature that gains most for its cost first, until the target is reached; then every change
-is walked back as far as the sum of both distances falls.
+Estimator. From x towards q, the feature that gains most for its cost first, until the target is reached; then every
+change is walked back as far as the sum of both distances falls.
 
 When it misleads:
 1. the mean of rows may itself be no usual row, and not be predicted as they are;
@@ -68,7 +68,7 @@ def _middle(problem: Problem, rows: FloatArray) -> FloatArray:
 
 
 def _towards(problem: Problem, goal: FloatArray) -> list[FloatArray]:
-    """The first row on the way to a goal that reaches the target: features are set one by one, the most useful first."""
+    """The first row on the way to a goal that reaches the target: features are set one by one, most useful first."""
     row = problem.x.copy()
     target = progress(problem, 1)[0]
     left = [list(columns) for columns in problem.players if problem.changed(goal[None])[0, list(columns)].any()]

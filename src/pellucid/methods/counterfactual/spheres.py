@@ -2,9 +2,9 @@
 
 Reference. Laugel et al. 2017, "Inverse classification for comparison-based interpretability in machine learning".
 
-Definition. The nearest of random rows that reach the target, found by a sphere around x that is halved while it holds such
-rows and then grown, shell by shell, until it does; then made sparse: changes are undone one by one while the target is
-kept.
+Definition. The nearest of random rows that reach the target, found by a sphere around x that is halved while it holds
+such rows and then grown, shell by shell, until it does; then made sparse: changes are undone one by one while the
+target is kept.
 
 Estimator. Draws in a shell share their cost among features at random; a category flips with the chance that its share
 gives. Sparsified as published (undoing the smallest changes first), or polished by walking back.

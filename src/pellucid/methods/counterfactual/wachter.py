@@ -6,9 +6,9 @@ Definition. With y' the nearest value of the target, and d the distance asked fo
 
     argmin_z max_lambda  lambda (f(z) - y')^2 + d(x, z)
 
-Estimator. The tolerance loop: minimise for a small lambda; while |f(z) - y'| > tolerance, raise lambda and minimise again
-from where one is. The larger lambda, the nearer to the target (and the farther from x). Minimised by Nelder-Mead over the
-numbers, once for each of the most promising combinations of levels, from several starts.
+Estimator. The tolerance loop: minimise for a small lambda; while |f(z) - y'| > tolerance, raise lambda and minimise
+again from where one is. The larger lambda, the nearer to the target (and the farther from x). Minimised by
+Nelder-Mead over the numbers, once for each of the most promising combinations of levels, from several starts.
 
 When it misleads:
 1. ten features changed by a little cost as much as one changed by much: answers are not sparse, nor near the data;

@@ -1,8 +1,9 @@
 """Symmetric trees whose splits look at several columns, written out as trees whose splits look at one.
 
 A split of a tree is a table of yes and no over a few columns, each of which has finitely many classes: the intervals
-between the borders that this tree knows, or the sets of categories that no split of this tree tells apart. From the root
-down, a split whose answer the conditions so far do not decide is asked about by one of its columns, as often as needed.
+between the borders that this tree knows, or the sets of categories that no split of this tree tells apart. From the
+root down, a split whose answer the conditions so far do not decide is asked about by one of its columns, as often as
+needed.
 """
 
 from __future__ import annotations

@@ -92,7 +92,8 @@ class Splits:
         axis, columns = decision.axes[0], [axis.column for axis in decision.axes]
         if len(columns) > 1:
             raise Unsupported(
-                f"CatBoost ctr split on a combination of {self._named(sorted(set(columns)))} in a tree that is not symmetric"
+                f"CatBoost ctr split on a combination of {self._named(sorted(set(columns)))} in a tree that is"
+                " not symmetric"
             )
         if axis.border is not None:
             return axis.column, axis.border, not self.missing_right(axis.column), -1

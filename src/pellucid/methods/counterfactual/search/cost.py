@@ -131,7 +131,8 @@ def _own(function: Callable[[Any], Any], table: Any, n: int) -> FloatArray:
     found: AnyArray = np.asarray(function(table), dtype=np.float64)
     if found.shape != (n,) or not np.isfinite(found).all() or (found < 0).any():
         raise InputError(
-            f"distance= gave the shape {found.shape} for {n} rows, or numbers below 0; return one cost of at least 0 per"
+            f"distance= gave the shape {found.shape} for {n} rows, or numbers below 0; return one cost of at"
+            " least 0 per"
             " row."
         )
     return found

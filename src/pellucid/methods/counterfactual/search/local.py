@@ -68,7 +68,9 @@ class _Local(Known):
             self.ask(rows)
 
     def climb(self, rounds: int = 8) -> None:
-        """Where nothing reaches the target yet: the best single change on top of the best row so far, again and again."""
+        """Where nothing reaches the target yet: the best single change on top of the best row so far, again and
+        again.
+        """
         best = np.inf
         for _ in range(rounds):
             rows = self.problem.so_far()

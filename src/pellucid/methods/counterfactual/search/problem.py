@@ -165,7 +165,8 @@ class Problem:
         found: AnyArray = np.asarray(self.feasible(self.table(rows)))
         if found.shape != (len(rows),) or found.dtype != np.bool_:
             raise InputError(
-                f"feasible= gave {found.dtype} of shape {found.shape} for {len(rows)} rows; return one True or False per"
+                f"feasible= gave {found.dtype} of shape {found.shape} for {len(rows)} rows; return one True or"
+                " False per"
                 " row."
             )
         return found

@@ -187,7 +187,8 @@ def _interval(given: Any, now: float) -> tuple[float, float, str]:
         if low <= high:
             return float(low), float(high), f"in [{low:g}, {high:g}]"
     raise InputError(
-        f"target={given!r} is not understood; give a number, a comparison such as '>= 1000', an interval (low, high) or,"
+        f"target={given!r} is not understood; give a number, a comparison such as '>= 1000', an interval (low,"
+        " high) or,"
         " for a classifier, a class."
     )
 

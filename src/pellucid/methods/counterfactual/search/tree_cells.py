@@ -106,8 +106,8 @@ class TreeCells:
 
 
 def cells_of(known: TreeCells, problem: Problem, apart: frozenset[int]) -> tuple[Cells, Boxes]:
-    """The cells of every player, and the boxes of the leaves in them; the values of features in ``apart`` are told apart
-    one by one.
+    """The cells of every player, and the boxes of the leaves in them; the values of features in ``apart`` are told
+    apart one by one.
     """
     groups = {group.columns: group.combinations for group in problem.groups}
     found: list[tuple[Player, Column | Points]] = []

@@ -1,9 +1,9 @@
 """Walking answers back towards the row: every change is undone, or shortened by halves, as far as the target allows.
 
 All changed features of all rows are tried at once, in one call of the model per round; of what stays valid, each row
-keeps what saves most. The cost never rises, and what comes out reaches the target because the model said so. Along one
-feature the prediction is taken as monotone between the row and the answer: where it is not, a nearer value may be missed
-and none is wrong.
+keeps what saves most. The cost never rises, and what comes out reaches the target because the model said so. Along
+one feature the prediction is taken as monotone between the row and the answer: where it is not, a nearer value may be
+missed and none is wrong.
 """
 
 from __future__ import annotations
