@@ -282,6 +282,18 @@ def rows_that_do_not_count():
     return Explainer(plus, X, sample_weight=(X[:, 0] < 90) * 1.0).ale(0, bins=5)
 
 
+@fires("empty-bins")
+def edges_over_a_gap():
+    X = np.column_stack([np.r_[np.linspace(0, 1, 50), np.linspace(3, 4, 50)], np.zeros(100)])
+    return Explainer(plus, X).ale(0, bins=[0.0, 1.0, 2.0, 2.9, 4.0]), 1.9 / 4
+
+
+@silent("empty-bins")
+def a_gap_within_a_bin():
+    X = np.column_stack([np.r_[np.linspace(0, 1, 50), np.linspace(3, 4, 50)], np.zeros(100)])
+    return Explainer(plus, X).ale(0)
+
+
 # -- importance --------------------------------------------------------------------------------------
 
 

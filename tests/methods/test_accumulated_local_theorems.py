@@ -30,6 +30,27 @@ def test_ale_of_an_additive_model_is_its_component(table, bins):
     assert_close(effect.values, component - np.average(middles, weights=effect.counts))
 
 
+GAP = np.column_stack([np.r_[np.linspace(0, 1, 20), np.linspace(3, 4, 20)], np.arange(40.0)])
+
+
+def test_a_straight_line_is_straight_over_bins_without_rows():
+    effect = Explainer(lambda X: X[:, 0], GAP).ale(0, bins=[-1.0, 0.0, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0])
+    assert_close(np.diff(effect.values), np.diff(effect.grid))
+
+
+def test_what_a_bridge_may_be_wrong_by_is_in_the_interval():
+    def model(X):
+        return 4.0 * (X[:, 0] > 1.7) * (X[:, 0] - 1.7)  # the bend lies where no row is
+
+    effect = Explainer(model, GAP).ale(0, bins=[0.0, 1.0, 1.5, 2.0, 2.5, 2.9, 4.0])
+    truth = model(np.column_stack([effect.grid, effect.grid]))
+    rise = (effect.values[4] - effect.values[1]) - (truth[4] - truth[1])
+    assert abs(rise) > 0.2
+    assert abs(rise) < 2 * (effect.se[1] + effect.se[4])
+    straight = Explainer(lambda X: 4.0 * X[:, 0], GAP).ale(0, bins=[0.0, 1.0, 1.5, 2.0, 2.5, 2.9, 4.0])
+    assert effect.se[3] > straight.se[3] or effect.se[4] > straight.se[4]
+
+
 def test_ale_of_an_additive_model_does_not_care_for_correlation():
     rng = np.random.default_rng(0)
     x = np.sort(rng.normal(size=300))

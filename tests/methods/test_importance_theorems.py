@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
 
 from pellucid import Explainer
+from pellucid.methods.importance.estimation.donors import donor_rows
+from pellucid.runner import Run
 from strategies import QUICK, assert_close, bent, tables
 
 SCHEMES = ("shuffle", "halves", "pairs")
@@ -39,6 +41,17 @@ def test_least_squares_importance_is_twice_the_variance_of_the_term(sample):
     model = LinearRegression().fit(X, y)
     result = Explainer(model, X, y).importance(scheme="pairs", loss="mse")
     assert_close(result.values, 2 * model.coef_**2 * X.var(axis=0, ddof=1))
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 8, 121])
+def test_halves_leave_no_row_with_its_own_value(n):
+    data = Explainer(lambda X: X[:, 0], np.arange(2.0 * n).reshape(n, 2)).data
+    donors = donor_rows(Run(seed=0), data, "halves", 400)
+    assert (np.sort(donors, axis=1) == np.arange(n)).all()
+    assert (donors != np.arange(n)).all()
+    if n <= 5:  # every other row with the same chance
+        counts = np.array([[(donors[:, i] == k).mean() for k in range(n) if k != i] for i in range(n)])
+        np.testing.assert_allclose(counts, 1 / (n - 1), atol=0.1)
 
 
 def test_shuffles_and_halves_estimate_the_pairs(sample):

@@ -54,10 +54,32 @@ def ale_numeric(f, rows, j, edges, weights):
         if k is not None:
             change = f(with_value(row, j, edges[k + 1])) - f(with_value(row, j, edges[k]))
             in_bin[k].append((change, w))
-    curve = _running_sum([_mean(changes) or 0.0 for changes in in_bin])
+    curve = _running_sum(bridged([_mean(changes) for changes in in_bin], edges))
     mass = [sum(w for _, w in changes) for changes in in_bin]
     shift = sum(m * (a + b) / 2 for m, a, b in zip(mass, curve, curve[1:], strict=False)) / sum(mass)
     return [v - shift for v in curve]
+
+
+def bridged(changes, edges):
+    """Bins without rows: the slope in a straight line between the middles of the nearest bins that have some, or that
+    of the only one.
+    """
+    middles = [(a + b) / 2 for a, b in zip(edges, edges[1:], strict=False)]
+    widths = [b - a for a, b in zip(edges, edges[1:], strict=False)]
+    slopes = [
+        (m, change / width) for m, change, width in zip(middles, changes, widths, strict=True) if change is not None
+    ]
+    out = []
+    for m, change, width in zip(middles, changes, widths, strict=True):
+        below, above = [s for s in slopes if s[0] < m][-1:], [s for s in slopes if s[0] > m][:1]
+        if change is not None:
+            out.append(change)
+        elif below and above:
+            (a, low), (b, high) = below[0], above[0]
+            out.append((low + (high - low) * (m - a) / (b - a)) * width)
+        else:
+            out.append((below or above)[0][1] * width)
+    return out
 
 
 def ale_categorical(f, rows, j, levels, weights):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+import re
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -13,8 +14,9 @@ from typing import TYPE_CHECKING, Any, cast, final
 from pellucid.charts.compact import compact
 from pellucid.charts.page import page, vegalite_version
 from pellucid.charts.png import smaller
+from pellucid.charts.reserved import without_reserved
 from pellucid.charts.theme import CONFIG
-from pellucid.errors import InputError, MissingExtra, require
+from pellucid.errors import InputError, MissingExtra, PellucidError, require
 
 if TYPE_CHECKING:
     from altair.typing import ChartType
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 ENDINGS = (".png", ".svg", ".pdf", ".html", ".json")
 _SAVED = 145_000  # bytes of a chart that a notebook keeps: its picture is a PNG if there is room
 _SIZES = (("png", 2.0), ("png", 1.5), ("png", 1.0), ("jpeg", 1.0), ("jpeg", 0.7))  # of pictures, the sharpest first
+_NARROWEST = 40  # pixels: no chart with axes is narrower
+_WIDTH = re.compile(rb'<svg[^>]* width="([0-9.]+)')
 Composable = Any  # a Chart, or a chart of Altair's own
 
 
@@ -49,7 +53,7 @@ class Chart:
         with altair.data_transformers.enable("default", consolidate_datasets=True):
             spec = self._body.configure(**CONFIG).to_dict()
         spec["datasets"] = {name: list(rows) for name, rows in spec.get("datasets", {}).items()}
-        return spec
+        return cast("dict[str, Any]", without_reserved(spec))
 
     # -- composing -----------------------------------------------------------------------------------
 
@@ -151,12 +155,19 @@ def _fitting(spec: dict[str, Any], room: float, sizes: Sequence[tuple[str, float
 
 
 def _picture(spec: dict[str, Any], ending: str, scale: float) -> bytes:
+    """The chart as an image; the converter gives a few empty pixels for one that could not be drawn: that is an error."""
     converter = require("vl_convert", purpose=f"saving a chart as {ending}")
     version = vegalite_version()
-    if ending == ".png":
-        return bytes(converter.vegalite_to_png(spec, vl_version=version, scale=scale))
     if ending == ".jpeg":
         return bytes(converter.vegalite_to_jpeg(spec, vl_version=version, scale=scale, quality=60))
-    if ending == ".svg":
-        return str(converter.vegalite_to_svg(spec, vl_version=version)).encode("utf-8")
-    return bytes(converter.vegalite_to_pdf(spec, vl_version=version))
+    if ending == ".png":
+        picture = bytes(converter.vegalite_to_png(spec, vl_version=version, scale=scale))
+        width = int.from_bytes(picture[16:20], "big") / scale
+    else:
+        picture = str(converter.vegalite_to_svg(spec, vl_version=version)).encode("utf-8")
+        width = float(_WIDTH.findall(picture)[0])
+    if width < _NARROWEST:
+        raise PellucidError(
+            "the chart could not be drawn (what Vega says about it stands above); please report it, with .save('chart.json')."
+        )
+    return picture if ending != ".pdf" else bytes(converter.vegalite_to_pdf(spec, vl_version=version))

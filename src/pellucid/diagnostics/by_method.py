@@ -82,7 +82,9 @@ def ale_caveats(
         return ()
     caveats = list(general_caveats(predictor, data, run))
     caveats.extend(few_data.outside_bins(data, chosen, inside))
-    if len(chosen) > 1:
+    if len(chosen) == 1:
+        caveats.extend(few_data.empty_bins(data, chosen[0], points[0], counts))
+    else:
         caveats.extend(few_data.empty_cells(data, chosen, counts))
     if len(chosen) > 2:
         with run.checking():

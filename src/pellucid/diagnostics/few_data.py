@@ -105,6 +105,26 @@ def outside_bins(data: Data, chosen: tuple[int, ...], inside: BoolArray) -> Iter
         )
 
 
+def empty_bins(data: Data, j: int, edges: FloatArray, counts: FloatArray) -> Iterator[Caveat]:
+    """Bins of a numeric feature that hold no rows: the curve is bridged there."""
+    feature, empty = data.schema.features[j], counts == 0
+    if feature.nominal or not empty.any():
+        return
+    width = np.diff(edges)
+    share = float(width[empty].sum() / width.sum())
+    yield Caveat(
+        code="empty-bins",
+        message=(
+            f"No row has a value of {feature.name} from {_where(feature.decode(edges), empty, False)}: the curve is"
+            " bridged there with the slopes on either side."
+        ),
+        value=share,
+        threshold=0.0,
+        advice="Do not read the effect there, or leave out bins= so that every bin has rows.",
+        feature=feature.name,
+    )
+
+
 def empty_cells(data: Data, chosen: tuple[int, ...], counts: FloatArray) -> Iterator[Caveat]:
     """Cells of several features that hold no rows."""
     share = float((counts == 0).mean())

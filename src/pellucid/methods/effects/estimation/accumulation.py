@@ -106,12 +106,59 @@ def _along(
 
 
 def filled(axes: tuple[Axis, ...], empty: BoolArray, mean: FloatArray) -> FloatArray:
-    """Steps without rows: no change in one dimension; the nearest cell with rows in more (as ALEPlot)."""
+    """Steps without rows: bridged in one dimension; the nearest cell with rows in more (as ALEPlot)."""
     if not empty.any():
         return mean
     if len(axes) == 1:
-        return np.where(empty.reshape(-1, *(1,) * (mean.ndim - 1)), 0.0, mean)
+        return np.tensordot(bridge(axes[0], empty), np.where(_as(mean, empty), 0.0, mean), axes=(1, 0))
     return np.asarray(mean[nearest_filled(axes, empty)])
+
+
+def bridge(axis: Axis, empty: BoolArray) -> FloatArray:
+    """How the change in every step follows from those in the steps with rows, ``(steps, steps)``.
+
+    A step with rows is its own. In a gap the slope goes in a straight line from the one before to the one behind,
+    taken in the middle of the step; outside all rows it is the nearest. Levels have no slope: no change.
+    """
+    known = np.flatnonzero(~empty)
+    out = np.diag((~empty).astype(np.float64))
+    if axis.nominal or not len(known):
+        return out
+    middle, width = axis.to_cells(axis.points), np.diff(axis.points)
+    lacking = np.flatnonzero(empty)
+    behind = np.searchsorted(known, lacking)
+    left, right = known[np.maximum(behind - 1, 0)], known[np.minimum(behind, len(known) - 1)]
+    span = np.where(left == right, 1.0, middle[right] - middle[left])
+    part = np.clip((middle[lacking] - middle[left]) / span, 0.0, 1.0)
+    out[lacking, left] += (1 - part) * width[lacking] / width[left]
+    out[lacking, right] += part * width[lacking] / width[right]
+    return out
+
+
+def _bridge_variance(axis: Axis, local: LocalEffects) -> FloatArray:
+    """What bridging may be wrong by: in each gap half the difference between the slopes on both sides of it.
+
+    Outside all rows, where there is one side only, half the difference between the two nearest slopes. All steps of a
+    gap are wrong together.
+    """
+    empty = local.size == 0
+    known = np.flatnonzero(~empty)
+    if axis.nominal or not empty.any() or len(known) < 2:
+        return np.zeros((len(axis.points), local.mean.shape[-1]))
+    width = np.diff(axis.points)
+    slope = local.mean[known] / width[known, None]
+    behind = np.clip(np.searchsorted(known, np.arange(len(empty))), 1, len(known) - 1)
+    doubt = np.abs(slope[behind] - slope[behind - 1]) / 2 * np.where(empty, width, 0.0)[:, None]
+    gap = np.searchsorted(known, np.arange(len(empty)))
+    out = np.zeros((len(axis.points), local.mean.shape[-1]))
+    for one in np.unique(gap[empty]):
+        out += np.square(highest_order((axis,), local.counts, np.where((gap == one)[:, None], doubt, 0.0)))
+    return out
+
+
+def _as(values: FloatArray, steps: BoolArray) -> BoolArray:
+    """Steps along the first axis, to be broadcast with values."""
+    return steps.reshape(-1, *(1,) * (values.ndim - 1))
 
 
 def nearest_filled(axes: tuple[Axis, ...], empty: BoolArray, block: int = 256) -> tuple[IntArray, ...]:
@@ -139,7 +186,10 @@ def accumulate(axes: tuple[Axis, ...], local: LocalEffects, most: int = _MOST) -
     """
     mean = filled(axes, local.size == 0, local.mean)
     values = highest_order(axes, local.counts, mean)
-    return values, _variance(axes, local, most) + _centring_variance(axes, local, mean, values)
+    variance = _variance(axes, local, most) + _centring_variance(axes, local, mean, values)
+    if len(axes) == 1:
+        variance = variance + _bridge_variance(axes[0], local)
+    return values, variance
 
 
 def _centring_variance(axes: tuple[Axis, ...], local: LocalEffects, mean: FloatArray, values: FloatArray) -> FloatArray:
@@ -166,7 +216,11 @@ def _variance(axes: tuple[Axis, ...], local: LocalEffects, most: int) -> FloatAr
     error = error / np.maximum(local.size, 1.0)[..., None]
     flat_error = error.reshape(-1, error.shape[-1])
     source = np.arange(flat_error.shape[0])
-    if len(axes) > 1 and (local.size == 0).any():
+    if len(axes) == 1:
+        known = local.size > 0
+        unit = bridge(axes[0], ~known)[:, known]
+        return np.asarray(np.square(highest_order(axes, local.counts, unit)) @ flat_error[known])
+    if (local.size == 0).any():
         source = np.ravel_multi_index(nearest_filled(axes, local.size == 0), local.size.shape).ravel()
     uses = np.bincount(source, minlength=len(source))
     used = np.flatnonzero(uses)

@@ -37,13 +37,18 @@ def _systematic(generator: np.random.Generator, weights: FloatArray) -> IntArray
 
 
 def _swap_halves(generator: np.random.Generator, data: Data) -> IntArray:
-    """Split the rows in two halves at random and swap; an odd row out keeps its value."""
-    order = _permutation(generator, data) if data.weighted else generator.permutation(len(data))
-    half = len(data) // 2
-    donors = np.arange(len(data))
-    places = generator.permutation(len(data)) if data.weighted else order
-    donors[places[:half]] = order[half : 2 * half]
-    donors[places[half : 2 * half]] = order[:half]
+    """Split the rows in two halves at random and swap; of an odd number three pass their values on in a circle.
+
+    Without weights every row gets the value of each other row with the same chance, and never its own.
+    """
+    n = len(data)
+    order = _permutation(generator, data)
+    places = generator.permutation(n) if data.weighted else order
+    pairs = (n - 3 * (n % 2)) // 2
+    first, second, circle = np.split(np.arange(n), [pairs, 2 * pairs])
+    donors = np.empty(n, dtype=np.intp)
+    donors[places[first]], donors[places[second]] = order[second], order[first]
+    donors[places[circle]] = order[np.roll(circle, 1)]
     return donors
 
 
