@@ -64,8 +64,8 @@ def bridged(changes, edges):
     """Bins without rows: the slope in a straight line between the middles of the nearest bins that have some, or that
     of the only one.
     """
-    middles = [(a + b) / 2 for a, b in zip(edges, edges[1:], strict=False)]
-    widths = [b - a for a, b in zip(edges, edges[1:], strict=False)]
+    middles = [(a + b) / 2 for a, b in itertools.pairwise(edges)]
+    widths = [b - a for a, b in itertools.pairwise(edges)]
     slopes = [
         (m, change / width) for m, change, width in zip(middles, changes, widths, strict=True) if change is not None
     ]

@@ -286,7 +286,9 @@ def told(
     """
     if options.title:
         return titled(body, options.title, notes, pixels)
-    return titled(body, (finding or found.headline()).removesuffix("."), [what, *notes], pixels)
+    return titled(
+        body, (found.so_far(finding) if finding else found.headline()).removesuffix("."), [what, *notes], pixels
+    )
 
 
 def titled(body: ChartType, title: str, notes: Sequence[str], pixels: float) -> ChartType:

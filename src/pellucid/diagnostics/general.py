@@ -9,6 +9,7 @@ import numpy as np
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.explanations import Caveat
+from pellucid.explanations.caveat import PARTIAL
 from pellucid.losses import find_loss
 from pellucid.models import Predictor
 from pellucid.models.outcome import constant_prediction, outcome_for
@@ -35,16 +36,7 @@ def general_caveats(predictor: Predictor, data: Data, run: Run) -> tuple[Caveat,
 def interrupted(run: Run) -> Iterator[Caveat]:
     """The work was not done to its end."""
     if run.interrupted:
-        yield Caveat(
-            code="partial",
-            message=(
-                "The calculation was interrupted: the result is based on what was computed until then; the rest is"
-                " missing."
-            ),
-            value=1.0,
-            threshold=0.0,
-            advice="Run it again to the end.",
-        )
+        yield PARTIAL
 
 
 def _unread(run: Run) -> Iterator[Caveat]:

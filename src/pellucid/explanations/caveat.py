@@ -95,6 +95,15 @@ class Caveat:
         return f"{self.message} {self.advice}"
 
 
+PARTIAL = Caveat(
+    code="partial",
+    message="The calculation was interrupted: the result is based on what was computed until then; the rest is missing.",
+    value=1.0,
+    threshold=0.0,
+    advice="Run it again to the end.",
+)
+
+
 def worst_first(caveats: Iterable[Caveat]) -> tuple[Caveat, ...]:
     """In the order of their severity; those that are as bad stay as they were."""
     return tuple(sorted(caveats, key=lambda caveat: -caveat.severity))

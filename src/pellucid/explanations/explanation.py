@@ -15,7 +15,7 @@ import numpy as np
 from pellucid.arrays import AnyArray, FloatArray, freeze
 from pellucid.data.row_labels import RowLabels
 from pellucid.drawing import drawn
-from pellucid.explanations.caveat import Caveat, in_short, said_first, worst_first
+from pellucid.explanations.caveat import PARTIAL, Caveat, in_short, said_first, worst_first
 from pellucid.explanations.notebook import in_notebook
 from pellucid.explanations.plot_options import PlotOptions, documented
 from pellucid.explanations.store import encode, save, stored
@@ -38,7 +38,8 @@ Result = TypeVar("Result", bound="Explanation")
 class Header:
     """What every result is about and where it comes from, whatever it says: names, scale, caveats, cost, settings.
 
-    ``classes`` are all those of a classifier, explained or not, so that a class has one colour in every chart.
+    ``classes`` are all those of a classifier, explained or not, so that a class has one colour in every chart. That the
+    work was interrupted is a fact of the result, among its caveats also where nothing was checked.
     """
 
     feature_names: tuple[str, ...]
@@ -53,7 +54,8 @@ class Header:
     classes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "caveats", worst_first(self.caveats))
+        partial = self.cost.interrupted and not any(caveat.code == PARTIAL.code for caveat in self.caveats)
+        object.__setattr__(self, "caveats", worst_first((PARTIAL, *self.caveats) if partial else self.caveats))
 
     @classmethod
     def of(
@@ -171,7 +173,11 @@ class Explanation(ABC):
 
     def headline(self) -> str:
         """The finding in a sentence or two: the title of the chart, and what is said first where a result is typed."""
-        return self._headline()
+        return self.so_far(self._headline())
+
+    def so_far(self, finding: str) -> str:
+        """A finding as it is, or, of a result that the user interrupted, with a word that says so."""
+        return f"Interrupted, so far: {finding}" if self.cost.interrupted else finding
 
     def _headline(self) -> str:
         """A kind whose first sentence says what it is rather than what was found says that here."""

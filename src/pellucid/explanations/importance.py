@@ -175,13 +175,13 @@ class Importance(Explanation, options=ImportanceOptions):
         """The sum of the values beside what permuting everything gives, and why they differ."""
         if not (np.isfinite(self.joint) and self.compare == "difference" and self.method == "permutation"):
             return []
-        total = float(np.nansum(self.values))
-        if len(self.values) < 2 or max(abs(total), abs(self.joint)) == 0.0:
+        total = float(np.sum(self.values))
+        if np.isnan(total) or len(self.values) < 2 or max(abs(total), abs(self.joint)) == 0.0:
             return []
         if abs(total - self.joint) <= _ABOUT * abs(self.joint):
             why = "about the same"
         elif total > self.joint:
-            why = "interactions are counted once for every feature in them"
+            why = "features interact, or correlated ones pull in opposite directions"
         else:
             why = "correlated features make up for the permuted one, so single importances are too small"
         return [

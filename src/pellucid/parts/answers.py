@@ -98,7 +98,7 @@ class PartCounterfactuals(Explanation):
     def findings(self) -> list[str]:
         return findings(self)
 
-    def headline(self) -> str:
+    def _headline(self) -> str:
         return headline(self)
 
 

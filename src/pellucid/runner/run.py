@@ -34,7 +34,8 @@ class Cost:
     """What an explanation cost: rows, calls and seconds in the model, and seconds in all.
 
     ``check_rows`` are the further rows that the diagnostics asked for; the seconds include them. What an Explainer
-    asks when it is made (at most 532 rows) belongs to no explanation and is not counted.
+    asks when it is made (at most 532 rows) belongs to no explanation and is not counted. ``interrupted``: the user
+    ended the work early.
     """
 
     model_rows: int
@@ -42,6 +43,7 @@ class Cost:
     model_calls: int
     total_seconds: float
     check_rows: int = 0
+    interrupted: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +119,7 @@ class Run:
     def cost(self) -> Cost:
         """What has been spent so far."""
         elapsed = time.perf_counter() - self._start
-        return Cost(self._rows, self._seconds, self._calls, elapsed, self._check_rows)
+        return Cost(self._rows, self._seconds, self._calls, elapsed, self._check_rows, self.interrupted)
 
     @contextmanager
     def checking(self) -> Iterator[None]:

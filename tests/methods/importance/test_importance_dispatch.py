@@ -80,3 +80,23 @@ def test_fitting_again_needs_a_reason():
         ask(refit=lambda X, y: None)
     with pytest.raises(pellucid.InputError, match="leave out holdout="):
         ask(folds=3, holdout=(X, Y))
+
+
+def test_that_a_result_is_incomplete_is_no_matter_of_checks():
+    calls = []
+
+    def model(X):
+        calls.append(len(X))
+        if len(calls) > 3 and len(X) > 50:
+            raise KeyboardInterrupt
+        return X[:, 0] + X[:, 1]
+
+    X = np.random.default_rng(0).normal(size=(200_000, 3))
+    explainer = Explainer(model, X, X[:, 0], checks=False)
+    calls.clear()
+    found = explainer.importance()
+    assert np.isnan(found.values).any()
+    assert [caveat.code for caveat in found.caveats] == ["partial"]
+    assert found.cost.interrupted
+    assert found.headline() == found.so_far(found._headline()) != found._headline()
+    assert found.plot().spec["title"]["text"][0].startswith(found.headline()[:20])

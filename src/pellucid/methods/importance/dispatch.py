@@ -181,4 +181,5 @@ def _difference(after: Cost, before: Cost) -> Cost:
         after.model_calls - before.model_calls,
         after.total_seconds - before.total_seconds,
         after.check_rows - before.check_rows,
+        after.interrupted,
     )
