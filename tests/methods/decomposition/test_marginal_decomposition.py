@@ -310,3 +310,26 @@ def test_absurd_costs_are_refused_before_the_model_is_asked():
     with pytest.raises(InputError, match=r"[\d,]+ rows; give fewer features"):
         ex.decompose(grid=40)
     assert len(calls) == asked
+
+
+@pytest.mark.parametrize(("cut", "n"), [(2.0, 1000), (1.0, 60), (0.0, 300)])
+def test_a_jump_is_found_between_two_rows(cut, n):
+    X = np.random.default_rng(0).normal(size=(n, 3))
+    found = Explainer(lambda X: (X[:, 0] > cut) * 1.0, X).decompose(order=1)
+    assert found.values == pytest.approx([1.0, 0.0, 0.0], abs=1e-12)
+    assert found.r2 == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("f", [np.square, np.exp, lambda x: np.sin(6 * x), lambda x: np.sin(30 * x), np.round])
+def test_what_lines_between_points_miss_is_in_the_error(f):
+    """Alone, a feature has all of the variance: its share is 1, up to the error that is said."""
+    X = np.random.default_rng(1).normal(size=(400, 2))
+    found = Explainer(lambda X: f(X[:, 0]), X).decompose(order=1)
+    assert abs(found.values[0] - 1.0) <= found.se[0] + 1e-12
+    assert found.se[0] < 0.1
+
+
+def test_a_grid_of_ones_own_is_the_one_used():
+    X = np.random.default_rng(1).normal(size=(400, 2))
+    found = Explainer(lambda X: (X[:, 0] > 1) * 1.0, X).decompose(order=1, grid=8)
+    assert len(found.components[0].axes[0].points) == 8

@@ -12,7 +12,9 @@ residual.
 
 Estimator. The average over the rows of the background, by their weights. For trees that add up to the prediction the
 components are constant between the thresholds of the trees and exact: order d is complete for trees that ask of at most
-d features on a path. Other models are asked at points spread over the ranges and the data, with straight lines between.
+d features on a path. Other models are asked at points spread over the ranges and the data, with straight lines between;
+along single features there are more points where lines miss the average, down to neighbouring values of the data, and
+what lines may still miss is in the error of the share.
 Variances and R2 are taken over the rows of the data.
 
 When it misleads:
@@ -40,7 +42,15 @@ from pellucid.diagnostics.by_method import decomposition_caveats
 from pellucid.explanations.component import Check, Component
 from pellucid.explanations.decomposition import Decomposition
 from pellucid.games.marginal import background_rows
-from pellucid.methods.decomposition.estimation.axes import BUDGET, FEWEST, Subset, entries_of, knot_grids, subsets
+from pellucid.methods.decomposition.estimation.axes import (
+    BUDGET,
+    FEWEST,
+    Grids,
+    Subset,
+    entries_of,
+    knot_grids,
+    subsets,
+)
 from pellucid.methods.decomposition.estimation.components import (
     Averager,
     Components,
@@ -55,6 +65,7 @@ from pellucid.methods.decomposition.estimation.components import (
     read_off,
     variances_at,
 )
+from pellucid.methods.decomposition.estimation.refinement import Ask, Refined, line_error, refined
 from pellucid.methods.decomposition.estimation.tree_cells import CELLS, TreeCells, TreeGrids, cell_grids, tree_cells
 from pellucid.models import Predictor
 from pellucid.runner import Run
@@ -100,24 +111,42 @@ def _of_model(
     rows = background_rows(data, background, run, most=max(FEWEST, BUDGET // entries_of(grids)))
     drawn = background is None or isinstance(background, int | np.integer)
     sampled = drawn and 1 < len(rows) < int(np.count_nonzero(data.weights))
-    average = over_grids(asked(run, predictor, rows, halves=sampled))
+    average = asked(run, predictor, rows, halves=sampled)
     predictions = run.predict(predictor, data)
     own = predictions if rows is data else run.predict(predictor, rows)
     steps = 1 + sampled
     constant = np.concatenate([weighted_mean(own[k::steps], rows.weights[k::steps]) for k in range(steps)])
-    components = components_of(constant, grids, average)
+    alone = _alone(data, grids, average, predictions) if grid is None else {}
+    grids = {subset: alone[subset].grids if subset in alone else made for subset, made in grids.items()}
+    tabulated = over_grids(average)
+    components = components_of(
+        constant, grids, lambda subset, made: alone[subset].table if subset in alone else tabulated(subset, made)
+    )
     settings = {"engine": "model", "background": len(rows)}
     both: list[list[Component]] = []
     if sampled:
         components, *both = halved(components)
         constant = np.mean(np.split(constant, 2), axis=0)
     variances = variances_at(constant, components, data, predictions)
+    total = np.where(variances.total > 0, variances.total, np.inf)
+    se = variances.se
     if sampled:
         first, second = (variances_at(constant, half, data, predictions).parts for half in both)
-        total = np.where(variances.total > 0, variances.total, np.inf)
-        variances = replace(variances, se=np.abs(first - second) / 2 / total)
+        se = np.abs(first - second) / 2 / total
+    lines = np.stack([alone[S].error if S in alone else np.zeros(len(total)) for S in grids])
+    variances = replace(variances, se=np.hypot(se, line_error(variances.parts, lines) / total))
     checks = axioms_at_rows(components, data, variances)
     return Components(constant, components, predictions, variances, checks, settings)
+
+
+def _alone(data: Data, grids: Grids, average: Averager, predictions: FloatArray) -> dict[Subset, Refined]:
+    """The components of single features, with as many knots as they need."""
+    variance = weighted_mean(np.square(predictions - weighted_mean(predictions, data.weights)), data.weights)
+
+    def ask(subset: Subset) -> Ask:
+        return lambda codes: average(subset, (codes,), np.arange(len(codes))[:, None])
+
+    return {S: refined(data, S[0], made[0], ask(S), variance) for S, made in grids.items() if len(S) == 1}
 
 
 def _of_trees(
