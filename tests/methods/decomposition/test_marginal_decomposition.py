@@ -333,3 +333,12 @@ def test_a_grid_of_ones_own_is_the_one_used():
     X = np.random.default_rng(1).normal(size=(400, 2))
     found = Explainer(lambda X: (X[:, 0] > 1) * 1.0, X).decompose(order=1, grid=8)
     assert len(found.components[0].axes[0].points) == 8
+
+
+def test_jumps_of_several_outputs_with_a_sample_to_average_over():
+    X = np.random.default_rng(0).normal(size=(900, 3))
+    model = lambda X: np.column_stack([X[:, 0] > 1.2, X[:, 1] ** 2]) * 1.0  # noqa: E731
+    found = Explainer(model, X, background=50).decompose(order=1)
+    np.testing.assert_allclose(found.values, [[1, 0], [0, 1], [0, 0]], atol=1e-3)
+    assert (found.se[0] <= 1e-12).any()
+    assert (np.abs(found.values - [[1, 0], [0, 1], [0, 0]]) <= found.se + 1e-12).all()

@@ -116,7 +116,7 @@ def _of_model(
     own = predictions if rows is data else run.predict(predictor, rows)
     steps = 1 + sampled
     constant = np.concatenate([weighted_mean(own[k::steps], rows.weights[k::steps]) for k in range(steps)])
-    alone = _alone(data, grids, average, predictions) if grid is None else {}
+    alone = _alone(data, grids, average, np.tile(predictions, steps)) if grid is None else {}
     grids = {subset: alone[subset].grids if subset in alone else made for subset, made in grids.items()}
     tabulated = over_grids(average)
     components = components_of(
@@ -133,7 +133,8 @@ def _of_model(
     if sampled:
         first, second = (variances_at(constant, half, data, predictions).parts for half in both)
         se = np.abs(first - second) / 2 / total
-    lines = np.stack([alone[S].error if S in alone else np.zeros(len(total)) for S in grids])
+    exact = np.zeros((steps, len(total)))
+    lines = np.stack([alone[S].error.reshape(exact.shape) if S in alone else exact for S in grids]).mean(axis=1)
     variances = replace(variances, se=np.hypot(se, line_error(variances.parts, lines) / total))
     checks = axioms_at_rows(components, data, variances)
     return Components(constant, components, predictions, variances, checks, settings)

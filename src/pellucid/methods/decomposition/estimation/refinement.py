@@ -63,12 +63,12 @@ def refined(data: Data, j: int, grid: Grid, ask: Ask, variance: FloatArray) -> R
         part = ((middle - knots[where]) / (knots[where + 1] - knots[where]))[:, None]
         missed = np.square(found - (at[where] + part * (at[where + 1] - at[where])))
         mass = _mass(values, share, knots)[where, None]
-        matters = (missed * mass > bound).any(axis=1)
-        error = error + (missed * mass * ~matters[:, None]).sum(axis=0) / 4  # both halves are shorter
-        left = (missed * mass * matters[:, None]).sum(axis=0) / 4
+        matters = np.any(missed * mass > bound, axis=1, keepdims=True)
+        error = error + (missed * mass * ~matters).sum(axis=0) / 4  # both halves are shorter
+        left = (missed * mass * matters).sum(axis=0) / 4
         open_ = np.zeros(len(knots) - 1, dtype=np.bool_)
-        open_[where] = matters
-        open_ = np.insert(open_, where + 1, matters)
+        open_[where] = matters[:, 0]
+        open_ = np.insert(open_, where + 1, matters[:, 0])
         knots, at = np.insert(knots, where + 1, middle), np.insert(at, where + 1, found, axis=0)
     if len(_middles(knots, values, open_)[0]):
         error = error + left
