@@ -3,6 +3,7 @@
 Property tests look for other examples with ``HYPOTHESIS=explore make test``. Tests that need the comments skip where the file is absent.
 """
 
+import gc
 import os
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from hypothesis import settings
 
 from golden_files import Golden
 from pellucid import datasets
+from pellucid.charts.chart import Chart
+from valid_charts import checked
 
 settings.register_profile("same", max_examples=60, derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None)
@@ -23,6 +26,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.golden = Golden(config.getoption("rewrite_golden"))
+    Chart.spec = property(checked)
     if config.golden.rewrite and config.getoption("numprocesses", None):
         raise pytest.UsageError("--rewrite-golden needs one process: leave out -n")
 
@@ -31,6 +35,12 @@ def pytest_collection_modifyitems(config, items):
     """Rewriting takes the tests that have sentences, and no others."""
     if config.golden.rewrite:
         items[:] = [item for item in items if "golden" in item.fixturenames]
+
+
+def pytest_collection_finish(session):
+    """What is imported by now stays: looking through it for garbage again and again takes a twentieth of the time."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 def pytest_sessionfinish(session, exitstatus):

@@ -9,7 +9,7 @@ import pytest
 
 import pellucid
 from contracts.methods import METHODS
-from contracts.tables import KINDS, NAMES, as_pandas, columns, model, outcome
+from contracts.tables import KINDS, NAMES, as_pandas, as_structured, columns, model, outcome
 from limits import limited
 from pellucid import Explainer
 from pellucid.explanations import Rules
@@ -76,14 +76,23 @@ def test_positions_and_names_are_the_same(method):
     assert content(by_name) == content(method(ex, by=NAMES.index))
 
 
-@every_method
-def test_threads_do_not_change_a_bit_and_the_size_of_batches_does_not_matter(method):
-    table = as_pandas(columns(40))
+def check_threads_and_batches(method, table):
     whole = method(explainer(table))
     # No batch holds the whole table.
     one, two = (method(limited(explainer(table, n_jobs=jobs), batch_rows=37)) for jobs in (1, 2))
     assert content(one) == content(two)
     check_same_numbers(one, whole, tolerance=1e-10)
+
+
+@every_method
+def test_threads_do_not_change_a_bit_and_the_size_of_batches_does_not_matter(method):
+    check_threads_and_batches(method, as_structured(columns(40)))  # of all kinds of table the one cut up most quickly
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_threads_and_batches_in_every_kind_of_table(kind):
+    for name in ("pdp pair", "importance halves", "shap"):
+        check_threads_and_batches(METHODS[name], KINDS[kind](columns(40)))
 
 
 @every_method

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, cast, final
 
 from pellucid.charts.compact import compact
@@ -29,6 +30,33 @@ _WIDTH = re.compile(rb'<svg[^>]* width="([0-9.]+)')
 Composable = Any  # a Chart, or a chart of Altair's own
 
 
+class Unchecked:
+    """``with UNCHECKED:`` Altair does not check each piece when it is made, which takes as long as all drawing.
+
+    Afterwards it does what it did before, however many threads draw.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._drawing, self._before = 0, True
+
+    def __enter__(self) -> None:
+        schemas = import_module("altair").utils.schemapi
+        with self._lock:
+            if not self._drawing:
+                self._before, schemas.DEBUG_MODE = schemas.DEBUG_MODE, False
+            self._drawing += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._drawing -= 1
+            if not self._drawing:
+                import_module("altair").utils.schemapi.DEBUG_MODE = self._before
+
+
+UNCHECKED = Unchecked()
+
+
 @final
 class Chart:
     """A chart that notebooks show, that composes with ``|`` (beside), ``&`` (below) and ``+`` (on top).
@@ -47,11 +75,12 @@ class Chart:
 
     @property
     def spec(self) -> dict[str, Any]:
-        """The Vega-Lite specification, checked against its schema."""
+        """The Vega-Lite specification."""
         altair = require("altair", purpose="drawing a chart")
         # Whatever the user has set for other charts, here the data stay in the specification.
-        with altair.data_transformers.enable("default", consolidate_datasets=True):
-            spec = self._body.configure(**CONFIG).to_dict()
+        with altair.data_transformers.enable("default", consolidate_datasets=True), UNCHECKED:
+            # Not checked against the schema, which takes longer than drawing: the tests of every chart do it.
+            spec = self._body.configure(**CONFIG).to_dict(validate=False)
         spec["datasets"] = {name: list(rows) for name, rows in spec.get("datasets", {}).items()}
         return cast("dict[str, Any]", without_reserved(spec))
 

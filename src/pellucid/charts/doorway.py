@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from pellucid.charts.chart import Chart
+from pellucid.charts.chart import UNCHECKED, Chart
 from pellucid.checks import flag, whole
 from pellucid.errors import InputError
 from pellucid.explanations import (
@@ -65,7 +65,9 @@ def draw(explanation: Explanation, **options: Any) -> Chart:
     for kind in type(explanation).__mro__:
         if kind in _CHARTS:
             read = read_options(explanation._options, options)
-            return Chart(import_module(_CHARTS[kind]).body(explanation, read))
+            module = import_module(_CHARTS[kind])
+            with UNCHECKED:
+                return Chart(module.body(explanation, read))
     names = ", ".join(kind.__name__ for kind in _CHARTS)
     raise InputError(f"there is no chart of a {type(explanation).__name__}; charts exist for {names}.")
 
@@ -80,5 +82,6 @@ def panel(effects: Sequence[Effect], *, columns: int = 3, overlay: bool = False,
     if not effects or not all(isinstance(effect, Effect) for effect in effects):
         raise InputError("panel() takes a list of effects, such as [explainer.pdp('a'), explainer.pdp('b')].")
     columns, overlay = whole("columns", columns), flag("overlay", overlay)
-    module = "pellucid.charts.effect.overlay" if overlay else "pellucid.charts.effect.side_by_side"
-    return Chart(import_module(module).body(list(effects), columns, known))
+    module = import_module(f"pellucid.charts.effect.{'overlay' if overlay else 'side_by_side'}")
+    with UNCHECKED:
+        return Chart(module.body(list(effects), columns, known))

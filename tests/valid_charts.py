@@ -1,0 +1,37 @@
+"""Every chart that a test draws is checked against the schema of Vega-Lite, once for each shape of a specification.
+
+pellucid itself leaves this out, because it takes longer than drawing.
+"""
+
+import json
+from typing import Any
+
+from pellucid.charts.chart import UNCHECKED, Chart
+
+TEXTS = ("name", "text", "title", "field")
+_valid: set[str] = set()
+_unchecked: Any = vars(Chart)["spec"].fget
+
+
+def checked(chart: Chart) -> dict[str, Any]:
+    """The specification of a chart; an error where the schema does not allow it."""
+    spec: dict[str, Any] = _unchecked(chart)
+    shape = json.dumps(_shape({key: part for key, part in spec.items() if key != "datasets"}))
+    if shape not in _valid:
+        with UNCHECKED:
+            chart.altair.to_dict(validate=True)
+        _valid.add(shape)
+    return spec
+
+
+def _shape(node: Any) -> Any:
+    """The same without what the data say: numbers and texts as one of their kind, and of like items of a list one."""
+    if isinstance(node, dict):
+        return {key: "" if key in TEXTS and isinstance(part, str) else _shape(part) for key, part in node.items()}
+    if isinstance(node, list):
+        return list({json.dumps(_shape(part)): None for part in node})
+    if isinstance(node, str):  # no word of the schema has a space, a digit or a letter of another script in it
+        return node if node.isascii() and node.replace("-", "").isalpha() else ""
+    if isinstance(node, bool) or node is None:
+        return node
+    return -0.5 if node < 0 else 0.5 if 0 < node <= 1 else 2 if node > 1 else 0
