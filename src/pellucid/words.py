@@ -107,3 +107,8 @@ def counted(n: int, one: str, many: str | None = None) -> str:
     ('1 row', '1,200 rows', '2 classes')
     """
     return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def with_article(noun: str) -> str:
+    """``a row``, ``an image``."""
+    return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
