@@ -149,11 +149,11 @@ def ways_disagree(result: Agreement) -> Iterator[Caveat]:
         return
     fidelity = float(result.local.fidelity[0])
     if fidelity < _GOOD_FIT:
-        why = f"The local model fits poorly (R2 {number(fidelity)})"
+        why = f"The local model fits poorly (R² {number(fidelity)})"
         advice = "Rely on the contributions, which add up to the prediction."
     else:
         why = (
-            f"The local model fits well (R2 {number(fidelity)}), so small changes to the row have other effects than"
+            f"The local model fits well (R² {number(fidelity)}), so small changes to the row have other effects than"
             " its difference from an average row"
         )
         advice = (

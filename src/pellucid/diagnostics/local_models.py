@@ -81,7 +81,7 @@ def low_fidelity(result: LocalModel) -> Iterator[Caveat]:
         code="low-fidelity",
         message=(
             f"The local model explains {percent(max(1.0 - float(lost[worst]), 0.0))} of the variation of the"
-            f" predictions near the {words.whole}{_among(result, worst, list(lost), _UNEXPLAINED)} (R2 on"
+            f" predictions near the {words.whole}{_among(result, worst, list(lost), _UNEXPLAINED)} (R² on"
             f" held-out {words.sample}s)."
         ),
         value=float(lost[worst]),

@@ -112,7 +112,10 @@ def score_section(found: Performance, against: str, *, brief: bool) -> Plain:
         head, rows = [head[0], *head[2:]], [[row[0], *row[2:]] for row in rows]
     kinds = _kinds(found, brief=brief)
     columns = 2 if len(kinds) == 2 else 3
-    return section("model", TITLE, intro, table=table(head, rows), cards=_cards(found, kinds), columns=columns)
+    cards = _cards(found, kinds)
+    fills = brief and columns == 3 and len(cards) % 3 == 2 and all(made["half"] for made in cards)
+    beside = "Measures" if fills else ""  # the place that would be empty
+    return section("model", TITLE, intro, table=table(head, rows), cards=cards, columns=columns, table_beside=beside)
 
 
 def _cards(found: Performance, kinds: Sequence[str]) -> list[Plain]:
@@ -120,7 +123,7 @@ def _cards(found: Performance, kinds: Sequence[str]) -> list[Plain]:
     large = {kind: several or (kind == "confusion" and len(found.classes) > _FEW_CLASSES) for kind in kinds}
     size = _WIDE if len(kinds) == 2 else _SMALL
     told = changed(found, caveats=tuple(item for item in found.caveats if item.code != "training-data"))  # the headline
-    return [
+    made = [
         card(
             f"performance-{kind}",
             _CHARTS[kind][0],
@@ -135,6 +138,7 @@ def _cards(found: Performance, kinds: Sequence[str]) -> list[Plain]:
         )
         for kind in kinds
     ]
+    return [{**one, "note": ""} for one in made]  # what the subtitle says
 
 
 def _kinds(found: Performance, *, brief: bool) -> list[str]:
