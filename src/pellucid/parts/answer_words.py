@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid.parts.source import ImageParts
-from pellucid.words import counted, listed, number
+from pellucid.words import counted, listed, quantity
 
 if TYPE_CHECKING:
     from pellucid.parts.answers import PartCounterfactuals
@@ -117,7 +117,8 @@ def _unreached(found: PartCounterfactuals) -> list[str]:
     elif found.tried:
         lines.append(f"All sets of up to {counted(found.tried, part)} were tried, of larger ones the most promising.")
     if not len(found):
-        lines.append(f"The nearest miss is off by {number(found.nearest_miss)}; best_effort=True gives it.")
+        short = quantity(found.nearest_miss, found.scale, change=True, sign=False)
+        lines.append(f"The nearest miss is off by {short}; best_effort=True gives it.")
     other = "absent=" if isinstance(found.parts, ImageParts) else "replace=, mask="
     longer = "" if found.tried == found.changeable else ", raise budget="
     return [*lines, f"Relax the target{longer}, or change {part}s in another way ({other})."]
