@@ -210,9 +210,8 @@ def conditional_game(result: Attribution, effective: float | None) -> Iterator[C
     yield Caveat(
         code="conditional-game",
         message=(
-            "In the conditional game a feature that the model ignores is credited for those it is correlated with, and"
-            " two that the model treats alike may differ: the axioms of dummy and symmetry hold for model and data"
-            f" together, not for the model alone.{thin}"
+            "The conditional game credits a feature that the model ignores for those it is correlated with, and may"
+            f" treat two features differently that the model treats alike.{thin}"
         ),
         value=error,
         threshold=1.0 / np.sqrt(_FEW) if few else 0.0,

@@ -106,9 +106,8 @@ def _missed(result: Counterfactuals) -> str:
 def _frequencies(result: Counterfactuals) -> str:
     used = {name: share for name, share in result.frequency.items() if share > 0}
     n = len(result)
-    said = [f"{name} in {'all' if share == 1 else round(share * n)}" for name, share in used.items()]
-    first = "changes" if len(said) == 1 else "change"
-    return f"Over the {n} answers {first}: {listed(said, 5)}."
+    said = [f"{name} (in {'all' if share == 1 else round(share * n)})" for name, share in used.items()]
+    return f"Changed over the {n} answers: {listed(said, 5)}."
 
 
 def _trust(result: Counterfactuals) -> list[str]:

@@ -50,7 +50,7 @@ def _notes(found: PartCounterfactuals, shown: int) -> list[str]:
     ]
 
 
-def _ruled_out(found: TextCounterfactuals | ImageCounterfactuals) -> str:
+def _ruled_out(found: PartCounterfactuals) -> str:
     """What was tried in vain: of replacements no more than those that were tried."""
     return f"all smaller sets{' of these replacements' if (found.states[0] > 1).any() else ''} were tried"
 

@@ -97,8 +97,7 @@ def _long(found: PartCounterfactuals) -> Iterator[Caveat]:
             code="long-answer",
             message=(
                 f"The first answer changes {k} of {counted(n, words.part)}: little of the {words.whole} is"
-                " left, and the"
-                " model says what it says of hardly anything."
+                " left to predict from."
             ),
             value=k / n,
             threshold=_LONG,
