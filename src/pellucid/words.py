@@ -107,3 +107,27 @@ def counted(n: int, one: str, many: str | None = None) -> str:
     ('1 row', '1,200 rows', '2 classes')
     """
     return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+_LOSSES = {
+    "mse": "MSE",
+    "mae": "MAE",
+    "rmse": "RMSE",
+    "log_loss": "log loss",
+    "brier": "Brier score",
+    "error": "error rate",
+}
+
+
+def loss_words(loss: str, value: float) -> tuple[str, str]:
+    """A loss as people call it, and its value: an error rate is a share.
+
+    >>> loss_words("mse", 2.5), loss_words("error", 0.02)
+    (('MSE', '2.5'), ('error rate', '2.0%'))
+    """
+    return _LOSSES.get(loss, loss), percent(value) if loss == "error" else number(value)
+
+
+def with_article(noun: str) -> str:
+    """``a row``, ``an image``."""
+    return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"

@@ -3,12 +3,22 @@
 import numpy as np
 import pytest
 from scipy.stats import chisquare
-from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor, HistGradientBoostingRegressor
+from sklearn.ensemble import (
+    BaggingRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from pellucid import Explainer
 from pellucid.diagnostics.fitted_rows import SURE, chance_of_unseen
+from pellucid.models.bootstrap import first_draw
 
 N = 600
 
@@ -32,6 +42,11 @@ MODELS = {
     "sklearn": lambda: GradientBoostingRegressor(n_estimators=20, random_state=0),
     "subsample": lambda: GradientBoostingRegressor(n_estimators=20, max_depth=7, subsample=0.8, random_state=0),
     "histogram": lambda: HistGradientBoostingRegressor(max_iter=20, random_state=0),
+    "forest": lambda: RandomForestRegressor(5, random_state=0),
+    "forest of samples, in a pipeline": lambda: make_pipeline(
+        StandardScaler(), RandomForestRegressor(5, max_samples=0.5, max_depth=6, random_state=0)
+    ),
+    "bagged trees": lambda: BaggingRegressor(DecisionTreeRegressor(max_depth=6), 5, random_state=0),
     "one tree": lambda: DecisionTreeRegressor(max_depth=5, random_state=0),
     "xgboost": lambda: xgboost(max_depth=4),
     "xgboost, subsample": lambda: xgboost(max_depth=6, subsample=0.9),
@@ -85,3 +100,32 @@ def test_what_cannot_be_told_is_not_said():
     assert found(DecisionTreeRegressor(max_depth=1).fit(X, y), X, y)[0] is None
     model = GradientBoostingRegressor(n_estimators=5, random_state=0).fit(X, y)
     assert found(model, X, y, sample_weight=np.arange(1.0, N + 1))[0] is None
+
+
+def test_rows_of_a_forest_are_those_of_its_bootstrap():
+    X, y = rows(0, classes=True)
+    forest = RandomForestClassifier(3, max_depth=5, random_state=4).fit(X, y)
+    drawn, first = first_draw(forest, N), forest.estimators_[0]
+    assert drawn.sum() == N
+    assert drawn.max() > 1
+    reached = np.bincount(first.apply(X), drawn, minlength=first.tree_.node_count)
+    leaves = first.tree_.children_left < 0
+    np.testing.assert_allclose(reached[leaves], first.tree_.weighted_n_node_samples[leaves])
+    assert found(forest, X, y)[0] == 0
+    shuffled = np.random.default_rng(0).permutation(N)
+    assert found(forest, X[shuffled], y[shuffled])[0] > SURE  # the order is part of the draw
+    assert first_draw(forest, N - 1) is None or found(forest, X[1:], y[1:])[0] > SURE
+
+
+def test_a_release_that_does_not_list_its_draws_is_drawn_again():
+    class Old:
+        bootstrap, max_samples = True, None
+
+    X, y = rows(0)
+    forest = RandomForestRegressor(2, random_state=1).fit(X, y)
+    old = Old()
+    old.estimators_ = forest.estimators_
+    np.testing.assert_array_equal(first_draw(old, N), first_draw(forest, N))
+    old.max_samples = 0.5
+    assert first_draw(old, N) is None
+    assert first_draw(GradientBoostingRegressor(n_estimators=2).fit(X, y), N) is None

@@ -5,7 +5,7 @@ import pytest
 from sklearn.calibration import calibration_curve
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import (
     average_precision_score,
     confusion_matrix,
@@ -24,10 +24,12 @@ from sklearn.svm import LinearSVC
 import pellucid
 from golden_files import masked
 from pellucid import Explainer, InputError
+from pellucid.charts.performance import shown_kinds
 from pellucid.charts.performance.calibration import calibration_data
 from pellucid.charts.performance.classes import curve_data, threshold_data
 from pellucid.charts.performance.confusion import confusion_data
 from pellucid.charts.performance.numbers import bin_data, point_data
+from pellucid.explanations.performance_titles import chart_title
 from pellucid.stats import expit
 
 N = 400
@@ -151,7 +153,8 @@ def test_probabilities_that_are_too_extreme_are_said_to_be(golden):
     sure.coef_ *= 3
     found = Explainer(sure, table, y, class_names=["no", "yes"], progress=False).performance()
     golden("performance", "a classifier that is too sure", map(masked, found.findings()))
-    assert found.findings()[-1].startswith("Too ")
+    assert "too high" in found.findings()[-1]
+    assert chart_title(found, "calibration").startswith("Overconfident: where ")
 
 
 # -- several classes, scores, one class ------------------------------------------------------------------
@@ -237,9 +240,9 @@ def test_a_bias_at_the_end_is_found_and_said(golden):
     y = np.exp(X[:, 0])
     found = Explainer(lambda Z: 1 + 1.4 * Z[:, 0], X, y, progress=False).performance()
     golden("performance", "a straight line through a curve", map(masked, found.findings()))
-    assert found.findings()[-1].startswith("Too low")
+    assert found.findings()[-1].startswith("Predictions are too low")
     right = Explainer(lambda Z: np.exp(Z[:, 0]), X, y + RNG.normal(size=N), progress=False).performance()
-    assert "well calibrated" in right.findings()[-1]
+    assert "unbiased" in right.findings()[-1]
 
 
 def test_several_outcomes_have_a_chart_each():
@@ -299,3 +302,34 @@ def test_training_data_and_rare_classes_are_caveats():
 def test_without_an_outcome_the_remedy_is_named():
     with pytest.raises(InputError, match="give y to the Explainer"):
         Explainer(lambda Z: Z[:, 0], X, progress=False).performance()
+
+
+def test_the_title_of_each_chart_is_its_finding(golden):
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(600, 2))
+    y = (rng.random(600) < expit(2 * table[:, 0])).astype(int)
+    two = Explainer(LogisticRegression().fit(table, y), table, y, class_names=["no", "yes"], progress=False)
+    X, species = load_iris(return_X_y=True)
+    three = Explainer(LogisticRegression(max_iter=1000).fit(X, species), X, species, progress=False)
+    line = LinearRegression().fit(table, np.square(table[:, 0]) + table[:, 1])
+    numbers = Explainer(line, table, np.square(table[:, 0]) + table[:, 1], progress=False)
+    cases = {"two classes": two, "three classes": three, "numbers": numbers}
+    for name, explainer in cases.items():
+        found = explainer.performance()
+        titles = {kind: chart_title(found, kind) for kind in shown_kinds(found)}
+        golden("performance", f"titles: {name}", [f"{kind}: {masked(title)}" for kind, title in titles.items()])
+        for kind, title in titles.items():
+            assert title.split()[0] in str(found.plot(kind=kind).spec["title"])
+
+
+def test_which_way_probabilities_are_off():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(4000, 1))
+    y = (rng.random(4000) < expit(2 * x[:, 0])).astype(int)
+    said = {}
+    for slope, shift in ((6.0, 0.0), (0.5, 0.0), (2.0, 1.5), (2.0, -1.5), (2.0, 0.0)):
+        model = LogisticRegression().fit(x, y)
+        model.coef_[:], model.intercept_[:] = slope, shift
+        said[slope, shift] = chart_title(Explainer(model, x, y, progress=False).performance(), "calibration")
+    first = [title.split(":")[0] for title in said.values()]
+    assert first == ["Overconfident", "Underconfident", "Too high", "Too low", "Well calibrated"]

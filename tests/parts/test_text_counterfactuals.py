@@ -212,6 +212,14 @@ def test_of_several_classes_another_one_wins():
     assert int(to_c.changed[0].sum()) == 1
 
 
+@pytest.mark.parametrize("verb", ["counterfactuals", "adversarial"])
+def test_a_text_without_words_has_nothing_to_change(golden, verb):
+    found = getattr(spam_of(either), verb)("")
+    assert len(found.findings()) == 1
+    golden("text", "counterfactuals, no words", found.text())
+    assert found.plot() is not None
+
+
 def test_nothing_has_to_change(golden):
     found = spam_of(either).counterfactuals(TEXT, "spam")
     assert found.texts == (TEXT,)

@@ -89,6 +89,7 @@ def test_a_classifier_shows_how_it_ranks_flags_and_errs() -> None:
     made = build(Explainer(LogisticRegression().fit(X, y), X, y, progress=False), top=1)
     shown = [card["id"].removeprefix("performance-") for card in part(made, "model")["cards"]]
     assert shown == ["confusion", "roc", "calibration", "precision-recall", "thresholds"]
+    assert part(made, "model")["table_beside"] == "Measures"  # the sixth place
 
 
 # -- training data -----------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from pellucid.report.images import build_image_report
 from pellucid.report.page import render
 from pellucid.report.singles import Single, care_section, explain
 from pellucid.report.texts import build_text_report
-from pellucid.report.wholes import MOST, Seen, choose, confusion_section, look, score_section
+from pellucid.report.wholes import MOST, Seen, choose, look, model_section
 from pellucid.report.work import Work
 from report.documents import part, said
 
@@ -57,7 +57,9 @@ def document() -> dict[str, Any]:
 
 
 def test_the_chapters_of_a_report_of_texts(document, golden):
-    assert [chapter["id"] for chapter in document["sections"]] == ["care", "model", "confusion", "words", "singles"]
+    assert [chapter["id"] for chapter in document["sections"]] == ["care", "model", "words", "singles"]
+    kinds = ["confusion", "roc", "calibration", "precision-recall", "thresholds"]
+    assert [card["id"] for card in part(document, "model")["cards"]] == [f"performance-{kind}" for kind in kinds]
     golden("report", "texts", [masked(line) for line in document["findings"]] + list(said(*document["sections"])))
 
 
@@ -147,11 +149,11 @@ def test_of_many_classes_each_of_the_most_frequent_has_one():
 def test_a_regression_shows_the_largest_error(golden):
     seen = seen_of([1.0, 5.0, 3.0, 9.0], [1.0, 2.0, 3.5, 9.0], classes=None)
     assert choose(seen) == {2: ["typical"], 3: ["highest prediction"], 0: ["lowest prediction"], 1: ["largest error"]}
-    section, words = score_section(seen)
+    section, words = model_section(seen, Work(0, None))
     errors, spread = np.array([0, 3, 0.5, 0]), np.array([1, 2, 3.5, 9]) - 3.875
     share = 1 - np.square(errors).mean() / np.square(spread).mean()
-    assert section["table"]["rows"][0][1] == f"{share:.3g}"
-    assert confusion_section(seen) == []
+    assert section["table"]["rows"][0][2] == f"{share:.3g}"
+    assert [card["id"] for card in section["cards"]] == ["performance-predicted", "performance-residuals"]
     golden("report", "texts: score of a regression", words)
 
 
@@ -161,12 +163,12 @@ def test_predictions_that_are_all_the_same_have_one_typical_text():
 
 def test_scores_are_those_of_a_constant_beside_the_model():
     p = np.array([0.1, 0.2, 0.7, 0.9])
-    section, _ = score_section(seen_of(np.c_[1 - p, p], ["no", "yes", "yes", "yes"]))
-    rate, loss = section["table"]["rows"]
-    assert rate == ["Error rate", "25%", "25%"]
-    assert loss[1] == f"{-np.log([0.9, 0.2, 0.7, 0.9]).mean():.3g}"
-    table = confusion_section(seen_of(np.c_[1 - p, p], ["no", "yes", "yes", "yes"]))[0]["table"]
-    assert table["rows"] == [["no", "1", "0"], ["yes", "1", "2"]]
+    section, _ = model_section(seen_of(np.c_[1 - p, p], ["no", "yes", "yes", "yes"]), Work(0, None))
+    rate, _, loss = section["table"]["rows"]
+    assert (rate[0], rate[2], rate[4]) == ("Error rate", "25%", "25%")
+    assert loss[2] == f"{-np.log([0.9, 0.2, 0.7, 0.9]).mean():.3g}"
+    first = section["cards"][0]["sentences"]
+    assert first == ["33% of the texts of class yes are predicted as no."]
 
 
 def test_outcomes_are_read_by_name_or_by_the_labels_of_the_model():

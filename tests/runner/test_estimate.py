@@ -30,9 +30,11 @@ def said(monkeypatch):
     return sentences
 
 
-def call(progress, seconds_per_row, rows=1000, batches=10, what="Shapley values"):
+def call(progress, seconds_per_row, rows=1000, batches=10, what="Shapley values", levers=()):
     clock = Clock()
     own = Estimate(progress, what, clock=clock)
+    for lever in levers:
+        own.scales_with(*lever)
     own.plan(rows)
     for _ in range(batches):
         clock.now += seconds_per_row * rows / batches
@@ -44,6 +46,20 @@ def test_a_long_call_is_announced_once(said):
     assert len(said) == 1
     assert "about 18 s more (1,000 model rows in all)" in said[0]
     assert "budget=" in said[0]
+
+
+def test_what_an_option_would_save_is_said_in_seconds(said):
+    call(True, 0.1, what="local models", levers=[("samples", 5000, 500, 1), (estimate.FEWER_ROWS, 3, 1, 1)])  # 100 s
+    assert "samples=500 instead of 5,000 would take about 10 s; 1 row instead of 3 would take about 33 s" in said[0]
+    assert "fewer" not in said[0]  # said once, with its seconds
+    call(True, 0.04, what="interactions", levers=[("rows", 200, 50, 2)])  # 40 s, with the square of the rows
+    assert "rows=100 instead of 200 would take about 10 s; features=" in said[1]
+
+
+def test_an_option_that_is_at_its_least_is_not_offered(said):
+    call(True, 0.1, what="importance", levers=[("repeats", 1, 1, 1)])
+    assert "repeats" not in said[0]
+    assert "an Explainer on fewer rows" in said[0]
 
 
 def test_a_short_call_is_not(said):

@@ -81,7 +81,7 @@ def body(result: Agreement, options: AgreementOptions) -> ChartType:
     more = len(result.order) - len(order)
     notes = [
         f"cosine similarity {number(result.likeness)}: they {verdict(result.likeness)}",
-        f"local R2 {number(float(result.local.fidelity[0]))}",
+        f"local R² {number(float(result.local.fidelity[0]))}",
         (
             ""
             if result.rule is None

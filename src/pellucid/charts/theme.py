@@ -33,6 +33,7 @@ CONFIG: dict[str, Any] = {
         "titlePadding": 8,
         "labelLimit": 0,
         "maxExtent": 4000,  # the title stays clear of labels of any length
+        "labelSeparation": 6,
         "labelColor": INK,
         "titleColor": INK,
         "gridColor": "#E8E8E8",

@@ -182,7 +182,7 @@ def borrowed_share(
             yield Caveat(
                 code="borrowed-share",
                 message=(
-                    f"The predictions do not use {name} at all; its share of {number(float(value))} comes from"
+                    f"The predictions do not use {name} at all; its share of {percent(float(value))} comes from"
                     " features that it is correlated with."
                 ),
                 value=float(value),

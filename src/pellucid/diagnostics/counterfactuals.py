@@ -15,7 +15,7 @@ from pellucid.diagnostics.off_data import associations
 from pellucid.explanations import Caveat, Counterfactuals
 from pellucid.models import Predictor
 from pellucid.runner import Run
-from pellucid.words import counted, number, percent
+from pellucid.words import counted, number, percent, quantity
 
 _AS_NEAR = 2.0  # times the distance of the nearest answer
 _SETS = 2
@@ -79,7 +79,8 @@ def _target_missed(result: Counterfactuals) -> Iterator[Caveat]:
         yield Caveat(
             code="target-missed",
             message=(
-                f"No answer was found: this row misses the target ({result.target}) by {number(result.nearest_miss)}."
+                f"No answer was found: this row misses the target ({result.target}) by"
+                f" {quantity(result.nearest_miss, result.scale, change=True, sign=False)}."
             ),
             value=float(result.nearest_miss),
             threshold=0.0,

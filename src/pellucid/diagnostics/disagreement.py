@@ -149,11 +149,11 @@ def ways_disagree(result: Agreement) -> Iterator[Caveat]:
         return
     fidelity = float(result.local.fidelity[0])
     if fidelity < _GOOD_FIT:
-        why = f"The local model fits poorly (R2 {number(fidelity)})"
+        why = f"The local model fits poorly (R² {number(fidelity)})"
         advice = "Rely on the contributions, which add up to the prediction."
     else:
         why = (
-            f"The local model fits well (R2 {number(fidelity)}), so small changes to the row have other effects than"
+            f"The local model fits well (R² {number(fidelity)}), so small changes to the row have other effects than"
             " its difference from an average row"
         )
         advice = (
@@ -210,9 +210,8 @@ def conditional_game(result: Attribution, effective: float | None) -> Iterator[C
     yield Caveat(
         code="conditional-game",
         message=(
-            "In the conditional game a feature that the model ignores is credited for those it is correlated with, and"
-            " two that the model treats alike may differ: the axioms of dummy and symmetry hold for model and data"
-            f" together, not for the model alone.{thin}"
+            "The conditional game credits a feature that the model ignores for those it is correlated with, and may"
+            f" treat two features differently that the model treats alike.{thin}"
         ),
         value=error,
         threshold=1.0 / np.sqrt(_FEW) if few else 0.0,

@@ -25,7 +25,7 @@ _LACKING = 0.25
 _ENOUGH = 300  # rows for a measure of interaction; with more, intervals tell how well it is known
 _FEWER = "Give more rows, fewer features (features=[...]), order=1 or a smaller grid."
 _OPTIMISM = 0.02
-_ROOM = 0.1  # rows that are not used up, as a share: with fewer, R2 says nothing
+_ROOM = 0.1  # rows that are not used up, as a share: with fewer, R² says nothing
 
 
 def support_caveat(
@@ -184,12 +184,12 @@ def _empty_share(axes: tuple[Cells, ...]) -> float:
 
 
 def few_rows(data: Data, found: Decomposition) -> Iterator[Caveat]:
-    """Averages and R2 over a handful of rows say little about others."""
+    """Averages and R² over a handful of rows say little about others."""
     size = effective_size(data.weights)
     if found.density == "data" and size < _FEW_ROWS:
         yield Caveat(
             code="few-rows",
-            message=f"Averages, shares and R2 are based on only {_rows(len(data), size)}.",
+            message=f"Averages, shares and R² are based on only {_rows(len(data), size)}.",
             value=_FEW_ROWS / size,
             threshold=1.0,
             advice="Give more rows of data: with others the shares may differ.",
@@ -256,7 +256,7 @@ def fewer_rows(lacking: float) -> Iterator[Caveat]:
 def too_many_coefficients(
     found: Decomposition, data: Data, columns: tuple[int, ...], rows: int, parameters: float
 ) -> Iterator[Caveat]:
-    """R2 at rows that did not take part, by generalised cross-validation, against that at those that did."""
+    """R² at rows that did not take part, by generalised cross-validation, against that at those that did."""
     room = max(1.0 - parameters / rows, 1.0 / rows)
     possible = np.prod([float(max(data.schema.features[j].distinct, 1)) for j in columns])
     if room < _ROOM and rows < possible:

@@ -4,10 +4,12 @@ A tree knows how much of its training data reached each leaf. Of n unseen rows, 
 around n times these shares, by at least as much as chance lets them (Pearson's statistic, sum of (observed -
 expected)^2 / expected, is chi-squared or larger). The training rows themselves match exactly, or nearly where each
 tree sees a part of them. So a statistic that is far too *small* gives them away. The first tree of a boosted model
-counts rows, whatever the loss; a bootstrap (random forests) hides them.
+counts rows, whatever the loss. That of a scikit-learn forest counts rows of a bootstrap, which is drawn again from its
+seed: the training rows, in their order and counted as often as they were drawn, match exactly.
 
-When it misleads: a sample of some of the training rows is not recognised, nor are training rows of a forest, of a model
-without trees or of rows with weights; no finding is no proof of unseen rows.
+When it misleads: a sample of some of the training rows is not recognised, nor are shuffled training rows of a forest,
+those of a forest with class weights or of another library, of a model without trees or of rows with weights; no finding
+is no proof of unseen rows.
 """
 
 from __future__ import annotations
@@ -17,11 +19,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from pellucid.arrays import IntArray
 from pellucid.data import Data
 from pellucid.errors import PellucidError
 from pellucid.explanations import Caveat
 from pellucid.explanations.advice import advice
 from pellucid.models import Predictor
+from pellucid.models.bootstrap import first_draw
 from pellucid.reading.trees import Refusal, tree_model
 from pellucid.runner import Run
 from pellucid.trees.ensemble import TreeEnsemble
@@ -40,11 +44,16 @@ def chance_of_unseen(predictor: Predictor, data: Data, run: Run) -> float | None
         matrix = model.encode(predictor.dressed(data.frame))
     except PellucidError:
         return None
-    return match(model.ensemble, matrix)
+    chance = match(model.ensemble, matrix)
+    drawn = first_draw(predictor.model, len(matrix))
+    again = None if drawn is None else match(model.ensemble, matrix, drawn)
+    return chance if again is None else again if chance is None else min(chance, again)
 
 
-def match(ensemble: TreeEnsemble, matrix: np.ndarray) -> float | None:
-    """The chance that a statistic as small as that of these rows, as the trees see them, comes from unseen rows."""
+def match(ensemble: TreeEnsemble, matrix: np.ndarray, drawn: IntArray | None = None) -> float | None:
+    """The chance that a statistic as small as that of these rows, as the trees see them, comes from unseen rows; rows
+    count as often as they were ``drawn``, where the first tree was grown on as many.
+    """
     from scipy.special import gammainc
 
     first = replace(ensemble, roots=ensemble.roots[:1], output=ensemble.output[:1])
@@ -54,9 +63,12 @@ def match(ensemble: TreeEnsemble, matrix: np.ndarray) -> float | None:
     cover = ensemble.nodes.cover[leaves]
     if not np.isfinite(cover).all() or not cover.sum() > 0:
         return None
-    reached = first.leaves(matrix)[:, 0]
-    observed = np.bincount(reached - leaves[0], minlength=int(leaves[-1] - leaves[0]) + 1)[leaves - leaves[0]]
-    expected = len(matrix) * cover / cover.sum()
+    count = np.ones(len(matrix)) if drawn is None else drawn.astype(np.float64)
+    if drawn is not None and not np.isclose(count.sum(), cover.sum()):
+        return None
+    reached = first.leaves(matrix)[:, 0] - leaves[0]
+    observed = np.bincount(reached, count, minlength=int(leaves[-1] - leaves[0]) + 1)[leaves - leaves[0]]
+    expected = count.sum() * cover / cover.sum()
     large = expected >= _EXPECTED
     cells = np.append(observed[large], observed[~large].sum()), np.append(expected[large], expected[~large].sum())
     counted = cells[1] > 0

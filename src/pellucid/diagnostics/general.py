@@ -15,7 +15,7 @@ from pellucid.models import Predictor
 from pellucid.models.outcome import constant_prediction, outcome_for
 from pellucid.models.predictor import LOGIT_FLOOR
 from pellucid.runner import Intervention, Run
-from pellucid.words import number, percent
+from pellucid.words import loss_words, percent
 
 Players = Mapping[str, tuple[int, ...]]
 
@@ -135,11 +135,12 @@ def _poor(predictor: Predictor, some: Data, raw: FloatArray) -> Iterator[Caveat]
     own = loss(y, raw, some.weights)
     constant = loss(y, constant_prediction(predictor, y, some.weights), some.weights)
     if constant > 0 and own > _POOR * constant:
+        (name, shown), (_, other) = loss_words(loss.name, own), loss_words(loss.name, constant)
         yield Caveat(
             code="poor-model",
             message=(
-                f"The model is hardly better than a constant on these data: its {loss.name} is {number(own)}, that of"
-                f" the best constant {number(constant)}."
+                f"The model is hardly better than a constant on these data: its {name} is {shown}, that of the"
+                f" best constant {other}."
             ),
             value=own / constant,
             threshold=_POOR,

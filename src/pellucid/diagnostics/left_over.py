@@ -8,7 +8,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.explanations import Attribution, Caveat, Decomposition
-from pellucid.words import counted, number, percent
+from pellucid.words import counted, percent, quantity
 
 _RESIDUAL = 1e-4  # of the row's numbers; single precision stays far below
 _LEFT = 0.05  # of the variance of the predictions
@@ -27,7 +27,7 @@ def not_additive(result: Attribution) -> Iterator[Caveat]:
             code="not-additive",
             message=(
                 f"Base value and contributions miss the prediction of row {result.row_labels.name(worst.row)} by"
-                f" {number(worst.residual)},"
+                f" {quantity(worst.residual, result.scale, change=True, sign=False)},"
                 f" {percent(worst.relative)} of the row's numbers."
             ),
             value=worst.relative,

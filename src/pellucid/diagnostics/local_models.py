@@ -23,7 +23,7 @@ import numpy as np
 from pellucid.arrays import FloatArray
 from pellucid.explanations import Caveat, Pick
 from pellucid.explanations.local_attribution import LocalModel
-from pellucid.words import listed, number, percent
+from pellucid.words import listed, number, percent, quantity
 
 _FLIPS = 0.1
 _CLEAR = 2.0
@@ -81,7 +81,7 @@ def low_fidelity(result: LocalModel) -> Iterator[Caveat]:
         code="low-fidelity",
         message=(
             f"The local model explains {percent(max(1.0 - float(lost[worst]), 0.0))} of the variation of the"
-            f" predictions near the {words.whole}{_among(result, worst, list(lost), _UNEXPLAINED)} (R2 on"
+            f" predictions near the {words.whole}{_among(result, worst, list(lost), _UNEXPLAINED)} (R² on"
             f" held-out {words.sample}s)."
         ),
         value=float(lost[worst]),
@@ -108,8 +108,8 @@ def local_miss(result: LocalModel, spread: list[FloatArray]) -> Iterator[Caveat]
     yield Caveat(
         code="local-miss",
         message=(
-            f"The prediction{_among(result, worst, list(shares), _MISSED)} is {number(float(told))}, but the local"
-            f" model gives {number(float(local))}: it misses by {number(float(shares[worst]))} standard deviations of"
+            f"The prediction{_among(result, worst, list(shares), _MISSED)} is {quantity(float(told), result.scale)}, but the"
+            f" local model gives {quantity(float(local), result.scale)}: it misses by {number(float(shares[worst]))} standard deviations of"
             " the predictions."
         ),
         value=float(shares[worst]),
@@ -206,7 +206,8 @@ def lossy_space(
         message=(
             "The features of this explanation do not hold all that the model"
             f" uses{_among(result, worst, list(shares), _LOST)}: mapped to them and back, the row has the prediction"
-            f" {number(float(returned[worst, k]))} instead of {number(float(told[worst, k]))},"
+            f" {quantity(float(returned[worst, k]), result.scale)} instead of"
+            f" {quantity(float(told[worst, k]), result.scale)},"
             f" {number(float(shares[worst]))} standard deviations of the predictions away."
         ),
         value=float(shares[worst]),

@@ -16,7 +16,7 @@ from pellucid.models import Predictor
 from pellucid.models.outcome import constant_prediction, outcome_for
 from pellucid.runner import Run
 from pellucid.stats import standard_error
-from pellucid.words import number, percent
+from pellucid.words import loss_words, percent
 
 _MEMORISED = 0.02
 _OVERFIT = 1.5
@@ -37,11 +37,12 @@ def training_data(
         return
     constant = loss(y, constant_prediction(predictor, y, data.weights), data.weights)
     if constant > 0 and baseline < _MEMORISED * constant:
+        (name, own), (_, other) = loss_words(loss.name, baseline), loss_words(loss.name, constant)
         yield Caveat(
             code="training-data",
             message=(
-                f"The model is almost perfect on these rows, as on training data: its {loss.name} is"
-                f" {number(baseline)}, that of a constant {number(constant)}."
+                f"The model is almost perfect on these rows, as on training data: its {name} is {own},"
+                f" that of a constant {other}."
             ),
             value=baseline / constant,
             threshold=_MEMORISED,
@@ -54,12 +55,10 @@ def overfitted(predictor: Predictor, holdout: Data, run: Run, loss: Loss, baseli
     raw = run.predict(predictor, holdout, full=True)
     outside = loss(outcome_for(predictor, holdout), raw, holdout.weights)
     if outside > _OVERFIT * baseline:
+        (name, own), (_, other) = loss_words(loss.name, baseline), loss_words(loss.name, outside)
         yield Caveat(
             code="overfitted",
-            message=(
-                f"The model's {loss.name} is {number(baseline)} on these rows but {number(outside)} on the held-out"
-                " ones."
-            ),
+            message=f"The model's {name} is {own} on these rows but {other} on the held-out ones.",
             value=outside / baseline if baseline > 0 else np.inf,
             threshold=_OVERFIT,
             advice="Take the importance from the held-out rows.",
@@ -88,7 +87,7 @@ def not_borne_out(predictor: Predictor, data: Data, run: Run, players: Players, 
             yield Caveat(
                 code="not-borne-out",
                 message=(
-                    f"The predictions depend on {name} (share {number(float(overall[p]))}), but the outcome confirms"
+                    f"The predictions depend on {name} ({percent(float(overall[p]))} of their variance), but the outcome confirms"
                     f" only {percent(max(share, 0.0))} of that: the model has overfitted to it, or is wrong about it"
                     " here."
                 ),
@@ -151,11 +150,12 @@ def other_model(
         return
     small, large = sorted((given, refitted))
     if large > _ANOTHER * small:
+        (name, again), (_, own) = loss_words(measure, refitted), loss_words(measure, given)
         yield Caveat(
             code="other-model",
             message=(
-                f"The refitted models differ from the given one: their {measure} is {number(refitted)} on {where}, its"
-                f" own {number(given)} on all rows."
+                f"The refitted models differ from the given one: their {name} is {again} on {where}, its own"
+                f" {own} on all rows."
             ),
             value=large / small if small > 0 else np.inf,
             threshold=_ANOTHER,

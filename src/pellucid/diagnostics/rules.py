@@ -41,8 +41,8 @@ def unreached(
     return Caveat(
         code="anchor-unreached",
         message=(
-            f"No rule is known to reach a precision of {percent(wanted)}: {words}. This one has {percent(precision)},"
-            f" at least {percent(float(interval[0]))}."
+            f"No rule is known to reach a precision of {percent(wanted)}: {words}. The precision of this one is"
+            f" {percent(precision)}, with a lower bound of {percent(float(interval[0]))}."
         ),
         value=1.0 - float(interval[0]),
         threshold=1.0 - wanted,

@@ -13,7 +13,7 @@ from pellucid.diagnostics.general import Players
 from pellucid.explanations import Attribution, Caveat, Decomposition
 from pellucid.runner import Run
 from pellucid.stats import Z95
-from pellucid.words import listed, number, percent
+from pellucid.words import listed, number, percent, quantity
 
 TOP = 5  # contributions of a row that are read one by one
 _NOTICED = 0.05  # of the row's contributions; nobody reads less
@@ -55,8 +55,8 @@ def imprecise(result: Attribution) -> Iterator[Caveat]:
         code="imprecise",
         message=(
             f"The contribution of {name} in row {result.row_labels.name(row)},"
-            f" {number(float(values[answer, j]), sign=True)}, is an estimate with a 95% interval of"
-            f" \u00b1{number(float(half[answer, j]))}, {percent(worst)} of it."
+            f" {quantity(float(values[answer, j]), result.scale, change=True)}, is an estimate with a 95% interval of"
+            f" \u00b1{quantity(float(half[answer, j]), result.scale, change=True, sign=False)}, {percent(worst)} of it."
             + _undecided(result.feature_names, values[answer], half[answer], seen)
         ),
         value=worst,
@@ -121,8 +121,8 @@ def missed_tolerance(result: Attribution) -> Iterator[Caveat]:
         yield Caveat(
             code="tolerance-missed",
             message=(
-                f"The tolerance of {number(float(wanted))} was not reached: the widest 95% interval is ±"
-                f" {number(widest)}."
+                f"The tolerance of {number(float(wanted))} was not reached: the widest 95% interval is"
+                f" ±{number(widest)}."
             ),
             value=widest,
             threshold=float(wanted),
@@ -186,8 +186,8 @@ def wide_intervals(
         yield Caveat(
             code="rough-shares",
             message=(
-                f"The share of {name}, {number(float(values[p].mean()))}, is an estimate with a 95%"
-                f" interval of ±{number(float(width[p]))}."
+                f"The share of {name}, {percent(float(values[p].mean()))}, is an estimate with a 95%"
+                f" interval of ±{number(100 * float(width[p]))} percentage points."
             ),
             value=float(width[p]),
             threshold=wanted,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pellucid.arrays import FloatArray
-from pellucid.words import counted, listed, number, percent, value_name
+from pellucid.words import counted, listed, number, percent, quantity, value_name
 
 if TYPE_CHECKING:
     from pellucid.explanations.counterfactuals import Counterfactuals
@@ -99,16 +99,15 @@ def _how_near(result: Counterfactuals) -> str:
 
 
 def _missed(result: Counterfactuals) -> str:
-    short = number(float(result.scores["target"][0]))
+    short = quantity(float(result.scores["target"][0]), result.scale, change=True, sign=False)
     return f"This misses the target ({result.target}) by {short}: it is the nearest miss, not an answer."
 
 
 def _frequencies(result: Counterfactuals) -> str:
     used = {name: share for name, share in result.frequency.items() if share > 0}
     n = len(result)
-    said = [f"{name} in {'all' if share == 1 else round(share * n)}" for name, share in used.items()]
-    first = "changes" if len(said) == 1 else "change"
-    return f"Over the {n} answers {first}: {listed(said, 5)}."
+    said = [f"{name} (in {'all' if share == 1 else round(share * n)})" for name, share in used.items()]
+    return f"Changed over the {n} answers: {listed(said, 5)}."
 
 
 def _trust(result: Counterfactuals) -> list[str]:
@@ -122,7 +121,8 @@ def _nothing(result: Counterfactuals) -> list[str]:
     proven = f"There is no allowed row that reaches the target ({result.target}): that is proven."
     lines = [proven if result.proven else f"No allowed row was found that reaches the target ({result.target})."]
     if np.isfinite(result.nearest_miss):
-        lines.append(f"The nearest miss is off by {number(result.nearest_miss)}; best_effort=True gives that row.")
+        short = quantity(result.nearest_miss, result.scale, change=True, sign=False)
+        lines.append(f"The nearest miss is off by {short}; best_effort=True gives that row.")
     lines += [f"Without {each.constraint} it can be reached: {each.change}." for each in result.obstacles[:3]]
     if not result.obstacles:
         lines.append("Relax the target, or allow more values (ranges=).")

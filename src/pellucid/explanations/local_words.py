@@ -97,7 +97,7 @@ def _quality(found: LocalAttribution) -> list[str]:
     at_least = "at least " if several else ""
     lines = [
         f"{_models(found)} {at_least}{percent(max(fidelity, 0.0))} of the variation of the predictions near"
-        f" {'their rows' if len(found) > 1 else 'the row'} (R2 on held-out samples)."
+        f" {'their rows' if len(found) > 1 else 'the row'} (R² on held-out samples)."
     ]
     if np.isfinite(chosen):
         lines.append(

@@ -79,7 +79,7 @@ class Performance(Explanation, options=PerformanceOptions):
     ``bins`` (one per output) compare predictions with outcomes; a classifier also has ``rankings`` (one per explained
     class) and ``confusion``, the weight of the rows of each true class (lines) by predicted class (columns); a
     regression has ``actual`` and ``predicted`` for some ``rows``, and ``off``, the median and the 90th percentile of
-    the absolute residuals per output.
+    the absolute residuals per output. ``noun`` is what is predicted for: a row, a text or an image.
     """
 
     measures: tuple[str, ...]
@@ -91,6 +91,7 @@ class Performance(Explanation, options=PerformanceOptions):
     actual: FloatArray
     predicted: FloatArray
     off: FloatArray
+    noun: str = "row"
 
     @property
     def is_regression(self) -> bool:

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pellucid.words import listed, number, percent
+from pellucid.arrays import FloatArray
+from pellucid.words import listed, number, percent, with_article
 
 if TYPE_CHECKING:
     from pellucid.explanations.performance import Bins, Performance
 
-_SURE = 2.81  # standard errors: of ten bins of a model that is right, one in twenty times one is farther off
+SURE = 2.81  # standard errors: of ten bins of a model that is right, one in twenty times one is farther off
 
 
 def findings(found: Performance) -> list[str]:
@@ -22,22 +23,23 @@ def findings(found: Performance) -> list[str]:
 def quality(found: Performance) -> str:
     """The first measure in a sentence without its subject: ``explains 95% of the variance``."""
     measure = found.measures[0]
-    return in_words(measure, found.value(measure), float(found.constant[0]))
+    return in_words(measure, found.value(measure), float(found.constant[0]), found.noun)
 
 
-def in_words(measure: str, own: float, constant: float) -> str:
+def in_words(measure: str, own: float, constant: float, noun: str = "row") -> str:
     """What the value of a measure means, beside that of a constant, as the end of a sentence."""
     if measure == "R²" and own <= 0:
         return "explains none of the variance of the outcome: the mean predicts it better"
     if measure == "log loss":
         return _log_loss(own, constant)
-    always = f"always predicting the most frequent class, {percent(constant)}"
+    always = f"always predicting the most frequent class: {percent(constant)}"
+    a_noun = with_article(noun)
     said = {
         "R²": f"explains {percent(own)} of the variance of the outcome",
         "mean absolute error": f"is off by {number(own)} on average, a constant by {number(constant)}",
         "RMSE": f"has a typical error (RMSE) of {number(own)}, a constant of {number(constant)}",
-        "error rate": f"misclassifies {percent(own)} of the rows; {always}",
-        "AUC": f"ranks a row of a class above a row of another class in {percent(own)} of pairs; chance gives 50%",
+        "error rate": f"misclassifies {percent(own)} of the {noun}s ({always})",
+        "AUC": f"ranks {a_noun} of a class above one of another class in {percent(own)} of pairs; chance gives 50%",
     }
     return said[measure]
 
@@ -63,22 +65,35 @@ def _of_numbers(found: Performance) -> list[str]:
 def _of_classes(found: Performance) -> list[str]:
     said = [f"The model {quality(found)}."]
     if "AUC" in found.measures:
-        areas = [
-            f"{one.name} {number(one.average_precision)} ({percent(one.share)} of the rows)" for one in found.rankings
-        ]
-        precision = f" Average precision: {listed(areas)}." if areas else ""
-        said.append(f"AUC is {number(found.value('AUC'))}{_between(found, 'AUC')}.{precision}")
-    wrong = found.confusion * (1 - np.eye(len(found.classes)))
-    if wrong.max(initial=0.0) > 0:
-        true, taken = np.unravel_index(int(wrong.argmax()), wrong.shape)
-        share = float(wrong[true, taken] / found.confusion[true].sum())
-        said.append(
-            f"Most common confusion: {percent(share)} of the rows of {found.classes[true]} are taken for"
-            f" {found.classes[taken]}."
-        )
+        said.append(f"AUC is {number(found.value('AUC'))}{_between(found, 'AUC')}.{_average_precision(found)}")
+    wrong = confused(found)
+    if wrong:
+        said.append(f"Most common confusion: {wrong}.")
     if len(found.classes) == 2 and found.rankings and found.scale == "probability":
         said.append(at_threshold(found, 0.5))
     return said
+
+
+def _average_precision(found: Performance) -> str:
+    ranked = found.rankings
+    if not ranked:
+        return ""
+    if len(ranked) == 1:
+        return f" Average precision is {number(ranked[0].average_precision)} (chance: {number(ranked[0].share)})."
+    areas = [f"{number(one.average_precision)} for {one.name} (chance: {number(one.share)})" for one in ranked]
+    return f" Average precision is {listed(areas)}."
+
+
+def confused(found: Performance) -> str:
+    """The most common confusion of two classes; nothing where there is none."""
+    wrong = found.confusion * (1 - np.eye(len(found.classes)))
+    if not wrong.max(initial=0.0) > 0:
+        return ""
+    true, taken = np.unravel_index(int(wrong.argmax()), wrong.shape)
+    share = float(wrong[true, taken] / found.confusion[true].sum())
+    return (
+        f"{percent(share)} of the {found.noun}s of class {found.classes[true]} are predicted as {found.classes[taken]}"
+    )
 
 
 def at_threshold(found: Performance, threshold: float) -> str:
@@ -86,15 +101,15 @@ def at_threshold(found: Performance, threshold: float) -> str:
     one = found.ranking()
     there = one.at(threshold)
     return (
-        f"Flagging rows with a probability of at least {percent(threshold)}: {percent(there['flagged'])} are flagged as"
-        f" {one.name}, {percent(there['precision'])} of them rightly (precision), and {percent(there['recall'])} of all"
-        f" {one.name} are found (recall)."
+        f"At a threshold of {percent(threshold)}, {percent(there['flagged'])} of the {found.noun}s are flagged as {one.name}:"
+        f" precision {percent(there['precision'])}, recall {percent(there['recall'])}."
     )
 
 
 def _between(found: Performance, measure: str) -> str:
     low, high = found.interval(measure)
-    return f" (95% interval {number(low)} to {number(high)})" if np.isfinite([low, high]).all() and high > low else ""
+    show = percent if measure == "R²" else number  # R² is told as a share of the variance
+    return f" (95% interval {show(low)} to {show(high)})" if np.isfinite([low, high]).all() and high > low else ""
 
 
 def _bias(found: Performance) -> list[str]:
@@ -111,18 +126,24 @@ def _bias(found: Performance) -> list[str]:
         of = f" of {name}" if several or not found.is_regression else ""
         word = "low" if bins.observed[k] > bins.predicted[k] else "high"
         observed, predicted = shown(float(bins.observed[k])), shown(float(bins.predicted[k]))
-        what = "predictions" if found.is_regression else "predicted probabilities"
-        said.append(f"Too {word}: where {what}{of} average {predicted}, the outcome averages {observed}.")
-    what = "Predictions" if found.is_regression else "Probabilities"
-    return said or [f"{what} are well calibrated: in no bin do they differ from the outcome by more than chance."]
+        what = "Predictions" if found.is_regression else "Probabilities"
+        there = f"the outcome averages {observed}" if found.is_regression else f"{observed} is observed"
+        said.append(f"{what}{of} are too {word} where they average {predicted}: {there} there.")
+    right = "Predictions are unbiased" if found.is_regression else "Probabilities are well calibrated"
+    return said or [f"{right}: in no bin do they differ from the outcome by more than chance."]
 
 
 def worst(bins: Bins) -> int | None:
     """The bin whose predictions differ most from the outcome, in standard errors; None if by no more than chance."""
     if not np.isfinite(bins.se).any():
         return None
+    off = errors_off(bins)
+    k = int(np.nanargmax(off))
+    return k if off[k] > SURE else None
+
+
+def errors_off(bins: Bins) -> FloatArray:
+    """By how many standard errors the predictions of each bin differ from the outcome."""
     gap = np.abs(bins.observed - bins.predicted)
     rounding = 1e-9 * np.maximum(np.abs(bins.observed), np.abs(bins.predicted))
-    off = np.where(gap > rounding, gap / np.maximum(bins.se, 1e-300), 0.0)
-    k = int(np.nanargmax(off))
-    return k if off[k] > _SURE else None
+    return np.asarray(np.where(gap > rounding, gap / np.maximum(bins.se, 1e-300), 0.0))

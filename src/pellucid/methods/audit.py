@@ -43,7 +43,7 @@ from pellucid.losses import find_loss
 from pellucid.models import Predictor
 from pellucid.models.outcome import constant_prediction, outcome_for
 from pellucid.runner import Run
-from pellucid.words import listed, number, percent
+from pellucid.words import listed, loss_words, number, percent
 
 _POOR, _OVERFIT, _MEMORISED = 0.95, 1.5, 0.02
 _CORRELATED = 0.7
@@ -118,12 +118,10 @@ def _score(predictor: Predictor, data: Data, holdout: Data | None, run: Run) -> 
     if not constant > 0:
         return
     ratio = own / constant
+    (name, shown), (_, best) = loss_words(loss.name, own), loss_words(loss.name, constant)
     yield AuditLine(
         topic="score",
-        finding=(
-            f"The {loss.name} of the model is {number(own)}, that of the best constant {number(constant)}"
-            f" ({percent(ratio)})."
-        ),
+        finding=(f"The {name} of the model is {shown}, {percent(ratio)} of that of the best constant ({best})."),
         value=ratio,
         threshold=_POOR,
         severity=severity("poor-model", ratio, _POOR),
@@ -137,7 +135,7 @@ def _score(predictor: Predictor, data: Data, holdout: Data | None, run: Run) -> 
         worse = outside / own if own > 0 else (np.inf if outside > 0 else 1.0)
         yield AuditLine(
             topic="overfitting",
-            finding=f"The {loss.name} is {number(own)} on X and {number(outside)} on the held-out rows.",
+            finding=f"The {name} is {shown} on X and {loss_words(loss.name, outside)[1]} on the held-out rows.",
             value=worse,
             threshold=_OVERFIT,
             severity=severity("overfitted", worse, _OVERFIT),
@@ -161,7 +159,7 @@ def _score(predictor: Predictor, data: Data, holdout: Data | None, run: Run) -> 
     yield AuditLine(
         topic="overfitting",
         finding=(
-            f"The model is almost perfect on X (its {loss.name} is {percent(ratio)} of that of a constant), as on"
+            f"The model is almost perfect on X (its {name} is {percent(ratio)} of that of a constant), as on"
             " training rows."
             if perfect
             else "The errors on X do not look like training errors; holdout= compares them with those on other rows."

@@ -32,7 +32,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import BoolArray, FloatArray
+from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.checks import whole
 from pellucid.data import Data
 from pellucid.diagnostics.by_method import performance_caveats
@@ -40,7 +40,7 @@ from pellucid.errors import InputError
 from pellucid.explanations import Bins, Header, Performance, Ranking
 from pellucid.losses import Loss, find_loss, weighted_auc
 from pellucid.models import Predictor
-from pellucid.models.outcome import constant_prediction, outcome_for
+from pellucid.models.outcome import Answering, constant_prediction, outcome_for
 from pellucid.runner import Run
 from pellucid.stats import Z95, effective_size, interval, standard_error, weighted_quantiles
 from pellucid.words import value_name
@@ -61,24 +61,30 @@ def performance(predictor: Predictor, data: Data, *, bins: int = 10, run: Run) -
     data = data if len(counting) == len(data) else data.take(counting)
     y, full = outcome_for(predictor, data), run.predict(predictor, data, full=True)
     shared = {"bins": bins, "random_state": run.seed, "method": "performance"}
-    parts = _regression(y, full, data, bins) if predictor.classes is None else _classes(predictor, y, full, data, bins)
-    measures, values, se, constant = _measured(predictor, y, full, data.weights)
     found = Performance(
         header=Header.of(predictor, data, run, shared, scale=predictor.raw_scale),
-        values=values,
-        se=se,
-        measures=measures,
-        constant=constant,
-        **parts,
+        **compare(predictor, y, full, data.weights, data.spread(_SHOWN), bins=bins),
     )
     return run.finish(found, performance_caveats(predictor, data, run, y, full))
+
+
+def compare(
+    model: Answering, y: FloatArray, full: FloatArray, weights: FloatArray, some: IntArray, *, bins: int = 10
+) -> dict[str, Any]:
+    """What a `Performance` holds: full predictions compared with outcomes, of which ``some`` are kept for charts."""
+    if model.classes is None:
+        parts = _regression(y, full, weights, some, bins)
+    else:
+        parts = _classes(model, y, full, weights, bins)
+    measures, values, se, constant = _measured(model, y, full, weights)
+    return {"values": values, "se": se, "measures": measures, "constant": constant, **parts}
 
 
 # -- measures ----------------------------------------------------------------------------------------
 
 
 def _measured(
-    predictor: Predictor, y: FloatArray, full: FloatArray, w: FloatArray
+    predictor: Answering, y: FloatArray, full: FloatArray, w: FloatArray
 ) -> tuple[tuple[str, ...], FloatArray, FloatArray, FloatArray]:
     """Names, values, standard errors, and the values of the best constant."""
     constant, several = constant_prediction(predictor, y, w), bool((y != y[0]).any())
@@ -135,14 +141,13 @@ def _below(score: FloatArray, others: FloatArray, w: FloatArray) -> FloatArray:
 # -- numbers -----------------------------------------------------------------------------------------
 
 
-def _regression(y: FloatArray, f: FloatArray, data: Data, bins: int) -> dict[str, Any]:
-    some = data.spread(_SHOWN)
-    off = [weighted_quantiles(np.abs(y - f)[:, k], np.array([0.5, 0.9]), data.weights) for k in range(y.shape[1])]
+def _regression(y: FloatArray, f: FloatArray, w: FloatArray, some: IntArray, bins: int) -> dict[str, Any]:
+    off = [weighted_quantiles(np.abs(y - f)[:, k], np.array([0.5, 0.9]), w) for k in range(y.shape[1])]
     return {
         "classes": (),
         "confusion": np.zeros((0, 0)),
         "rankings": (),
-        "bins": tuple(_binned(y[:, k], f[:, k], data.weights, bins, share=False) for k in range(y.shape[1])),
+        "bins": tuple(_binned(y[:, k], f[:, k], w, bins, share=False) for k in range(y.shape[1])),
         "actual": y[some],
         "predicted": f[some],
         "off": np.stack(off, axis=1),
@@ -185,8 +190,8 @@ def _wilson(share: float, size: float) -> tuple[float, float]:
 # -- classes -----------------------------------------------------------------------------------------
 
 
-def _classes(predictor: Predictor, y: FloatArray, f: FloatArray, data: Data, bins: int) -> dict[str, Any]:
-    names, w, n = tuple(value_name(label) for label in predictor.classes or ()), data.weights, f.shape[1]
+def _classes(predictor: Answering, y: FloatArray, f: FloatArray, w: FloatArray, bins: int) -> dict[str, Any]:
+    names, n = tuple(value_name(label) for label in predictor.classes or ()), f.shape[1]
     confusion = np.zeros((n, n))
     np.add.at(confusion, (y.astype(np.intp), f.argmax(axis=1)), w)
     mixed = [k for k in predictor.explained if 0 < (y == k).sum() < len(y)]

@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
+from typing import Any, Protocol
+
 import numpy as np
 
 from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.errors import InputError, nearest
 from pellucid.models.predictor import Predictor
+
+
+class Answering(Protocol):
+    """What a comparison with outcomes has to know of a model, be it of tables, texts or images."""
+
+    @property
+    def classes(self) -> tuple[Any, ...] | None:
+        """Labels of a classifier."""
+
+    @property
+    def raw_scale(self) -> str:
+        """What the numbers of a full prediction are."""
+
+    @property
+    def explained(self) -> tuple[int, ...]:
+        """Positions of the explained outputs among the columns of a full prediction."""
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """Names of the explained outputs."""
 
 
 def outcome_for(predictor: Predictor, data: Data) -> FloatArray:
@@ -44,7 +66,7 @@ def _positions(predictor: Predictor, data: Data) -> FloatArray:
     return np.array([known[label] if label in known else known[str(label)] for label in labels], dtype=np.float64)
 
 
-def constant_prediction(predictor: Predictor, y: FloatArray, weights: FloatArray) -> FloatArray:
+def constant_prediction(predictor: Answering, y: FloatArray, weights: FloatArray) -> FloatArray:
     """The best model without features: the mean, or the class frequencies."""
     if predictor.classes is None:
         return np.broadcast_to(np.average(y, axis=0, weights=weights), y.shape)

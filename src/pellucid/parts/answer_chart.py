@@ -40,15 +40,19 @@ def body(found: PartCounterfactuals, options: PartAnswerOptions) -> ChartType:
 
 
 def _notes(found: PartCounterfactuals, shown: int) -> list[str]:
-    part = found.vocabulary.part
     fewest = int(found.changed[0].sum()) if len(found) else 0
     more = len(found) - shown
     return [
         f"now: {found.said[0]}",
-        f"proven: fewer than {counted(fewest, part)} will not do" if fewest > 1 and found.proven else "",
+        _ruled_out(found) if fewest > 1 and found.proven else "",
         f"{counted(more, 'more answer')} not shown (max_display=)" if more > 0 else "",
         caveat_note(found),
     ]
+
+
+def _ruled_out(found: PartCounterfactuals) -> str:
+    """What was tried in vain: of replacements no more than those that were tried."""
+    return f"all smaller sets{' of these replacements' if (found.states[0] > 1).any() else ''} were tried"
 
 
 def _what(found: TextCounterfactuals | ImageCounterfactuals) -> str:

@@ -9,7 +9,7 @@ from pellucid.explanations import Caveat
 from pellucid.parts.answers import PartCounterfactuals
 from pellucid.parts.source import ImageParts
 from pellucid.runner import Run
-from pellucid.words import counted, number, percent
+from pellucid.words import counted, number, percent, quantity
 
 _SETS = 3
 _EDGE = 0.95  # of the way from the original to the answer is needed to reach the target
@@ -46,9 +46,10 @@ def _spent(found: PartCounterfactuals) -> Iterator[Caveat]:
 
 
 def _missed(found: PartCounterfactuals) -> Iterator[Caveat]:
+    short = quantity(found.nearest_miss, found.scale, change=True, sign=False)
     yield Caveat(
         code="target-missed",
-        message=f"No answer was found: this one misses the target ({found.target}) by {number(found.nearest_miss)}.",
+        message=f"No answer was found: this one misses the target ({found.target}) by {short}.",
         value=found.nearest_miss,
         threshold=0.0,
         advice="Relax the target, or allow more changes (max_changes=, replace=, budget=).",
@@ -96,8 +97,7 @@ def _long(found: PartCounterfactuals) -> Iterator[Caveat]:
             code="long-answer",
             message=(
                 f"The first answer changes {k} of {counted(n, words.part)}: little of the {words.whole} is"
-                " left, and the"
-                " model says what it says of hardly anything."
+                " left to predict from."
             ),
             value=k / n,
             threshold=_LONG,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid.parts.source import ImageParts
-from pellucid.words import counted, listed, number
+from pellucid.words import counted, listed, quantity
 
 if TYPE_CHECKING:
     from pellucid.parts.answers import PartCounterfactuals
@@ -53,6 +53,8 @@ def answer_sentence(found: PartCounterfactuals, answer: int) -> str:
 def headline(found: PartCounterfactuals) -> str:
     """The first answer; of an attack how little it takes."""
     whole = found.vocabulary.whole
+    if not found.parts.names:
+        return f"The {whole} has no {found.vocabulary.part}s, so there is nothing to change; the model says {found.said[0]}."
     if not len(found):
         return f"No way was found to change the {whole} so that the model says {found.target}."
     if not found.changed[0].any():
@@ -80,7 +82,7 @@ def _doing(found: PartCounterfactuals) -> str:
 def findings(found: PartCounterfactuals) -> list[str]:
     """What would have to go, whether that is the least, what else would do, and what the model sees then."""
     lines = [headline(found)]
-    if len(found) and not found.changed[0].any():
+    if not found.parts.names or (len(found) and not found.changed[0].any()):
         return lines
     if not len(found) or not found.valid[0]:
         return [*lines, *_unreached(found)]
@@ -101,8 +103,8 @@ def _how_few(found: PartCounterfactuals) -> str:
     if n == 1:
         return f"One {part} is enough."
     if found.proven:
-        among = " among the replacements that were tried" if (found.states[0] > 1).any() else ""
-        return f"That is proven to be the fewest{among}: all sets of fewer than {counted(n, part)} were tried."
+        among = " with these replacements" if (found.states[0] > 1).any() else ""
+        return f"No smaller set{among} does it: all sets of fewer than {counted(n, part)} were tried."
     sure = f"all sets of up to {counted(found.tried, part)} were tried" if found.tried else "not all were tried alone"
     return f"Fewer than {counted(n, part)} may do: {sure}, of larger ones only the most promising (budget=)."
 
@@ -115,7 +117,8 @@ def _unreached(found: PartCounterfactuals) -> list[str]:
     elif found.tried:
         lines.append(f"All sets of up to {counted(found.tried, part)} were tried, of larger ones the most promising.")
     if not len(found):
-        lines.append(f"The nearest miss is off by {number(found.nearest_miss)}; best_effort=True gives it.")
+        short = quantity(found.nearest_miss, found.scale, change=True, sign=False)
+        lines.append(f"The nearest miss is off by {short}; best_effort=True gives it.")
     other = "absent=" if isinstance(found.parts, ImageParts) else "replace=, mask="
     longer = "" if found.tried == found.changeable else ", raise budget="
     return [*lines, f"Relax the target{longer}, or change {part}s in another way ({other})."]

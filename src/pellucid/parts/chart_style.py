@@ -86,7 +86,7 @@ def ends_note(attribution: PartAttribution) -> str:
         return (
             f"{start}: {shown(base, attribution.scale, change=False)}, its prediction:"
             f" {shown(local, attribution.scale, change=False)}, the model's:"
-            f" {shown(prediction, attribution.scale, change=False)}; R2 of the local model"
+            f" {shown(prediction, attribution.scale, change=False)}; R² of the local model"
             f" {percent(float(attribution.fidelity[0]))}"
         )
     return (

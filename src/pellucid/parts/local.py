@@ -167,7 +167,7 @@ def _quality(found: LocalPartAttribution) -> list[str]:
     lines = [
         f"The local model explains {least}{percent(max(fidelity, 0.0))} of the variation of the predictions of"
         " variants near the"
-        f" {found.vocabulary.whole} (weighted R2)."
+        f" {found.vocabulary.whole} (weighted R²)."
     ]
     if not exhaustive(found):
         lines.append(

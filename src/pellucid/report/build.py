@@ -162,7 +162,7 @@ def _findings(
     """The report in a few sentences."""
     lines = [] if performance is None else [performance.findings()[0]]
     if lines and any(item["code"] in _FLATTERING for item in known):
-        lines[0] = f"{lines[0].removesuffix('.')}, but these look like its training rows."
+        lines[0] = f"{lines[0]} Expect worse on new rows: these look like its training rows."
     best = [importance.feature_names[j] for j in leading(importance, 3)]
     lines.append(f"Most important features: {listed(best)}." if best else "No feature has a detectable importance.")
     first = next((result for result in results if isinstance(result, Effect)), None)

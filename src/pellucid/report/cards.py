@@ -18,8 +18,10 @@ _DIGITS = 9  # significant digits of a number in a chart: more than a screen can
 
 
 def section(name: str, title: str, intro: Iterable[str], **parts: Any) -> Plain:
-    """A chapter of the report: sentences, then a table, cards (in up to three ``columns``) or a list of caveats."""
-    empty: Plain = {"table": None, "cards": [], "caveats": [], "links": [], "columns": 1}
+    """A chapter of the report: sentences, then a table, cards (in up to three ``columns``) or a list of caveats; with
+    ``table_beside``, its title, the table stands among the cards, as the first of them.
+    """
+    empty: Plain = {"table": None, "cards": [], "caveats": [], "links": [], "columns": 1, "table_beside": ""}
     return {"id": name, "title": title, "intro": list(intro), **empty, **parts}
 
 

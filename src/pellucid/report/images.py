@@ -15,7 +15,7 @@ from pellucid.report.cards import Plain
 from pellucid.report.page import check_path, write
 from pellucid.report.singles import care_section, explain, single_section
 from pellucid.report.whole_document import document
-from pellucid.report.wholes import choose, confusion_section, look, score_section
+from pellucid.report.wholes import choose, look, model_section
 from pellucid.report.work import Work
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def build_image_report(
     """The content of the report as plain data."""
     work = Work(0, None)
     seen = look(models, images, y, "image", _ask, work)
-    score, scored = score_section(seen)
+    score, scored = model_section(seen, work)
     singles = explain(explainer, images, seen, choose(seen), work)
     care = care_section(seen, singles, singles[0].found.parts.absence())
     intro = [
@@ -46,7 +46,7 @@ def build_image_report(
         " prediction for the image with every segment absent and add up to the prediction. LIME is a local surrogate of"
         " at most six segments; an anchor is a set of segments that fixes the prediction."
     ]
-    sections = [care, score, *confusion_section(seen), single_section(seen, singles, _picture, intro)]
+    sections = [care, score, single_section(seen, singles, _picture, intro)]
     shapes = sorted({np.shape(image)[:2] for image in images})
     size = {"label": "Pixels", "value": f"{shapes[0][1]} x {shapes[0][0]}{' and others' if len(shapes) > 1 else ''}"}
     return document(title, seen, [size], scored, sections, work)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pellucid.explanations import Performance, changed
+from pellucid.explanations.performance_titles import chart_title
 from pellucid.explanations.performance_words import in_words
 from pellucid.models.outcome import outcome_for
 from pellucid.report.cards import Plain, card, section, table
@@ -24,12 +25,12 @@ _WIDE: dict[str, Any] = {"width": 340.0, "height": 230.0}
 _SMALL: dict[str, Any] = {"width": 220.0, "height": 120.0}
 _FEW_CLASSES = 5  # of a confusion matrix beside other charts
 _CHARTS = {
-    "predicted": ("Predicted against actual values", "Dots are rows, dashed is right, orange the mean of each bin"),
+    "predicted": ("Predicted against actual values", "Dots: {noun}s; dashed: right; orange: the mean of each bin"),
     "residuals": ("Residuals", "Actual minus predicted; orange: bin means with 95% intervals; shaded: the middle 80%"),
-    "confusion": ("Confusion matrix", "Rows, and their share of the true class"),
+    "confusion": ("Confusion matrix", "{Noun}s, and their share of the true class"),
     "calibration": ("Calibration", "Observed share by predicted probability, with 95% intervals"),
     "roc": ("ROC curve", "Dashed: chance"),
-    "thresholds": ("Thresholds", "If rows are flagged from a probability on"),
+    "thresholds": ("Thresholds", "If {noun}s are flagged from a probability on"),
     "precision-recall": ("Precision-recall curve", "Dashed: chance, the share of the class"),
 }
 
@@ -80,7 +81,7 @@ def scores(found: Performance | None) -> list[Score]:
         show = percent if name == "error rate" else number
         low, high = found.interval(name)
         between = f"{show(low)} to {show(high)}" if np.isfinite([low, high]).all() else "not known"
-        words = in_words(name, float(own), float(constant))
+        words = in_words(name, float(own), float(constant), found.noun)
         made.append(Score(name[0].upper() + name[1:], show(float(own)), between, show(float(constant)), words))
     return made
 
@@ -95,10 +96,15 @@ def model_section(explainer: Explainer, found: Performance | None, *, brief: boo
             "Importance is therefore measured by how much predictions change, not by how much worse they get.",
         ]
         return section("model", TITLE, intro)
+    against = f"{name} is compared with {_constant(explainer)}, on the {len(explainer.data):,} rows of this report."
+    return score_section(found, against, brief=brief)
+
+
+def score_section(found: Performance, against: str, *, brief: bool) -> Plain:
+    """Measures beside those of a constant, and charts; ``against`` says what is compared with what."""
     intro = [
-        f"{name} is compared with {_constant(explainer)}, on the {len(explainer.data):,} rows of this report."
-        " If the model was trained on these rows, it looks better here than it is.",
-        " ".join(found.findings()[1:]),
+        f"{against} If the model was trained on these {found.noun}s, it looks better here than it is.",
+        *(found.findings()[1 : 1 + len(found.output_names)] if found.is_regression else []),  # the rest is in the cards
     ]
     rows = [[score.measure, score.words, score.model, score.interval, score.constant] for score in scores(found)]
     head = ["Measure", "In words: the model …", "Model", "95% interval", "Constant"]
@@ -106,7 +112,10 @@ def model_section(explainer: Explainer, found: Performance | None, *, brief: boo
         head, rows = [head[0], *head[2:]], [[row[0], *row[2:]] for row in rows]
     kinds = _kinds(found, brief=brief)
     columns = 2 if len(kinds) == 2 else 3
-    return section("model", TITLE, intro, table=table(head, rows), cards=_cards(found, kinds), columns=columns)
+    cards = _cards(found, kinds)
+    fills = brief and columns == 3 and len(cards) % 3 == 2 and all(made["half"] for made in cards)
+    beside = "Measures" if fills else ""  # the place that would be empty
+    return section("model", TITLE, intro, table=table(head, rows), cards=cards, columns=columns, table_beside=beside)
 
 
 def _cards(found: Performance, kinds: Sequence[str]) -> list[Plain]:
@@ -114,13 +123,13 @@ def _cards(found: Performance, kinds: Sequence[str]) -> list[Plain]:
     large = {kind: several or (kind == "confusion" and len(found.classes) > _FEW_CLASSES) for kind in kinds}
     size = _WIDE if len(kinds) == 2 else _SMALL
     told = changed(found, caveats=tuple(item for item in found.caveats if item.code != "training-data"))  # the headline
-    return [
+    made = [
         card(
             f"performance-{kind}",
             _CHARTS[kind][0],
             told,
-            subtitle=_CHARTS[kind][1],
-            sentences=[],
+            subtitle=_CHARTS[kind][1].format(noun=found.noun, Noun=found.noun.capitalize()),
+            sentences=[f"{chart_title(found, kind)}."],
             full=large[kind],
             half=not large[kind],
             kind=kind,
@@ -129,6 +138,7 @@ def _cards(found: Performance, kinds: Sequence[str]) -> list[Plain]:
         )
         for kind in kinds
     ]
+    return [{**one, "note": ""} for one in made]  # what the subtitle says
 
 
 def _kinds(found: Performance, *, brief: bool) -> list[str]:

@@ -18,7 +18,7 @@ from pellucid.report.cards import Plain, card, section
 from pellucid.report.page import check_path, write
 from pellucid.report.singles import care_section, explain, single_section
 from pellucid.report.whole_document import document
-from pellucid.report.wholes import choose, confusion_section, look, score_section
+from pellucid.report.wholes import choose, look, model_section
 from pellucid.report.work import Work
 from pellucid.words import counted, number
 
@@ -45,7 +45,7 @@ def build_text_report(
     """The content of the report as plain data."""
     work = Work(0, None)
     seen = look(models, texts, y, "text", _ask, work)
-    score, scored = score_section(seen)
+    score, scored = model_section(seen, work)
     words = _importance(explainer, texts, work)
     singles = explain(explainer, texts, seen, choose(seen), work)
     absence = singles[0].found.parts.absence() if singles else "No text has a word."
@@ -56,13 +56,7 @@ def build_text_report(
         " words; an anchor is a set of words that fixes the prediction."
     ]
     findings = [*scored, *(words.findings()[:1] if words else [])]
-    sections = [
-        care,
-        score,
-        *confusion_section(seen),
-        _word_section(words, len(texts)),
-        single_section(seen, singles, _passage, intro),
-    ]
+    sections = [care, score, _word_section(words, len(texts)), single_section(seen, singles, _passage, intro)]
     return document(title, seen, [_sizes(explainer, texts)], findings, sections, work)
 
 

@@ -20,17 +20,17 @@ from pellucid.data.table import plain_array
 from pellucid.errors import InputError, nearest
 from pellucid.models.outputs import Outputs
 from pellucid.parts.model import Models, WholeModel
-from pellucid.report.cards import Plain, section, table
+from pellucid.parts.performance import whole_performance
+from pellucid.report.cards import Plain, section
+from pellucid.report.performance import TITLE, score_section
 from pellucid.report.work import Work
-from pellucid.words import counted, listed, number, percent
+from pellucid.words import counted, number, percent
 
 MOST = 2000  # whose predictions are looked at
 _FIRST = 32  # asked for first, to see how long the model takes
 _CLASSES = 4  # of many, that have an example each
 _MISTAKES = 2
-_CONFUSED = 12  # classes that a table can hold
 _ROUNDING = 1e-9  # relative; differences below this are noise of the arithmetic
-_LEAST = 1e-15  # probability, for the logarithm
 
 Reasons = dict[int, list[str]]  # why each text or image is shown, by its position
 
@@ -207,73 +207,13 @@ def quantity(seen: Seen, output: str) -> str:
 # -- how good ----------------------------------------------------------------------------------------
 
 
-def score_section(seen: Seen) -> tuple[Plain, list[str]]:
-    """How well the model predicts, beside a constant, and the same in a sentence for the top of the page."""
-    if seen.y is None:
-        return section(
-            "model", "The model", [f"How well {seen.model} predicts is unknown: no outcome was given (y=)."]
-        ), []
-    lines = _of_numbers(seen, seen.y) if seen.classes is None else _of_labels(seen, seen.y)
-    intro = [
-        f"{seen.model} is compared with a constant on the {counted(len(seen.places), seen.noun)} of this report."
-        f" If it was trained on these {seen.noun}s, it looks better here than it is."
-    ]
-    rows = [[name, model, constant] for name, model, constant, _ in lines]
-    made = section("model", "The model", intro, table=table(["Measure", "Model", "Constant"], rows))
-    return made, [f"The model {lines[0][3]}."]
-
-
-_Line = tuple[str, str, str, str]  # measure, model, constant, what it means
-
-
-def _of_labels(seen: Seen, y: FloatArray) -> list[_Line]:
-    n, k = len(y), y.astype(np.intp)
-    shares = np.bincount(k, minlength=seen.full.shape[1]) / n
-    wrong, usual = float(np.mean(seen.best != k)), float(1 - shares.max())
-    words = (
-        f"misclassifies {percent(wrong)} of the {seen.noun}s (always predicting the most frequent class:"
-        f" {percent(usual)})"
-    )
-    lines = [("Error rate", percent(wrong), percent(usual), words)]
-    if seen.outputs.scale == "probability":
-        own = float(-np.log(np.clip(seen.full[np.arange(n), k], _LEAST, 1.0)).mean())
-        other = float(-(shares[shares > 0] * np.log(shares[shares > 0])).sum())
-        lines.append(("Log loss", number(own), number(other), ""))
-    return lines
-
-
-def _of_numbers(seen: Seen, y: FloatArray) -> list[_Line]:
-    errors, spread = seen.full[:, 0] - y, y - y.mean()
-    own, other = (float(np.sqrt(np.mean(np.square(each)))) for each in (errors, spread))
-    share = 1 - (own / other) ** 2 if other > 0 else np.nan
-    words = (
-        f"explains {percent(share)} of the variance of the outcome"
-        if share > 0
-        else "predicts the outcome no better than its mean"
-    )
-    off, usual = (number(float(np.abs(each).mean())) for each in (errors, spread))
-    return [
-        ("R²", number(share), "0", words),
-        ("RMSE", number(own), number(other), ""),
-        ("Mean absolute error", off, usual, ""),
-    ]
-
-
-def confusion_section(seen: Seen) -> list[Plain]:
-    """Which classes are taken for which, where some are."""
-    if seen.y is None or seen.classes is None or not 1 < len(seen.classes) <= _CONFUSED:
-        return []
-    k = seen.y.astype(np.intp)
-    wrong = seen.best != k
-    if not wrong.any():
-        return []
-    size = len(seen.classes)
-    counts = np.bincount(k * size + seen.best, minlength=size**2).reshape(size, size)
-    off = np.where(np.eye(size, dtype=bool), 0, counts)
-    order = [divmod(int(pair), size) for pair in np.argsort(-off, axis=None, kind="stable")[:2]]
-    said = [f"{seen.classes[a]} as {seen.classes[b]} ({off[a, b]:,})" for a, b in order if off[a, b]]
-    rows = [[name, *(f"{cell:,}" for cell in line)] for name, line in zip(seen.classes, counts.tolist(), strict=True)]
-    n = int(wrong.sum())
-    intro = [f"{counted(n, seen.noun)} {'is' if n == 1 else 'are'} misclassified, most often {listed(said)}."]
-    head = ["True class", *(f"as {name}" for name in seen.classes)]
-    return [section("confusion", "Confusion matrix", intro, table=table(head, rows))]
+def model_section(seen: Seen, work: Work) -> tuple[Plain, list[str]]:
+    """How well the model predicts, beside a constant, with charts, and the same in a sentence for the top of the page."""
+    if seen.y is None or len(seen.y) < 2:
+        why = "no outcome was given (y=)" if seen.y is None else f"there is one {seen.noun}"
+        return section("model", TITLE, [f"How well {seen.model} predicts is unknown: {why}."]), []
+    found = whole_performance(seen.outputs, seen.y, seen.full, seen.noun, work.run)
+    constant = "the class frequencies" if found.classes else f"the mean of the outcome ({number(float(seen.y.mean()))})"
+    size = counted(len(seen.places), seen.noun)
+    against = f"{seen.model} is compared with a constant, {constant}, on the {size} of this report."
+    return score_section(found, against, brief=False), [found.findings()[0]]

@@ -7,29 +7,56 @@ it is said: see `runner.notices`; a function that is given as ``progress`` is to
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from pellucid.runner.notices import Progress, heard, say
 from pellucid.words import counted
 
 LONG = 10.0  # seconds that a call must have ahead of it
+FEWER_ROWS = "fewer rows"  # to be explained: no option, but what the work is proportional to
 SURE = 0.5  # seconds of work by which they are judged
 
-# What the call is about, as its run names it, and what makes it faster; every option named here exists.
+# What the call is about, as its run names it, and what makes it faster besides the options that its work is proportional
+# to (`Run.scales_with`), of which the seconds are said; every option named here exists.
 _FASTER = {
-    "Shapley values": "fewer rows, budget= (model rows for each row) or Explainer(..., background=50)",
-    "break-down": "Explainer(..., background=50)",
-    "individual curves": "sample= (fewer curves) or grid= (fewer points)",
-    "partial dependence": "rows= (averaged over fewer rows) or grid= (fewer points)",
-    "accumulated local effects": "bins= (fewer intervals) or fewer features",
-    "importance": "repeats= (fewer permutations), budget= where it is sampled, or an Explainer on fewer rows",
-    "interactions": "rows= (fewer rows) or features= (fewer pairs)",
-    "decomposition": "order=1, features= (fewer of them) or grid= (fewer points)",
-    "local models": "samples= (fewer of them) or fewer rows",
-    "picking rows": "sample= (fewer rows to choose from)",
-    "anchors": "budget= (model rows), a lower precision= or fewer rows",
+    "Shapley values": (FEWER_ROWS, "budget= (model rows for each row)", "Explainer(..., background=50)"),
+    "break-down": (FEWER_ROWS, "Explainer(..., background=50)"),
+    "individual curves": ("sample= (fewer curves)", "grid= (fewer points)"),
+    "partial dependence": ("rows= (averaged over fewer rows)", "grid= (fewer points)"),
+    "accumulated local effects": ("fewer features", "an Explainer on fewer rows"),
+    "importance": ("repeats= (fewer permutations)", "budget= where it is sampled", "an Explainer on fewer rows"),
+    "interactions": ("rows= (fewer rows)", "features= (fewer pairs)"),
+    "decomposition": ("order=1", "features= (fewer of them)", "grid= (fewer points)"),
+    "local models": ("samples= (fewer of them)", FEWER_ROWS),
+    "picking rows": ("sample= (fewer rows to choose from)",),
+    "anchors": ("budget= (model rows)", "a lower precision=", FEWER_ROWS),
 }
+
+
+@dataclass(frozen=True)
+class Lever:
+    """An option that the work is proportional to (to its ``power``): what it is now, and the least that makes sense.
+
+    ``option`` is the name of an argument, or `FEWER_ROWS`.
+    """
+
+    option: str
+    now: int
+    least: int
+    power: float
+
+    def offer(self, total: float, goal: float) -> str:
+        """The largest round number with which the call takes about as long as the goal; nothing where there is none."""
+        wanted = self.now * (goal / total) ** (1 / self.power)
+        step = max(10 ** math.floor(math.log10(max(wanted, 1))) // 2, 1)
+        value = max(int(wanted // step * step), self.least)
+        if value >= self.now:
+            return ""
+        what = counted(value, "row") if self.option == FEWER_ROWS else f"{self.option}={value}"
+        return f"{what} instead of {self.now:,} would take about {_duration(total * (value / self.now) ** self.power)}"
 
 
 class Estimate:
@@ -49,6 +76,11 @@ class Estimate:
         self._clock, self._long, self._sure = clock, long, sure
         self._since: float | None = None
         self._done, self._planned = 0, 0
+        self._levers: list[Lever] = []
+
+    def scales_with(self, option: str, now: int, least: int, power: float) -> None:
+        """Notes an option that the work is proportional to."""
+        self._levers = [*(lever for lever in self._levers if lever.option != option), Lever(option, now, least, power)]
 
     def plan(self, amount: int) -> None:
         """Adds to the work ahead; the clock runs from the first of it."""
@@ -66,13 +98,19 @@ class Estimate:
         if spent >= self._sure and left > self._long:
             self._open = False
             if heard(self._progress):
-                say(sentence(self._what, left, self._planned if unit else 0, unit))
+                offers = tuple((lever.option, lever.offer(spent + left, self._long)) for lever in self._levers)
+                say(sentence(self._what, left, self._planned if unit else 0, unit, offers))
 
 
-def sentence(what: str, seconds: float, planned: int = 0, unit: str = "") -> str:
-    """What is said."""
+def sentence(
+    what: str, seconds: float, planned: int = 0, unit: str = "", offers: Sequence[tuple[str, str]] = ()
+) -> str:
+    """What is said; ``offers`` are options and what they would save, before others that make the call faster."""
     size = f" ({counted(planned, unit)} in all)" if planned else ""
-    faster = f" Faster: {_FASTER[what]}." if what in _FASTER else ""
+    told = {option for option, _ in offers}
+    others = [way for way in _FASTER.get(what, ()) if way not in told and way.split("=")[0] not in told]
+    ways = [*(offer for _, offer in offers if offer), *others]
+    faster = f" Faster: {'; '.join(ways)}." if ways else ""
     return f"pellucid: {what} will take about {_duration(seconds)} more{size}.{faster} progress=False silences this."
 
 

@@ -187,6 +187,12 @@ class Run:
         self._estimate.plan(amount)
         self._reporter.plan(amount)
 
+    def scales_with(self, option: str, now: int, *, least: int = 1, power: float = 1.0) -> None:
+        """Notes that the work is proportional to (a power of) an option, so that a long call can say what less of it
+        would save; ``"fewer rows"`` stands for rows that are explained.
+        """
+        self._estimate.scales_with(option, now, least, power)
+
     def advance(self, amount: int) -> None:
         """Notes that some of it is done."""
         self._estimate.advance(amount)

@@ -94,6 +94,12 @@ def test_a_target_that_is_not_understood_is_refused(target):
         read_target(target, explainer().predictor, np.array([0.5]))
 
 
+@pytest.mark.parametrize("made", [explainer, classifier])
+def test_a_comparison_with_no_number_is_told_so(made):
+    with pytest.raises(InputError, match="compares with 'x', which is no number"):
+        read_target("> x", made().predictor, THREE[0])
+
+
 def test_classes_that_are_none_are_refused():
     with pytest.raises(InputError, match="no class of the model"):
         read_target("d", classifier().predictor, THREE[0])

@@ -179,7 +179,7 @@ def _lines(pairs: list[Pair], x: dict[str, Any], y: dict[str, Any]) -> list[alt.
             "x": float(pair.boundary.row[0]),
             "y": float(pair.boundary.row[1] - pair.axes[1]),
             "words": (
-                f"R2 {number(float(np.ravel(pair.local.fidelity)[0]))}\nwidth {number(float(pair.local.width[0]))}"
+                f"R² {number(float(np.ravel(pair.local.fidelity)[0]))}\nwidth {number(float(pair.local.width[0]))}"
             ),
         }
         for pair in pairs

@@ -130,7 +130,7 @@ def body(result: LocalAttribution, options: LocalOptions) -> ChartType:
     at = shown(found.level, scale, change=False)
     notes = [
         f"lines: the prediction is {at}; in D dashed for the local model, grey for the model",
-        f"kernel width {number(float(result.width[0]))}, R2 {number(float(np.ravel(result.fidelity)[0]))}",
+        f"kernel width {number(float(result.width[0]))}, R² {number(float(np.ravel(result.fidelity)[0]))}",
         caveat_note(result),
     ]
     return told(grid(views, columns=2), result, options, "A model and its local surrogate", notes, 2 * size + 150)

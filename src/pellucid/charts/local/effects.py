@@ -65,7 +65,7 @@ def numbers(one: LocalModel, i: int) -> str:
     predicted, local = float(one.prediction[i]), float(one.local_prediction[i])
     return (
         f"prediction {shown(predicted, one.scale, change=False)}, local model {shown(local, one.scale, change=False)}, "
-        f"R2 {number(float(one.fidelity[i]))}"
+        f"R² {number(float(one.fidelity[i]))}"
     )
 
 

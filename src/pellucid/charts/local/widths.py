@@ -20,7 +20,7 @@ from pellucid.stats import Z95
 from pellucid.words import number
 
 _MOST = 8  # as many colours as can be told apart
-_MEASURES = {"near": "R2 near the row", "fidelity": "R2 in its neighbourhood", "agreement": "stability of the weights"}
+_MEASURES = {"near": "R² near the row", "fidelity": "R² in its neighbourhood", "agreement": "stability of the weights"}
 
 
 def weight_data(one: LocalModel, i: int, max_display: int = _MOST) -> list[Row]:
@@ -47,7 +47,7 @@ def weight_data(one: LocalModel, i: int, max_display: int = _MOST) -> list[Row]:
 
 
 def measure_data(one: LocalModel, i: int) -> list[Row]:
-    """Fidelity and stability over the widths; R2 below zero is drawn at zero."""
+    """Fidelity and stability over the widths; R² below zero is drawn at zero."""
     return [
         {
             "measure": words,

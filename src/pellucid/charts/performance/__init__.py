@@ -16,6 +16,7 @@ from pellucid.charts.performance.numbers import predicted, residuals
 from pellucid.charts.text import caveat_note, wrapped
 from pellucid.errors import InputError
 from pellucid.explanations import Performance, changed
+from pellucid.explanations.performance_titles import chart_title
 from pellucid.explanations.plot_options import PerformanceOptions
 
 _NUMBERS: dict[str, Callable[[Performance, PerformanceOptions], ChartType]] = {
@@ -29,14 +30,14 @@ _CLASSES: dict[str, Callable[[Performance, PerformanceOptions], ChartType]] = {
     "precision-recall": precision_recall,
     "thresholds": thresholds,
 }
-_TITLES = {
-    "predicted": "Predicted against actual values",
-    "residuals": "Residuals: outcome minus prediction",
-    "confusion": "Confusion matrix: share of each true class",
-    "calibration": "Calibration of the probabilities",
-    "roc": "ROC: recall against false alarms",
-    "precision-recall": "Precision and recall",
-    "thresholds": "What a threshold does",
+_SHOWN = {
+    "predicted": "Predicted against actual values; orange: mean of each bin of predictions",
+    "residuals": "Residuals (actual minus predicted); orange: bin means with 95% intervals; shaded: the middle 80%",
+    "confusion": "Confusion matrix; percentages are shares of the true class",
+    "calibration": "Calibration: observed share by predicted probability, with 95% intervals",
+    "roc": "ROC curve; dashed: chance",
+    "precision-recall": "Precision-recall curve; dashed: chance, the share of the class",
+    "thresholds": "What each threshold flags",
 }
 
 
@@ -78,20 +79,21 @@ def body(found: Performance, options: PerformanceOptions) -> ChartType:
     known = shown_kinds(found)
     charts = {**_NUMBERS, **_CLASSES}
     if options.kind == "auto":
-        views = [_named(charts[kind](found, options), _TITLES[kind]) for kind in known]
+        views = [_named(charts[kind](found, options), chart_title(found, kind), _SHOWN[kind]) for kind in known]
         chart = grid(views, columns=2, row=30, column=40, one_legend=False)
         return titled(chart, options.title or _headline(found), [caveat_note(found)], 2 * theme.WIDTH)
     if options.kind not in known:
         raise InputError(f"kind must be one of {', '.join(['auto', *known])} for this model, got {options.kind!r}.")
     chart = charts[options.kind](found, options)
     width = options.width or theme.WIDTH
-    return titled(chart, options.title or _TITLES[options.kind], [caveat_note(found)], width)
+    notes = [_SHOWN[options.kind], caveat_note(found)]
+    return titled(chart, options.title or chart_title(found, options.kind), notes, width)
 
 
 def _headline(found: Performance) -> str:
     return found.findings()[0].removesuffix(".")
 
 
-def _named(view: ChartType, title: str) -> ChartType:
-    lines: Sequence[str] = wrapped(title, 300, 13)
-    return view.properties(title=alt.TitleParams(list(lines), fontSize=13))
+def _named(view: ChartType, title: str, shown: str) -> ChartType:
+    lines: Sequence[str] = wrapped(title, 380, 13)
+    return view.properties(title=alt.TitleParams(list(lines), fontSize=13, subtitle=wrapped(shown, 380, 11)))

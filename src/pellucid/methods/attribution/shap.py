@@ -71,6 +71,7 @@ def shap(
         proxy=proxy,
         run=run,
     )
+    run.scales_with("fewer rows", len(request.rows))
     solved, read = answer(request)
     asks = {
         "game": game,

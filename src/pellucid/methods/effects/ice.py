@@ -46,6 +46,8 @@ def ice(
             raise InputError("give rows= or sample=, not both.")
         sample = whole("sample", sample)
         rows = np.sort(run.generator("ice.rows").permutation(len(data))[:sample]).tolist()
+    if rows is None or sample is not None:
+        run.scales_with("sample", len(data) if rows is None else len(rows), least=10)
     if len(data.schema.indices(feature)) != 1:
         raise InputError("ice takes one feature; use pdp for the average effect of a pair.")
     return pdp(

@@ -65,6 +65,8 @@ def pdp(
     over = data if rows is None else data.rows(rows)
     if not over.weights.any():  # rows asked for that count nowhere else count alike here
         over = replace(over, weights=np.ones(len(over)))
+    if at is None and max(len(values) for values in points) == grid:
+        run.scales_with("grid", grid, least=10, power=len(chosen))
     counts = grid_counts(data, chosen, points)
     varied = _Varied(run, predictor, over, chosen, points)
     if kind == "average" and center is None and not (pure or derivative):

@@ -70,6 +70,7 @@ def permutation_importance(
         setting = Setting.of(predictor, data, loss, asked.itself())
         results = [_pairs(asked.only(s), setting, player) for s, player in enumerate(players.values())]
     else:
+        run.scales_with("repeats", repeats)
         donors = donor_rows(run, data, scheme, repeats)
         shuffled = _Shuffled.of(run, predictor, data, list(players.values()), donors)
         setting = Setting.of(predictor, data, loss, shuffled.asked.itself())

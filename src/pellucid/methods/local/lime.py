@@ -102,6 +102,8 @@ def lime(
         raise InputError(
             f"boundary={boundary!r} is a picture of one row, not of {len(explained.rows)}; explain one row."
         )
+    run.scales_with("samples", options.samples, least=500)
+    run.scales_with("fewer rows", len(explained.rows))
     if kernel == "shap":
         if maps is not None:
             raise InputError("kernel='shap' has no space= of its own features; leave space= out, or use groups=.")

@@ -23,6 +23,7 @@ from pellucid.models.predictor import Link
 
 TINY = float(np.nextafter(0.0, 1.0))  # the least number above 0: a difference of at least this is a strict win
 _COMPARISON = re.compile(r"\s*(<=|>=|<|>|≤|≥)\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(%?)\s*")
+_SIGN = re.compile(r"\s*(?:<=|>=|<|>|≤|≥)\s*(.*?)\s*", re.DOTALL)
 _NOT = re.compile(r"\s*(?:not\s+|!=\s*|≠\s*)(.+?)\s*", re.DOTALL)
 
 
@@ -182,6 +183,11 @@ def _interval(given: Any, now: float) -> tuple[float, float, str]:
         if said:
             sign, number = said[1].replace("≤", "<=").replace("≥", ">="), float(said[2]) / (100 if said[3] else 1)
             return *_compared(sign, number), f"{sign} {number:g}"
+        beyond = _SIGN.fullmatch(given)
+        if beyond:
+            raise InputError(
+                f"target={given!r} compares with {beyond[1]!r}, which is no number; give a comparison such as '>= 0.5'."
+            )
     if isinstance(given, tuple | list) and len(given) == 2 and all(end is None or is_number(end) for end in given):
         low, high = (-np.inf if given[0] is None else given[0]), (np.inf if given[1] is None else given[1])
         if low <= high:
@@ -219,7 +225,7 @@ def _classes(given: Any, predictor: Predictor, own: FloatArray) -> Target | None
         place = None if said is None else _class_of(said[1].strip("'\""), predictor)
         if place is not None:
             return _any_but(place, predictor, f"any class but {names[place]}")
-        if _COMPARISON.fullmatch(given):
+        if _SIGN.fullmatch(given):
             return None
         raise InputError(f"target={given!r} is no class of the model{nearest(given, names)}")
     if isinstance(given, list | set | frozenset) or (isinstance(given, tuple) and not all(map(is_number, given))):

@@ -74,6 +74,7 @@ def find_dividends(request: Request) -> Dividends:
     if request.rows is None:
         rows = chosen_rows(request, affordable_rows(request))
         background = background_rows(rows, request.background, run, most=len(rows))
+    run.scales_with("rows", len(rows), least=50, power=2 if len(background) == len(rows) else 1)
     return AskedDividends.of(request, rows, background)
 
 
