@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 
 from pellucid.errors import InputError
+from pellucid.runner.limits import Limits
 from pellucid.trees import engine
 from pellucid.trees.engine import TreeGame, attribute, coalition_values
 from pellucid.trees.ensemble import concatenate
@@ -62,6 +63,20 @@ def test_walks_take_a_few_shallow_trees_along():
     assert not fits(ensemble, np.arange(20), 12).any()
     assert fits(ensemble, np.arange(20), 12, worth_both=0.0).tolist() == [True] + [False] * 9
     assert fits(shallow, np.arange(20), 12).all()
+
+
+def test_tables_take_a_few_larger_trees_along_where_walks_would_spare_little():
+    rng = np.random.default_rng(2)
+    shallow = random_ensemble(rng, n_features=12, n_trees=9, depth=4, early=0.0)
+    large = random_ensemble(rng, n_features=12, n_trees=1, depth=9, early=0.0, categorical=0.0)
+    ensemble = concatenate([shallow, large])
+    players, X, background = np.arange(12), random_rows(rng, ensemble, 8), random_rows(rng, ensemble, 12)
+    assert fits(ensemble, players, 12, worth_walks=0.0).tolist() == [True] * 9 + [False]
+    assert fits(ensemble, players, 12).all()
+    assert not fits(ensemble, players, 12, limits=Limits(table_bytes=200_000)).all()
+    tables = attribute(ensemble, X, game="marginal", background=background).values
+    walks = TreeGame(ensemble, "marginal", background, tables=False).indices(X, "shapley", 1)
+    np.testing.assert_allclose(tables, walks, atol=1e-9)
 
 
 def test_progress_ends_even_when_nothing_comes_of_it():

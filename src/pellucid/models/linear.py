@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -188,15 +189,16 @@ def _read(model: Any) -> LinearForm:
 
 def _refuse_own_verbs(model: Any) -> None:
     """What predicts in a way that is not scikit-learn's may do anything with its coefficients."""
-    for verb in (*_VERBS, *_helpers(model)):
+    for verb in (*_VERBS, *_helpers(type(model))):
         owner = _owner(model, verb)
         if owner is not None and not owner.startswith("sklearn."):
             raise _NotLinear(f"{_name(model)} has a {verb} of its own, which is not read as a linear model")
 
 
-def _helpers(model: Any) -> list[str]:
+@lru_cache(maxsize=64)
+def _helpers(kind: type) -> list[str]:
     """The methods and properties of scikit-learn's that predictions may go through; fitting is another matter."""
-    theirs = (cls for cls in type(model).__mro__ if cls.__module__.startswith("sklearn."))
+    theirs = (cls for cls in kind.__mro__ if cls.__module__.startswith("sklearn."))
     found = {name for cls in theirs for name, part in vars(cls).items() if callable(part) or hasattr(part, "__get__")}
     return sorted(name for name in found if not name.startswith(_NOT_FOR_PREDICTION))
 

@@ -27,6 +27,7 @@ _DOUBLE = 1e-9  # how closely sums agree with predictions, as a share of their r
 _SINGLE = 1e-5  # the same, for coefficients in single precision
 _COMPARED = 1000  # background rows, and as many mixtures of them
 _ASKED = 20  # of the rows that are explained
+_KEPT_BYTES = 32 * 2**20  # of the background's encoded columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,13 +125,12 @@ def sum_rows(
     if isinstance(link, Unlike) or (link != "identity" and not linked):
         return link if isinstance(link, Unlike) else Unlike(f"{predictor.name} adds up before its {link} link")
     absent_rows = background(link != "identity")
-    found = _compared_additive(run, predictor, found, rows, absent_rows)
-    if isinstance(found, Unlike):
-        return found
-    form = found.form
+    encoded = _encoded(run, predictor, found, rows, absent_rows)
+    if isinstance(encoded, Unlike):
+        return encoded
+    form, (explained, absent) = found.form, encoded
     keep = predictor.explained if link == "softmax" else range(len(predictor.explained))
     chosen = form if link == "softmax" else form.outputs(predictor.explained, predictor.width)
-    explained, absent = (form.encode(predictor.dressed(part.frame)) for part in (rows, absent_rows))
     return SumRows(
         explained,
         absent,
@@ -152,19 +152,30 @@ def _explained_link(predictor: Predictor, link: Link) -> Link | Unlike:
     return "identity" if link == "logit" else Unlike(f"{predictor.name} does not add up to log-odds")
 
 
-def _compared_additive(
+def _encoded(
     run: Run, predictor: Predictor, found: Additive, rows: Data, background: Data
-) -> Additive | Unlike:
-    """The sum, if it also agrees on the background, on mixtures of it, and on some of the rows."""
-    kept: dict[str, Any] = run.keep("sums of mixtures", background, dict)
+) -> tuple[FloatArray, FloatArray] | Unlike:
+    """Encoded columns of the rows and of the background, if the sum also agrees on the background, on mixtures of it,
+    and on some of the rows. What belongs to the background is kept for the next rows.
+    """
+    form, kept = found.form, run.keep("sums of mixtures", background, dict[str, Any])
     if kept.get("of") is not found:
-        kept.update(of=found, rows=_compared(run, predictor, found.form, background))
-    some = rows if len(rows) <= _ASKED else rows.take(rows.spread(_ASKED))
-    both = zip(kept["rows"], _both(found.form, predictor, some, run), strict=True)
-    link = agreeing_link(found.form, *(np.vstack(parts) for parts in both))
+        kept.clear()
+        kept.update(of=found, rows=_compared(run, predictor, form, background))
+    absent = kept.get("encoded")
+    if absent is None:
+        absent = form.encode(predictor.dressed(background.frame))
+        kept["encoded"] = absent if absent.nbytes <= _KEPT_BYTES else None
+    some = np.arange(len(rows)) if len(rows) <= _ASKED else rows.spread(_ASKED)
+    full = run.predict(predictor, rows if len(some) == len(rows) else rows.take(some), full=True)
+    explained = form.encode(predictor.dressed(rows.frame))
+    both = zip(kept["rows"], (form.sums(explained[some]), full), strict=True)
+    link = agreeing_link(form, *(np.vstack(parts) for parts in both))
     if isinstance(link, Unlike):
         return link
-    return found if link == found.link else Unlike("the sums agree with the model in different ways on different rows")
+    if link != found.link:
+        return Unlike("the sums agree with the model in different ways on different rows")
+    return explained, absent
 
 
 def _compared(run: Run, predictor: Predictor, form: LinearForm, background: Data) -> tuple[FloatArray, FloatArray]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.trees.ensemble import TreeEnsemble
-from pellucid.trees.kernels.marginal_deep import deep_marginal, deep_room
+from pellucid.trees.kernels.marginal_deep import deep_marginal, deep_path, deep_room
 from pellucid.trees.kernels.measure import DEPTH, MOST
 from pellucid.trees.plain import coalitions
 from pellucid.trees.quadrature import Index, quadrature
@@ -66,8 +66,8 @@ def deep_marginal_values(
             size = (len(share), count, nodes.value.shape[1], len(coefficients), int(depths[trees].max()))
 
             def work(rows: slice, which: Any = which, rest: Any = rest, size: Any = size) -> None:
-                room = deep_room(*size)
-                deep_marginal(columns, nodes.sets, nodes.value, *which, X[rows], *rest, room, phi[rows])
+                room, path = deep_room(*size), deep_path(order, size[-1])
+                deep_marginal(columns, nodes.sets, nodes.value, *which, X[rows], *rest, room, path, phi[rows])
 
             _share_rows(work, len(X), Alone() if watch is None else watch)
     if order == 1:

@@ -32,6 +32,9 @@ from pellucid.trees.table_program import TableProgram, TableSizes
 _NS_CELL, _NS_READ, _NS_COUNT, _NS_WALK = 3.0, 3.0, 7.0, 8.0
 _USUAL_ROWS = 32
 _WORTH_BOTH = 0.125  # share of the walks that tables must spare, where walks are needed too: each is compiled once
+_WORTH_WALKS = (
+    2.5e8  # nanoseconds that walks must spare, where tables are needed too: compiling them takes ten times that
+)
 _TRIFLE = 5e5  # below this, per tree, tables are taken without comparing
 
 
@@ -143,22 +146,27 @@ def fits(
     *,
     rows: int = _USUAL_ROWS,
     worth_both: float = _WORTH_BOTH,
+    worth_walks: float = _WORTH_WALKS,
     limits: Limits = USUAL,
 ) -> BoolArray:
     """For each tree, whether tables are the cheaper way, by counting operations; within `MOST_PLAYERS` and the memory.
 
     Not by how many rows are explained, but for a usual number of ``rows``: tables and walks agree to rounding only, and
     a row's numbers must not depend on the others it is explained with. Where a few trees would have tables and the
-    others walks, all are walked.
+    others walks, all are walked; where the walks of some would spare little, and the memory suffices, all have tables.
     """
     measures = tree_measures(ensemble, np.asarray(players, dtype=np.int64))
     need = TableSizes.of(measures, order)
     points = (measures[:, MOST] + 1) // 2
     by_tables = _NS_CELL * need.cells * points + _NS_READ * rows * need.columns + _NS_COUNT * background * need.tables
     by_walks = _NS_WALK * np.maximum(measures[:, INNER], 1.0) ** 0.6 * order * float(rows) * background
-    room = need.room & (8 * (need.patterns + need.cells) <= limits.table_bytes)
+    memory = 8 * (need.patterns + need.cells)
+    room = need.room & (memory <= limits.table_bytes)
     few = room & (by_tables <= np.maximum(by_walks, _TRIFLE))
-    return np.asarray(few & (few.all() or by_walks[few].sum() >= worth_both * by_walks.sum()))
+    if few.all() or by_walks[few].sum() < worth_both * by_walks.sum():
+        return np.asarray(few & few.all())
+    spared = (by_tables - by_walks)[~few].sum()
+    return np.asarray(few | (need.room.all() and memory.sum() <= limits.table_bytes and spared <= worth_walks))
 
 
 def _read(ensemble: TreeEnsemble, tables: Tables, X: FloatArray, count: int, watch: Watch) -> FloatArray:

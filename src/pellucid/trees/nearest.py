@@ -141,13 +141,15 @@ class Nearest:
                 stack = _deeper(stack)
             elif state == kernels.CANDIDATE:
                 depth = int(control[DEPTH])
-                self._judged(control, scratch, [part[depth] for part in stack[:3]])
+                verdict = self._judged(control, scratch, [part[depth] for part in stack[:3]])
+                if verdict in (REJECT, SPLIT):
+                    kernels.divide(conditions, players, stack, scratch, control)
             if state != kernels.TOO_DEEP and not go_on():
                 self.lower = max(self.lower, min(self._open(int(control[DEPTH]), stack), self.cost, ball))
                 self.proven = self.cells is not None and self.lower >= self.cost
                 return False
 
-    def _judged(self, control: FloatArray, scratch: tuple[AnyArray, ...], node: list[AnyArray]) -> None:
+    def _judged(self, control: FloatArray, scratch: tuple[AnyArray, ...], node: list[AnyArray]) -> int:
         """Says what is to be done about a row that meets the target by its leaves, and notes it where it is taken."""
         from pellucid.trees.kernels.nearest_node import CELL, LEAST, PLAYER, RISING, VERDICT
 
@@ -159,6 +161,7 @@ class Nearest:
         control[CELL] = self._arrangement.place(verdict.player, verdict.cell)
         if verdict.what == ACCEPT:
             self.cost, self.cells = float(control[LEAST]), cells
+        return verdict.what
 
     def _open(self, depth: int, stack: tuple[AnyArray, ...]) -> float:
         """The least cost in any node that is still to be searched."""

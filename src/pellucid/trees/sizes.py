@@ -8,7 +8,7 @@ from pellucid.arrays import IntArray
 from pellucid.trees.ensemble import TreeEnsemble
 from pellucid.trees.kernels.measure import TABLES, measure
 
-MOST_PLAYERS = 12  # of a leaf, for tables: 2^12 patterns times 12 players
+MOST_PLAYERS = 14  # of a leaf, for tables: 2^14 patterns times 14 players
 
 
 def tree_measures(ensemble: TreeEnsemble, players: IntArray) -> IntArray:

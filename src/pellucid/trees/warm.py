@@ -10,7 +10,7 @@ from pellucid.trees.cells import find_boxes
 from pellucid.trees.engine import TreeGame
 from pellucid.trees.ensemble import Nodes, TreeEnsemble
 from pellucid.trees.linked_game import Draws, Leaves, LinkedGame
-from pellucid.trees.nearest import Nearest, Wanted
+from pellucid.trees.nearest import ACCEPT, REJECT, Nearest, Verdict, Wanted
 from pellucid.trees.predict import predict
 
 
@@ -36,7 +36,9 @@ def warm() -> Iterator[str]:
     yield "nearest counterfactuals"
     boxes = find_boxes(trees, players, [None, None])
     above = Wanted(np.ones((1, 1)), np.ones(1), np.full(1, np.inf))
-    Nearest(boxes, [np.array([0.0, 1.0, np.inf])] * 2, np.zeros(2, dtype=np.int64), above).run()
+    verdicts = iter([Verdict(REJECT)])  # of the first row that is found; the others are taken
+    costs, own = [np.array([0.0, 1.0, np.inf])] * 2, np.zeros(2, dtype=np.int64)
+    Nearest(boxes, costs, own, above, judge=lambda *_: next(verdicts, Verdict(ACCEPT))).run()
 
 
 def _example() -> tuple[TreeEnsemble, np.ndarray]:

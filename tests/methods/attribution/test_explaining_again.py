@@ -4,6 +4,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from pellucid import Explainer
 
@@ -47,3 +50,29 @@ def test_another_background_is_not_taken_for_the_first(X):
     assert not np.array_equal(before, after)
     fresh = Explainer(curved, X, background=X[20:31], progress=False).shap([1]).values
     np.testing.assert_array_equal(after, fresh)
+
+
+def pipeline(X):
+    return make_pipeline(StandardScaler(), LogisticRegression()).fit(X, X[:, 0] + X[:, 1] > 0)
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_a_row_of_a_logistic_model_alone_and_among_others(X, container):
+    table = CONTAINERS[container](X)
+    used = Explainer(pipeline(X), table, background=CONTAINERS[container](X[:9]), progress=False)
+    whole = used.shap(list(range(40)))
+    for rows in ([0], [5, 6], [39]):
+        part = used.shap(rows)
+        assert part.values.tobytes() == whole.values[rows].tobytes()
+        assert part.prediction.tobytes() == whole.prediction[rows].tobytes()
+
+
+def test_what_is_kept_of_the_background_is_that_of_the_steps_as_they_are_now(X):
+    model = pipeline(X)
+    used = Explainer(model, X, background=X[:9], progress=False, checks=False)
+    before = used.shap([1]).values
+    model[0].scale_ = model[0].scale_ / 2  # other columns inside, the same predictions
+    model[1].coef_ = model[1].coef_ / 2
+    after = used.shap([1])
+    assert after.method == "linear"
+    np.testing.assert_allclose(after.values, before, atol=1e-12)

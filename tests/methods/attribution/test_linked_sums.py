@@ -61,3 +61,12 @@ def test_many_players_add_up_and_equal_ones_get_the_same(players):
         assert found.sum() == pytest.approx(total, rel=1e-6, abs=1e-7)
         assert found[0] == pytest.approx(found[1], abs=1e-12)
         assert found[2] == 0.0
+
+
+@pytest.mark.parametrize("players", [17, 40])
+def test_half_of_the_times_say_what_all_of_them_say(players):
+    rng = np.random.default_rng(players)
+    start, steps = rng.normal(size=11), rng.normal(size=(11, players))
+    share = rng.dirichlet(np.ones(11))
+    both = [logistic_effects(start, steps, share, compiled=compiled) for compiled in (True, False)]
+    np.testing.assert_allclose(*both, atol=1e-9)

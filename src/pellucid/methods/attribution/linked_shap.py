@@ -179,9 +179,9 @@ def _interactions(game: LinkedGame, matrix: AnyArray, effort: Effort, run: Run) 
 
 def linked_linear_shap(terms: SumRows, effort: Effort, *, players: Players, run: Run) -> Solved:
     """Contributions of the players to what the link of a sum makes of it."""
-    member = np.array([np.isin(terms.source, columns) for columns in players.values()])
-    game = _SumGame(terms, member)
-    prediction, base = game.ends()[1], game.ends()[0][0]
+    game = _SumGame(terms, _members(terms, players))
+    nobody, prediction = game.ends()
+    base = nobody[0]
     if effort.index is None and terms.link in ("logit", "log"):
         effects = logistic_effects if terms.link == "logit" else poisson_effects
         values = np.stack(
@@ -202,6 +202,13 @@ def linked_linear_shap(terms: SumRows, effort: Effort, *, players: Players, run:
     )
 
 
+def _members(terms: SumRows, players: Players) -> BoolArray:
+    """``(players, encoded columns)``: which columns belong to which player."""
+    owner = {column: k for k, columns in enumerate(players.values()) for column in columns}
+    of_column = np.array([owner.get(column, -1) for column in terms.source.tolist()])
+    return np.asarray(of_column == np.arange(len(players))[:, None])
+
+
 class _SumGame(Game):
     """The marginal game of a link of a sum: a coalition's worth is a matrix product away."""
 
@@ -210,8 +217,7 @@ class _SumGame(Game):
         self.rows, self.players, self.outputs = len(terms.explained), len(member), terms.slopes.shape[1]
         self.start = terms.background @ terms.slopes + terms.intercept
         self._present, self._absent = (
-            np.stack([part[:, own] @ terms.slopes[own] for own in member], axis=1)
-            for part in (terms.explained, terms.background)
+            _parts(part, terms.slopes, member) for part in (terms.explained, terms.background)
         )
 
     def steps(self, row: int) -> FloatArray:
@@ -231,3 +237,11 @@ class _SumGame(Game):
                 assert made is not None
                 found[r, start : start + step] = np.einsum("b,cbk->ck", self._terms.share, made.reshape(sums.shape))
         return found
+
+
+def _parts(columns: FloatArray, slopes: FloatArray, member: BoolArray) -> FloatArray:
+    """What each player brings to the sums of some rows, ``(rows, players, outputs)``."""
+    if (member.sum(axis=1) == 1).all():  # nothing to add up
+        alone = member.argmax(axis=1)
+        return np.asarray(columns[:, alone, None] * slopes[alone])
+    return np.stack([columns[:, own] @ slopes[own] for own in member], axis=1)

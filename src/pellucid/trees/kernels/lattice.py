@@ -20,6 +20,7 @@ import numpy as np
 from pellucid.trees.kernels.compiled import inner, kernel
 from pellucid.trees.kernels.links import apply_link
 from pellucid.trees.kernels.live_leaves import common_leaves
+from pellucid.trees.kernels.row_bits import count_bits, first_bit
 from pellucid.trees.kernels.simd import (
     LANES,
     VECTOR_BYTES,
@@ -45,32 +46,26 @@ def _scatter(leaves, x, z, live, n, label, sums, stride):
         leaf = live[i]
         start = first[leaf]
         own, other = np.int64(0), np.int64(0)
-        for j in range(first[leaf + 1] - start):
-            fails_z, fails_x = (z[leaf] >> j) & 1, (x[leaf] >> j) & 1
-            if fails_z | fails_x:
-                player = who[start + j]
-                if label[player] < 0:
-                    label[player] = d
-                    d += 1
-                own |= np.int64(fails_z) << label[player]
-                other |= np.int64(fails_x) << label[player]
+        fails_x, either = np.uint64(x[leaf]), np.uint64(x[leaf] | z[leaf])
+        while either != 0:
+            j = first_bit(either)
+            either &= either - np.uint64(1)
+            player = who[start + j]
+            if label[player] < 0:
+                label[player] = d
+                d += 1
+            if (fails_x >> np.uint64(j)) & np.uint64(1):  # then z does not
+                other |= np.int64(1) << label[player]
+            else:
+                own |= np.int64(1) << label[player]
         for k in range(width):
             at, v, terms = (output[leaf] + k) * stride, value[leaf, k], other
             while True:  # all subsets of `other`
-                sums[at + (own | terms)] += -v if _count_bits(terms) & 1 else v
+                sums[at + (own | terms)] += -v if count_bits(np.uint64(terms)) & 1 else v
                 if terms == 0:
                     break
                 terms = (terms - 1) & other
     return d
-
-
-@inner
-def _count_bits(n):
-    count = 0
-    while n:
-        n &= n - 1
-        count += 1
-    return count
 
 
 @inner
@@ -104,7 +99,7 @@ def _weighted(address, size, own, lacking):
     """Multiplies every worth by the weight of its size; the sum of all with the weights of what they lack."""
     total = splat(0.0)
     for block in range(size // LANES):
-        count = _count_bits(block) * VECTOR_BYTES
+        count = count_bits(np.uint64(block)) * VECTOR_BYTES
         at = address + block * VECTOR_BYTES
         v = load(at)
         total = total + v * load(lacking + count)

@@ -12,6 +12,7 @@ import numpy as np
 
 from pellucid.trees.kernels.compiled import inner, kernel
 from pellucid.trees.kernels.predict import in_set
+from pellucid.trees.kernels.row_bits import WORD, apart_8, apart_32, first_bit
 
 MOST_BITS = 32
 
@@ -83,9 +84,17 @@ def failed_players(nodes, sets, bit, leaf_node, X, failed, out):
 
 @inner
 def common_leaves(x, z, live):
-    """The leaves that fail no player for both rows; how many."""
-    n = 0
-    for leaf in range(len(x)):
+    """The leaves that fail no player for both rows, in their order; how many. ``x`` and ``z`` lie in one run of memory."""
+    n, size = np.int64(0), np.int64(x.itemsize)
+    whole = len(x) - len(x) % WORD
+    for start in range(0, whole, WORD):
+        at, other = x.ctypes.data + start * size, z.ctypes.data + start * size
+        word = apart_8(at, other) if size == 1 else apart_32(at, other)
+        while word != 0:
+            live[n] = start + first_bit(word)
+            word &= word - np.uint64(1)
+            n += 1
+    for leaf in range(whole, len(x)):
         live[n] = leaf
         n += (x[leaf] & z[leaf]) == 0
     return n

@@ -12,8 +12,8 @@ from pellucid.trees.kernels.simd import VECTOR_BYTES, fused, fused_less, load, s
 def add_waves(turn, size, points, weights, out):
     """Adds to ``out`` (blocks, players, 8) the waves of eight background rows at a time.
 
-    ``turn`` (blocks, players + 1, 2, 8) has cosine and sine of the first wave of every player's step, and last of the
-    sum that they start from; ``size`` the sizes of all waves; ``points`` and ``weights`` the times t.
+    ``turn`` (blocks, players + 1, 2, 8) has cosine and sine of half the first wave's angle for every player's step, and
+    last of its angle at the middle of the sums; ``size`` the sizes of all waves, ``points`` and ``weights`` the times s.
     """
     blocks, players = len(turn), turn.shape[1] - 1
     wave, before = np.empty((players + 1, 2, 8)), np.empty((players, 2, 8))
@@ -29,27 +29,22 @@ def add_waves(turn, size, points, weights, out):
             for j in range(players + 1):
                 _turned(w + j * pair, first + j * pair)
             for q in range(len(points)):
-                t, factor = splat(points[q]), splat(weights[q] * size[n])
-                out_chance = splat(1.0 - points[q])
-                re, im = load(w + players * pair), load(w + players * pair + VECTOR_BYTES)
-                for j in range(players):  # the start and all players before j
+                s = splat(points[q])
+                re, im = splat(1.0), splat(0.0)
+                for j in range(players):  # all players before j
                     at = b + j * pair
                     store(at, re)
                     store(at + VECTOR_BYTES, im)
-                    x = fused(t, load(w + j * pair), out_chance)
-                    y = t * load(w + j * pair + VECTOR_BYTES)
+                    x, y = load(w + j * pair), s * load(w + j * pair + VECTOR_BYTES)
                     re, im = fused_less(im, y, re * x), fused(re, y, im * x)
-                re, im = factor, splat(0.0)
+                re, im = splat(2.0 * weights[q] * size[n]) * load(w + players * pair), splat(0.0)
                 for j in range(players - 1, -1, -1):  # times all players after j
                     at = b + j * pair
-                    cosine, sine = load(w + j * pair), load(w + j * pair + VECTOR_BYTES)
-                    a, c = load(at), load(at + VECTOR_BYTES)
-                    others = fused_less(c, im, a * re)
-                    aside = fused(a, im, c * re)
+                    x, sine = load(w + j * pair), load(w + j * pair + VECTOR_BYTES)
+                    others = fused_less(load(at + VECTOR_BYTES), im, load(at) * re)
                     place = target + j * VECTOR_BYTES
-                    gain = fused(others, sine, aside * (cosine - splat(1.0)))
-                    store(place, load(place) + gain)
-                    x, y = fused(t, cosine, out_chance), t * sine
+                    store(place, fused(others, sine, load(place)))
+                    y = s * sine
                     re, im = fused_less(im, y, re * x), fused(re, y, im * x)
 
 

@@ -26,6 +26,7 @@ from pellucid.trees.kernels.compiled import inlined, kernel
 
 # No function below takes a row of a matrix as an array of its own: numba would count references to it, which
 # costs more than the work on a short list. All become part of the walk, in which no call is left.
+# `path` is None where single players are asked for: what only pairs need is then left out before compiling.
 
 # A frame: what is left to do at a split.
 _NODE, _FIRST, _END, _MIDDLE, _TOP, _PLAYER, _TODO = range(7)
@@ -104,9 +105,9 @@ def _not_own(rows, first, end, own, player):
 
 
 @inlined
-def _reach(value, node, rows, first, end, weights, owns, coefficients, others, sums, total):
+def _reach(value, node, rows, first, end, weights, owns, coefficients, others, sums, total, path):
     """A leaf: adds its value to the sums of the listed rows."""
-    last = sums.shape[0]
+    last = coefficients.shape[0] - 1
     for o in range(value.shape[1]):
         v, s = value[node, o], 0.0
         for k in range(first, end):
@@ -114,7 +115,7 @@ def _reach(value, node, rows, first, end, weights, owns, coefficients, others, s
             a, w = owns[b], v * weights[b]
             sums[0, o, b] += w * coefficients[0, others, a]
             s += w * coefficients[last, others, a]
-            if last == 2:
+            if path is not None:
                 sums[1, o, b] += w * coefficients[1, others, a]
         total[o] += s
 
@@ -123,17 +124,17 @@ def _reach(value, node, rows, first, end, weights, owns, coefficients, others, s
 def _as_other(phi, r, out, sign, player, rows, first, end, sums, total, path, n_other, n_own, own):
     """Minus what the sums say before the walk below a node where the player is other, plus what they say after."""
     for o in range(sums.shape[1]):
-        if sums.shape[0] == 1:
+        if path is None:
             phi[r, player, 0, out + o] += sign * total[o]
-            continue
-        for k in range(n_other):
-            phi[r, player, path[0, k], out + o] += sign * total[o]
-        for k in range(n_own):
-            j, s = path[1, k], 0.0
-            for i in range(first, end):
-                b = rows[i]
-                s += sums[1, o, b] * own[j, b]
-            phi[r, player, j, out + o] += sign * s
+        else:
+            for k in range(n_other):
+                phi[r, player, path[0, k], out + o] += sign * total[o]
+            for k in range(n_own):
+                j, s = path[1, k], 0.0
+                for i in range(first, end):
+                    b = rows[i]
+                    s += sums[1, o, b] * own[j, b]
+                phi[r, player, j, out + o] += sign * s
 
 
 @inlined
@@ -148,19 +149,19 @@ def _as_own(phi, r, out, sign, player, rows, first, end, sums, path, n_other, n_
             if o == 0:
                 own[player, b] = mark
                 owns[b] -= np.int32(sign)
-        if last == 0:
+        if path is None:
             phi[r, player, 0, out + o] += sign * s
-            continue
-        for k in range(n_other):
-            phi[r, player, path[0, k], out + o] += sign * s
-        for k in range(n_own):
-            j, s = path[1, k], 0.0
-            if j == player:
-                continue
-            for i in range(first, end):
-                b = rows[i]
-                s += sums[0, o, b] * own[j, b]
-            phi[r, player, j, out + o] += sign * s
+        else:
+            for k in range(n_other):
+                phi[r, player, path[0, k], out + o] += sign * s
+            for k in range(n_own):
+                j, s = path[1, k], 0.0
+                if j == player:
+                    continue
+                for i in range(first, end):
+                    b = rows[i]
+                    s += sums[0, o, b] * own[j, b]
+                phi[r, player, j, out + o] += sign * s
 
 
 def deep_room(
@@ -175,15 +176,21 @@ def deep_room(
         np.zeros(n, np.int32),  # own players per row
         np.zeros(players, np.int64),  # rows for which a player is own
         np.zeros(players, np.bool_),  # which players are other
-        np.empty((2, depth + 1), np.int64),  # players that are other, players that are own for some row
         np.zeros((kinds - 1, width, n)),
         np.zeros(width),
         np.empty((depth + 1, 7), np.int64),
     )
 
 
+def deep_path(order: int, depth: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]] | None:
+    """For pairs, room for the players that are other and those that are own for some row."""
+    return np.empty((2, depth + 1), np.int64) if order == 2 else None
+
+
 @kernel
-def deep_marginal(columns, sets, value, roots, output, players, X, background, plain, weights, coefficients, room, phi):
+def deep_marginal(
+    columns, sets, value, roots, output, players, X, background, plain, weights, coefficients, room, path, phi
+):
     """Adds the values of all trees to `phi`.
 
     Of single players it is ``(rows, players, 1, outputs)``; of pairs ``(rows, players, players, outputs)``, a
@@ -191,10 +198,11 @@ def deep_marginal(columns, sets, value, roots, output, players, X, background, p
     other; or both own, one of each, both other. The last kind is the same for all background rows.
 
     `columns` are those of `Nodes` that say where a row goes. `X` has rows first, `background` has columns first.
-    `plain` nodes compare numbers of which none is missing in the background. `room` is made by `deep_room`.
+    `plain` nodes compare numbers of which none is missing in the background. `room` is made by
+    `deep_room`, `path` by `deep_path`.
     """
     feature, threshold, left, right, missing_left, set_words, set_start, other_left = columns
-    rows, own, owns, holders, is_other, path, sums, total, stack = room
+    rows, own, owns, holders, is_other, sums, total, stack = room
     n = len(weights)
     for tree in range(len(roots)):
         out = output[tree]
@@ -254,11 +262,12 @@ def deep_marginal(columns, sets, value, roots, output, players, X, background, p
                     frames += 1
                     _as_other(phi, r, out, -1.0, player, rows, top, last, sums, total, path, n_other, n_own, own)
                     is_other[player] = True
-                    path[0, n_other] = player
+                    if path is not None:
+                        path[0, n_other] = player
                     n_other += 1
                     node, first, end, top = aside, top, last, last
                     continue
-                _reach(value, node, rows, first, end, weights, owns, coefficients, n_other, sums, total)
+                _reach(value, node, rows, first, end, weights, owns, coefficients, n_other, sums, total, path)
                 node = -1
                 while frames > 0 and node < 0:
                     frames -= 1
@@ -271,7 +280,7 @@ def deep_marginal(columns, sets, value, roots, output, players, X, background, p
                         n_other -= 1
                         _as_other(phi, r, out, 1.0, player, rows, middle, top, sums, total, path, n_other, n_own, own)
                         _as_own(phi, r, out, -1.0, player, rows, middle, top, sums, path, n_other, n_own, own, owns)
-                        if holders[player] == 0:
+                        if path is not None and holders[player] == 0:
                             path[1, n_own] = player
                             n_own += 1
                         holders[player] += top - middle

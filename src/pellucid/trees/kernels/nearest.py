@@ -13,7 +13,7 @@ run rise in cost on either side of the row's own.
 
 from __future__ import annotations
 
-from pellucid.trees.kernels.compiled import kernel
+from pellucid.trees.kernels.compiled import inner, kernel
 from pellucid.trees.kernels.nearest_node import (
     BEST,
     DEPTH,
@@ -29,15 +29,17 @@ from pellucid.trees.kernels.nearest_node import (
 from pellucid.trees.kernels.nearest_split import choose_split, outside_region, split_at
 
 # What the search stands at; a caller answers CANDIDATE by writing ACCEPT, REJECT, PRUNE or SPLIT into `VERDICT`, and
-# for SPLIT which PLAYER, from which CELL on (-1: beside its cheapest one), RISING or falling.
+# for SPLIT which PLAYER, from which CELL on (-1: beside its cheapest one), RISING or falling. REJECT and SPLIT are seen
+# to by `divide`, before the search goes on: few searches need it, so it is compiled for those alone.
 RUNNING, DONE, TOO_DEEP, CANDIDATE = 0, 1, 2, 3
-ACCEPT, REJECT, PRUNE, SPLIT = 1, 2, 3, 4
+ACCEPT, REJECT, PRUNE, SPLIT, DIVIDED = 1, 2, 3, 4, 5
 
 
 @kernel
 def search(trees, conditions, players, target, rules, stack, scratch, control, most):
     """Goes on for at most so many nodes; `control` says how it stands."""
-    low, high, bits, other_low, other_high, other_bits, waiting, _live, _live_first = stack
+    low, high, bits, waiting = stack[0], stack[1], stack[2], stack[6]
+    other_low, other_high, other_bits = stack[3], stack[4], stack[5]
     depth = int(control[DEPTH])
     verdict = int(control[VERDICT])
     control[VERDICT], control[STATE] = 0, RUNNING
@@ -51,13 +53,9 @@ def search(trees, conditions, players, target, rules, stack, scratch, control, m
                 control[DEPTH], control[STATE] = depth, CANDIDATE
                 control[NODES] += nodes
                 return
-        split = False
+        split = verdict == DIVIDED
         if verdict == ACCEPT:
             control[BEST] = control[LEAST]
-        elif verdict == REJECT:
-            split = outside_region(conditions, players, stack, scratch, depth)
-        elif verdict == SPLIT:
-            split = split_at(players, stack, scratch, control, depth)
         elif verdict == 0 and going:
             split = choose_split(trees, conditions, players, target, stack, scratch, control[BEST], depth)
         verdict = 0
@@ -87,6 +85,17 @@ def search(trees, conditions, players, target, rules, stack, scratch, control, m
 
 
 @kernel
+def divide(conditions, players, stack, scratch, control):
+    """Cuts the node at hand in two as REJECT or SPLIT asks for; the verdict is DIVIDED then, or PRUNE: nothing is left."""
+    depth = int(control[DEPTH])
+    if control[VERDICT] == REJECT:
+        split = outside_region(conditions, players, stack, scratch, depth)
+    else:
+        split = split_at(players, stack, scratch, control, depth)
+    control[VERDICT] = DIVIDED if split else PRUNE
+
+
+@inner
 def narrow(trees, conditions, players, target, rules, stack, scratch, control, depth):
     """Bounds a node and narrows it as long as that helps; whether anything is left of it.
 

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from pellucid.trees.kernels.compiled import kernel
+from pellucid.trees.kernels.compiled import inner
 from pellucid.trees.kernels.row_bits import first_bit
 
 # places in `control`: where the search stands, the best cost, and the cost of the node's cheapest row
 DEPTH, BEST, NODES, STATE, LEAST, VERDICT, PLAYER, CELL, RISING = 0, 1, 2, 3, 4, 5, 6, 7, 8
 
 
-@kernel
+@inner
 def cheapest(j, low, high, bits, own, words, word):
     """The cheapest of the cells that a player has left; -1 where it has none."""
     if words[j] == 0:
@@ -24,7 +24,7 @@ def cheapest(j, low, high, bits, own, words, word):
     return -1
 
 
-@kernel
+@inner
 def bound_players(players, rules, stack, scratch, control, depth):
     """Finds the node's cheapest row and drops what costs too much; returns what may still be spent, 0: nothing.
 
@@ -53,7 +53,7 @@ def bound_players(players, rules, stack, scratch, control, depth):
             if cell[j] == own[j]:
                 stay(j, low, high, bits, own, words, word)
     for f in range(len(forbidden)):
-        free = -1
+        free = np.int64(-1)  # typed: of a bare -1 `stay` would be compiled once more
         for j in range(p):
             if forbidden[f, j] and cell[j] == own[j]:
                 free = j if free == -1 else p
@@ -67,7 +67,7 @@ def bound_players(players, rules, stack, scratch, control, depth):
     return slack
 
 
-@kernel
+@inner
 def stay(j, low, high, bits, own, words, word):
     """Leaves a player its own cell alone."""
     if words[j] == 0:
@@ -78,7 +78,7 @@ def stay(j, low, high, bits, own, words, word):
             bits[w] = 0
 
 
-@kernel
+@inner
 def cut_costs(j, limit, low, high, bits, players):
     """Takes from a player the cells that cost too much."""
     own, offset, cost, words, word = players
@@ -94,18 +94,19 @@ def cut_costs(j, limit, low, high, bits, players):
         c -= 1
 
 
-@kernel
+@inner
 def keep_leaves(trees, conditions, players, target, rules, stack, scratch, source, depth, slack):
     """The leaves that the node reaches with what may still be spent, and bounds of the sums; whether these can meet the
     target.
     """
-    leaf_value, _tree_first, tree_sum, base = trees
+    leaf_value, tree_sum, base = trees[0], trees[2], trees[3]
     first, who, from_cell, to_cell, masks = conditions
     own, offset, cost, words, word = players
-    largest, most_changes, _forbidden, _step = rules
+    largest, most_changes = rules[0], rules[1]
     low, high, bits = stack[0][depth], stack[1][depth], stack[2][depth]
     live, live_first = stack[7], stack[8]
-    cell, least, at, top, bottom, ends, _value = scratch[:7]
+    cell, least, at = scratch[0], scratch[1], scratch[2]
+    top, bottom, ends = scratch[3], scratch[4], scratch[5]
     n_sums = len(base)
     changes = most_changes
     for j in range(len(own)):
@@ -168,7 +169,7 @@ def keep_leaves(trees, conditions, players, target, rules, stack, scratch, sourc
     return reachable(target, ends)
 
 
-@kernel
+@inner
 def reachable(target, ends):
     """Whether sums between these ends can meet the target."""
     lowest, highest, odds, tolerance = target
@@ -181,12 +182,12 @@ def reachable(target, ends):
     return above <= odds[1] and below >= odds[0]
 
 
-@kernel
+@inner
 def within(trees, target, scratch):
     """Whether the node's cheapest row meets the target; ``value`` holds its sums."""
-    leaf_value, _tree_first, tree_sum, base = trees
-    lowest, highest, odds, _tolerance = target
-    _cell, _least, at, _top, bottom, _ends, value = scratch[:7]
+    leaf_value, tree_sum, base = trees[0], trees[2], trees[3]
+    lowest, highest, odds = target[0], target[1], target[2]
+    at, bottom, value = scratch[2], scratch[4], scratch[6]
     for q in range(len(base)):
         value[q] = base[q]
     known = True
@@ -206,18 +207,19 @@ def within(trees, target, scratch):
     return odds[0] <= total <= odds[1]
 
 
-@kernel
+@inner
 def keep_values(trees, conditions, players, target, stack, scratch, depth):
     """Drops leaves whose values are too small or large even with the best leaf of every other tree, then narrows the
     players to what the others have in common; -1: nothing is left, 1: something was narrowed, 0: nothing was.
     """
-    leaf_value, _tree_first, tree_sum, base = trees
+    leaf_value, tree_sum, base = trees[0], trees[2], trees[3]
     first, who, from_cell, to_cell, masks = conditions
-    _own, _offset, _cost, words, word = players
-    lowest, highest, _odds, tolerance = target
+    words, word = players[3], players[4]
+    lowest, highest, tolerance = target[0], target[1], target[3]
     low, high, bits = stack[0][depth], stack[1][depth], stack[2][depth]
     live, live_first = stack[7], stack[8]
-    _cell, _least, _at, top, bottom, ends, _value, count, common_low, common_high, common_bits, touched = scratch[:12]
+    top, bottom, ends, count = scratch[3], scratch[4], scratch[5], scratch[7]
+    common_low, common_high, common_bits, touched = scratch[8], scratch[9], scratch[10], scratch[11]
     n_sums = len(base)
     used, narrowed = 0, 0
     for t in range(len(tree_sum)):

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from pellucid.trees.kernels.compiled import kernel
+from pellucid.trees.kernels.compiled import inner
 from pellucid.trees.kernels.nearest_node import CELL, PLAYER, RISING
 from pellucid.trees.kernels.row_bits import first_bit
 
 _SHARE = 0.02  # of the best cost, for cuts that cost nothing to pass
 _LITTLE = 1e-9  # gain of a leaf that adds nothing: any cut is better than none
+# Arguments are typed: a bare number or truth is a type of its own, for which what takes it would be compiled once more.
+# Of a tuple only what is needed is taken: every array taken out is counted, which takes long to compile.
 
 
-@kernel
+@inner
 def copy_node(stack, depth):
     """Two children like their parent, to be cut."""
-    low, high, bits, other_low, other_high, other_bits = stack[:6]
+    low, high, bits = stack[0], stack[1], stack[2]
+    other_low, other_high, other_bits = stack[3], stack[4], stack[5]
     k = depth + 1
     for j in range(low.shape[1]):
         low[k, j], high[k, j] = low[depth, j], high[depth, j]
@@ -24,7 +27,7 @@ def copy_node(stack, depth):
         bits[k, w], other_bits[k, w] = bits[depth, w], bits[depth, w]
 
 
-@kernel
+@inner
 def cut(stack, depth, j, c, rising):
     """The other child has the cells from ``c`` on, or up to it; the first one the rest."""
     copy_node(stack, depth)
@@ -34,7 +37,7 @@ def cut(stack, depth, j, c, rising):
         stack[0][depth + 1, j], stack[4][depth + 1, j] = c + 1, c
 
 
-@kernel
+@inner
 def choose_split(trees, conditions, players, target, stack, scratch, best, depth):
     """Cuts the player for which most is at stake: the gain that is out of reach if it may not pass a cut, times what
     passing costs. The first child stays, the other passes. False where every player has one cell.
@@ -42,9 +45,9 @@ def choose_split(trees, conditions, players, target, stack, scratch, best, depth
     own, offset, cost, words, word = players
     low, high, bits = stack[0][depth], stack[1][depth], stack[2][depth]
     cell, least = scratch[0], scratch[1]
-    up, down, off = scratch[12:15]
+    up, down, off = scratch[12], scratch[13], scratch[14]
     stakes(trees, conditions, players, target, stack, scratch, depth)
-    score, player, where, rising = -1.0, -1, 0, False
+    score, player, where, rising = -1.0, np.int64(-1), np.int64(0), np.bool_(False)
     for j in range(len(own)):
         z, o = cell[j], offset[j]
         if words[j] > 0:
@@ -79,17 +82,17 @@ def choose_split(trees, conditions, players, target, stack, scratch, best, depth
     return True
 
 
-@kernel
+@inner
 def stakes(trees, conditions, players, target, stack, scratch, depth):
     """What the cheapest row lacks in the sum that misses the target most, by the cells that the best leaf of each tree
     asks for: ``up``, ``down`` by cell, ``off`` for players with bits.
     """
-    leaf_value, _tree_first, tree_sum, _base = trees
+    leaf_value, tree_sum = trees[0], trees[2]
     first, who, from_cell, to_cell, masks = conditions
-    _own, offset, _cost, words, _word = players
-    low, high = stack[0][depth], stack[1][depth]
-    cell, _least, at, top, bottom, ends, value = scratch[:7]
-    up, down, off = scratch[12:15]
+    offset, words = players[1], players[3]
+    low, high = stack[0], stack[1]
+    cell, at, top, bottom, ends, value = scratch[0], scratch[2], scratch[3], scratch[4], scratch[5], scratch[6]
+    up, down, off = scratch[12], scratch[13], scratch[14]
     worst, rising = missed_most(target, ends, value)
     for t in range(len(tree_sum)):
         if tree_sum[t] >= 0 and tree_sum[t] != worst:
@@ -103,13 +106,13 @@ def stakes(trees, conditions, players, target, stack, scratch, depth):
                 if not (masks[from_cell[e] + cell[j] // 64] >> np.uint64(cell[j] % 64)) & np.uint64(1):
                     off[j] += gain
             elif from_cell[e] > cell[j]:
-                if from_cell[e] <= high[j]:
+                if from_cell[e] <= high[depth, j]:
                     up[offset[j] + from_cell[e]] += gain
-            elif to_cell[e] < cell[j] and to_cell[e] >= low[j]:
+            elif to_cell[e] < cell[j] and to_cell[e] >= low[depth, j]:
                 down[offset[j] + to_cell[e]] += gain
 
 
-@kernel
+@inner
 def missed_most(target, ends, value):
     """The sum that misses the target by the largest share of what is within reach, and whether it should rise."""
     lowest, highest, odds, _ = target
@@ -132,7 +135,7 @@ def missed_most(target, ends, value):
     return worst, total > odds[1]
 
 
-@kernel
+@inner
 def next_cell(j, z, bits, words, word):
     """The cheapest cell of a player with bits beside its cheapest one; -1: there is none."""
     for w in range(words[j]):
@@ -144,7 +147,7 @@ def next_cell(j, z, bits, words, word):
     return -1
 
 
-@kernel
+@inner
 def set_apart(stack, depth, j, z, words, word):
     """The first child has the one cell ``z`` of a player with bits, the other all the rest."""
     copy_node(stack, depth)
@@ -156,7 +159,7 @@ def set_apart(stack, depth, j, z, words, word):
         stack[5][depth + 1, word[j] + w] &= ~only
 
 
-@kernel
+@inner
 def split_player(j, players, stack, scratch, depth):
     """Sets the cheapest cell of a player apart, from one side; False where it has no other."""
     words, word = players[3], players[4]
@@ -166,15 +169,15 @@ def split_player(j, players, stack, scratch, depth):
             return False
         set_apart(stack, depth, j, z, words, word)
     elif stack[1][depth, j] > z:
-        cut(stack, depth, j, z + 1, True)
+        cut(stack, depth, j, z + 1, np.bool_(True))
     elif stack[0][depth, j] < z:
-        cut(stack, depth, j, z - 1, False)
+        cut(stack, depth, j, z - 1, np.bool_(False))
     else:
         return False
     return True
 
 
-@kernel
+@inner
 def split_at(players, stack, scratch, control, depth):
     """Cuts the player that a caller names where it says; beside the cheapest cell if it says nothing that cuts."""
     j, c, rising = int(control[PLAYER]), int(control[CELL]), control[RISING] > 0
@@ -186,7 +189,7 @@ def split_at(players, stack, scratch, control, depth):
     return split_player(j, players, stack, scratch, depth)
 
 
-@kernel
+@inner
 def outside_region(conditions, players, stack, scratch, depth):
     """Cuts off some of the rows that do not share all leaves with the cheapest one, which was refused; False where no
     others are left.
@@ -209,9 +212,9 @@ def outside_region(conditions, players, stack, scratch, depth):
                         stack[5][depth + 1, word[j] + w] &= ~masks[from_cell[e] + w]
                     return True
             elif to_cell[e] < high[j]:
-                cut(stack, depth, j, to_cell[e] + 1, True)
+                cut(stack, depth, j, to_cell[e] + 1, np.bool_(True))
                 return True
             elif from_cell[e] > low[j]:
-                cut(stack, depth, j, from_cell[e] - 1, False)
+                cut(stack, depth, j, from_cell[e] - 1, np.bool_(False))
                 return True
     return False

@@ -1,4 +1,4 @@
-"""Sets of rows as bits, 64 rows to a word: comparing, counting, adding where a bit is set."""
+"""Sets of rows (or leaves) as bits, 64 to a word: comparing, counting, adding where a bit is set."""
 
 from __future__ import annotations
 
@@ -51,6 +51,27 @@ def missing(typing: Any, address: Any) -> Any:  # noqa: ARG001
         return builder.bitcast(builder.fcmp_unordered("uno", x, x), _INT)
 
     return types.uint64(types.int64), code
+
+
+def _apart(bits: int) -> Any:
+    kind = ir.VectorType(ir.IntType(bits), WORD)
+
+    @intrinsic
+    def apart(typing: Any, one: Any, other: Any) -> Any:  # noqa: ARG001
+        def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:  # noqa: ARG001
+            x, y = (_load(builder, address, kind) for address in args)
+            for found in (x, y):
+                found.align = bits // 8
+            none = ir.Constant(kind, [0] * WORD)
+            return builder.bitcast(builder.icmp_unsigned("==", builder.and_(x, y), none), _INT)
+
+        return types.uint64(types.int64, types.int64), code
+
+    return apart
+
+
+# Bit i: the i-th of 64 sets of bits here and the i-th there have nothing in common; sets of 8 or of 32 bits.
+apart_8, apart_32 = _apart(8), _apart(32)
 
 
 @intrinsic

@@ -13,6 +13,12 @@ For g = exp the expectation is a product over the players. The logistic function
 whose expectation is again a product: that of (1 - t + t exp(i w d_j)). Evenly spaced waves of distance h are as good as
 all of them up to exp(R - 2 pi / h) for sums between -R and R, and a wave is as small as exp(-pi w): some twenty plus R
 of them leave 1e-8. In t the integrand is a polynomial, taken by Gauss and Legendre. Nothing is sampled.
+
+With s = 2 t - 1 a factor is exp(i w d_j / 2) (cos(w d_j / 2) + i s sin(w d_j / 2)), and its bracket at -s is the
+conjugate: opposite points together are twice a real part, half of them suffice (`_compiled_waves`):
+
+    phi_i  =  sum over w of  2 size(w) sin(w d_i / 2) cos(w (c + sum of d_j / 2))
+              times the mean over s of  Re prod over j != i of (cos(w d_j / 2) + i s sin(w d_j / 2))
 """
 
 from __future__ import annotations
@@ -56,11 +62,12 @@ def _compiled_waves(start: FloatArray, steps: FloatArray, distance: float, size:
     n, players = steps.shape
     blocks = -(-n // _BLOCK)
     angles = np.zeros((blocks * _BLOCK, players + 1))
-    angles[:n, :players], angles[:n, players] = steps * distance, start * distance
+    angles[:n, :players] = steps * (distance / 2)
+    angles[:n, players] = (start + steps.sum(axis=1) / 2) * distance
     angles = angles.reshape(blocks, _BLOCK, players + 1).transpose(0, 2, 1)
     turn = np.ascontiguousarray(np.stack([np.cos(angles), np.sin(angles)], axis=2))
     out = np.zeros((blocks, players, _BLOCK))
-    add_waves(turn, size, *_times(players), out)
+    add_waves(turn, size, *_later_half(players), out)
     return np.asarray(out.transpose(0, 2, 1).reshape(-1, players)[:n])
 
 
@@ -89,3 +96,10 @@ def _times(players: int) -> tuple[FloatArray, FloatArray]:
     """Enough for a polynomial of as many players, or for 1e-8."""
     nodes, weights = np.polynomial.legendre.leggauss(min(-(-players // 2), 8 + players // 16))
     return (nodes + 1) / 2, weights / 2
+
+
+@lru_cache(maxsize=64)
+def _later_half(players: int) -> tuple[FloatArray, FloatArray]:
+    """Of as many times, or one more, those after one half, from -1 to 1, each for itself and for its opposite."""
+    nodes, weights = np.polynomial.legendre.leggauss(2 * -(-len(_times(players)[0]) // 2))
+    return nodes[nodes > 0], weights[nodes > 0]
