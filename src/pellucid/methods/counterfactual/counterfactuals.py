@@ -51,10 +51,9 @@ from pellucid.methods.counterfactual.dispatch import (
 from pellucid.methods.counterfactual.search.constraints import read_names
 from pellucid.methods.counterfactual.search.pool import NearestObserved
 from pellucid.methods.counterfactual.search.problem import Found, Problem
+from pellucid.methods.counterfactual.search.robustness import robustness
 from pellucid.models import Predictor
 from pellucid.runner import Run
-
-_PERTURBED, _WIDTH = 50, 0.01  # rows around an answer, and how far their numbers move, as a share of the range
 
 
 def counterfactuals(
@@ -145,16 +144,19 @@ def _emitted(problem: Problem, found: Found, n: int) -> tuple[FloatArray, Any]:
         table = problem.table(rows)
         if not len(rows):
             return rows, table
-        kept = problem.allowed(rows) & _valid_as_emitted(problem, table, len(rows))
+        kept = problem.allowed(rows) & _valid_as_emitted(problem, table, rows)
         if kept.all():
             return rows, table
         rows = rows[kept]
 
 
-def _valid_as_emitted(problem: Problem, table: Any, n: int) -> AnyArray:
+def _valid_as_emitted(problem: Problem, table: Any, rows: FloatArray) -> AnyArray:
+    """Which rows reach the target; a table of another kind than those that the search asked about is asked again."""
+    if problem.emits_what_is_asked and problem.knows(rows):
+        return problem.valid(rows)
     full = problem.run.predict(problem.predictor, problem.data.rows(table), full=True)
     miss = problem.target.miss(problem.target.outputs(problem.predictor, full))
-    return np.asarray(miss == 0.0).reshape(n)
+    return np.asarray(miss == 0.0).reshape(len(rows))
 
 
 def _best_effort(problem: Problem) -> FloatArray:
@@ -222,7 +224,7 @@ def _scores(problem: Problem, rows: FloatArray, reached: FloatArray) -> dict[str
     observed = run.keep("counterfactuals.observed", data, lambda: NearestObserved(data))
     apart, near = run.keep("counterfactuals.apart", data, observed.apart), observed(rows)
     gower = RowDistance.learn(problem.data, "gower").between(rows, problem.x[None])[:, 0]
-    robust = problem.run.unless_interrupted(lambda: _robustness(problem, rows), np.full(len(rows), np.nan))
+    robust = problem.run.unless_interrupted(lambda: robustness(problem, rows), np.full(len(rows), np.nan))
     return {
         "distance": problem.cost.shown(problem.cost.total(rows)),
         "target": reached,
@@ -232,24 +234,6 @@ def _scores(problem: Problem, rows: FloatArray, reached: FloatArray) -> dict[str
         "plausibility": (apart[None] >= near[:, None] - 1e-12).mean(axis=1) if len(apart) else np.ones(len(rows)),
         "robustness": robust,
     }
-
-
-def _robustness(problem: Problem, rows: FloatArray) -> FloatArray:
-    """The share of rows around each answer, their numbers moved by up to 1% of their ranges, that reach the target."""
-    if not len(rows):
-        return np.empty(0)
-    generator = problem.run.generator("counterfactuals.robustness")
-    features = problem.data.schema.features
-    width = np.array([0.0 if f.nominal or f.empty else _WIDTH * (f.high - f.low) for f in features])
-    place = np.argsort(np.argsort(problem.data.schema.names))
-    moves = generator.uniform(-1, 1, (_PERTURBED, len(width)))[:, place] * width
-    around = (rows[:, None] + moves[None]).reshape(-1, len(width))
-    steps = np.array([choices.step for choices in problem.choices])
-    whole_steps = (steps > 0) & (width > 0)
-    around[:, whole_steps] = np.round(around[:, whole_steps] / steps[whole_steps]) * steps[whole_steps]
-    full = problem.run.predict(problem.predictor, problem.data.of_codes(around), full=True)
-    miss = problem.target.miss(problem.target.outputs(problem.predictor, full))
-    return np.asarray((miss == 0.0).reshape(len(rows), _PERTURBED).mean(axis=1))
 
 
 def _caveats(

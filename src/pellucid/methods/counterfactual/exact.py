@@ -40,6 +40,7 @@ from pellucid.methods.counterfactual.search.constraints import Choices
 from pellucid.methods.counterfactual.search.judge import Judge, Rounding
 from pellucid.methods.counterfactual.search.knapsack import Knapsack
 from pellucid.methods.counterfactual.search.problem import Found, OutOfBudget, Problem
+from pellucid.methods.counterfactual.search.robustness import ask_with_surroundings
 from pellucid.methods.counterfactual.search.sum_options import SumTerms, options_of
 from pellucid.methods.counterfactual.search.sums_wanted import NotInSums, ends_of_sums
 from pellucid.methods.counterfactual.search.tree_cells import TreeCells, cells_of
@@ -190,6 +191,7 @@ class _Question:
     regions: list[Rounding]
     make: Make
     smooth: frozenset[int] = frozenset()
+    scored: bool = True
     nodes: int = 0
 
     def nearest(self, n: int, go_on: Callable[[], bool]) -> Found:
@@ -254,11 +256,17 @@ class _Question:
             search = self.make(rounding, judge, forbidden, bound, cost).run(go_on)
             self.nodes += search.nodes
             row = None if search.cells is None else self.cells.row(search.cells)
-            if row is None or self.problem.valid(row[None])[0]:
+            if row is None or self._reaches(row):
                 break  # what is added up is what the model predicts, as nearly always
         if self.smooth and isinstance(search, Knapsack):
             return self._smoothed(search, row, forbidden)
         return _Best(row, search.lower, search.proven)
+
+    def _reaches(self, row: FloatArray) -> bool:
+        """Whether the model says so, too; what is asked around an answer later on is asked with it."""
+        if self.scored and not self.smooth:
+            ask_with_surroundings(self.problem, row)
+        return bool(self.problem.valid(row[None])[0])
 
     def _smoothed(self, search: Knapsack, row: FloatArray | None, forbidden: BoolArray) -> _Best:
         """The relaxed problem's own answer, where the one number that it mixes may be anything; its bound holds in any
