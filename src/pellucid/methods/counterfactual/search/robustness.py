@@ -1,15 +1,18 @@
-"""How firm an answer is: the share of rows around it that reach the target, too.
+"""How firm an answer is: the share of rows around it, and of models fitted again, for which it reaches the target, too.
 
 The numbers of an answer are moved by up to 1% of their ranges, in the steps of the data. The same moves are made around
-every answer, so that shares can be compared.
+every answer, so that shares can be compared. Models are fitted again to rows drawn with replacement (bootstrap).
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from pellucid.arrays import FloatArray
 from pellucid.methods.counterfactual.search.problem import Problem
+from pellucid.models.refit import refitter
 
 PERTURBED, WIDTH = 50, 0.01  # rows around an answer, and how far their numbers move, as a share of the range
 
@@ -47,3 +50,16 @@ def _around(problem: Problem, rows: FloatArray) -> FloatArray:
     whole_steps = (steps > 0) & (width > 0)
     around[:, whole_steps] = np.round(around[:, whole_steps] / steps[whole_steps]) * steps[whole_steps]
     return around
+
+
+def under_refits(problem: Problem, rows: FloatArray, refits: int, refit: Any) -> FloatArray:
+    """The share of models, fitted again to bootstrap samples of the data, under which each answer reaches the target."""
+    again = refitter(problem.predictor, problem.data, refit, seed=problem.run.seed)
+    run, n, reached = problem.run, len(problem.data), []
+    table = problem.data.of_codes(rows)
+    for k in range(refits if len(rows) else 0):
+        drawn = run.generator("counterfactuals.refits", k).integers(0, n, n)
+        model = again(np.sort(drawn)).predictor
+        miss = problem.target.miss(problem.target.outputs(model, run.predict(model, table, full=True)))
+        reached.append(miss == 0.0)
+    return np.asarray(np.mean(reached, axis=0)) if reached else np.full(len(rows), np.nan)
