@@ -125,8 +125,6 @@ def _of_sums(problem: Problem) -> _Question | str:
     additive = read_additive(problem.run, problem.predictor)
     if isinstance(additive, Unlike):
         return additive.reason
-    if problem.cost.norm == "max":
-        return "the largest change of a sum over features is not bounded"
     known = problem.run.keep("terms of a sum", additive, lambda: SumTerms(additive, problem.predictor, problem.data))
     cells, options, sums = options_of(known, problem)
     weights = additive.form.weights
@@ -134,6 +132,9 @@ def _of_sums(problem: Problem) -> _Question | str:
     single = bool((weights.astype(np.float32) == weights).all())
 
     smooth = frozenset(j for j, choices in enumerate(problem.choices) if _is_smooth(choices))
+    largest = problem.cost.norm == "max"
+    if largest and (smooth or problem.max_changes is not None):
+        return "the largest change of a sum over features is bounded for listed values and any number of changes only"
 
     def make(rounding: Rounding, judge: Judge, forbidden: BoolArray | None, bound: float, cost: float) -> Knapsack:
         wanted = rounding.wanted
@@ -150,9 +151,12 @@ def _of_sums(problem: Problem) -> _Question | str:
             lower=bound,
             cost=cost,
             tolerance=_COARSE if smooth else 1e-12,
+            largest=largest,
         )
 
     regions = _regions(problem, additive.link, weights.shape[1], size, probability=False, single=single)
+    if largest and any(len(region.wanted.low) > 1 for region in regions):
+        return "the largest change is bounded for one sum over features only"
     return _Question(problem, cells, regions, make, smooth)
 
 
