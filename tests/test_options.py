@@ -286,8 +286,9 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
             "costs": Option({"x1": 2.0}, [{"x1": np.float64(2.0)}], [3, "x1", {"x1": -1}, {"x1": "dear"}]),
             "relations": Option("x1 <= 1", [np.str_("x1 <= 1")], [3, None, [3], ["x1 <"], "x9 <= 1"]),
             "feasible": Option(None, [], [3, "yes", True]),
+            "refits": Option(2, [2.0, np.int64(2)], [-1, 2.5, "3", [3], None]).along(refit=refitted),
         },
-        {"row", "options"},
+        {"row", "options", "refit"},
     ),
     "report": (
         lambda **o: explainer().report(Path(gettempdir()) / "never written.html", **o),

@@ -174,6 +174,9 @@ METHODS = {
     "counterfactuals": Method(
         Explainer.counterfactuals, weighable=False, options={"row": 0, "target": ">= 300", "n": 1}
     ),
+    "adversarial": Method(
+        Explainer.adversarial, weighable=False, options={"row": 0, "target": ">= 300", "norm": "linf", "budget": 400}
+    ),
     "counterfactuals neighbours": Method(
         Explainer.counterfactuals,
         weighable=False,

@@ -114,7 +114,13 @@ def _trust(result: Counterfactuals) -> list[str]:
     robust = float(result.scores["robustness"][0])
     if np.isnan(robust) or not result.valid[0]:
         return []
-    return [f"The first answer still holds in {percent(robust)} of small perturbations of its numbers."]
+    lines = [f"The first answer still holds in {percent(robust)} of small perturbations of its numbers."]
+    refits = float(result.scores["refits"][0]) if "refits" in result.scores else float("nan")
+    if not np.isnan(refits):
+        lines.append(
+            f"It holds under {percent(refits)} of {counted(int(result.settings['refits']), 'refitted model')}."
+        )
+    return lines
 
 
 def _nothing(result: Counterfactuals) -> list[str]:

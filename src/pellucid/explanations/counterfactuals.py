@@ -42,8 +42,8 @@ class Counterfactuals(Explanation, options=CounterfactualOptions):
     ``scores`` are, per answer: ``distance`` (in the distance asked for), ``target`` (how far the prediction is from
     it, 0 where reached), ``gower``, ``changes`` (number of changed features), ``nearest`` (Gower's distance to the
     nearest row of the data), ``plausibility`` (share of the data's rows that are at least as far from their nearest
-    neighbour) and ``robustness`` (share of small perturbations of its numbers under which the answer still reaches
-    the target).
+    neighbour), ``robustness`` (share of small perturbations of its numbers under which the answer still reaches the
+    target) and, where asked for, ``refits`` (share of models fitted again under which it does).
 
     ``proven``: no allowed row that reaches the target is nearer than the first answer (without one: there is none).
     ``lower`` is a distance below which there is none, where one is known. ``obstacles`` say, where the target was not

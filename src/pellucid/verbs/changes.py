@@ -35,6 +35,8 @@ class ChangeVerbs(Bound):
         polish: bool = True,
         best_effort: bool = False,
         budget: int | None = None,
+        refits: int = 0,
+        refit: Any = None,
         **options: Any,
     ) -> Counterfactuals:
         """What would have to be different: the nearest rows for which the model predicts the ``target``.
@@ -61,6 +63,9 @@ class ChangeVerbs(Bound):
         "prototype" (``weight``, ``k``), "neighbours" (real rows) and "exhaustive" (``grid``, ``most``). Each is
         polished by walking every change back as far as the target allows; ``polish=False`` gives the textbook's own.
         ``budget`` is the most model rows that are asked.
+
+        ``refits=10`` fits the model ten times again to rows drawn with replacement (by ``refit(X, y) -> model`` where it
+        cannot be cloned; needs y): ``scores["refits"]`` is the share of them under which an answer still holds.
 
         It misleads where many answers contradict each other, off the data, and as advice: it is about the model, not
         about the world; the result's `caveats` say how far.
@@ -93,6 +98,8 @@ class ChangeVerbs(Bound):
             polish=polish,
             best_effort=best_effort,
             budget=budget,
+            refits=refits,
+            refit=refit,
             options=options,
             run=self._run("counterfactuals"),
         )

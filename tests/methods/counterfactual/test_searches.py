@@ -10,7 +10,8 @@ from pellucid.methods.counterfactual.diverse import greedy
 from pellucid.methods.counterfactual.exhaustive import exhaustive
 from pellucid.methods.counterfactual.moc import moc
 from pellucid.methods.counterfactual.neighbours import neighbours
-from pellucid.methods.counterfactual.search.local import nearest
+from pellucid.methods.counterfactual.search.local import _Local, nearest
+from pellucid.methods.counterfactual.search.moves import together
 from pellucid.methods.counterfactual.search.pareto import fronts, hypervolume, non_dominated
 from pellucid.methods.counterfactual.search.walk_back import walk_back
 from pellucid.methods.counterfactual.spheres import sparsified
@@ -49,6 +50,22 @@ def test_the_local_search_is_near_what_looking_at_every_row_finds(seed):
     optimum = problem(row, goal, ex).cost.total(every.rows[:1])[0]
     assert optimum <= problem(row, goal, ex).cost.total(found[:1])[0] + 1e-12
     assert problem(row, goal, ex).cost.total(found[:1])[0] <= 1.2 * optimum
+
+
+def test_many_small_changes_are_guessed_together():
+    """Five steps, four of which are needed: no pair or triple does it, and one far change does."""
+    X = np.random.default_rng(0).integers(0, 10, size=(200, 5)).astype(float)
+    ex = Explainer(lambda X: (X >= 1).sum(axis=1) + 3.0 * (X[:, 0] >= 9), X, progress=False)
+    asked = problem(np.zeros(5), ">= 4", ex)
+    search = _Local(asked, np.array([[9.0, 0, 0, 0, 0]]))
+    search.singles()
+    guessed = together(search, 0, search.targets[0])
+    assert sorted(guessed[0]) == [0, 1, 1, 1, 1]
+    assert (asked.cost.total(guessed) < search.reach).all()
+    capped = problem(np.zeros(5), ">= 4", ex, max_changes=3)
+    limited = _Local(capped, np.empty((0, 5)))
+    limited.singles()
+    assert (capped.changes(together(limited, 0, limited.targets[0])) <= 3).all()
 
 
 def test_walking_back_never_raises_the_cost_and_undoes_what_is_not_needed():

@@ -56,8 +56,8 @@ def along_rays(problem: Problem) -> FloatArray:
     """The shortest valid rows on rays along the effects of the features; the model is asked twice per ray."""
     numbers = np.flatnonzero(problem.free & ~problem.nominal & ~np.isnan(problem.x))
     size = np.array([problem.data.schema.features[j].high - problem.data.schema.features[j].low for j in numbers])
-    found = []
-    for target in progress(problem):
+    found: list[FloatArray] = []
+    for target in progress(problem) if len(numbers) else ():
         steps = np.repeat(problem.x[None], 2 * len(numbers), axis=0)
         for k, j in enumerate(numbers):
             steps[2 * k : 2 * k + 2, j] += np.array([1.0, -1.0]) * max(_NEAR * size[k], problem.choices[j].step)

@@ -17,17 +17,18 @@ When it misleads:
    "model-not-world"), and correlated features are moved apart (caveat "moved-apart");
 4. an answer that needs what nobody can change is no advice: say so by ``fixed`` and ``monotone`` (caveat "protected").
 
-Cost. That of the search, at most ``budget`` model rows; the answers again; 50 rows each for their robustness.
+Cost. That of the search, at most ``budget`` model rows; 50 rows for the robustness of each answer; ``refits`` fits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from pellucid.arrays import AnyArray, FloatArray
 from pellucid.checks import flag, one_of, optional, whole
 from pellucid.data import Data
 from pellucid.data.distance import RowDistance
@@ -49,12 +50,12 @@ from pellucid.methods.counterfactual.dispatch import (
     search_quickly,
 )
 from pellucid.methods.counterfactual.search.constraints import read_names
+from pellucid.methods.counterfactual.search.outcomes import outcomes, reached
 from pellucid.methods.counterfactual.search.pool import NearestObserved
 from pellucid.methods.counterfactual.search.problem import Found, Problem
+from pellucid.methods.counterfactual.search.robustness import robustness, under_refits
 from pellucid.models import Predictor
 from pellucid.runner import Run
-
-_PERTURBED, _WIDTH = 50, 0.01  # rows around an answer, and how far their numbers move, as a share of the range
 
 
 def counterfactuals(
@@ -77,13 +78,17 @@ def counterfactuals(
     polish: bool = True,
     best_effort: bool = False,
     budget: int | None = None,
+    refits: int = 0,
+    refit: Any = None,
     options: Mapping[str, Any] | None = None,
     otherwise: str = "moc",
     run: Run,
 ) -> Counterfactuals:
     """What would have to be different for the model to predict the target; ``otherwise`` searches what is not read."""
     n, polish, best_effort = whole("n", n), flag("polish", polish), flag("best_effort", best_effort)
-    budget = optional(whole, "budget", budget)
+    budget, refits = optional(whole, "budget", budget), whole("refits", refits, least=0)
+    if refit is not None and not refits:
+        raise InputError("refit= fits the model again, which refits= asks for: give refits=10 with it.")
     method, options = one_of("method", method, METHODS), options or {}
     explained = data.rows(row)
     if len(explained) != 1:
@@ -126,10 +131,15 @@ def counterfactuals(
         "polish": polish,
         "best_effort": best_effort,
         "budget": budget,
+        "refits": refits,
         **options,
         "random_state": run.seed,
     }
-    result = _result(problem, found, rows, settings, explained, miss, why)
+    scores = _scores(problem, rows)
+    if refits:
+        unknown = np.full(len(rows), np.nan)
+        scores["refits"] = run.unless_interrupted(lambda: under_refits(problem, rows, refits, refit), unknown)
+    result = _result(problem, found, rows, settings, explained, miss, why, scores)
     result = run.finish(result)
     if run.checks:
         early = found.notes.get("ended") == "early" and not run.interrupted
@@ -145,16 +155,19 @@ def _emitted(problem: Problem, found: Found, n: int) -> tuple[FloatArray, Any]:
         table = problem.table(rows)
         if not len(rows):
             return rows, table
-        kept = problem.allowed(rows) & _valid_as_emitted(problem, table, len(rows))
+        kept = problem.allowed(rows) & _valid_as_emitted(problem, table, rows)
         if kept.all():
             return rows, table
         rows = rows[kept]
 
 
-def _valid_as_emitted(problem: Problem, table: Any, n: int) -> AnyArray:
+def _valid_as_emitted(problem: Problem, table: Any, rows: FloatArray) -> AnyArray:
+    """Which rows reach the target; a table of another kind than those that the search asked about is asked again."""
+    if problem.emits_what_is_asked and problem.knows(rows):
+        return problem.valid(rows)
     full = problem.run.predict(problem.predictor, problem.data.rows(table), full=True)
     miss = problem.target.miss(problem.target.outputs(problem.predictor, full))
-    return np.asarray(miss == 0.0).reshape(n)
+    return np.asarray(miss == 0.0).reshape(len(rows))
 
 
 def _best_effort(problem: Problem) -> FloatArray:
@@ -172,6 +185,7 @@ def _result(
     explained: Data,
     miss: float,
     why: list[Relaxed],
+    scores: Mapping[str, FloatArray],
 ) -> Counterfactuals:
     predictor, data = problem.predictor, problem.data
     full = problem.score(rows) if len(rows) else np.empty((0, predictor.width))
@@ -180,7 +194,6 @@ def _result(
     players = problem.players
     often = np.array([changed[:, list(columns)].any(axis=1).mean() if len(rows) else 0.0 for columns in players])
     everything = np.vstack([problem.x, rows])
-    reached = problem.target.miss(problem.target.outputs(predictor, full))
     lower = None if found.lower is None or (len(rows) and miss) else float(problem.cost.shown(np.array(found.lower)))
     return Counterfactuals(
         cells=tuple(_decoded(data, j, everything[:, j]) for j in range(len(problem.x))),
@@ -189,8 +202,8 @@ def _result(
         predictions=predictor.restrict(full),
         prediction=predictor.restrict(own)[0],
         target=problem.target.words,
-        valid=np.asarray(reached == 0.0),
-        scores=_scores(problem, rows, reached),
+        valid=np.asarray(scores["target"] == 0.0),
+        scores=scores,
         proven=bool(found.proven and (not miss if len(rows) else not len(found.rows))),
         lower=lower,
         nearest_miss=miss,
@@ -216,16 +229,16 @@ def _change(problem: Problem, row: FloatArray) -> str:
     return " and ".join(said)
 
 
-def _scores(problem: Problem, rows: FloatArray, reached: FloatArray) -> dict[str, FloatArray]:
+def _scores(problem: Problem, rows: FloatArray) -> dict[str, FloatArray]:
     """What is measured of each answer."""
     data, run = problem.data, problem.run
     observed = run.keep("counterfactuals.observed", data, lambda: NearestObserved(data))
     apart, near = run.keep("counterfactuals.apart", data, observed.apart), observed(rows)
     gower = RowDistance.learn(problem.data, "gower").between(rows, problem.x[None])[:, 0]
-    robust = problem.run.unless_interrupted(lambda: _robustness(problem, rows), np.full(len(rows), np.nan))
+    robust = problem.run.unless_interrupted(lambda: robustness(problem, rows), np.full(len(rows), np.nan))
     return {
         "distance": problem.cost.shown(problem.cost.total(rows)),
-        "target": reached,
+        "target": problem.miss(rows) if len(rows) else np.empty(0),
         "gower": gower,
         "changes": problem.changes(rows).astype(np.float64),
         "nearest": near,
@@ -234,60 +247,14 @@ def _scores(problem: Problem, rows: FloatArray, reached: FloatArray) -> dict[str
     }
 
 
-def _robustness(problem: Problem, rows: FloatArray) -> FloatArray:
-    """The share of rows around each answer, their numbers moved by up to 1% of their ranges, that reach the target."""
-    if not len(rows):
-        return np.empty(0)
-    generator = problem.run.generator("counterfactuals.robustness")
-    features = problem.data.schema.features
-    width = np.array([0.0 if f.nominal or f.empty else _WIDTH * (f.high - f.low) for f in features])
-    place = np.argsort(np.argsort(problem.data.schema.names))
-    moves = generator.uniform(-1, 1, (_PERTURBED, len(width)))[:, place] * width
-    around = (rows[:, None] + moves[None]).reshape(-1, len(width))
-    steps = np.array([choices.step for choices in problem.choices])
-    whole_steps = (steps > 0) & (width > 0)
-    around[:, whole_steps] = np.round(around[:, whole_steps] / steps[whole_steps]) * steps[whole_steps]
-    full = problem.run.predict(problem.predictor, problem.data.of_codes(around), full=True)
-    miss = problem.target.miss(problem.target.outputs(problem.predictor, full))
-    return np.asarray((miss == 0.0).reshape(len(rows), _PERTURBED).mean(axis=1))
-
-
 def _caveats(
     problem: Problem, result: Counterfactuals, rows: FloatArray, watched: tuple[int, ...], *, early: bool
 ) -> tuple[Any, ...]:
     pool = problem.answers()
-    answers = Answers(problem.x, rows, pool, problem.cost.total(pool), watched, _outcomes(problem), early)
+    answers = Answers(
+        problem.x, rows, pool, problem.cost.total(pool), watched, outcomes(problem), partial(reached, problem), early
+    )
     return counterfactual_caveats(problem.predictor, problem.data, problem.run, result, answers)
-
-
-def _outcomes(problem: Problem) -> BoolArray | None:
-    """Which rows of the data truly have what the target asks for; None where that is not known."""
-    y, predictor = problem.data.y, problem.predictor
-    if y is None or y.ndim > 1 or problem.target.explained:
-        return None
-    if predictor.labels is not None:
-        places = problem.run.keep("counterfactuals.outcomes", y, lambda: _places(y, predictor))
-        if places is None:
-            return None
-        truth = np.eye(predictor.width)[places]
-    elif y.dtype.kind in "biuf" and predictor.width == 1:
-        truth = y.astype(np.float64)[:, None]
-    else:
-        return None
-    return np.asarray(problem.target.miss(truth) == 0.0)
-
-
-def _places(y: AnyArray, predictor: Predictor) -> IntArray | None:
-    """The position of each row's outcome among the classes; None where one is no class."""
-    labels, names = predictor.labels or (), [str(label) for label in predictor.classes or ()]
-    places = [_place(value, labels, names) for value in y.tolist()]
-    return None if None in places else np.array(places, dtype=np.intp)
-
-
-def _place(value: Any, labels: tuple[Any, ...], names: list[str]) -> int | None:
-    if value in labels:
-        return labels.index(value)
-    return names.index(str(value)) if str(value) in names else None
 
 
 def _plain(said: Mapping[str, Any]) -> dict[str, Any]:

@@ -40,6 +40,7 @@ from pellucid.methods.counterfactual.search.constraints import Choices
 from pellucid.methods.counterfactual.search.judge import Judge, Rounding
 from pellucid.methods.counterfactual.search.knapsack import Knapsack
 from pellucid.methods.counterfactual.search.problem import Found, OutOfBudget, Problem
+from pellucid.methods.counterfactual.search.robustness import ask_with_surroundings
 from pellucid.methods.counterfactual.search.sum_options import SumTerms, options_of
 from pellucid.methods.counterfactual.search.sums_wanted import NotInSums, ends_of_sums
 from pellucid.methods.counterfactual.search.tree_cells import TreeCells, cells_of
@@ -124,8 +125,6 @@ def _of_sums(problem: Problem) -> _Question | str:
     additive = read_additive(problem.run, problem.predictor)
     if isinstance(additive, Unlike):
         return additive.reason
-    if problem.cost.norm == "max":
-        return "the largest change of a sum over features is not bounded"
     known = problem.run.keep("terms of a sum", additive, lambda: SumTerms(additive, problem.predictor, problem.data))
     cells, options, sums = options_of(known, problem)
     weights = additive.form.weights
@@ -133,6 +132,9 @@ def _of_sums(problem: Problem) -> _Question | str:
     single = bool((weights.astype(np.float32) == weights).all())
 
     smooth = frozenset(j for j, choices in enumerate(problem.choices) if _is_smooth(choices))
+    largest = problem.cost.norm == "max"
+    if largest and (smooth or problem.max_changes is not None):
+        return "the largest change of a sum over features is bounded for listed values and any number of changes only"
 
     def make(rounding: Rounding, judge: Judge, forbidden: BoolArray | None, bound: float, cost: float) -> Knapsack:
         wanted = rounding.wanted
@@ -149,9 +151,12 @@ def _of_sums(problem: Problem) -> _Question | str:
             lower=bound,
             cost=cost,
             tolerance=_COARSE if smooth else 1e-12,
+            largest=largest,
         )
 
     regions = _regions(problem, additive.link, weights.shape[1], size, probability=False, single=single)
+    if largest and any(len(region.wanted.low) > 1 for region in regions):
+        return "the largest change is bounded for one sum over features only"
     return _Question(problem, cells, regions, make, smooth)
 
 
@@ -190,6 +195,7 @@ class _Question:
     regions: list[Rounding]
     make: Make
     smooth: frozenset[int] = frozenset()
+    scored: bool = True
     nodes: int = 0
 
     def nearest(self, n: int, go_on: Callable[[], bool]) -> Found:
@@ -254,11 +260,17 @@ class _Question:
             search = self.make(rounding, judge, forbidden, bound, cost).run(go_on)
             self.nodes += search.nodes
             row = None if search.cells is None else self.cells.row(search.cells)
-            if row is None or self.problem.valid(row[None])[0]:
+            if row is None or self._reaches(row):
                 break  # what is added up is what the model predicts, as nearly always
         if self.smooth and isinstance(search, Knapsack):
             return self._smoothed(search, row, forbidden)
         return _Best(row, search.lower, search.proven)
+
+    def _reaches(self, row: FloatArray) -> bool:
+        """Whether the model says so, too; what is asked around an answer later on is asked with it."""
+        if self.scored and not self.smooth:
+            ask_with_surroundings(self.problem, row)
+        return bool(self.problem.valid(row[None])[0])
 
     def _smoothed(self, search: Knapsack, row: FloatArray | None, forbidden: BoolArray) -> _Best:
         """The relaxed problem's own answer, where the one number that it mixes may be anything; its bound holds in any

@@ -34,7 +34,7 @@ from pellucid.methods.counterfactual.search.pool import NearestObserved, unlike
 from pellucid.methods.counterfactual.search.problem import Found, Problem
 from pellucid.methods.counterfactual.search.progress import progress
 
-POPULATION, GENERATIONS = 30, 12
+POPULATION, GENERATIONS = 30, 8
 _KEPT_ROWS = 1_000  # of the data: mutation and o4 look at so many
 _BACK, _MUTATED, _SHORTENED = 0.2, 1.4, 0.15
 

@@ -4,7 +4,8 @@ Every option has a cost and a gain to each of some sums, which should lie in ``l
 choices. For one sum that has to rise by G, options may be mixed in the relaxed problem: the cheapest way up is along
 the lower convex hull of each player's (gain, cost), steepest gain per cost first, so the bound takes a sort. The player
 that is mixed in the end is cut in two at that place (branch and bound, the node with the least bound first: its bound
-is one for all). Of several sums each gives a bound, and the largest counts.
+is one for all). Of several sums each gives a bound, and the largest counts. Of one sum whose answer has nothing
+against it, all is known without branches (`one_sum`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
+from pellucid.methods.counterfactual.search.one_sum import Front, cheapest, least_largest
 from pellucid.trees.nearest import ACCEPT, PRUNE, Judge
 
 _SAME = 1e-12
@@ -86,13 +88,19 @@ class Knapsack:
     nodes: int = 0
     tolerance: float = _SAME
     mixture: Mixture | None = None
+    largest: bool = False  # the cost is that of the dearest option, not their sum; for one sum
 
     def run(self, go_on: Callable[[], bool] = lambda: True) -> Knapsack:
         """Searches until all is known, or until ``go_on`` says no."""
         root = _Node([np.isfinite(options.cost) for options in self.players], [{} for _ in self.players])
         waiting: list[tuple[float, int, _Node]] = []
+        if self.largest:
+            self._added_up(root)
+            return self
         self._look(root, waiting)
         self.mixture = root.mixture
+        if len(self.base) == 1 and self.tolerance <= _SAME and self._added_up(root):
+            return self
         while waiting and waiting[0][0] < self.cost * (1 - self.tolerance):
             if not go_on():
                 self.lower = max(self.lower, min(waiting[0][0], self.cost))
@@ -104,6 +112,39 @@ class Knapsack:
         self.proven = True
         self.lower = self.cost
         return self
+
+    # -- one sum ---------------------------------------------------------------------------------
+
+    def _added_up(self, root: _Node) -> bool:
+        """The answer for a sum that has to go one way, where the judge has nothing against it; whether all is known.
+
+        What leaves alone a feature of each earlier answer leaves alone one choice of such features: all are tried.
+        """
+        rising = self.base[0] < self.low[0]
+        need = float(self.low[0] - self.base[0] if rising else self.base[0] - self.high[0])
+        sign = 1.0 if rising else -1.0
+        ways = _kept_alone(np.zeros((0, len(self.players)), np.bool_) if self.forbidden is None else self.forbidden)
+        if need <= 0 or ways is None:
+            return False
+        whole = [Front.of(p.cost, sign * p.gain[:, 0], p.own) for p in self.players]
+        best: tuple[float, IntArray | None] = (np.inf, None)
+        for alone in ways:
+            fronts = [front.only_own() if i in alone else front for i, front in enumerate(whole)]
+            if self.largest:  # of all that change nothing by more than has to be, what changes least in all
+                dearest = least_largest(fronts, need)
+                fronts = [front.up_to(dearest) for front in fronts]
+            row = cheapest(fronts, need, self.most_changes)
+            price = np.inf if row is None else self._price(row)
+            best = min(best, (price, row), key=lambda pair: pair[0])
+        cost, cells = self.cost, self.cells
+        self.cost = np.inf
+        if best[1] is not None and best[0] < cost * (1 - _SAME) and self._tried(best[1], root) != ACCEPT:
+            self.cost, self.lower = cost, max(self.lower, best[0] if self.largest else 0.0)
+            return False
+        if self.cost > cost:
+            self.cost, self.cells = cost, cells
+        self.proven, self.lower = True, self.cost
+        return True
 
     # -- one node --------------------------------------------------------------------------------
 
@@ -182,6 +223,10 @@ class Knapsack:
         pairs = zip(self.players, node.left, strict=True)
         return np.array([np.where(left, p.cost, np.inf).argmin() for p, left in pairs], dtype=np.int64)
 
+    def _price(self, row: IntArray) -> float:
+        costs = [float(p.cost[c]) for p, c in zip(self.players, row, strict=True)]
+        return max(costs) if self.largest else sum(costs)
+
     def _sums(self, row: IntArray) -> FloatArray:
         return self.base + np.sum([p.gain[c] for p, c in zip(self.players, row, strict=True)], axis=0)
 
@@ -197,7 +242,7 @@ class Knapsack:
             return 0
         if self.forbidden is not None and (changed | ~self.forbidden).all(axis=1).any():
             return 0
-        cost = float(sum(p.cost[c] for p, c in zip(self.players, row, strict=True)))
+        cost = self._price(row)
         if self.judge is not None:
             verdict = self.judge(row, [np.flatnonzero(left) for left in node.left], sums).what
             if verdict != ACCEPT:
@@ -220,6 +265,19 @@ class Knapsack:
         i = max(changed or open_, key=lambda k: self.players[k].cost[node.mixed[k]])
         only = np.arange(len(node.left[i])) == node.mixed[i]
         return [node.child(i, only), node.child(i, ~only)]
+
+
+def _kept_alone(forbidden: BoolArray, most: int = 200) -> list[frozenset[int]] | None:
+    """The sets of players that hold one of each line, none a part of another; None: they are too many."""
+    ways = [frozenset[int]()]
+    for line in forbidden:
+        ways = [
+            way if way & set(np.flatnonzero(line)) else way | {int(i)} for way in ways for i in np.flatnonzero(line)
+        ]
+        ways = [way for way in dict.fromkeys(ways) if not any(other < way for other in ways)]
+        if len(ways) > most:
+            return None
+    return ways
 
 
 def _hull(players: Sequence[Options], i: int, left: BoolArray, q: int, rising: bool, start: int) -> FloatArray:

@@ -2,7 +2,7 @@
 
 1. Start from the nearest rows of the data that reach the target, and walk them back.
 2. Ask about single changes within reach of the best answer so far (dense near the row, and at observed values).
-3. Guess which two or three changes do it together, taking effects as additive (`progress`); ask about the cheapest.
+3. Guess which changes do it together, taking effects as additive (`progress`); ask about the cheapest.
 4. Exchange: move any one feature while another change is undone or shortened.
 
 Every step is one call of the model, nothing dearer than the best answer so far is asked, and whatever helps is walked
@@ -19,13 +19,13 @@ from pellucid.methods.counterfactual.search.moves import AT_ONCE, Draws, bracket
 from pellucid.methods.counterfactual.search.pool import unlike
 from pellucid.methods.counterfactual.search.problem import Problem
 
-STARTS = 5
+STARTS, ENOUGH = 3, 192  # rows of the data to start from; after so many model rows, one will do
 
 
 def nearest(problem: Problem, seeds: FloatArray | None = None, rounds: int = 6) -> FloatArray:
     """Answers ``(k, features)``, the nearest first; empty where none was found."""
     generator = problem.run.generator("counterfactuals.local")
-    search = _Local(problem, unlike(problem, STARTS) if seeds is None else seeds)
+    search = _Local(problem, unlike(problem, STARTS, enough=ENOUGH) if seeds is None else seeds)
     search.singles()
     search.bracket()
     search.climb()
@@ -86,10 +86,10 @@ class _Local(Known):
             self.ask(np.where(self.problem.changed(moves), moves, start), most=2 * AT_ONCE)
 
     def combine(self) -> bool:
-        """A round of single changes within reach, and of two or three changes that should do it together."""
+        """A round of single changes within reach, and of several changes that should do it together."""
         self.ask(refined(self), most=AT_ONCE // 2)
         guesses = [self._moves(), *(together(self, k, target) for k, target in enumerate(self.targets))]
-        better = self.ask(np.concatenate(guesses), most=3 * AT_ONCE)
+        better = self.ask(np.concatenate(guesses), most=AT_ONCE)
         if not better:
             self.misses += 1
             self.share *= 0.85

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,35 +12,59 @@ from pellucid.methods.counterfactual.search.known import Known, radius
 from pellucid.methods.counterfactual.search.progress import Progress
 
 AT_ONCE = 100  # combinations asked in a round
+_LEVELS, _PER_LEVEL = 64, 4  # of gain, up to what is needed; sets of changes that are kept of each
 
 
 def together(search: Known, k: int, target: Progress) -> FloatArray:
-    """The cheapest pairs and triples whose gains, added up, reach target ``k``."""
-    problem = search.problem
-    items = _frontier(search, k)
-    if len(items[0]) < 2:
-        return np.empty((0, len(problem.x)))
-    which, value, price, gain = items
-    need = target.need * search.share
-    a, b = np.triu_indices(len(which), 1)
-    apart = which[a] != which[b]
-    a, b = a[apart], b[apart]
-    cost, sums = price[a] + price[b], gain[a] + gain[b]
-    within = cost < search.reach
-    pairs = np.flatnonzero(within & (sums >= need))
-    pairs = pairs[np.argsort(cost[pairs], kind="stable")[:AT_ONCE]]
-    out = [_rows(problem.x, which, value, np.column_stack([a[pairs], b[pairs]]))]
-    near = np.flatnonzero(within & (sums >= 0.4 * target.need) & (sums < need))
-    near = near[np.argsort(cost[near], kind="stable")[:400]]
-    if len(near):
-        three = cost[near, None] + price[None]
-        fits = (three < search.reach) & (sums[near, None] + gain[None] >= need)
-        fits &= (which[a[near], None] != which[None]) & (which[b[near], None] != which[None])
-        i, c = np.nonzero(fits)
-        order = np.argsort(three[i, c], kind="stable")[:AT_ONCE]
-        i, c = near[i[order]], c[order]
-        out.append(_rows(problem.x, which, value, np.column_stack([a[i], b[i], c])))
-    return np.concatenate(out)
+    """The cheapest sets of changes whose gains, added up, reach target ``k``.
+
+    A knapsack, feature by feature: of the sets so far whose gains are about the same, the few cheapest are kept.
+    """
+    problem, need = search.problem, target.need * search.share
+    which, value, price, gain = _frontier(search, k)
+    sets = _Sets(problem.x[None].copy(), np.zeros(1), np.zeros(1), np.zeros(1, dtype=np.intp))
+    for j in np.unique(which).astype(np.intp):
+        own = which == j
+        sets = sets.joined(int(j), value[own], price[own], gain[own])
+        within = sets.price < search.reach
+        if problem.max_changes is not None:
+            within &= sets.changes <= problem.max_changes
+        sets = sets.at(np.flatnonzero(within)).thinned(need)
+    good = np.flatnonzero((sets.gain >= need) & (sets.changes > 1))
+    return sets.at(good[np.argsort(sets.price[good], kind="stable")[:AT_ONCE]]).rows
+
+
+@dataclass(frozen=True, eq=False)
+class _Sets:
+    """Rows with some changes, what these cost and gain if both add up, and how many they are."""
+
+    rows: FloatArray
+    price: FloatArray
+    gain: FloatArray
+    changes: IntArray
+
+    def joined(self, j: int, values: FloatArray, price: FloatArray, gain: FloatArray) -> _Sets:
+        """These sets, and each of them with each of some changes of feature ``j`` added."""
+        rows = np.repeat(self.rows, len(values), axis=0)
+        rows[:, j] = np.tile(values, len(self.rows))
+        return _Sets(
+            np.concatenate([self.rows, rows]),
+            np.concatenate([self.price, np.add.outer(self.price, price).ravel()]),
+            np.concatenate([self.gain, np.add.outer(self.gain, gain).ravel()]),
+            np.concatenate([self.changes, np.repeat(self.changes + 1, len(values))]),
+        )
+
+    def thinned(self, need: float) -> _Sets:
+        """The cheapest few of each level of gain; half as much again as is needed is enough."""
+        level = np.minimum(self.gain / max(need, 1e-12), 1.5) * _LEVELS
+        level = level.astype(np.intp)
+        order = np.lexsort((self.price, level))
+        place = np.arange(len(order)) - np.searchsorted(level[order], level[order])
+        return self.at(order[place < _PER_LEVEL])
+
+    def at(self, places: IntArray) -> _Sets:
+        """Some of these sets."""
+        return _Sets(self.rows[places], self.price[places], self.gain[places], self.changes[places])
 
 
 def refined(search: Known, most: int = AT_ONCE // 2) -> FloatArray:
@@ -107,13 +132,6 @@ def _frontier(search: Known, k: int) -> tuple[FloatArray, FloatArray, FloatArray
                 best = gains[i]
     which, value, price, gain = np.array(found).reshape(-1, 4).T
     return which, value, price, gain
-
-
-def _rows(x: FloatArray, which: FloatArray, value: FloatArray, sets: FloatArray) -> FloatArray:
-    rows = np.repeat(x[None], len(sets), axis=0)
-    for column in sets.T:
-        rows[np.arange(len(sets)), which[column].astype(np.intp)] = value[column]
-    return rows
 
 
 def exchanges(search: Known, best: FloatArray, steps: int) -> FloatArray:

@@ -27,10 +27,13 @@ def candidates(problem: Problem) -> FloatArray:
     return rows[np.argsort(problem.cost.total(rows), kind="stable")]
 
 
-def unlike(problem: Problem, k: int, *, first: int = 64, most: int | None = 640) -> FloatArray:
+def unlike(
+    problem: Problem, k: int, *, first: int = 64, most: int | None = 640, enough: int | None = None
+) -> FloatArray:
     """The ``k`` nearest candidates that reach the target, of at most so many that are asked.
 
-    Ever more are asked at once, so that a target that many rows reach costs few model rows.
+    Ever more are asked at once, so that a target that many rows reach costs few model rows; after ``enough`` rows one
+    candidate will do.
     """
     rows = candidates(problem)[:most]
     found = np.empty((0, len(problem.x)))
@@ -39,6 +42,8 @@ def unlike(problem: Problem, k: int, *, first: int = 64, most: int | None = 640)
         some = rows[at : at + size]
         found = np.concatenate([found, some[problem.valid(some)]])
         at, size = at + size, 2 * size
+        if len(found) and enough is not None and at >= enough:
+            break
     return found[:k]
 
 

@@ -39,6 +39,7 @@ class Asked:
 
     budget: int | None = None
     known: dict[bytes, FloatArray] = field(default_factory=dict)
+    around: dict[bytes, FloatArray] = field(default_factory=dict)  # predictions of the rows around an answer
 
     @property
     def rows(self) -> int:
@@ -194,6 +195,15 @@ class Problem:
     def left(self) -> int | None:
         """How many rows may still be asked; None: any number."""
         return None if self.asked.budget is None else max(self.asked.budget - self.asked.rows, 0)
+
+    def knows(self, rows: FloatArray) -> bool:
+        """Whether the model was asked about every one of these rows."""
+        return all(row.tobytes() in self.asked.known for row in np.ascontiguousarray(rows) + 0.0)
+
+    @property
+    def emits_what_is_asked(self) -> bool:
+        """Whether the tables that the model is asked about are of the caller's own kind, as answers are."""
+        return self.data.frame.kind == self.data.caller
 
     def so_far(self) -> FloatArray:
         """All rows that were asked, in the order in which they were."""
