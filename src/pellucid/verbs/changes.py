@@ -35,6 +35,7 @@ class ChangeVerbs(Bound):
         polish: bool = True,
         best_effort: bool = False,
         budget: int | None = None,
+        surface: Any = None,
         **options: Any,
     ) -> Counterfactuals:
         """What would have to be different: the nearest rows for which the model predicts the ``target``.
@@ -60,7 +61,8 @@ class ChangeVerbs(Bound):
         ``starts``, ``combinations``, ``steps``), "spheres" and "random" (``draws``), "diverse" (``proximity``),
         "prototype" (``weight``, ``k``), "neighbours" (real rows) and "exhaustive" (``grid``, ``most``). Each is
         polished by walking every change back as far as the target allows; ``polish=False`` gives the textbook's own.
-        ``budget`` is the most model rows that are asked.
+        ``budget`` is the most model rows that are asked. ``surface=True``, or the names of two features, asks for some
+        700 more: the prediction over the two that change most, for ``plot(kind="surface")``.
 
         It misleads where many answers contradict each other, off the data, and as advice: it is about the model, not
         about the world; the result's `caveats` say how far.
@@ -93,6 +95,7 @@ class ChangeVerbs(Bound):
             polish=polish,
             best_effort=best_effort,
             budget=budget,
+            surface=surface,
             options=options,
             run=self._run("counterfactuals"),
         )

@@ -17,7 +17,7 @@ When it misleads:
    "model-not-world"), and correlated features are moved apart (caveat "moved-apart");
 4. an answer that needs what nobody can change is no advice: say so by ``fixed`` and ``monotone`` (caveat "protected").
 
-Cost. That of the search, at most ``budget`` model rows; the answers again; 50 rows each for their robustness.
+Cost. That of the search, at most ``budget`` model rows; the answers again; 50 rows each for their robustness; some 700 for a ``surface``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from pellucid.data import Data
 from pellucid.data.distance import RowDistance
 from pellucid.diagnostics.counterfactuals import Answers, counterfactual_caveats
 from pellucid.errors import InputError
-from pellucid.explanations import Counterfactuals, Header, Obstacle
+from pellucid.explanations import Counterfactuals, Header, Obstacle, changed
 from pellucid.explanations.counterfactual_words import change_words
 from pellucid.methods.counterfactual.dispatch import (
     BUDGETS,
@@ -51,6 +51,7 @@ from pellucid.methods.counterfactual.dispatch import (
 from pellucid.methods.counterfactual.search.constraints import read_names
 from pellucid.methods.counterfactual.search.pool import NearestObserved
 from pellucid.methods.counterfactual.search.problem import Found, Problem
+from pellucid.methods.counterfactual.search.scene import aim, observed, read_surface, surface_of
 from pellucid.models import Predictor
 from pellucid.runner import Run
 
@@ -77,6 +78,7 @@ def counterfactuals(
     polish: bool = True,
     best_effort: bool = False,
     budget: int | None = None,
+    surface: Any = None,
     options: Mapping[str, Any] | None = None,
     otherwise: str = "moc",
     run: Run,
@@ -99,6 +101,7 @@ def counterfactuals(
         "costs": costs,
     }
     watched = read_names("protected", protected, data.schema)
+    pair = read_surface(surface, data.schema)
     request = Request(predictor, data, explained, target, run, said)
     problem = request.problem(budget)
     chosen = choose(method, problem, options, otherwise)
@@ -126,10 +129,14 @@ def counterfactuals(
         "polish": polish,
         "best_effort": best_effort,
         "budget": budget,
+        **({} if pair is None else {"surface": [data.schema.names[j] for j in pair] or True}),
         **options,
         "random_state": run.seed,
     }
     result = _result(problem, found, rows, settings, explained, miss, why)
+    if pair is not None:
+        with run.until_interrupted():
+            result = changed(result, surface=surface_of(problem, rows, pair))
     result = run.finish(result)
     if run.checks:
         early = found.notes.get("ended") == "early" and not run.interrupted
@@ -196,6 +203,8 @@ def _result(
         nearest_miss=miss,
         obstacles=tuple(Obstacle(each.constraint, each.distance, _change(problem, each.row)) for each in why),
         hypervolume=float(found.notes.get("hypervolume", np.nan)),
+        observed=observed(data.schema),
+        aim=aim(problem, rows),
         values=often,
         se=np.zeros(len(often)),
         header=Header.of(predictor, data, problem.run, settings, row_labels=explained.row_labels),
