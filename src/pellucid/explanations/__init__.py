@@ -8,7 +8,7 @@ from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.clusters import Clusters
 from pellucid.explanations.component import Axis, Component
 from pellucid.explanations.condition import Condition
-from pellucid.explanations.counterfactual_scene import Observed, Surface
+from pellucid.explanations.counterfactual_scene import Observed, Scene, Surface
 from pellucid.explanations.counterfactuals import Counterfactuals, Obstacle
 from pellucid.explanations.decomposition import Decomposition
 from pellucid.explanations.effect import AtMissing, Colouring, Effect
@@ -64,6 +64,7 @@ __all__ = [
     "Rule",
     "RuleCheck",
     "Rules",
+    "Scene",
     "Surface",
     "WidthSearch",
     "changed",

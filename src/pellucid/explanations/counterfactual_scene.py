@@ -40,3 +40,15 @@ class Surface:
     grids: tuple[AnyArray, AnyArray]
     values: FloatArray
     margin: FloatArray
+
+
+@stored
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """What is drawn around the answers: what the data hold of each column, between which ends the target lies (``aim``,
+    where it is an interval of the output that is shown), and predictions over two features where they were asked for.
+    """
+
+    observed: tuple[Observed, ...] = ()
+    aim: tuple[float, float] | None = None
+    surface: Surface | None = None

@@ -48,9 +48,9 @@ def answer_sentence(result: Counterfactuals, i: int, most: int = 8) -> str:
 
 def _size(result: Counterfactuals, j: int, i: int) -> float:
     """How large a change is, as a share of the range in the data; 1 for another level, or from or to missing."""
-    if j >= len(result.observed) or result.observed[j].nominal:
+    if j >= len(result.scene.observed) or result.scene.observed[j].nominal:
         return 1.0
-    now, instead, seen = result.cells[j][0], result.cells[j][i + 1], result.observed[j]
+    now, instead, seen = result.cells[j][0], result.cells[j][i + 1], result.scene.observed[j]
     apart = (instead - now) / np.timedelta64(1, "us") if isinstance(now, np.datetime64) else float(instead) - float(now)
     share = abs(float(apart)) / (seen.high - seen.low) if seen.high > seen.low else 1.0
     return float(np.round(share, 12)) if np.isfinite(share) else 1.0

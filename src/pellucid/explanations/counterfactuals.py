@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from pellucid.arrays import AnyArray, BoolArray, FloatArray, frozen
 from pellucid.data.cells import objects
-from pellucid.explanations.counterfactual_scene import Observed, Surface
+from pellucid.explanations.counterfactual_scene import Scene
 from pellucid.explanations.counterfactual_words import answer_sentence, counterfactual_findings
 from pellucid.explanations.explanation import Explanation, native_table
 from pellucid.explanations.plot_options import CounterfactualOptions
@@ -53,8 +53,8 @@ class Counterfactuals(Explanation, options=CounterfactualOptions):
     reached, which constraints block it. ``nearest_miss`` is how near to the target one comes. ``hypervolume`` is the
     share of the box of Gower's distance, number of changes and distance from the data that the answers dominate.
 
-    ``observed`` says of each column what the data hold, ``aim`` between which ends the target lies where it is an
-    interval of the output that is shown; ``surface`` holds predictions over two features where they were asked for.
+    ``scene`` is what charts stand on: what the data hold of each column, the ends of the target and, where it was asked
+    for, a ``surface`` of predictions over two features.
     """
 
     cells: tuple[AnyArray, ...]
@@ -70,9 +70,7 @@ class Counterfactuals(Explanation, options=CounterfactualOptions):
     nearest_miss: float
     obstacles: tuple[Obstacle, ...] = ()
     hypervolume: float = float("nan")
-    observed: tuple[Observed, ...] = ()
-    aim: tuple[float, float] | None = None
-    surface: Surface | None = None
+    scene: Scene = field(default_factory=Scene)
 
     def __post_init__(self) -> None:
         super().__post_init__()

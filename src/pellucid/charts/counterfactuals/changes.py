@@ -90,7 +90,7 @@ def prediction_data(result: Counterfactuals, names: list[str]) -> list[Row]:
 def prediction_limits(result: Counterfactuals, answers: int) -> Limits:
     """What the axis of predictions covers: those that are drawn, and the near end of the target."""
     k = output(result)
-    ends = [end for end in result.aim or () if np.isfinite(end)]
+    ends = [end for end in result.scene.aim or () if np.isfinite(end)]
     within = bounds(result.scale, change=False)
     low, high = limits_of(result.prediction[k], result.predictions[:answers, k], ends, within=within)
     room = 0.08 * (high - low)
@@ -128,9 +128,9 @@ def _prediction_panel(result: Counterfactuals, names: list[str], width: float, h
 
 def _target_layers(result: Counterfactuals, limits: Limits) -> list[ChartType]:
     """The target as a shaded part of the axis of predictions."""
-    if result.aim is None:
+    if result.scene.aim is None:
         return []
-    low, high = max(result.aim[0], limits[0]), min(result.aim[1], limits[1])
+    low, high = max(result.scene.aim[0], limits[0]), min(result.scene.aim[1], limits[1])
     if not low <= high:
         return []
     area = alt.Chart(data([{"low": low, "high": high, "text": result.target}])).mark_rect(color="#FBE9DC")

@@ -52,7 +52,7 @@ def used(result: Counterfactuals, answers: int, most: int) -> tuple[IntArray, in
 
 def column(result: Counterfactuals, j: int, answers: int) -> Column:
     """What is drawn of one column."""
-    seen, cells = result.observed[j], result.cells[j][: answers + 1]
+    seen, cells = result.scene.observed[j], result.cells[j][: answers + 1]
     texts = tuple(text_of(cell, seen.kind) for cell in cells)
     places, limits = np.full(len(cells), np.nan), (0.0, 1.0)
     if seen.nominal:

@@ -39,7 +39,7 @@ def frequency_data(result: Counterfactuals, most: int) -> list[Row]:
 def _ways(result: Counterfactuals, j: int) -> dict[str, int]:
     """In how many answers a column goes up, down or elsewhere."""
     moved = np.flatnonzero(result.changed[:, j])
-    if result.observed[j].nominal:
+    if result.scene.observed[j].nominal:
         return {OTHER: len(moved)}
     cells = result.cells[j]
     return {UP: int((cells[moved + 1] > cells[0]).sum()), DOWN: int((cells[moved + 1] < cells[0]).sum())}

@@ -42,7 +42,7 @@ _SIZE, _BAND = 330.0, 40.0
 
 def kinds(result: Counterfactuals, found: Surface) -> tuple[str, str]:
     """The kinds of the two features."""
-    first, second = (result.observed[result.column_names.index(name)].kind for name in found.names)
+    first, second = (result.scene.observed[result.column_names.index(name)].kind for name in found.names)
     return first, second
 
 
@@ -161,7 +161,7 @@ def _together(rows: list[Row]) -> list[Row]:
 
 def body(result: Counterfactuals, options: CounterfactualOptions) -> ChartType:
     """The Altair chart."""
-    found = result.surface
+    found = result.scene.surface
     if found is None:
         raise InputError(
             "kind='surface' needs predictions over two features; ask for them with counterfactuals(...,"

@@ -23,6 +23,7 @@ Cost. That of the search, at most ``budget`` model rows; the answers again; 50 r
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ from pellucid.data import Data
 from pellucid.data.distance import RowDistance
 from pellucid.diagnostics.counterfactuals import Answers, counterfactual_caveats
 from pellucid.errors import InputError
-from pellucid.explanations import Counterfactuals, Header, Obstacle, changed
+from pellucid.explanations import Counterfactuals, Header, Obstacle, Scene, changed
 from pellucid.explanations.counterfactual_words import change_words
 from pellucid.methods.counterfactual.dispatch import (
     BUDGETS,
@@ -136,7 +137,7 @@ def counterfactuals(
     result = _result(problem, found, rows, settings, explained, miss, why)
     if pair is not None:
         with run.until_interrupted():
-            result = changed(result, surface=surface_of(problem, rows, pair))
+            result = changed(result, scene=replace(result.scene, surface=surface_of(problem, rows, pair)))
     result = run.finish(result)
     if run.checks:
         early = found.notes.get("ended") == "early" and not run.interrupted
@@ -203,8 +204,7 @@ def _result(
         nearest_miss=miss,
         obstacles=tuple(Obstacle(each.constraint, each.distance, _change(problem, each.row)) for each in why),
         hypervolume=float(found.notes.get("hypervolume", np.nan)),
-        observed=observed(data.schema),
-        aim=aim(problem, rows),
+        scene=Scene(observed(data.schema), aim(problem, rows)),
         values=often,
         se=np.zeros(len(often)),
         header=Header.of(predictor, data, problem.run, settings, row_labels=explained.row_labels),
