@@ -38,7 +38,7 @@ def answer_sentence(result: Counterfactuals, i: int, most: int = 8) -> str:
     """With which changes, the largest first, the model would say what; those beyond ``most`` are counted."""
     changes = [
         change_words(result.column_names[j], result.cells[j][0], result.cells[j][i + 1])
-        for j in sorted(np.flatnonzero(result.changed[i]).tolist(), key=lambda j: -_size(result, j, i))
+        for j in sorted(np.flatnonzero(result.changed[i]).tolist(), key=lambda j: -change_size(result, j, i))
     ]
     if not changes:
         return f"With nothing changed, the model says {said(result, result.predictions[i])}."
@@ -46,7 +46,7 @@ def answer_sentence(result: Counterfactuals, i: int, most: int = 8) -> str:
     return f"With {listed(changes, most)}, the model would say {said(result, result.predictions[i])} (now {now})."
 
 
-def _size(result: Counterfactuals, j: int, i: int) -> float:
+def change_size(result: Counterfactuals, j: int, i: int) -> float:
     """How large a change is, as a share of the range in the data; 1 for another level, or from or to missing."""
     if j >= len(result.scene.observed) or result.scene.observed[j].nominal:
         return 1.0

@@ -11,7 +11,7 @@ from pellucid.arrays import FloatArray, IntArray
 from pellucid.charts.layout import FEW_INTEGERS, Limits, positions
 from pellucid.charts.text import caveat_note
 from pellucid.data.frames.frame import is_missing
-from pellucid.explanations.counterfactual_words import in_full, percent_of, said, shown_output
+from pellucid.explanations.counterfactual_words import change_size, in_full, percent_of, said, shown_output
 from pellucid.explanations.counterfactuals import Counterfactuals
 from pellucid.words import counted, listed, number
 
@@ -44,9 +44,12 @@ class Column:
 
 
 def used(result: Counterfactuals, answers: int, most: int) -> tuple[IntArray, int]:
-    """The columns that change in some of the first answers, the most frequent first, and how many are left out."""
+    """The columns that change in some of the first answers, the most frequent first (of these the one that changes most
+    in the first answer), and how many are left out.
+    """
     often = result.changed[:answers].sum(axis=0)
-    order = [int(j) for j in np.argsort(-often, kind="stable") if often[j]]
+    order = np.flatnonzero(often).tolist()
+    order.sort(key=lambda j: (-often[j], -change_size(result, j, 0) if result.changed[0, j] else 0.0))
     return np.array(order[:most], dtype=np.intp), max(len(order) - most, 0)
 
 
@@ -128,8 +131,8 @@ def notes(result: Counterfactuals, answers: int, left_out: int = 0) -> list[str]
     return [
         f"target: {result.target}",
         f"it can be reached without {' or '.join(blocked)}" if blocked and not len(result) else "",
-        f"{counted(more, 'more answer')}: see .frame()" if more > 0 else "",
-        f"{counted(left_out, 'more changed feature')}: see .frame()" if left_out else "",
+        f"{counted(more, 'more answer')} not shown" if more > 0 else "",
+        f"{counted(left_out, 'more changed feature')} not shown" if left_out else "",
         f"unchanged: {listed(same, 4)}" if same and answers else "",
         caveat_note(result),
     ]
