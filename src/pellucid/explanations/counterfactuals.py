@@ -96,7 +96,7 @@ class Counterfactuals(Explanation, options=CounterfactualOptions):
         """
         scores = np.stack([self.scores[name] for name in ("target", "distance", "changes", "nearest")], axis=1)
         f = np.round(scores, 10)
-        beaten = (f[None] <= f[:, None]).all(axis=2) & (f[None] < f[:, None]).any(axis=2)
+        beaten: BoolArray = np.asarray((f[None] <= f[:, None]).all(axis=2) & (f[None] < f[:, None]).any(axis=2))
         return np.asarray(~beaten.any(axis=1))
 
     @property

@@ -40,6 +40,7 @@ from pellucid.charts.layout import (
 from pellucid.charts.text import scale_words, wrapped
 from pellucid.explanations.counterfactuals import Counterfactuals
 from pellucid.explanations.plot_options import CounterfactualOptions
+from pellucid.words import number
 
 _PANEL, _STRIP, _ACROSS = 150.0, 34.0, 4  # pixels of a panel and of a strip, panels in a line
 _NOW, _LETTER = "#8A8A8A", 6.3
@@ -112,9 +113,9 @@ def body(result: Counterfactuals, options: CounterfactualOptions) -> ChartType:
     across = min(len(views), _ACROSS)
     chart = grid(views, columns=across, row=14, column=22, bounds="flush" if len(views) <= _ACROSS else "full")
     where = result.row_labels.of_row()
-    about = [f"What would have to change{where}: from the own value (grey) to that of each answer (blue)"]
-    about = about if columns else [f"Counterfactuals{where}"]
-    return told(chart, result, options, *about, notes(result, answers, left_out), across * (width + 22))
+    what = f"What would have to change{where}: from the own value (grey) to that of each answer (blue)"
+    what = what if columns else f"Counterfactuals{where}"
+    return told(chart, result, options, what, notes(result, answers, left_out), across * (width + 22))
 
 
 def _prediction_panel(result: Counterfactuals, names: list[str], width: float, height: float) -> ChartType:
@@ -140,7 +141,8 @@ def _target_layers(result: Counterfactuals, limits: Limits) -> list[ChartType]:
 def _number_panel(one: Column, names: list[str], width: float, height: float, labelled: bool) -> ChartType:
     x = feature_axis(one.name, one.kind, one.limits, width)
     x["axis"] = x["axis"].copy()
-    x["axis"].title, x["axis"].tickCount = None, 2 if one.kind == "date" else 3
+    longest = max(len(number(end)) for end in one.limits)
+    x["axis"].title, x["axis"].tickCount = None, 2 if one.kind == "date" else 4 if longest <= 5 else 3
     tips = tooltips((one.name, "now_text"), ("instead", "text"))
     panel = _moves(move_data(one, names), x, names, tips, labelled=labelled, ink=theme.MAIN)
     return _framed(panel, one.name, width, height)
@@ -177,7 +179,7 @@ def _moves(rows: list[Row], x: dict[str, Any], names: list[str], tips: Any, *, l
     ]
     for side in ("left", "center", "right"):
         some = [row for row in moved if row["side"] == side]
-        words = alt.Chart(data(some)).mark_text(align=side, dy=-11, fontSize=11, color=theme.INK)  # type: ignore[arg-type]  # one of Altair's three words
+        words = alt.Chart(data(some)).mark_text(align=side, dy=-11, fontSize=11, color=theme.INK)
         layers.append(words.encode(x=alt.X("at", **x), y=y, text=alt.Text("text:N")))
     return layered(*layers)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import FloatArray, IntArray
+from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.charts.layout import FEW_INTEGERS, Limits, positions
 from pellucid.charts.text import caveat_note
 from pellucid.data.frames.frame import is_missing
@@ -139,5 +139,5 @@ def notes(result: Counterfactuals, answers: int, left_out: int = 0) -> list[str]
 
 
 def _unchanged(result: Counterfactuals, answers: int) -> list[str]:
-    moved = result.changed[:answers].any(axis=0)
+    moved: BoolArray = np.asarray(result.changed[:answers].any(axis=0))
     return [name for name, some in zip(result.column_names, moved, strict=True) if not some]

@@ -49,7 +49,8 @@ def answer_data(result: Counterfactuals, against: str) -> list[Row]:
 
 def stair_data(rows: list[Row]) -> list[Row]:
     """Corners of the line below which no answer lies in the two objectives drawn, from left to right."""
-    best, stairs = np.inf, []
+    best = np.inf
+    stairs: list[Row] = []
     for row in sorted(rows, key=lambda row: (row["distance"], row["score"])):
         if row["score"] < best:
             if stairs:

@@ -100,11 +100,11 @@ def edge_data(result: Counterfactuals, found: Surface) -> list[Row]:
     across = sorts.index(False)  # the continuous one
     place, band = ("x", "y_level") if across == 0 else ("y", "x_level")
     margins = found.margin if across == 0 else found.margin.T
-    at, levels = positions(found.grids[across]), found.grids[1 - across]
+    along, levels = positions(found.grids[across]), found.grids[1 - across]
     kind = kinds(result, found)[1 - across]
     rows: list[Row] = []
     for k, level in enumerate(levels):
-        rows += [{place: spot, band: text_of(level, kind)} for spot in _crossings(at, margins[:, k])]
+        rows += [{place: spot, band: text_of(level, kind)} for spot in _crossings(along, margins[:, k])]
     return rows
 
 
