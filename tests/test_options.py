@@ -277,6 +277,7 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
             "budget": whole(60, none=True),
             "polish": flag(False),
             "best_effort": flag(),
+            "surface": Option(True, [np.True_], ["x1", 3, ("x1",), ("x1", "x9"), object()]),
             "distance": word("manhattan"),
             "target": Option(2.0, [np.float64(2.0), np.float32(2.0)], ["nonsense", None, (3, 2), [1, 2, 3], object()]),
             "fixed": Option("x1", [np.str_("x1")], ["x9", 3, None, [7]]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pellucid.cli import changes  # noqa: F401 (its commands are those of the app)
 from pellucid.cli.app import app, main
 
 __all__ = ["app", "main"]

@@ -132,7 +132,7 @@ def report(
         table = sampled(table, rows, seed)
         X, y, notes = split_target(adapter, table, target, identifier)
         X, ids = row_ids(adapter, X, table, identifier)
-        explainer = _explainer(
+        explainer = explainer_of(
             adapter,
             X,
             y,
@@ -147,7 +147,8 @@ def report(
         _report(explainer, path, bar, title=title, top=top, rows=row, detail=detail, notes=notes)
 
 
-def _explainer(*args: Any, **options: Any) -> Explainer:
+def explainer_of(*args: Any, **options: Any) -> Explainer:
+    """An Explainer whose warnings are notes beside the answer."""
     from pellucid.errors import InputWarning
     from pellucid.explainer import Explainer
 
@@ -200,7 +201,7 @@ def warn(text: str) -> None:
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def told(lost: str = "no report was written") -> Iterator[None]:
     """What the user can put right becomes one sentence and exit code 2; anything else keeps its traceback."""
     try:
         yield
@@ -208,7 +209,7 @@ def told() -> Iterator[None]:
         typer.echo(f"error: {_sentence(error)}", err=True)
         raise typer.Exit(BAD_INPUT) from None
     except KeyboardInterrupt:
-        typer.echo("interrupted: no report was written.", err=True)
+        typer.echo(f"interrupted: {lost}.", err=True)
         raise typer.Exit(INTERRUPTED) from None
 
 

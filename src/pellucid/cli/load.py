@@ -139,15 +139,20 @@ def by_name(option: str, text: str | None) -> dict[str, str] | None:
 
 
 def split_target(
-    adapter: Adapter, table: pd.DataFrame, target: str | None, identifier: str | None = None
+    adapter: Adapter, table: pd.DataFrame, target: str | None, identifier: str | None = None, *, scored: bool = True
 ) -> tuple[pd.DataFrame, Any, list[str]]:
-    """Features, outcome (None without a target), and notes on what was left out."""
+    """Features, outcome (None without a target), and notes on what was left out.
+
+    Where nothing is ``scored``, the target is called outcome, and nothing is missed without it.
+    """
     notes = []
     if target is None:
         X, y = table, None
-        notes.append("no --target: the model is not scored, and importance is how much predictions change.")
+        if scored:
+            notes.append("no --target: the model is not scored, and importance is how much predictions change.")
     else:
-        X, y = table.drop(columns=target, errors="ignore"), _outcome(adapter, table, target)
+        option = "--target" if scored else "--outcome"
+        X, y = table.drop(columns=target, errors="ignore"), _outcome(adapter, table, target, option)
     extra = _unknown(adapter, X)
     if len(extra) == X.shape[1]:
         raise InputError("the data have no column that the model knows; check that they belong to this model.")
@@ -160,20 +165,20 @@ def split_target(
     return X.drop(columns=extra), y, notes
 
 
-def _outcome(adapter: Adapter, table: pd.DataFrame, target: str) -> Any:
+def _outcome(adapter: Adapter, table: pd.DataFrame, target: str, option: str) -> Any:
     if target not in table.columns:
         names = [str(name) for name in table.columns]
-        raise InputError(f"the data have no column {target!r} for --target{nearest(target, names)}")
+        raise InputError(f"the data have no column {target!r} for {option}{nearest(target, names)}")
     if target in (adapter.feature_names or ()):
         raise InputError(
-            f"the model was trained with {target!r} as a feature; give --target the column of the outcome."
+            f"the model was trained with {target!r} as a feature; give {option} the column of the outcome."
         )
     y = table[target]
     missing = y.isna()
     if missing.any():
         raise InputError(
             f"the outcome {target!r} is missing in {int(missing.sum())} of {len(y)} rows, first in row"
-            f" {int(missing.to_numpy().argmax()) + 1}; remove these rows, or leave --target out."
+            f" {int(missing.to_numpy().argmax()) + 1}; remove these rows, or leave {option} out."
         )
     return y
 

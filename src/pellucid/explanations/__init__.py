@@ -8,6 +8,7 @@ from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.clusters import Clusters
 from pellucid.explanations.component import Axis, Component
 from pellucid.explanations.condition import Condition
+from pellucid.explanations.counterfactual_scene import Observed, Scene, Surface
 from pellucid.explanations.counterfactuals import Counterfactuals, Obstacle
 from pellucid.explanations.decomposition import Decomposition
 from pellucid.explanations.effect import AtMissing, Colouring, Effect
@@ -54,6 +55,7 @@ __all__ = [
     "Interactions",
     "LocalAttribution",
     "Network",
+    "Observed",
     "Obstacle",
     "Performance",
     "Pick",
@@ -62,6 +64,8 @@ __all__ = [
     "Rule",
     "RuleCheck",
     "Rules",
+    "Scene",
+    "Surface",
     "WidthSearch",
     "changed",
     "load",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pellucid.explanations.counterfactuals import Counterfactuals
 
 MOST_SAID = 3  # answers in full
+_COUNTED = 5  # features of which it is said how often they change
 _NAMES = {"gower": "Gower distance", "manhattan": "Manhattan distance", "changes": "number of changes"}
 
 
@@ -21,7 +22,7 @@ def counterfactual_findings(result: Counterfactuals) -> list[str]:
     if not len(result):
         return _nothing(result)
     if not result.changed.any():
-        return [f"Nothing has to change: the model already says {_said(result, result.prediction)} ({result.target})."]
+        return [f"Nothing has to change: the model already says {said(result, result.prediction)} ({result.target})."]
     lines = [answer_sentence(result, 0)]
     lines += [_missed(result)] if not result.valid.all() else [_how_near(result)]
     others = [answer_sentence(result, i).replace("With ", "Or with ", 1) for i in range(1, min(len(result), MOST_SAID))]
@@ -29,20 +30,30 @@ def counterfactual_findings(result: Counterfactuals) -> list[str]:
     if len(result) > MOST_SAID:
         lines.append(f"There {_are(len(result) - MOST_SAID, 'more answer')}: see .frame().")
     if len(result) > 1:
-        lines.append(_frequencies(result))
+        lines.append(frequencies(result))
     return [*lines, *_trust(result)]
 
 
-def answer_sentence(result: Counterfactuals, i: int) -> str:
-    """With which changes the model would say what."""
+def answer_sentence(result: Counterfactuals, i: int, most: int = 8) -> str:
+    """With which changes, the largest first, the model would say what; those beyond ``most`` are counted."""
     changes = [
         change_words(result.column_names[j], result.cells[j][0], result.cells[j][i + 1])
-        for j in np.flatnonzero(result.changed[i])
+        for j in sorted(np.flatnonzero(result.changed[i]).tolist(), key=lambda j: -change_size(result, j, i))
     ]
     if not changes:
-        return f"With nothing changed, the model says {_said(result, result.predictions[i])}."
-    now = _said(result, result.prediction)
-    return f"With {listed(changes, 8)}, the model would say {_said(result, result.predictions[i])} (now {now})."
+        return f"With nothing changed, the model says {said(result, result.predictions[i])}."
+    now = said(result, result.prediction)
+    return f"With {listed(changes, most)}, the model would say {said(result, result.predictions[i])} (now {now})."
+
+
+def change_size(result: Counterfactuals, j: int, i: int) -> float:
+    """How large a change is, as a share of the range in the data; 1 for another level, or from or to missing."""
+    if j >= len(result.scene.observed) or result.scene.observed[j].nominal:
+        return 1.0
+    now, instead, seen = result.cells[j][0], result.cells[j][i + 1], result.scene.observed[j]
+    apart = (instead - now) / np.timedelta64(1, "us") if isinstance(now, np.datetime64) else float(instead) - float(now)
+    share = abs(float(apart)) / (seen.high - seen.low) if seen.high > seen.low else 1.0
+    return float(np.round(share, 12)) if np.isfinite(share) else 1.0
 
 
 def change_words(name: str, now: Any, instead: Any) -> str:
@@ -62,7 +73,7 @@ def in_full(value: Any) -> str:
     return value_name(value)
 
 
-def _said(result: Counterfactuals, outputs: FloatArray) -> str:
+def said(result: Counterfactuals, outputs: FloatArray) -> str:
     """A prediction: a share for a class, or numbers."""
     names = result.output_names
     if result.scale == "probability":
@@ -71,6 +82,13 @@ def _said(result: Counterfactuals, outputs: FloatArray) -> str:
     if len(outputs) == 1:
         return number(float(outputs[0]))
     return listed([f"{name} {number(float(value))}" for name, value in zip(names, outputs, strict=True)])
+
+
+def shown_output(own: FloatArray, answers: FloatArray, scale: str) -> int:
+    """Of several outputs the one that charts show: the class of the first answer, of numbers the one that moves most."""
+    if scale in ("probability", "log-odds", "score"):
+        return int(np.argmax(answers[0])) if len(answers) else int(np.argmax(own))
+    return int(np.argmax(np.abs(answers - own).max(axis=0))) if len(answers) else 0
 
 
 def percent_of(share: float) -> str:
@@ -103,11 +121,20 @@ def _missed(result: Counterfactuals) -> str:
     return f"This misses the target ({result.target}) by {short}: it is the nearest miss, not an answer."
 
 
-def _frequencies(result: Counterfactuals) -> str:
-    used = {name: share for name, share in result.frequency.items() if share > 0}
+def frequencies(result: Counterfactuals) -> str:
+    """How often features change over the answers: "Of the 5 answers, all change amount, 4 change age."."""
     n = len(result)
-    said = [f"{name} (in {'all' if share == 1 else round(share * n)})" for name, share in used.items()]
-    return f"Changed over the {n} answers: {listed(said, 5)}."
+    by_count: dict[int, list[str]] = {}
+    for name, share in list(result.frequency.items())[:_COUNTED]:
+        if share > 0:
+            by_count.setdefault(round(share * n), []).append(name)
+    said = [
+        f"{'all' if times == n else times} {'changes' if times == 1 else 'change'} {listed(names)}"
+        for times, names in by_count.items()
+    ]
+    more = sum(share > 0 for share in result.frequency.values()) - _COUNTED
+    rest = f"; {counted(more, 'other feature')} change{'s' if more == 1 else ''} no more often" if more > 0 else ""
+    return f"Of the {n} answers, {', '.join(said)}{rest}."
 
 
 def _trust(result: Counterfactuals) -> list[str]:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from pellucid.arrays import AnyArray, BoolArray, FloatArray, frozen
 from pellucid.data.cells import objects
+from pellucid.explanations.counterfactual_scene import Scene
 from pellucid.explanations.counterfactual_words import answer_sentence, counterfactual_findings
 from pellucid.explanations.explanation import Explanation, native_table
 from pellucid.explanations.plot_options import CounterfactualOptions
 from pellucid.explanations.store import stored
 from pellucid.words import value_name
+
+_HEADED = 3  # changes named above a chart
 
 
 @stored
@@ -49,6 +52,9 @@ class Counterfactuals(Explanation, options=CounterfactualOptions):
     ``lower`` is a distance below which there is none, where one is known. ``obstacles`` say, where the target was not
     reached, which constraints block it. ``nearest_miss`` is how near to the target one comes. ``hypervolume`` is the
     share of the box of Gower's distance, number of changes and distance from the data that the answers dominate.
+
+    ``scene`` is what charts stand on: what the data hold of each column, the ends of the target and, where it was asked
+    for, a ``surface`` of predictions over two features.
     """
 
     cells: tuple[AnyArray, ...]
@@ -64,6 +70,7 @@ class Counterfactuals(Explanation, options=CounterfactualOptions):
     nearest_miss: float
     obstacles: tuple[Obstacle, ...] = ()
     hypervolume: float = float("nan")
+    scene: Scene = field(default_factory=Scene)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -81,6 +88,16 @@ class Counterfactuals(Explanation, options=CounterfactualOptions):
             return float("nan")
         distance = float(self.scores["distance"][0])
         return (distance - self.lower) / distance if distance > 0 else 0.0
+
+    @property
+    def front(self) -> BoolArray:
+        """Which answers no other beats (Pareto): none is as good in target, distance, number of changes and distance
+        from the data, and better in one of them.
+        """
+        scores = np.stack([self.scores[name] for name in ("target", "distance", "changes", "nearest")], axis=1)
+        f = np.round(scores, 10)
+        beaten: BoolArray = np.asarray((f[None] <= f[:, None]).all(axis=2) & (f[None] < f[:, None]).any(axis=2))
+        return np.asarray(~beaten.any(axis=1))
 
     @property
     def frequency(self) -> dict[str, float]:
@@ -138,6 +155,9 @@ class Counterfactuals(Explanation, options=CounterfactualOptions):
 
     def findings(self) -> list[str]:
         return counterfactual_findings(self)
+
+    def _headline(self) -> str:
+        return answer_sentence(self, 0, _HEADED) if len(self) and self.changed.any() else self.findings()[0]
 
 
 def _one_type(cells: list[Any]) -> AnyArray:

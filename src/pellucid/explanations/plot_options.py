@@ -378,11 +378,31 @@ class RuleOptions(PlotOptions):
     max_display: int = whole(20, "rules shown")
 
 
+COUNTERFACTUAL_KINDS = ("auto", "changes", "table", "parallel", "pareto", "surface", "frequency")
+
+
 @dataclass(frozen=True, kw_only=True)
 class CounterfactualOptions(PlotOptions):
     """Options of counterfactuals."""
 
+    kind: str = choice(
+        "auto",
+        COUNTERFACTUAL_KINDS,
+        '"changes" (also "auto"): from the own value of each changed feature to that of each answer, on its range in'
+        ' the data; the same as a "table"; "parallel" coordinates of the row and its answers; the "pareto" front of'
+        ' distance and another objective; the prediction over two features ("surface"); how often each feature'
+        ' changes ("frequency")',
+    )
     max_display: int = whole(8, "answers shown")
+    max_features: int = whole(
+        7, "changed features shown, those that change most often first", kind="auto changes table parallel frequency"
+    )
+    against: str = choice(
+        "nearest",
+        ("nearest", "changes", "target"),
+        "objective drawn over the distance: distance from the data, number of changes, or distance from the target",
+        kind="pareto",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

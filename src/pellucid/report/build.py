@@ -10,6 +10,7 @@ from pellucid.checks import one_of, whole
 from pellucid.explanations import Effect, Explanation, Importance, Performance
 from pellucid.explanations.importance import leading
 from pellucid.report.cards import Plain
+from pellucid.report.changes import change_sections
 from pellucid.report.contributions import main_output
 from pellucid.report.decomposition import part_section
 from pellucid.report.effects import effect_card, top_features
@@ -58,7 +59,7 @@ def build(
     """
     top, brief = whole("top", top), one_of("detail", detail, DETAILS) == "short"
     asked = check_rows(explainer, rows)
-    work = Work((6 if brief else 11) + min(top, len(explainer.data.schema.features)), progress)
+    work = Work((7 if brief else 12) + min(top, len(explainer.data.schema.features)), progress)
     work.step("scoring the model")
     performance = measured(explainer, work)
     work.step("auditing the model")
@@ -71,6 +72,7 @@ def build(
     structure: list[str] = []
     if brief:
         sections = short_sections(explainer, performance, importance, trust, effects, why, asked)
+        sections += change_sections(explainer, why, asked, work, brief=True)
     else:
         chapters, structure = _structure(explainer, importance, why, work)
         sections = [
@@ -84,6 +86,7 @@ def build(
             contributions_of(explainer, why),
             chapters["together"],
             *row_sections(explainer, why, work),
+            *change_sections(explainer, why, asked, work, brief=False),
         ]
     work.step("preparing rows and features to choose from")
     explore = exploration(explainer, importance, why, work)

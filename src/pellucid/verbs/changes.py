@@ -37,6 +37,7 @@ class ChangeVerbs(Bound):
         budget: int | None = None,
         refits: int = 0,
         refit: Any = None,
+        surface: Any = None,
         **options: Any,
     ) -> Counterfactuals:
         """What would have to be different: the nearest rows for which the model predicts the ``target``.
@@ -62,7 +63,8 @@ class ChangeVerbs(Bound):
         ``starts``, ``combinations``, ``steps``), "spheres" and "random" (``draws``), "diverse" (``proximity``),
         "prototype" (``weight``, ``k``), "neighbours" (real rows) and "exhaustive" (``grid``, ``most``). Each is
         polished by walking every change back as far as the target allows; ``polish=False`` gives the textbook's own.
-        ``budget`` is the most model rows that are asked.
+        ``budget`` is the most model rows that are asked. ``surface=True``, or the names of two features, asks for some
+        700 more: the prediction over the two that change most, for ``plot(kind="surface")``.
 
         ``refits=10`` fits the model ten times again to rows drawn with replacement (by ``refit(X, y) -> model`` where it
         cannot be cloned; needs y): ``scores["refits"]`` is the share of them under which an answer still holds.
@@ -100,6 +102,7 @@ class ChangeVerbs(Bound):
             budget=budget,
             refits=refits,
             refit=refit,
+            surface=surface,
             options=options,
             run=self._run("counterfactuals"),
         )

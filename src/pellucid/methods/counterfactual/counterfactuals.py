@@ -17,12 +17,14 @@ When it misleads:
    "model-not-world"), and correlated features are moved apart (caveat "moved-apart");
 4. an answer that needs what nobody can change is no advice: say so by ``fixed`` and ``monotone`` (caveat "protected").
 
-Cost. That of the search, at most ``budget`` model rows; 50 rows for the robustness of each answer; ``refits`` fits.
+Cost. That of the search, at most ``budget`` model rows; 50 rows for the robustness of each answer; ``refits`` fits; some
+700 rows for a ``surface``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -34,7 +36,7 @@ from pellucid.data import Data
 from pellucid.data.distance import RowDistance
 from pellucid.diagnostics.counterfactuals import Answers, counterfactual_caveats
 from pellucid.errors import InputError
-from pellucid.explanations import Counterfactuals, Header, Obstacle
+from pellucid.explanations import Counterfactuals, Header, Obstacle, Scene, changed
 from pellucid.explanations.counterfactual_words import change_words
 from pellucid.methods.counterfactual.dispatch import (
     BUDGETS,
@@ -54,6 +56,7 @@ from pellucid.methods.counterfactual.search.outcomes import outcomes, reached
 from pellucid.methods.counterfactual.search.pool import NearestObserved
 from pellucid.methods.counterfactual.search.problem import Found, Problem
 from pellucid.methods.counterfactual.search.robustness import robustness, under_refits
+from pellucid.methods.counterfactual.search.scene import aim, observed, read_surface, surface_of
 from pellucid.models import Predictor
 from pellucid.runner import Run
 
@@ -80,6 +83,7 @@ def counterfactuals(
     budget: int | None = None,
     refits: int = 0,
     refit: Any = None,
+    surface: Any = None,
     options: Mapping[str, Any] | None = None,
     otherwise: str = "moc",
     run: Run,
@@ -104,6 +108,7 @@ def counterfactuals(
         "costs": costs,
     }
     watched = read_names("protected", protected, data.schema)
+    pair = read_surface(surface, data.schema)
     request = Request(predictor, data, explained, target, run, said)
     problem = request.problem(budget)
     chosen = choose(method, problem, options, otherwise)
@@ -132,6 +137,7 @@ def counterfactuals(
         "best_effort": best_effort,
         "budget": budget,
         "refits": refits,
+        **({} if pair is None else {"surface": [data.schema.names[j] for j in pair] or True}),
         **options,
         "random_state": run.seed,
     }
@@ -140,6 +146,9 @@ def counterfactuals(
         unknown = np.full(len(rows), np.nan)
         scores["refits"] = run.unless_interrupted(lambda: under_refits(problem, rows, refits, refit), unknown)
     result = _result(problem, found, rows, settings, explained, miss, why, scores)
+    if pair is not None:
+        with run.until_interrupted():
+            result = changed(result, scene=replace(result.scene, surface=surface_of(problem, rows, pair)))
     result = run.finish(result)
     if run.checks:
         early = found.notes.get("ended") == "early" and not run.interrupted
@@ -209,6 +218,7 @@ def _result(
         nearest_miss=miss,
         obstacles=tuple(Obstacle(each.constraint, each.distance, _change(problem, each.row)) for each in why),
         hypervolume=float(found.notes.get("hypervolume", np.nan)),
+        scene=Scene(observed(data.schema), aim(problem, rows)),
         values=often,
         se=np.zeros(len(often)),
         header=Header.of(predictor, data, problem.run, settings, row_labels=explained.row_labels),
