@@ -231,6 +231,11 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
     "associations": (lambda **o: explainer().associations(**o), {}, set()),
     "audit": (lambda **o: explainer().audit(**o), {}, {"holdout"}),
     "performance": (lambda **o: explainer().performance(**o), {"bins": whole(3, 2)}, set()),
+    "influence": (
+        lambda **o: explainer().influence(**{"rows": [0], "refit": refitted, "budget": 4, **o}),
+        {"method": word("deletion"), "budget": whole(4, 4, none=True)},
+        {"rows", "on", "refit", "together"},
+    ),
     "shap": (
         lambda **o: explainer().shap(**{"rows": [0, 1], **o}),
         {

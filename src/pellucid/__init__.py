@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pellucid.explanations import Explanation as Explanation
     from pellucid.explanations import Importance as Importance
     from pellucid.explanations import ImportanceComparison as ImportanceComparison
+    from pellucid.explanations import Influence as Influence
     from pellucid.explanations import Interactions as Interactions
     from pellucid.explanations import LocalAttribution as LocalAttribution
     from pellucid.explanations import Network as Network
@@ -84,6 +85,7 @@ _HOME = {
     "ImageRule": "pellucid.parts",
     "Importance": "pellucid.explanations",
     "ImportanceComparison": "pellucid.explanations",
+    "Influence": "pellucid.explanations",
     "InputError": "pellucid.errors",
     "Interactions": "pellucid.explanations",
     "LocalAttribution": "pellucid.explanations",
@@ -134,6 +136,7 @@ __all__ = [
     "ImageRule",
     "Importance",
     "ImportanceComparison",
+    "Influence",
     "InputError",
     "Interactions",
     "LocalAttribution",

@@ -23,6 +23,7 @@ from pellucid.explanations import (
     Explanation,
     Importance,
     ImportanceComparison,
+    Influence,
     Interactions,
     LocalAttribution,
     Network,
@@ -52,6 +53,7 @@ _CHARTS: dict[type[Explanation], str] = {
     Rules: "pellucid.charts.rule",
     Agreement: "pellucid.charts.agreement",
     Counterfactuals: "pellucid.charts.counterfactuals",
+    Influence: "pellucid.charts.influence",
 }
 
 

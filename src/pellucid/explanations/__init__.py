@@ -15,6 +15,7 @@ from pellucid.explanations.effects import Effects
 from pellucid.explanations.explanation import Explanation, Header, changed, squeeze_outputs
 from pellucid.explanations.importance import Importance
 from pellucid.explanations.importance_comparison import ImportanceComparison
+from pellucid.explanations.influence import Checked, Influence
 from pellucid.explanations.interactions import Interactions
 from pellucid.explanations.local_attribution import Boundary, LocalAttribution
 from pellucid.explanations.network import Network
@@ -37,6 +38,7 @@ __all__ = [
     "Bins",
     "Boundary",
     "Caveat",
+    "Checked",
     "Clusters",
     "Colouring",
     "Component",
@@ -50,6 +52,7 @@ __all__ = [
     "Header",
     "Importance",
     "ImportanceComparison",
+    "Influence",
     "InteractionValues",
     "Interactions",
     "LocalAttribution",
