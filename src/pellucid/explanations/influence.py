@@ -56,6 +56,18 @@ class Checked:
 
 
 @stored
+@dataclass(frozen=True, kw_only=True)
+class Pattern:
+    """What influential rows have in common: ``conditions`` (empty: nothing), the share of ``rows`` that meet them, and the
+    share of these that are among the ``strongest`` tenth.
+    """
+
+    conditions: str = ""
+    rows: float = 0.0
+    strongest: float = 0.0
+
+
+@stored
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Influence(Explanation, options=InfluenceOptions):
     """What each training row (or set of rows) adds by being there: *with minus without*.
@@ -68,7 +80,7 @@ class Influence(Explanation, options=InfluenceOptions):
     (mean absolute change; of coefficients the largest in standard errors, which ``errors`` holds). ``leverage`` and ``residual`` are those of
     the training rows where known. ``how`` says what kind of models without a row these are: "closed form" (exact),
     "Newton steps", "trees kept" (only leaf values are fitted again) or "refits". `checked` has what refitting a few
-    gave.
+    gave, `pattern` what influential rows have in common.
     """
 
     method: str
@@ -81,6 +93,7 @@ class Influence(Explanation, options=InfluenceOptions):
     leverage: FloatArray
     residual: FloatArray
     checked: Checked
+    pattern: Pattern = Pattern()
 
     def __len__(self) -> int:
         return len(self.strength)

@@ -21,7 +21,7 @@ def findings(found: Influence) -> list[str]:
     first = {"cook": _cook, "dfbeta": _parameters}.get(found.method)
     if first is None:
         first = {"parameters": _parameters, "loss": _number, "predictions": _predictions}.get(found.on, _number)
-    return [*first(found), *_share(found), _how(found), *_checked(found)]
+    return [*first(found), *_share(found), *_pattern(found), _how(found), *_checked(found)]
 
 
 def amount(found: Influence, value: float, *, sign: bool = False) -> str:
@@ -137,6 +137,16 @@ def _not_tried(found: Influence) -> list[str]:
     return [
         f"{tried:,} of {units:,} rows were left out one by one: {random} at random, then those that looked likely after"
         " these; the others are unknown."
+    ]
+
+
+def _pattern(found: Influence) -> list[str]:
+    one = found.pattern
+    if not one.conditions:
+        return []
+    return [
+        f"Rows with {one.conditions} are influential more often than others: of these {percent(one.rows)} of the rows,"
+        f" {percent(one.strongest)} are among the strongest tenth."
     ]
 
 

@@ -13,10 +13,11 @@ from pellucid.data import Data
 from pellucid.diagnostics.influence import influence_caveats
 from pellucid.errors import InputError, nearest
 from pellucid.explanations import Header, Influence
-from pellucid.explanations.influence import Checked
+from pellucid.explanations.influence import Checked, Pattern
 from pellucid.methods.influence.deletion import deletion
 from pellucid.methods.influence.estimation.left_out import LeftOut, Request
 from pellucid.methods.influence.estimation.measured import Measured, measured
+from pellucid.methods.influence.estimation.pattern import pattern
 from pellucid.methods.influence.estimation.refitted import check
 from pellucid.methods.influence.function import function
 from pellucid.methods.influence.linear import linear
@@ -153,6 +154,7 @@ def _result(
         leverage=_of_units(left.leverage, q),
         residual=_of_units(left.residual, q),
         checked=checked,
+        pattern=Pattern() if q.units is not None else pattern(data, found.strength, q.run),
         header=Header.of(
             q.predictor,
             data,
