@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from pellucid.explanations import Rule as Rule
     from pellucid.explanations import RuleCheck as RuleCheck
     from pellucid.explanations import Rules as Rules
+    from pellucid.explanations import Triage as Triage
     from pellucid.methods.attribution.shapley_game import shapley as shapley
     from pellucid.methods.local.agreement import agreement as agreement
     from pellucid.methods.local.pick import pick_rows as pick_rows
@@ -106,6 +107,7 @@ _HOME = {
     "TextCounterfactuals": "pellucid.parts",
     "TextExplainer": "pellucid.parts.text_explainer",
     "TextRule": "pellucid.parts",
+    "Triage": "pellucid.explanations",
     "WordImportance": "pellucid.parts",
     "datasets": "pellucid.datasets",
     "load": "pellucid.saved",
@@ -157,6 +159,7 @@ __all__ = [
     "TextCounterfactuals",
     "TextExplainer",
     "TextRule",
+    "Triage",
     "WordImportance",
     "__version__",
     "agreement",

@@ -21,6 +21,7 @@ ABOUT_THE_DATA = (
     Explainer.audit,
     Explainer.performance,
     Explainer.influence,
+    Explainer.triage,
 )
 every_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS.keys())
 

@@ -54,6 +54,7 @@ NAMES = {
     "TextCounterfactuals",
     "TextExplainer",
     "TextRule",
+    "Triage",
     "WordImportance",
 }
 
@@ -76,6 +77,7 @@ SIGNATURES = {
     "associations": "",
     "audit": "holdout",
     "performance": "bins",
+    "triage": "folds changed refit",
     "influence": "rows method on refit together budget",
     "breakdown": "row order interactions",
     "shap": "rows method game budget tolerance interactions scale conditional sparse proxy",

@@ -30,6 +30,7 @@ from pellucid.explanations import (
     Performance,
     Pick,
     Rules,
+    Triage,
 )
 from pellucid.explanations.plot_options import PanelOptions, read_options
 
@@ -54,6 +55,7 @@ _CHARTS: dict[type[Explanation], str] = {
     Agreement: "pellucid.charts.agreement",
     Counterfactuals: "pellucid.charts.counterfactuals",
     Influence: "pellucid.charts.influence",
+    Triage: "pellucid.charts.influence.triage",
 }
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from pellucid.data import Data
 from pellucid.diagnostics.general import general_caveats
-from pellucid.explanations import Caveat, Influence
+from pellucid.explanations import Caveat, Influence, Triage
 from pellucid.models import Predictor
 from pellucid.runner import Run
 from pellucid.words import number, percent
@@ -22,7 +22,7 @@ _ALONE = 0.5
 def influence_caveats(predictor: Predictor, data: Data, run: Run, found: Influence) -> tuple[Caveat, ...]:
     """Everything known against this influence."""
     said = list(general_caveats(predictor, data, run))
-    said.extend(_other_rows(found))
+    said.extend(other_rows(found))
     said.extend(_approximate(found))
     said.extend(_jolt(found))
     said.extend(_missed(found))
@@ -30,7 +30,8 @@ def influence_caveats(predictor: Predictor, data: Data, run: Run, found: Influen
     return tuple(said)
 
 
-def _other_rows(found: Influence) -> Iterator[Caveat]:
+def other_rows(found: Influence | Triage) -> Iterator[Caveat]:
+    """The model fitted to these rows is another one."""
     apart = float(found.settings["apart"])
     if apart > _APART:
         yield Caveat(

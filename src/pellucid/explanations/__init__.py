@@ -23,6 +23,7 @@ from pellucid.explanations.performance import Bins, Performance, Ranking
 from pellucid.explanations.pick import Pick
 from pellucid.explanations.rule import Anchor, Rule, RuleCheck, Rules
 from pellucid.explanations.store import load
+from pellucid.explanations.triage import Triage
 from pellucid.explanations.width_search import WidthSearch
 
 __all__ = [
@@ -65,6 +66,7 @@ __all__ = [
     "Rule",
     "RuleCheck",
     "Rules",
+    "Triage",
     "WidthSearch",
     "changed",
     "load",

@@ -316,6 +316,19 @@ class InfluenceOptions(PlotOptions):
     output: str | None = anything(None, "name of an output or class", "the only one that is drawn")
 
 
+@dataclass(frozen=True, kw_only=True)
+class TriageOptions(PlotOptions):
+    """Options of triage."""
+
+    kind: str = choice(
+        "curve",
+        ("curve", "rows"),
+        '"curve" is the share of changed outcomes found by checking so much of the list,'
+        ' "rows" the first rows of the list',
+    )
+    top: int = whole(12, "rows shown as bars", kind="rows")
+
+
 ATTRIBUTION_KINDS = (
     "auto",
     "waterfall",

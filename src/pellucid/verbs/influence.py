@@ -1,12 +1,13 @@
-"""Which training rows shaped the model."""
+"""Which training rows shaped the model, and which to check first."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from pellucid.explanations import Influence
+from pellucid.explanations import Influence, Triage
 from pellucid.methods.influence.dispatch import Method, On, influence
+from pellucid.methods.influence.triage import triage
 from pellucid.verbs.bound import Bound
 
 
@@ -74,3 +75,27 @@ class InfluenceVerbs(Bound):
             budget=budget,
             run=self._run("influence"),
         )
+
+    def triage(self, *, folds: int = 5, changed: float = 0.05, refit: Any = None) -> Triage:
+        """Which rows to check first for wrong outcomes (mislabelled rows), and what such a list is worth on these data.
+
+        Rows are listed by their out-of-fold loss: that of their own outcome under models fitted without their fold.
+        A share of the outcomes (``changed``) is then changed on purpose and everything fitted again, to say what part
+        of them the first tenth of the list holds; where the loss of the model itself, or both together, find more,
+        the list is by that. ``refit`` fits the model again, as for `importance` and `influence`.
+
+        It misleads as a list of rows to drop: a hard row looks like a wrong one. Errors that follow a pattern are
+        harder to find than those at random.
+
+        Examples
+        --------
+        >>> import numpy as np, pellucid
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> X = np.random.default_rng(0).normal(size=(200, 2))
+        >>> y = (X[:, 0] > 0).astype(int)
+        >>> y[7] = 1 - y[7]
+        >>> found = pellucid.Explainer(LogisticRegression().fit(X, y), X, y).triage()
+        >>> 7 in found.ranking(10), found.found > 0.5
+        (True, True)
+        """
+        return triage(self.predictor, self.data, folds=folds, changed=changed, refit=refit, run=self._run("triage"))

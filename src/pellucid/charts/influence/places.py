@@ -23,7 +23,7 @@ def place_data(view: View, most: int) -> list[Row]:
     some = (
         rest[np.unique(np.linspace(0, max(len(rest) - 1, 0), most - len(first)).astype(np.intp))] if len(rest) else rest
     )
-    named = set(view.order[:_NAMED].tolist())
+    named = _apart(view)
     return [
         {
             "row": found.name(int(i)),
@@ -37,6 +37,22 @@ def place_data(view: View, most: int) -> list[Row]:
         }
         for i in np.append(some, first)
     ]
+
+
+def _apart(view: View) -> set[int]:
+    """The strongest rows whose names do not cover each other."""
+    found = view.found
+    named: set[int] = set()
+    sizes = [max(float(np.ptp(part)), 1e-300) for part in (found.leverage, found.residual)]
+    for i in view.order[:_NAMED].tolist():
+        near = (
+            abs(found.leverage[i] - found.leverage[k]) / sizes[0] < 0.2
+            and abs(found.residual[i] - found.residual[k]) / sizes[1] < 0.05
+            for k in named
+        )
+        if not any(near):
+            named.add(i)
+    return named
 
 
 def leverage(view: View, options: InfluenceOptions) -> ChartType:

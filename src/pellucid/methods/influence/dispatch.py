@@ -20,6 +20,7 @@ from pellucid.methods.influence.estimation.measured import Measured, measured
 from pellucid.methods.influence.estimation.pattern import pattern
 from pellucid.methods.influence.estimation.refitted import check
 from pellucid.methods.influence.function import function
+from pellucid.methods.influence.leaves import leaves, leaves_or_none
 from pellucid.methods.influence.linear import linear
 from pellucid.models import Predictor
 from pellucid.models.linear import Unlike
@@ -72,8 +73,6 @@ def influence(
 def left_out(request: Request, method: Method) -> LeftOut:
     """The models without rows, by the method asked for or the best that the model allows."""
     if method == "leaves":
-        from pellucid.methods.influence.leaves import leaves
-
         return leaves(request)
     fit = _read(request)
     squared = isinstance(fit, tuple) and fit[0].loss == "squared"
@@ -89,17 +88,21 @@ def left_out(request: Request, method: Method) -> LeftOut:
             why = fit.reason if isinstance(fit, Unlike) else "least squares have a closed form, method='deletion'"
             raise InputError(f"method='function' is for logistic and softmax regression: {why}.")
         return function(request, *fit)
-    if isinstance(fit, tuple) and squared and request.refit is None:
-        return linear(request, *fit)
-    if isinstance(fit, tuple) and method == "auto" and request.refit is None and request.units is None:
-        return function(request, *fit)
-    if method == "auto" and request.refit is None and request.units is None and request.on != "parameters":
-        from pellucid.methods.influence.leaves import leaves_or_none
-
-        found = leaves_or_none(request)
+    if request.refit is None:
+        found = closed(request, fit) if method == "auto" or squared else None
         if found is not None:
             return found
     return deletion(request)
+
+
+def closed(request: Request, fit: tuple[LinearFit, Any] | Unlike | None = None) -> LeftOut | None:
+    """The models without rows where none has to be fitted again; None where that cannot be."""
+    fit = _read(request) if fit is None else fit
+    if isinstance(fit, tuple):
+        if fit[0].loss == "squared":
+            return linear(request, *fit)
+        return function(request, *fit) if request.units is None else None
+    return leaves_or_none(request) if request.units is None and request.on != "parameters" else None
 
 
 def _read(request: Request) -> tuple[LinearFit, Any] | Unlike:
