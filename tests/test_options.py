@@ -231,6 +231,16 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
     "associations": (lambda **o: explainer().associations(**o), {}, set()),
     "audit": (lambda **o: explainer().audit(**o), {}, {"holdout"}),
     "performance": (lambda **o: explainer().performance(**o), {"bins": whole(3, 2)}, set()),
+    "triage": (
+        lambda **o: explainer().triage(**{"refit": refitted, "folds": 2, **o}),
+        {"folds": whole(2, 2), "changed": fraction()},
+        {"refit"},
+    ),
+    "influence": (
+        lambda **o: explainer().influence(**{"rows": [0], "refit": refitted, "budget": 4, **o}),
+        {"method": word("deletion"), "budget": whole(4, 4, none=True)},
+        {"rows", "on", "refit", "together"},
+    ),
     "shap": (
         lambda **o: explainer().shap(**{"rows": [0, 1], **o}),
         {

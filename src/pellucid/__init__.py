@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pellucid.explanations import Explanation as Explanation
     from pellucid.explanations import Importance as Importance
     from pellucid.explanations import ImportanceComparison as ImportanceComparison
+    from pellucid.explanations import Influence as Influence
     from pellucid.explanations import Interactions as Interactions
     from pellucid.explanations import LocalAttribution as LocalAttribution
     from pellucid.explanations import Network as Network
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from pellucid.explanations import Rule as Rule
     from pellucid.explanations import RuleCheck as RuleCheck
     from pellucid.explanations import Rules as Rules
+    from pellucid.explanations import Triage as Triage
     from pellucid.methods.attribution.shapley_game import shapley as shapley
     from pellucid.methods.local.agreement import agreement as agreement
     from pellucid.methods.local.pick import pick_rows as pick_rows
@@ -84,6 +86,7 @@ _HOME = {
     "ImageRule": "pellucid.parts",
     "Importance": "pellucid.explanations",
     "ImportanceComparison": "pellucid.explanations",
+    "Influence": "pellucid.explanations",
     "InputError": "pellucid.errors",
     "Interactions": "pellucid.explanations",
     "LocalAttribution": "pellucid.explanations",
@@ -104,6 +107,7 @@ _HOME = {
     "TextCounterfactuals": "pellucid.parts",
     "TextExplainer": "pellucid.parts.text_explainer",
     "TextRule": "pellucid.parts",
+    "Triage": "pellucid.explanations",
     "WordImportance": "pellucid.parts",
     "datasets": "pellucid.datasets",
     "load": "pellucid.saved",
@@ -134,6 +138,7 @@ __all__ = [
     "ImageRule",
     "Importance",
     "ImportanceComparison",
+    "Influence",
     "InputError",
     "Interactions",
     "LocalAttribution",
@@ -154,6 +159,7 @@ __all__ = [
     "TextCounterfactuals",
     "TextExplainer",
     "TextRule",
+    "Triage",
     "WordImportance",
     "__version__",
     "agreement",

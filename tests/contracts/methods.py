@@ -68,6 +68,10 @@ METHODS = {
     "clusters": Method(Explainer.clusters),
     "audit": Method(Explainer.audit, weighable=False, needs_y=True),
     "performance": Method(Explainer.performance, needs_y=True),
+    "influence": Method(
+        Explainer.influence, weighable=False, needs_y=True, options={"rows": [0, 1], "refit": fit, "budget": 500}
+    ),
+    "triage": Method(Explainer.triage, weighable=False, needs_y=True, options={"folds": 2, "refit": fit}),
     "clusters importance": Method(
         Explainer.clusters, weighable=False, needs_y=True, options={"importance": True, "threshold": 0.1}
     ),

@@ -29,6 +29,7 @@ NAMES = {
     "ImageRule",
     "Importance",
     "ImportanceComparison",
+    "Influence",
     "InputError",
     "Interactions",
     "load",
@@ -53,6 +54,7 @@ NAMES = {
     "TextCounterfactuals",
     "TextExplainer",
     "TextRule",
+    "Triage",
     "WordImportance",
 }
 
@@ -75,6 +77,8 @@ SIGNATURES = {
     "associations": "",
     "audit": "holdout",
     "performance": "bins",
+    "triage": "folds changed refit",
+    "influence": "rows method on refit together budget",
     "breakdown": "row order interactions",
     "shap": "rows method game budget tolerance interactions scale conditional sparse proxy",
     "predict": "rows",

@@ -23,12 +23,14 @@ from pellucid.explanations import (
     Explanation,
     Importance,
     ImportanceComparison,
+    Influence,
     Interactions,
     LocalAttribution,
     Network,
     Performance,
     Pick,
     Rules,
+    Triage,
 )
 from pellucid.explanations.plot_options import PanelOptions, read_options
 
@@ -52,6 +54,8 @@ _CHARTS: dict[type[Explanation], str] = {
     Rules: "pellucid.charts.rule",
     Agreement: "pellucid.charts.agreement",
     Counterfactuals: "pellucid.charts.counterfactuals",
+    Influence: "pellucid.charts.influence",
+    Triage: "pellucid.charts.influence.triage",
 }
 
 

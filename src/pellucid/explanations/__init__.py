@@ -16,6 +16,7 @@ from pellucid.explanations.effects import Effects
 from pellucid.explanations.explanation import Explanation, Header, changed, squeeze_outputs
 from pellucid.explanations.importance import Importance
 from pellucid.explanations.importance_comparison import ImportanceComparison
+from pellucid.explanations.influence import Checked, Influence
 from pellucid.explanations.interactions import Interactions
 from pellucid.explanations.local_attribution import Boundary, LocalAttribution
 from pellucid.explanations.network import Network
@@ -23,6 +24,7 @@ from pellucid.explanations.performance import Bins, Performance, Ranking
 from pellucid.explanations.pick import Pick
 from pellucid.explanations.rule import Anchor, Rule, RuleCheck, Rules
 from pellucid.explanations.store import load
+from pellucid.explanations.triage import Triage
 from pellucid.explanations.width_search import WidthSearch
 
 __all__ = [
@@ -38,6 +40,7 @@ __all__ = [
     "Bins",
     "Boundary",
     "Caveat",
+    "Checked",
     "Clusters",
     "Colouring",
     "Component",
@@ -51,6 +54,7 @@ __all__ = [
     "Header",
     "Importance",
     "ImportanceComparison",
+    "Influence",
     "InteractionValues",
     "Interactions",
     "LocalAttribution",
@@ -66,6 +70,7 @@ __all__ = [
     "Rules",
     "Scene",
     "Surface",
+    "Triage",
     "WidthSearch",
     "changed",
     "load",

@@ -298,6 +298,37 @@ class PerformanceOptions(PlotOptions):
     output: str | None = anything(None, "name of an output or class", "the only one that is drawn")
 
 
+@dataclass(frozen=True, kw_only=True)
+class InfluenceOptions(PlotOptions):
+    """Options of influence."""
+
+    kind: str = choice(
+        "auto",
+        ("auto", "bar", "leverage", "checked"),
+        '"bar" has the most influential training rows, "leverage" every training row by leverage and residual,'
+        ' "checked" what was shown against what refitting gave; "auto" is the first, with the second where known',
+    )
+    top: int = whole(12, "training rows shown as bars", kind="auto bar")
+    max_rows: int = whole(2000, "training rows drawn as dots, at most", kind="auto leverage")
+    target: str | None = anything(
+        None, "name of a target", "the explained row or coefficient that is drawn; default: the mean over all"
+    )
+    output: str | None = anything(None, "name of an output or class", "the only one that is drawn")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TriageOptions(PlotOptions):
+    """Options of triage."""
+
+    kind: str = choice(
+        "curve",
+        ("curve", "rows"),
+        '"curve" is the share of changed outcomes found by checking so much of the list,'
+        ' "rows" the first rows of the list',
+    )
+    top: int = whole(12, "rows shown as bars", kind="rows")
+
+
 ATTRIBUTION_KINDS = (
     "auto",
     "waterfall",

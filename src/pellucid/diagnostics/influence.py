@@ -1,0 +1,121 @@
+"""What influence cannot be trusted for: other rows than the training rows, approximations, and the jolt of any row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pellucid.data import Data
+from pellucid.diagnostics.general import general_caveats
+from pellucid.explanations import Caveat, Influence, Triage
+from pellucid.models import Predictor
+from pellucid.runner import Run
+from pellucid.words import number, percent
+
+_APART = 0.02  # of the spread of predictions
+_GAP = 0.1
+_MISSED = 0.02
+_ALONE = 0.5
+
+
+def influence_caveats(predictor: Predictor, data: Data, run: Run, found: Influence) -> tuple[Caveat, ...]:
+    """Everything known against this influence."""
+    said = list(general_caveats(predictor, data, run))
+    said.extend(other_rows(found))
+    said.extend(_approximate(found))
+    said.extend(_jolt(found))
+    said.extend(_missed(found))
+    said.extend(_leverage(found))
+    return tuple(said)
+
+
+def other_rows(found: Influence | Triage) -> Iterator[Caveat]:
+    """The model fitted to these rows is another one."""
+    apart = float(found.settings["apart"])
+    if apart > _APART:
+        yield Caveat(
+            code="not-training-rows",
+            message=(
+                f"Fitted to these rows, the model predicts otherwise than the given one, by {percent(apart)} of the"
+                " spread of its predictions: they are not the rows, or not all the settings, it was fitted with."
+            ),
+            value=apart,
+            threshold=_APART,
+            advice="Give the training rows as X and y; where a fit is random, set its random_state.",
+        )
+
+
+def _approximate(found: Influence) -> Iterator[Caveat]:
+    checked = found.checked
+    if np.isfinite(checked.gap) and checked.gap > _GAP:
+        top = len(checked.units) - checked.jolt_rows
+        grown = found.how == "trees kept"
+        why = "because the trees grow otherwise" if grown else "because one step is not enough"
+        agree = f" (correlation {number(checked.correlation)})" if np.isfinite(checked.correlation) else ""
+        yield Caveat(
+            code="not-refitted",
+            message=(
+                f"Really fitting again without the {top} strongest rows gives values that differ by"
+                f" {percent(checked.gap)} of their size{agree}, {why}."
+            ),
+            value=checked.gap,
+            threshold=_GAP,
+            advice="For what leaving rows out really does, use method='deletion'.",
+        )
+
+
+def _jolt(found: Influence) -> Iterator[Caveat]:
+    jolt, top = found.checked.jolt, found.ranking(1)
+    if np.isfinite(jolt) and len(top) and found.how == "trees kept" and jolt > found.strength[top[0]]:
+        ratio = jolt / max(float(found.strength[top[0]]), 1e-300)
+        yield Caveat(
+            code="any-row",
+            message=(
+                f"Leaving out any row and fitting again moves what is asked {number(ratio)} times as much as the"
+                " strongest row does with the trees kept: no single row is to blame for it."
+            ),
+            value=float(ratio),
+            threshold=1.0,
+            advice="Read it as which rows speak through shared leaves, not as what would happen without a row.",
+        )
+
+
+def _missed(found: Influence) -> Iterator[Caveat]:
+    """Of rows drawn at random, how many reach the tenth place."""
+    tried, units = int(found.settings["tried"]), int(found.settings["units"])
+    random = int(found.settings["at_random"])
+    if tried >= units or random < 1:
+        return
+    share = max(float(found.settings["reach"]), 1.0 / random)
+    if share > _MISSED:
+        yield Caveat(
+            code="rows-not-tried",
+            message=(
+                f"{units - tried:,} rows were not tried; of rows drawn at random up to {percent(share)} would be among"
+                " the ten strongest, so others as strong may be missing."
+            ),
+            value=share,
+            threshold=_MISSED,
+            advice="Raise budget= (the number of refits).",
+        )
+
+
+def _leverage(found: Influence) -> Iterator[Caveat]:
+    """A row that some coefficient rests on alone."""
+    if len(found.leverage) != len(found) or not len(found):
+        return
+    most = float(np.nanmax(found.leverage))
+    alone = int((found.leverage > _ALONE).sum())
+    if most > _ALONE and alone / len(found) < 0.1:
+        i = int(np.nanargmax(found.leverage))
+        yield Caveat(
+            code="high-leverage",
+            message=(
+                f"{found.name(i)[:1].upper() + found.name(i)[1:]} has a leverage of {number(most)}: the model fits it"
+                " nearly whatever its outcome is, so its small residual says nothing."
+            ),
+            value=most,
+            threshold=_ALONE,
+            advice="Check the row, merge rare categories, or penalise (ridge).",
+        )

@@ -1,0 +1,1 @@
+"""Influence: which training rows shaped the model."""

@@ -1,0 +1,205 @@
+"""Triage: which training rows to check first for wrong labels, and how well the list would find them.
+
+Brodley and Friedl 1999, "Identifying mislabeled training data"; Northcutt, Jiang and Chuang 2021 (confident learning).
+
+Definition. A row's out-of-fold loss is the loss of its own outcome under a model that was fitted without its fold (all
+rows are dealt into K folds, classes evenly). Rows are listed by it, the largest first. How well such a list works is
+measured on the data themselves: in a random share of the rows the outcome is changed (to another class; of a number, to
+that of another row), everything is fitted again, and the share of changed rows in the first tenth of the list is
+counted. The loss of the model fitted to all rows, and the mean of the ranks by both, are tried as well; the list is by
+the one that found most, the out-of-fold loss where they are equal.
+
+When it misleads: (1) a large loss is a hard row as often as a wrong one; the list says what to look at, never what to
+drop. Dropping rows is a change of the model that has to be measured on rows that were kept aside. (2) Wrong labels that
+follow a pattern (one annotator, one site) are learned by every fold; changed labels are at random and easier to find.
+(3) Real errors are rarer or more frequent than the share that was changed.
+
+Beside the list stands what each row adds to the loss (`influence`), where that needs no refits.
+
+Cost. 2 K + 2 fits of the model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pellucid.arrays import BoolArray, FloatArray, IntArray
+from pellucid.checks import fraction, whole
+from pellucid.data import Data
+from pellucid.diagnostics.general import general_caveats
+from pellucid.diagnostics.influence import other_rows
+from pellucid.errors import InputError
+from pellucid.explanations import Header, Triage
+from pellucid.losses import Loss, find_loss
+from pellucid.methods.importance.folds import with_refits
+from pellucid.methods.influence.dispatch import closed
+from pellucid.methods.influence.estimation.left_out import Request, spread_apart
+from pellucid.methods.influence.estimation.measured import measured
+from pellucid.models import Predictor
+from pellucid.models.outcome import outcome_for
+from pellucid.models.refit import Refit, Refitted, refitter
+from pellucid.runner import Run
+from pellucid.words import number
+
+FIRST = 0.1  # of the list
+_POINTS = 101
+
+
+def triage(
+    predictor: Predictor, data: Data, *, folds: int = 5, changed: float = 0.05, refit: Any = None, run: Run
+) -> Triage:
+    """Rows to check, the most suspicious first."""
+    folds, share = whole("folds", folds, least=2), fraction("changed", changed)
+    refits = refitter(predictor, data, refit, seed=run.seed)
+    if len(data) < 10 * folds:
+        raise InputError(f"triage with folds={folds} needs at least {10 * folds} rows, but X has {len(data)}.")
+    loss = find_loss(None, predictor.task, predictor.raw_scale)
+    if loss.rows is None:
+        raise InputError("triage needs a loss that is a mean over rows, which scores do not have; give probabilities.")
+    work = _Work(predictor, data, refits, _dealt(predictor, data, folds, run), loss, run)
+    given = run.predict(predictor, data, full=True)
+    suspicion, expected, fitted = work.suspicion(None)
+    order, flipped = _changed(predictor, data, share, run)
+    trial, _, _ = work.suspicion(order)
+    curves = np.stack([_found(part, flipped) for part in trial])
+    tenth = curves[:, round(FIRST * (_POINTS - 1))]
+    best = int(np.argmax(tenth))
+    y = outcome_for(predictor, data)
+    own = _own(loss, y, expected)
+    result = Triage(
+        values=suspicion[best],
+        se=np.zeros(len(data)),
+        measures=MEASURES,
+        chosen=MEASURES[best],
+        curves=curves,
+        found=float(tenth[best]),
+        changed=int(flipped.sum()),
+        loss=own,
+        given=_names(predictor, data, y),
+        expected=_names(predictor, data, expected if predictor.classes is None else expected.argmax(axis=1)),
+        belief=_belief(predictor, y, expected),
+        influence=_influence(predictor, data, run),
+        header=Header.of(
+            predictor,
+            data,
+            run,
+            {
+                "method": "triage",
+                "folds": folds,
+                "changed": share,
+                "random_state": run.seed,
+                "loss": loss.name,
+                "apart": spread_apart(given, fitted),
+            },
+            scale="loss",
+            row_labels=data.row_labels,
+        ),
+    )
+    return run.finish(result, (*general_caveats(predictor, data, run), *other_rows(result)))
+
+
+MEASURES = ("out-of-fold loss", "loss of the model", "both")
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """Fits to all rows and to all but a fold, to the outcomes as they are or to changed ones."""
+
+    predictor: Predictor
+    data: Data
+    refit: Refit
+    fold: IntArray
+    loss: Loss
+    run: Run
+
+    def suspicion(self, order: IntArray | None) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """How suspicious each row is by each measure ``(measures, rows)``, and the predictions of models without the
+        row's fold and of the one fitted to all rows.
+
+        ``order`` says whose outcome each row gets.
+        """
+        n, run = len(self.data), self.run
+        everyone = np.arange(n)
+        parts = [np.flatnonzero(self.fold == k) for k in range(int(self.fold.max()) + 1)]
+        held = iter([*parts, everyone])
+        outside = np.empty((n, self.predictor.width))
+        inside: list[FloatArray] = []
+
+        def ask(refitted: Refitted) -> None:
+            rows = next(held)
+            full = run.predict(refitted.predictor, self.data.take(rows), full=True)
+            if len(rows) == n:
+                inside.append(full)
+            else:
+                outside[rows] = full
+
+        fits = [partial(self.refit, np.setdiff1d(everyone, rows), order=order) for rows in parts]
+        with_refits(run, [*fits, partial(self.refit, everyone, order=order)], n, ask)
+        if not inside:
+            raise KeyboardInterrupt
+        y = outcome_for(self.predictor, self.data)
+        y = y if order is None else y[order]
+        both = [_own(self.loss, y, full) for full in (outside, inside[0])]
+        ranks = np.mean([np.argsort(np.argsort(part, kind="stable"), kind="stable") for part in both], axis=0)
+        return np.stack([*both, ranks / n]), outside, inside[0]
+
+
+def _influence(predictor: Predictor, data: Data, run: Run) -> FloatArray:
+    """What each row adds to the loss of the model by being there, where that is known without fitting again."""
+    request = Request(predictor, data, None, "loss", None, None, 0, run)
+    left = closed(request)
+    return np.empty(0) if left is None else measured(request, left).values
+
+
+def _own(loss: Loss, y: FloatArray, full: FloatArray) -> FloatArray:
+    """The loss of each row's own outcome."""
+    assert loss.rows is not None
+    return np.asarray(loss.rows(y, full), dtype=np.float64)
+
+
+def _dealt(predictor: Predictor, data: Data, folds: int, run: Run) -> IntArray:
+    """Folds of equal size, classes evenly."""
+    order = run.generator("triage.folds").permutation(len(data))
+    if predictor.classes is not None:
+        order = order[np.argsort(outcome_for(predictor, data)[order], kind="stable")]
+    fold = np.empty(len(data), dtype=np.intp)
+    fold[order] = np.arange(len(data)) % folds
+    return fold
+
+
+def _changed(predictor: Predictor, data: Data, share: float, run: Run) -> tuple[IntArray, BoolArray]:
+    """Whose outcome each row gets, and which rows got another's: of classes one of another class."""
+    rng, n = run.generator("triage.changed"), len(data)
+    y = outcome_for(predictor, data).reshape(n, -1)[:, 0]
+    order, flipped = np.arange(n), np.zeros(n, dtype=bool)
+    for i in rng.permutation(n)[: max(round(share * n), 1)]:
+        others = np.flatnonzero(y != y[i])
+        if len(others):
+            order[i] = rng.choice(others)
+            flipped[i] = True
+    if not flipped.any():
+        raise InputError("all outcomes are equal: there is nothing that a wrong one could be told by.")
+    return order, flipped
+
+
+def _found(suspicion: FloatArray, flipped: BoolArray) -> FloatArray:
+    """The share of changed rows among the first 0, 1, ..., 100% of the list."""
+    hits = np.append(0, np.cumsum(flipped[np.argsort(-suspicion, kind="stable")]))
+    return np.asarray(hits[np.round(np.linspace(0, len(flipped), _POINTS)).astype(np.intp)] / flipped.sum())
+
+
+def _names(predictor: Predictor, data: Data, values: FloatArray) -> tuple[str, ...]:
+    if predictor.classes is not None:
+        return tuple(str(predictor.classes[int(k)]) for k in np.ravel(values))
+    return tuple(number(float(v)) for v in values.reshape(len(data), -1)[:, 0])
+
+
+def _belief(predictor: Predictor, y: FloatArray, full: FloatArray) -> FloatArray:
+    """The out-of-fold probability of each row's own class, or the residual of a number."""
+    if predictor.classes is None:
+        return np.asarray((y - full)[:, 0])
+    return np.asarray(full[np.arange(len(full)), y.astype(np.intp)])

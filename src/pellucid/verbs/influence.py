@@ -1,0 +1,101 @@
+"""Which training rows shaped the model, and which to check first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pellucid.explanations import Influence, Triage
+from pellucid.methods.influence.dispatch import Method, On, influence
+from pellucid.methods.influence.triage import triage
+from pellucid.verbs.bound import Bound
+
+
+class InfluenceVerbs(Bound):
+    """What training rows do to the model."""
+
+    def influence(
+        self,
+        rows: Any = None,
+        *,
+        method: Method = "auto",
+        on: On | Callable[..., float] = "predictions",
+        refit: Any = None,
+        together: Any = None,
+        budget: int | None = None,
+    ) -> Influence:
+        """Which training rows shaped the model, these predictions or these errors: what leaving each of them out would
+        change.
+
+        X and y of the Explainer must be the training rows; the result says how far the model fitted to them is from
+        the given one. Influence is *with minus without*: a row of +3 raises the prediction by 3 by being there.
+
+        ``rows`` are the rows whose predictions are asked about (positions in X, or rows of your own); None: the mean
+        absolute change of predictions of 100 rows of X. ``on="loss"`` asks about the mean loss of the rows instead
+        (below zero: the row helps), ``"parameters"`` about the coefficients (DFBETA), a function about the number it
+        makes of the predictions.
+
+        ``method="auto"`` is exact for least squares and ridge regression, also in pipelines (closed form); for logistic
+        and softmax regression ``"function"`` (influence functions by Newton steps, refined where leverage is high);
+        for trees, forests and boosted trees ``"leaves"`` (the trees are kept, leaf values and later boosting steps
+        fitted again); else ``"deletion"``: the model is really fitted again without each row. ``"cook"`` gives Cook's
+        distance, ``"dfbeta"`` the change of every coefficient.
+
+        ``refit`` fits the model again, a function ``fit(X, y)`` or an estimator; scikit-learn's estimators need none.
+        ``budget`` is the number of refits (200): with more rows than that, random ones are left out first, then those
+        that look influential. ``together`` is a column of X or one label per row: rows of one value are left out
+        together.
+
+        It misleads where leaving out any row moves the model as much (trees grow otherwise: the result measures it),
+        and where equal rows mask each other.
+
+        Examples
+        --------
+        >>> import numpy as np, pellucid
+        >>> from sklearn.linear_model import LinearRegression
+        >>> X = np.arange(10.0)[:, None]
+        >>> y = 2 * X[:, 0]
+        >>> y[9] = 30.0
+        >>> found = pellucid.Explainer(LinearRegression().fit(X, y), X, y).influence()
+        >>> int(found.ranking(1)[0]), found.how
+        (9, 'closed form')
+        >>> without = LinearRegression().fit(X[:9], y[:9])
+        >>> shaped = pellucid.Explainer(LinearRegression().fit(X, y), X, y).influence(0)
+        >>> bool(np.isclose(shaped.present[0] - shaped.values[9, 0], without.predict(X[:1])[0]))
+        True
+        """
+        return influence(
+            self.predictor,
+            self.data,
+            rows,
+            method=method,
+            on=on,
+            refit=refit,
+            together=together,
+            budget=budget,
+            run=self._run("influence"),
+        )
+
+    def triage(self, *, folds: int = 5, changed: float = 0.05, refit: Any = None) -> Triage:
+        """Which rows to check first for wrong outcomes (mislabelled rows), and what such a list is worth on these data.
+
+        Rows are listed by their out-of-fold loss: that of their own outcome under models fitted without their fold.
+        A share of the outcomes (``changed``) is then changed on purpose and everything fitted again, to say what part
+        of them the first tenth of the list holds; where the loss of the model itself, or both together, find more,
+        the list is by that. ``refit`` fits the model again, as for `importance` and `influence`.
+
+        It misleads as a list of rows to drop: a hard row looks like a wrong one. Errors that follow a pattern are
+        harder to find than those at random.
+
+        Examples
+        --------
+        >>> import numpy as np, pellucid
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> X = np.random.default_rng(0).normal(size=(200, 2))
+        >>> y = (X[:, 0] > 0).astype(int)
+        >>> y[7] = 1 - y[7]
+        >>> found = pellucid.Explainer(LogisticRegression().fit(X, y), X, y).triage()
+        >>> 7 in found.ranking(10), found.found > 0.5
+        (True, True)
+        """
+        return triage(self.predictor, self.data, folds=folds, changed=changed, refit=refit, run=self._run("triage"))
