@@ -15,7 +15,13 @@ from contracts.methods import METHODS
 from contracts.tables import NAMES, as_pandas, columns, model, outcome
 from pellucid import Explainer
 
-ABOUT_THE_DATA = (Explainer.associations, Explainer.clusters, Explainer.audit, Explainer.performance)
+ABOUT_THE_DATA = (
+    Explainer.prototypes,
+    Explainer.associations,
+    Explainer.clusters,
+    Explainer.audit,
+    Explainer.performance,
+)
 every_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS.keys())
 
 

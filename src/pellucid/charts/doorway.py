@@ -25,9 +25,11 @@ from pellucid.explanations import (
     ImportanceComparison,
     Interactions,
     LocalAttribution,
+    Neighbors,
     Network,
     Performance,
     Pick,
+    Prototypes,
     Rules,
 )
 from pellucid.explanations.plot_options import PanelOptions, read_options
@@ -52,6 +54,8 @@ _CHARTS: dict[type[Explanation], str] = {
     Rules: "pellucid.charts.rule",
     Agreement: "pellucid.charts.agreement",
     Counterfactuals: "pellucid.charts.counterfactuals",
+    Prototypes: "pellucid.charts.prototypes",
+    Neighbors: "pellucid.charts.prototypes.neighbors",
 }
 
 

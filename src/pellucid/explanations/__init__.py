@@ -20,6 +20,7 @@ from pellucid.explanations.local_attribution import Boundary, LocalAttribution
 from pellucid.explanations.network import Network
 from pellucid.explanations.performance import Bins, Performance, Ranking
 from pellucid.explanations.pick import Pick
+from pellucid.explanations.prototypes import Discrepancy, Neighbors, Prototypes, RowMap
 from pellucid.explanations.rule import Anchor, Rule, RuleCheck, Rules
 from pellucid.explanations.store import load
 from pellucid.explanations.width_search import WidthSearch
@@ -43,6 +44,7 @@ __all__ = [
     "Condition",
     "Counterfactuals",
     "Decomposition",
+    "Discrepancy",
     "Effect",
     "Effects",
     "Entries",
@@ -53,12 +55,15 @@ __all__ = [
     "InteractionValues",
     "Interactions",
     "LocalAttribution",
+    "Neighbors",
     "Network",
     "Obstacle",
     "Performance",
     "Pick",
+    "Prototypes",
     "Ranking",
     "Reference",
+    "RowMap",
     "Rule",
     "RuleCheck",
     "Rules",
