@@ -28,7 +28,7 @@ KernelName = Literal["rbf", "laplace", "gower"]
 KERNELS: tuple[KernelName, ...] = ("rbf", "laplace", "gower")
 DOUBLE = 4096
 _BLOCK = 1024
-_WIDTH_ROWS = 1000
+_WIDTH_ROWS = 500
 _SMALL = 1e-12
 
 

@@ -23,11 +23,12 @@ Cost. No model row; n^2 / 2 kernels for kappa (n times the sampled columns), and
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from pellucid.data.similarity import Similarity
+from pellucid.data.similarity import DOUBLE, Similarity
 
 _TIE = 1e-12
 _ROUNDS = 20
@@ -59,7 +60,7 @@ class Selection:
 def greedy(similarity: Similarity, kappa: FloatArray, m: int, *, spread: float, allowed: BoolArray) -> Selection:
     """The greedy path of m prototypes among the rows ``allowed``; ``spread`` is the constant c."""
     n = len(similarity)
-    total, free, columns = np.zeros(n), allowed.copy(), np.empty((m, n), dtype=np.float32)
+    total, free, columns = np.zeros(n), allowed.copy(), np.empty((m, n), dtype=_kept_as(n))
     chosen, curve, pairs, sum_kappa = np.empty(m, dtype=np.intp), np.empty(m), 0.0, 0.0
     for q in range(1, m + 1):
         found = (pairs + 2 * total + 1.0) / q**2 - 2 * (sum_kappa + kappa) / q
@@ -75,32 +76,43 @@ def greedy(similarity: Similarity, kappa: FloatArray, m: int, *, spread: float, 
 def exchanged(
     similarity: Similarity, kappa: FloatArray, found: Selection, *, spread: float, allowed: BoolArray
 ) -> Selection:
-    """The selection after every exchange of one row for another that lowers MMD^2."""
-    chosen, columns, total, m = found.chosen.copy(), found.columns.copy(), found.total.copy(), len(found.chosen)
+    """The selection after every exchange of one row for another that lowers MMD^2.
+
+    Of the rows that could take the place of a prototype, MMD^2 is least where (sum of the others' kernel) - m kappa is.
+    """
+    chosen, columns, m = found.chosen.copy(), found.columns.copy(), len(found.chosen)
+    worth = np.where(allowed, found.total - m * kappa, np.inf)
+    least = 0.5e-9 * max(spread, _TIE) * m**2
     for _ in range(_ROUNDS):
         moved = False
         for a in range(m):
-            rest = np.delete(chosen, a)
-            others = total - columns[a]
-            pairs, sum_kappa = others[rest].sum(), kappa[rest].sum()
-            each = (pairs + 2 * others + 1.0) / m**2 - 2 * (sum_kappa + kappa) / m
-            free = allowed.copy()
-            free[rest] = False
-            j = _first_least(each, free)
-            if each[j] < each[chosen[a]] - 1e-9 * max(spread, _TIE):
+            each = worth - columns[a]
+            own = each[chosen[a]]
+            each[chosen] = np.inf
+            each[chosen[a]] = own
+            j = int(np.argmin(each))
+            if each[j] < own - least:
+                j = int(np.argmax(each <= each[j] + _TIE))
                 column = similarity.column(j)
-                chosen[a], columns[a], total, moved = j, column, others + column, True
+                worth += column - columns[a]
+                chosen[a], columns[a], moved = j, column, True
         if not moved:
             break
+    total = columns.sum(axis=0, dtype=np.float64)
     return Selection(chosen, columns, total, _mmd2(chosen, total, kappa, spread), found.curve)
 
 
 def given(similarity: Similarity, kappa: FloatArray, chosen: IntArray, *, spread: float) -> Selection:
     """A set that somebody chose, with the curve of MMD^2 along its own order."""
-    columns = np.stack([similarity.column(int(j)) for j in chosen]).astype(np.float32)
+    columns = np.stack([similarity.column(int(j)) for j in chosen]).astype(_kept_as(len(similarity)))
     totals = np.cumsum(columns, axis=0, dtype=np.float64)
     curve = np.array([_mmd2(chosen[: q + 1], totals[q], kappa, spread) for q in range(len(chosen))])
     return Selection(chosen, columns, totals[-1], float(curve[-1]), curve)
+
+
+def _kept_as(n: int) -> type[np.floating[Any]]:
+    """The precision in which columns are kept."""
+    return np.float64 if n <= DOUBLE else np.float32
 
 
 def _mmd2(chosen: IntArray, total: FloatArray, kappa: FloatArray, spread: float) -> float:

@@ -266,7 +266,6 @@ def _measured(parts: _Parts, found: Prototypes, settings: dict[str, Any], run: R
     some = parts.data.spread(SAMPLE_ROWS)
     f = parts.predictor.restrict(sample_predictions(parts.predictor, parts.data.take(some), run))
     at = found.predictions[np.argsort(np.argsort(-describe.coverage(space.similarity, chosen, space.weights).share))]
-    best = mmd.exchanged(space.similarity, space.kappa, path, spread=space.spread, allowed=space.allowed).mmd2
     return Measured(
         m=m,
         mmd2=parts.chosen.mmd2,
@@ -277,11 +276,16 @@ def _measured(parts: _Parts, found: Prototypes, settings: dict[str, Any], run: R
         kept=sensitivity.kept_criticisms(space, path, parts.odd, m) if len(parts.odd) and method == "mmd" else None,
         explained=sensitivity.explained_by_prototypes(space.similarity, chosen, some, f, at),
         beyond=(len(path.chosen), float(np.min(path.curve[m:]))) if method == "mmd" and len(path.chosen) > m else None,
-        best=best if method == "given" else None,
+        best=_searched(space, path) if method == "given" else None,
         sampled=None if space.columns is None else len(space.columns),
         contributions=settings["features"] == "contributions",
         **widths,
     )
+
+
+def _searched(space: Space, path: mmd.Selection) -> float:
+    """MMD^2 of as many prototypes that are searched for."""
+    return mmd.exchanged(space.similarity, space.kappa, path, spread=space.spread, allowed=space.allowed).mmd2
 
 
 def _with_widths(found: Discrepancy | None, measured: Measured) -> Discrepancy | None:

@@ -12,8 +12,7 @@ from pellucid.methods.examples.criticisms import criticise
 from pellucid.methods.examples.estimation.space import Space
 from pellucid.methods.examples.mmd import Selection, exchanged, given, greedy
 
-_ROWS = 1000
-_MOST = 30  # prototypes that are looked at
+_ROWS = 500
 _ALIKE = 0.6  # kernel between criticisms that count as the same
 
 
