@@ -407,7 +407,7 @@ class PrototypeOptions(PlotOptions):
     max_display: int = whole(12, "examples shown of each role (in a gallery: 50)")
     max_features: int = whole(8, "features shown, those first in which prototypes differ most", kind="auto table")
     shape: Sequence[int] | None = declare(
-        None, "two whole numbers or None", "height and width of the images; by default a square", _shape, "gallery"
+        None, "(height, width) or None", "height and width of the images; by default a square", _shape, "gallery"
     )
 
 
