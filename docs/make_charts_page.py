@@ -12,6 +12,8 @@ RESULTS = {
     "Effect": "`pdp`, `ice`, `ale`, `mplot`",
     "Performance": "`performance`",
     "Counterfactuals": "`counterfactuals` and `adversarial`",
+    "Prototypes": "`prototypes`",
+    "Neighbors": "`neighbors`",
     "Importance": "`importance`",
     "ImportanceComparison": "`importance` with several methods",
     "Interactions": "`interactions`",

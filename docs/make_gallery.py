@@ -31,7 +31,9 @@ composes (`|`, `&`, `+`) and saves to PNG, SVG, PDF, HTML or JSON.
 
 SETUP = """
 import numpy as np, pandas as pd, pellucid
+from sklearn.datasets import load_digits
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.linear_model import LogisticRegression
 
 days = pellucid.datasets.simulate_bike(n=1500, seed=0)
 X, y = days.X, days.y
@@ -50,6 +52,17 @@ two = pellucid.Explainer(
 rows = ex.shap(range(400))
 one = ex.shap(0)
 pairs = ex.shap(range(100), interactions=True)
+
+generator = np.random.default_rng(0)
+cloud = np.vstack([generator.normal(at, 0.3, size=(60, 2)) for at in ((1, 1), (4, 2), (3, 3.5), (2.6, 1.7))])
+clouds = pellucid.Explainer(lambda X: X[:, 0], cloud, feature_names=["length", "width"], checks=False)
+written = load_digits()
+digits = pellucid.Explainer(
+    LogisticRegression(max_iter=200).fit(written.data[:900] / 16, written.target[:900]),
+    written.data[900:] / 16,
+    written.target[900:],
+    checks=False,
+)
 
 
 def spam(some):
@@ -245,6 +258,37 @@ GALLERY = (
         'ex.counterfactuals(36, ">= 5900", fixed="days_since_start", method="moc", n=20).plot(kind="frequency")',
         "How often each feature changes, and in which direction.",
     ),
+    Entry(
+        "Prototypes",
+        "prototypes",
+        'ex.prototypes(6, criticisms=3).plot(kind="table")',
+        "Typical rows, what is typical of the rows they stand for, and rows they represent badly.",
+    ),
+    Entry(
+        "Prototypes",
+        "prototypes_scree",
+        'ex.prototypes(6).plot(kind="scree")',
+        "MMD² and the silhouette over the number of prototypes.",
+    ),
+    Entry(
+        "Prototypes",
+        "prototypes_map",
+        'clouds.prototypes(3, criticisms=2).plot(kind="map")',
+        "Two features: all rows by the witness function, with the densities of rows and prototypes.",
+    ),
+    Entry(
+        "Prototypes",
+        "prototypes_errors",
+        'ex.prototypes(6, criticisms=6).plot(kind="errors")',
+        "Where the model is mistaken: on typical or on odd rows.",
+    ),
+    Entry(
+        "Prototypes",
+        "prototypes_gallery",
+        'digits.prototypes(20, criticisms=10, by="class").plot(kind="gallery")',
+        "Rows that are images: typical handwritten digits, and odd ones.",
+    ),
+    Entry("Neighbors", "neighbors", "ex.neighbors(0).plot()", "The rows most like one, and the nearest unlike row."),
     Entry("TextAttribution", "text", "texts.shap(text).plot()", "What each word contributes."),
     Entry("LocalTextAttribution", "text_local", "texts.lime(text).plot()", "The words of a local model."),
     Entry("LocalTextAttribution", "text_variants", 'texts.lime(text).plot(kind="variants")', "The variants behind it."),

@@ -241,6 +241,24 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
         {"method": word("deletion"), "budget": whole(4, 4, none=True)},
         {"rows", "on", "refit", "together"},
     ),
+    "prototypes": (
+        lambda **o: explainer().prototypes(**{"n": 3, **o}),
+        {
+            "n": whole(3, also=(str,)),
+            "criticisms": whole(2, 0, also=(str,)),
+            "method": word("medoids"),
+            "by": word("prediction", none=True),
+            "kernel": word("laplace"),
+            "width": positive(1.5),
+            "sample": whole(20, 2, none=True),
+        },
+        {"features"},
+    ),
+    "neighbors": (
+        lambda **o: explainer().neighbors(**{"row": 0, **o}),
+        {"n": whole(3), "distance": word("euclidean")},
+        {"row"},
+    ),
     "shap": (
         lambda **o: explainer().shap(**{"rows": [0, 1], **o}),
         {

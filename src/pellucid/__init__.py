@@ -38,9 +38,11 @@ if TYPE_CHECKING:
     from pellucid.explanations import Influence as Influence
     from pellucid.explanations import Interactions as Interactions
     from pellucid.explanations import LocalAttribution as LocalAttribution
+    from pellucid.explanations import Neighbors as Neighbors
     from pellucid.explanations import Network as Network
     from pellucid.explanations import Performance as Performance
     from pellucid.explanations import Pick as Pick
+    from pellucid.explanations import Prototypes as Prototypes
     from pellucid.explanations import Rule as Rule
     from pellucid.explanations import RuleCheck as RuleCheck
     from pellucid.explanations import Rules as Rules
@@ -94,11 +96,13 @@ _HOME = {
     "LocalTextAttribution": "pellucid.parts",
     "MissingExtra": "pellucid.errors",
     "ModelError": "pellucid.errors",
+    "Neighbors": "pellucid.explanations",
     "Network": "pellucid.explanations",
     "PellucidError": "pellucid.errors",
     "Performance": "pellucid.explanations",
     "Pick": "pellucid.explanations",
     "Predictor": "pellucid.models",
+    "Prototypes": "pellucid.explanations",
     "RowGenerator": "pellucid.data.sampling.generator",
     "Rule": "pellucid.explanations",
     "RuleCheck": "pellucid.explanations",
@@ -146,11 +150,13 @@ __all__ = [
     "LocalTextAttribution",
     "MissingExtra",
     "ModelError",
+    "Neighbors",
     "Network",
     "PellucidError",
     "Performance",
     "Pick",
     "Predictor",
+    "Prototypes",
     "RowGenerator",
     "Rule",
     "RuleCheck",

@@ -33,13 +33,16 @@ from pellucid.runner.notices import Progress
 from pellucid.verbs.changes import ChangeVerbs
 from pellucid.verbs.contributions import ContributionVerbs
 from pellucid.verbs.effects import EffectVerbs
+from pellucid.verbs.examples import ExampleVerbs
 from pellucid.verbs.influence import InfluenceVerbs
 from pellucid.verbs.local import LocalVerbs
 from pellucid.verbs.trust import TrustVerbs
 from pellucid.verbs.whole_model import ModelVerbs
 
 
-class Explainer(EffectVerbs, ModelVerbs, TrustVerbs, ContributionVerbs, LocalVerbs, ChangeVerbs, InfluenceVerbs):
+class Explainer(
+    EffectVerbs, ModelVerbs, TrustVerbs, ContributionVerbs, LocalVerbs, ChangeVerbs, ExampleVerbs, InfluenceVerbs
+):
     """See through a model: one object, one verb per question.
 
     Parameters

@@ -186,6 +186,18 @@ METHODS = {
         weighable=False,
         options={"row": 0, "target": ">= 300", "method": "neighbours", "n": 3},
     ),
+    "prototypes": Method(Explainer.prototypes, weighable=False, options={"n": 4, "criticisms": 2}),
+    "prototypes gower": Method(
+        Explainer.prototypes, weighable=False, options={"n": "auto", "kernel": "gower", "by": "prediction"}
+    ),
+    "prototypes medoids": Method(Explainer.prototypes, weighable=False, options={"n": 3, "method": "medoids"}),
+    "prototypes given": Method(
+        Explainer.prototypes, weighable=False, options={"n": [0, 3, 5], "method": "given", "width": 1.5}
+    ),
+    "neighbors": Method(Explainer.neighbors, weighable=False, options={"row": 0, "n": 3}),
+    "neighbors contributions": Method(
+        Explainer.neighbors, weighable=False, options={"row": 1, "n": 2, "distance": "contributions"}
+    ),
     "counterfactuals diverse": Method(
         Explainer.counterfactuals,
         weighable=False,

@@ -16,6 +16,7 @@ from contracts.tables import NAMES, as_pandas, columns, model, outcome
 from pellucid import Explainer
 
 ABOUT_THE_DATA = (
+    Explainer.prototypes,
     Explainer.associations,
     Explainer.clusters,
     Explainer.audit,

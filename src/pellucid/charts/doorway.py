@@ -26,9 +26,11 @@ from pellucid.explanations import (
     Influence,
     Interactions,
     LocalAttribution,
+    Neighbors,
     Network,
     Performance,
     Pick,
+    Prototypes,
     Rules,
     Triage,
 )
@@ -56,6 +58,8 @@ _CHARTS: dict[type[Explanation], str] = {
     Counterfactuals: "pellucid.charts.counterfactuals",
     Influence: "pellucid.charts.influence",
     Triage: "pellucid.charts.influence.triage",
+    Prototypes: "pellucid.charts.prototypes",
+    Neighbors: "pellucid.charts.prototypes.neighbors",
 }
 
 

@@ -22,6 +22,7 @@ from pellucid.explanations.local_attribution import Boundary, LocalAttribution
 from pellucid.explanations.network import Network
 from pellucid.explanations.performance import Bins, Performance, Ranking
 from pellucid.explanations.pick import Pick
+from pellucid.explanations.prototypes import Discrepancy, Neighbors, Prototypes, RowMap
 from pellucid.explanations.rule import Anchor, Rule, RuleCheck, Rules
 from pellucid.explanations.store import load
 from pellucid.explanations.triage import Triage
@@ -47,6 +48,7 @@ __all__ = [
     "Condition",
     "Counterfactuals",
     "Decomposition",
+    "Discrepancy",
     "Effect",
     "Effects",
     "Entries",
@@ -58,13 +60,16 @@ __all__ = [
     "InteractionValues",
     "Interactions",
     "LocalAttribution",
+    "Neighbors",
     "Network",
     "Observed",
     "Obstacle",
     "Performance",
     "Pick",
+    "Prototypes",
     "Ranking",
     "Reference",
+    "RowMap",
     "Rule",
     "RuleCheck",
     "Rules",

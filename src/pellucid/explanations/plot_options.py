@@ -436,6 +436,40 @@ class CounterfactualOptions(PlotOptions):
     )
 
 
+def _shape(option: str, value: Any) -> tuple[int, int] | None:
+    if value is None:
+        return None
+    if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2:
+        return (checks.whole(option, value[0]), checks.whole(option, value[1]))
+    raise InputError(f"{option} must be two whole numbers, such as (8, 8), or None, got {value!r}.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrototypeOptions(PlotOptions):
+    """Options of prototypes."""
+
+    kind: str = choice(
+        "auto",
+        ("auto", "table", "scree", "map", "gallery", "errors"),
+        '"table" (also "auto") has the examples and what is typical of each, "scree" MMD² over the number of'
+        ' prototypes, "map" all rows in the plane with their density, "gallery" rows that are images,'
+        ' "errors" where the model is mistaken',
+    )
+    max_display: int = whole(12, "examples shown of each role (in a gallery: 50)")
+    max_features: int = whole(8, "features shown, those first in which prototypes differ most", kind="auto table")
+    shape: Sequence[int] | None = declare(
+        None, "(height, width) or None", "height and width of the images; by default a square", _shape, "gallery"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class NeighborOptions(PlotOptions):
+    """Options of neighbours."""
+
+    max_display: int = whole(12, "neighbours shown")
+    max_features: int = whole(12, "features shown, those first that differ")
+
+
 @dataclass(frozen=True, kw_only=True)
 class AgreementOptions(PlotOptions):
     """Options of explanations side by side."""

@@ -1,0 +1,1 @@
+"""Explaining by examples: typical rows, odd rows, like rows."""

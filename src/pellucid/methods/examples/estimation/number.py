@@ -1,0 +1,41 @@
+"""How many prototypes: the elbow of the curve of MMD^2, and the silhouette beside it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pellucid.arrays import FloatArray
+
+
+def elbow(curve: FloatArray) -> int:
+    """The number at which the curve, as low as it has been so far, is farthest below the line between its ends.
+
+    >>> import numpy as np
+    >>> elbow(np.array([0.37, 0.15, 0.03, 0.028, 0.02, 0.01]))
+    3
+    """
+    lowest = np.minimum.accumulate(curve)
+    drop = lowest[0] - lowest[-1]
+    if len(curve) < 3 or drop <= 0:
+        return 1
+    fallen = (lowest[0] - lowest) / drop
+    along = np.arange(len(curve)) / (len(curve) - 1)
+    return int(np.argmax(fallen - along)) + 1
+
+
+def silhouettes(columns: FloatArray, weights: FloatArray) -> FloatArray:
+    """The mean (simplified) silhouette with the first 1, 2, ... prototypes, from their kernel with all rows ``(m, n)``.
+
+    That of a row is (b - a) / max(a, b), with a and b its distances sqrt(2 - 2k) from the nearest and the second
+    nearest prototype; with a single one it is 0.
+    """
+    first, second = np.full(columns.shape[1], np.inf), np.full(columns.shape[1], np.inf)
+    found = np.zeros(len(columns))
+    for m, column in enumerate(columns):
+        apart = np.sqrt(np.maximum(2.0 - 2.0 * column.astype(np.float64), 0.0))
+        second = np.minimum(second, np.maximum(first, apart))
+        first = np.minimum(first, apart)
+        if m:
+            share = np.where(second > 0, (second - first) / np.where(second > 0, second, 1.0), 0.0)
+            found[m] = float(np.average(share, weights=weights))
+    return found

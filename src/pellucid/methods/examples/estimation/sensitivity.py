@@ -1,0 +1,75 @@
+"""How far prototypes and criticisms depend on what was chosen: the width of the kernel, the number of prototypes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from pellucid.arrays import FloatArray, IntArray
+from pellucid.data.similarity import Cells, Points, Similarity
+from pellucid.methods.examples.criticisms import criticise
+from pellucid.methods.examples.estimation.space import Space
+from pellucid.methods.examples.mmd import Selection, exchanged, given, greedy
+
+_ROWS = 500
+_ALIKE = 0.6  # kernel between criticisms that count as the same
+
+
+def at_width(
+    space: Space, chosen: IntArray, factor: float, generator: np.random.Generator
+) -> tuple[float, float, float]:
+    """MMD^2 of the prototypes at another width, of prototypes chosen for it, and of a single one; on a sample."""
+    counting = np.flatnonzero(space.allowed)
+    drawn = counting if len(counting) <= _ROWS else generator.choice(counting, _ROWS, replace=False)
+    some, places = np.unique(np.concatenate([drawn, chosen]), return_inverse=True)
+    weights = np.where(np.isin(some, drawn), space.weights[some], 0.0)
+    rows = _taken(space.similarity.rows, some)
+    groups = None if space.similarity.groups is None else space.similarity.groups[some]
+    other = replace(space.similarity, rows=rows, width=space.similarity.width * factor, groups=groups)
+    kappa = other.means(weights)
+    spread = float(np.average(kappa, weights=weights))
+    own = given(other, kappa, places[-len(chosen) :], spread=spread)
+    free = np.ones(len(some), dtype=bool)
+    best = greedy(other, kappa, len(chosen), spread=spread, allowed=free)
+    best = exchanged(other, kappa, best, spread=spread, allowed=free)
+    return own.mmd2, min(best.mmd2, own.mmd2), float(best.curve[0])
+
+
+def _taken(rows: Points | Cells, some: IntArray) -> Points | Cells:
+    """The same for some of the rows."""
+    other = object.__new__(type(rows))
+    if isinstance(rows, Points) and isinstance(other, Points):
+        other.left, other.right = rows.left[some], rows.right[some]
+    elif isinstance(rows, Cells) and isinstance(other, Cells):
+        other.columns, other.n = [column[some] for column in rows.columns], len(some)
+        other.nominal, other.gaps = rows.nominal, rows.gaps
+    return other
+
+
+def kept_criticisms(space: Space, path: Selection, criticisms: IntArray, m: int) -> float:
+    """What share of the criticisms is still there, or has a like one, with a fifth fewer and a fifth more prototypes,
+    on average.
+    """
+    step = max(1, m // 5)
+    shares = []
+    for other in {max(1, m - step), min(len(path.chosen), m + step)} - {m}:
+        part = path.first(other, space.kappa, space.spread)
+        part = exchanged(space.similarity, space.kappa, part, spread=space.spread, allowed=space.allowed)
+        free = space.allowed.copy()
+        free[part.chosen] = False
+        anew = criticise(space.similarity, part.witness(space.kappa), len(criticisms), free)
+        alike = space.similarity.block(criticisms, anew).max(axis=1) >= _ALIKE
+        shares.append(float(alike.mean()))
+    return float(np.mean(shares)) if shares else 1.0
+
+
+def explained_by_prototypes(
+    similarity: Similarity, chosen: IntArray, rows: IntArray, f: FloatArray, at: FloatArray
+) -> float:
+    """What share of the variance of predictions ``f`` (rows, outputs) the nearest prototype's own, ``at``, explain."""
+    nearest = np.argmax(similarity.exponents(rows, chosen), axis=1)
+    around = float(np.square(f - f.mean(axis=0)).sum())
+    # By the mean of the rows that share a prototype, as a model of constants would.
+    means = np.stack([f[nearest == k].mean(axis=0) if (nearest == k).any() else at[k] for k in range(len(chosen))])
+    return 1.0 if around <= 0 else 1.0 - float(np.square(f - means[nearest]).sum()) / around

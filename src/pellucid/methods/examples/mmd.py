@@ -1,0 +1,126 @@
+"""Prototypes by the maximum mean discrepancy: the rows whose distribution is nearest to that of all rows.
+
+Reference. Kim, Khanna and Koyejo 2016, "Examples are not enough, learn to criticize!" (MMD-critic); Gurumoorthy et al.
+2019, "Efficient data representation by selecting prototypes with importance weights" (ProtoDash), for weights.
+
+Definition. With a kernel k, rows x_1, ..., x_n of weights w that sum to 1, and prototypes z_1, ..., z_m,
+
+    MMD^2 = (1/m^2) sum_ij k(z_i, z_j) - (2/m) sum_i kappa(z_i) + c,    kappa(x) = sum_j w_j k(x, x_j),
+
+with c = sum_i w_i kappa(x_i): 0 where the two sets are the same.
+
+Estimator. kappa of every row once, in blocks (`Similarity.means`), or from a sample of columns; then greedily the row
+that lowers MMD^2 most, of equal ones the first, which takes one column of the kernel for each prototype. Afterwards
+each prototype is exchanged for the best other row while MMD^2 falls: greedy choices are good in their order, not
+together.
+
+When it misleads. (1) All features count, relevant to the model or not. (2) The kernel and its width decide what is
+alike. (3) MMD^2 need not fall with every further prototype, because prototypes count equally.
+
+Cost. No model row; n^2 / 2 kernels for kappa (n times the sampled columns), and n for each prototype and exchange.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from pellucid.data.similarity import DOUBLE, Similarity
+
+_TIE = 1e-12
+_ROUNDS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """Chosen rows with what the kernel says of them: ``columns`` (m, n), their sum ``total`` (n,), MMD^2, and the
+    ``curve`` of MMD^2 along the greedy path that led there.
+    """
+
+    chosen: IntArray
+    columns: AnyArray
+    total: FloatArray
+    mmd2: float
+    curve: FloatArray
+
+    def witness(self, kappa: FloatArray) -> FloatArray:
+        """The witness function at every row: above 0 where prototypes are too few, below where they are too many."""
+        return np.asarray(kappa - self.total / len(self.chosen))
+
+    def first(self, m: int, kappa: FloatArray, spread: float) -> Selection:
+        """The first m of them alone."""
+        columns = self.columns[:m]
+        total = columns.sum(axis=0, dtype=np.float64)
+        return Selection(self.chosen[:m], columns, total, _mmd2(self.chosen[:m], total, kappa, spread), self.curve[:m])
+
+
+def greedy(similarity: Similarity, kappa: FloatArray, m: int, *, spread: float, allowed: BoolArray) -> Selection:
+    """The greedy path of m prototypes among the rows ``allowed``; ``spread`` is the constant c."""
+    n = len(similarity)
+    total, free, columns = np.zeros(n), allowed.copy(), np.empty((m, n), dtype=_kept_as(n))
+    chosen, curve, pairs, sum_kappa = np.empty(m, dtype=np.intp), np.empty(m), 0.0, 0.0
+    for q in range(1, m + 1):
+        found = (pairs + 2 * total + 1.0) / q**2 - 2 * (sum_kappa + kappa) / q
+        j = _first_least(found, free)
+        chosen[q - 1], curve[q - 1], free[j] = j, found[j] + spread, False
+        pairs, sum_kappa = pairs + 2 * total[j] + 1.0, sum_kappa + kappa[j]
+        column = similarity.column(j)
+        columns[q - 1] = column
+        total += column
+    return Selection(chosen, columns, total, float(curve[-1]), curve)
+
+
+def exchanged(
+    similarity: Similarity, kappa: FloatArray, found: Selection, *, spread: float, allowed: BoolArray
+) -> Selection:
+    """The selection after every exchange of one row for another that lowers MMD^2.
+
+    Of the rows that could take the place of a prototype, MMD^2 is least where (sum of the others' kernel) - m kappa is.
+    """
+    chosen, columns, m = found.chosen.copy(), found.columns.copy(), len(found.chosen)
+    worth = np.where(allowed, found.total - m * kappa, np.inf)
+    least = 0.5e-9 * max(spread, _TIE) * m**2
+    for _ in range(_ROUNDS):
+        moved = False
+        for a in range(m):
+            each = worth - columns[a]
+            own = each[chosen[a]]
+            each[chosen] = np.inf
+            each[chosen[a]] = own
+            j = int(np.argmin(each))
+            if each[j] < own - least:
+                j = int(np.argmax(each <= each[j] + _TIE))
+                column = similarity.column(j)
+                worth += column - columns[a]
+                chosen[a], columns[a], moved = j, column, True
+        if not moved:
+            break
+    total = columns.sum(axis=0, dtype=np.float64)
+    return Selection(chosen, columns, total, _mmd2(chosen, total, kappa, spread), found.curve)
+
+
+def given(similarity: Similarity, kappa: FloatArray, chosen: IntArray, *, spread: float) -> Selection:
+    """A set that somebody chose, with the curve of MMD^2 along its own order."""
+    columns = np.stack([similarity.column(int(j)) for j in chosen]).astype(_kept_as(len(similarity)))
+    totals = np.cumsum(columns, axis=0, dtype=np.float64)
+    curve = np.array([_mmd2(chosen[: q + 1], totals[q], kappa, spread) for q in range(len(chosen))])
+    return Selection(chosen, columns, totals[-1], float(curve[-1]), curve)
+
+
+def _kept_as(n: int) -> type[np.floating[Any]]:
+    """The precision in which columns are kept."""
+    return np.float64 if n <= DOUBLE else np.float32
+
+
+def _mmd2(chosen: IntArray, total: FloatArray, kappa: FloatArray, spread: float) -> float:
+    m = len(chosen)
+    return float(max(total[chosen].sum() / m**2 - 2 * kappa[chosen].sum() / m + spread, 0.0))
+
+
+def _first_least(values: FloatArray, free: BoolArray) -> int:
+    """The free row with the least value; of equal ones, up to rounding, the first."""
+    left = np.where(free, values, np.inf)
+    return int(np.argmax(left <= left.min() + _TIE))
