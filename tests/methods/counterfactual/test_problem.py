@@ -96,7 +96,7 @@ def test_a_target_that_is_not_understood_is_refused(target):
 
 @pytest.mark.parametrize("made", [explainer, classifier])
 def test_a_comparison_with_no_number_is_told_so(made):
-    with pytest.raises(InputError, match="compares with 'x', which is no number"):
+    with pytest.raises(InputError, match=r"'x'.*number"):
         read_target("> x", made().predictor, THREE[0])
 
 

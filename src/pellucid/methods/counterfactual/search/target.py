@@ -186,7 +186,7 @@ def _interval(given: Any, now: float) -> tuple[float, float, str]:
         beyond = _SIGN.fullmatch(given)
         if beyond:
             raise InputError(
-                f"target={given!r} compares with {beyond[1]!r}, which is no number; give a comparison such as '>= 0.5'."
+                f"target={given!r} compares with {beyond[1]!r}, which is not a number; give a comparison such as '>= 0.5'."
             )
     if isinstance(given, tuple | list) and len(given) == 2 and all(end is None or is_number(end) for end in given):
         low, high = (-np.inf if given[0] is None else given[0]), (np.inf if given[1] is None else given[1])
@@ -226,6 +226,7 @@ def _classes(given: Any, predictor: Predictor, own: FloatArray) -> Target | None
         if place is not None:
             return _any_but(place, predictor, f"any class but {names[place]}")
         if _SIGN.fullmatch(given):
+            _interval(given, 0.0)  # refuses a comparison with anything but a number
             return None
         raise InputError(f"target={given!r} is no class of the model{nearest(given, names)}")
     if isinstance(given, list | set | frozenset) or (isinstance(given, tuple) and not all(map(is_number, given))):
