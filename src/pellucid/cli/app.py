@@ -127,7 +127,7 @@ def report(
 
         path = check_path(out)
         check_row(row, rows)
-        bar.say("reading the model and the data")
+        bar.say("loading the model and the data")
         adapter, table = load(model, data, trust=trust)
         table = sampled(table, rows, seed)
         X, y, notes = split_target(adapter, table, target, identifier)

@@ -189,7 +189,8 @@ def _read(model: Any) -> LinearForm:
 
 def _refuse_own_verbs(model: Any) -> None:
     """What predicts in a way that is not scikit-learn's may do anything with its coefficients."""
-    for verb in (*_VERBS, *_helpers(type(model))):
+    kind: Any = type(model)
+    for verb in (*_VERBS, *_helpers(kind)):
         owner = _owner(model, verb)
         if owner is not None and not owner.startswith("sklearn."):
             raise _NotLinear(f"{_name(model)} has a {verb} of its own, which is not read as a linear model")
