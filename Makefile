@@ -14,8 +14,9 @@ PINS := $(wildcard constraints/$(basename $(VERSION)).txt)
 pinned = PIP_CONSTRAINT=$(PINS) PIP_BUILD_CONSTRAINT=$(PINS) $(1) -m pip install --quiet
 unpinned = $(1) -m pip install --quiet
 
-# Two workers with a thread each: more threads than cores only wait for each other.
-tested = $(1) tests/versions.py && OMP_NUM_THREADS=1 $(1) -m pytest -n 2
+# Two workers with a thread each: more threads than cores only wait for each other. Bytecode is kept, for the second worker and for
+# the commands that tests start.
+tested = $(1) tests/versions.py && PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(1) -m pytest -n 2
 
 .PHONY: demo measure test test-newest test-oldest test-readers golden lint format setup constraints clean
 .PHONY: bench bench-checks bench-trees bench-shapley bench-interactions bench-local bench-counterfactuals

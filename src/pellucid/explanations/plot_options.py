@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-import numpy as np
-
 from pellucid import checks
 from pellucid.errors import InputError, nearest
 
@@ -152,7 +150,7 @@ def table(options: type[PlotOptions], *, besides: type[PlotOptions] | None = Non
 
 
 def _features(option: str, value: Any) -> bool | tuple[str, ...]:
-    if isinstance(value, bool | np.bool_):
+    if checks.is_flag(value):
         return bool(value)
     names = (value,) if isinstance(value, str) else value
     if isinstance(names, Sequence) and names and all(isinstance(name, str) for name in names):

@@ -337,7 +337,9 @@ class TextExplainer:
         return text_report(self, self._models, path, _several("texts", texts), y, title)
 
     @overload
-    def counterfactuals(self, text: str, **options: Unpack[_Answers]) -> TextCounterfactuals: ...  # type: ignore[overload-overlap]
+    def counterfactuals(  # type: ignore[overload-overlap]
+        self, text: str, **options: Unpack[_Answers]
+    ) -> TextCounterfactuals: ...
     @overload
     def counterfactuals(self, text: Iterable[str], **options: Unpack[_Answers]) -> list[TextCounterfactuals]: ...
     def counterfactuals(
@@ -377,7 +379,9 @@ class TextExplainer:
         return self._answers(text, effort, replace, by, most)
 
     @overload
-    def adversarial(self, text: str, **options: Unpack[_Answers]) -> TextCounterfactuals: ...  # type: ignore[overload-overlap]
+    def adversarial(  # type: ignore[overload-overlap]
+        self, text: str, **options: Unpack[_Answers]
+    ) -> TextCounterfactuals: ...
     @overload
     def adversarial(self, text: Iterable[str], **options: Unpack[_Answers]) -> list[TextCounterfactuals]: ...
     def adversarial(

@@ -150,7 +150,7 @@ def _walked(
                 leaves.slot,
                 leaf,
                 depth,
-                X[some],
+                np.ascontiguousarray(X[some]),  # compiled for one order in memory
                 weights[some],
                 len(found) - 1,
                 tuple(places),

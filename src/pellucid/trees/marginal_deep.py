@@ -67,7 +67,8 @@ def deep_marginal_values(
 
             def work(rows: slice, which: Any = which, rest: Any = rest, size: Any = size) -> None:
                 room, path = deep_room(*size), deep_path(order, size[-1])
-                deep_marginal(columns, nodes.sets, nodes.value, *which, X[rows], *rest, room, path, phi[rows])
+                part = np.ascontiguousarray(X[rows])  # compiled for one order in memory
+                deep_marginal(columns, nodes.sets, nodes.value, *which, part, *rest, room, path, phi[rows])
 
             _share_rows(work, len(X), Alone() if watch is None else watch)
     if order == 1:

@@ -159,7 +159,7 @@ def _program(nodes: Nodes, players: IntArray, batch: _Batch) -> Program:
     steps = np.empty((2 * inner + sets, path_program.STEP), dtype=np.int64)
     constants = aligned((path_program.POINTS // 8 + 6 * len(batch.rule)) * inner)
     starts = np.empty(len(batch.roots) + 1, dtype=np.int64)
-    value = np.ascontiguousarray(nodes.value[:, batch.column])
+    value = nodes.value[:, batch.column].copy()  # of one output too: a view would be read-only, and compiled for again
     path_program.write(
         columns_of(nodes), players, value, batch.roots, batch.rule.points, batch.depth, steps, constants, starts
     )
@@ -173,7 +173,7 @@ def _pair_program(nodes: Nodes, players: IntArray, batch: _Batch) -> Program:
     constants = aligned((2 + 4 * k) * n_nodes + k * n_links)
     links = np.empty((n_links, path_pairs.PARTNER), dtype=np.int64)
     starts = np.empty(len(batch.roots) + 1, dtype=np.int64)
-    value = np.ascontiguousarray(nodes.value[:, batch.column])
+    value = nodes.value[:, batch.column].copy()
     path_pairs.write(
         columns_of(nodes), players, value, batch.roots, batch.rule.points, batch.depth, steps, constants, links, starts
     )
@@ -194,7 +194,7 @@ def _triples(
 def _some_triples(
     nodes: Nodes, batch: _Batch, players: IntArray, X: FloatArray, columns: int, watch: Watch
 ) -> FloatArray:
-    value = np.ascontiguousarray(nodes.value[:, batch.column])
+    value = nodes.value[:, batch.column].copy()
     rule, out = batch.rule, np.zeros((len(X), columns))
 
     def work(first: int, end: int) -> None:

@@ -67,7 +67,7 @@ class TableProgram:
         starts, table_starts = (np.empty(len(roots) + 1, dtype=np.int64) for _ in range(2))
         tables = np.zeros((count, marginal_program.TABLE_COLUMNS), dtype=np.int64)
         members, leaf_values = np.empty(int(need.members.sum()), dtype=np.int64), np.empty((count, 2))
-        value = np.ascontiguousarray(nodes.value[:, column])
+        value = nodes.value[:, column].copy()  # never a read-only view, for which it would be compiled again
         program = (steps, numbers, starts, tables, members, leaf_values, table_starts)
         marginal_program.write(
             columns_of(nodes), players, value, roots, np.zeros((5, depth + 2), dtype=np.int64), *program

@@ -73,7 +73,7 @@ def kernel(function: Any) -> Any:
 
 
 def inner(function: Any) -> Any:
-    """A compiled function that only kernels call: nothing is made by which Python could, and nothing kept of its own."""
+    """A compiled function that only kernels call: nothing is made by which Python could, nothing kept of its own."""
     return njit(**{**OPTIONS, "cache": False}, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
 
 

@@ -51,8 +51,8 @@ def triple(i, j, m):
 def write(nodes, player, value, roots, room, steps, numbers, starts, tables, members, leaf_values, table_starts):
     """Fills the steps of some trees, their two numbers each (threshold, bit), and the list of their tables.
 
-    Of a table its players (their number; their names are in ``members``, one table after the other) and whether it is of a
-    pair of leaves; the rest follows from these.
+    Of a table its players (their number; their names are in ``members``, one table after the other) and whether it is
+    of a pair of leaves; the rest follows from these.
     """
     feature, threshold, left, right, missing_left, _, _, set_words, _ = nodes
     column = COLUMN_BYTES
