@@ -19,10 +19,10 @@ When it misleads: `coef_` may mean something else than it seems to. What is read
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -189,7 +189,7 @@ def _read(model: Any) -> LinearForm:
 
 def _refuse_own_verbs(model: Any) -> None:
     """What predicts in a way that is not scikit-learn's may do anything with its coefficients."""
-    for verb in (*_VERBS, *_helpers(type(model))):
+    for verb in (*_VERBS, *_helpers(cast(Hashable, type(model)))):
         owner = _owner(model, verb)
         if owner is not None and not owner.startswith("sklearn."):
             raise _NotLinear(f"{_name(model)} has a {verb} of its own, which is not read as a linear model")
