@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import njit
 from scipy.special import expit, softmax
 
 from pellucid.trees.kernels.links import CODES, linked
+from pellucid.trees.kernels.live_leaves import common_leaves
 from pellucid.trees.linked_game import Draws, Leaves, LinkedGame
 from reference.enumerated import enumerated
 from reference.trees import marginal_game, model_of
@@ -35,6 +37,20 @@ def assert_equal_to_enumeration(ensemble, rows, link, players=None, weights=None
         np.testing.assert_allclose(
             found[k], enumerated(game, "shapley", 1), rtol=0, atol=1e-9 * (1 + np.abs(game).max())
         )
+
+
+@njit
+def together(x, z, live):
+    return common_leaves(x, z, live)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.uint32])
+def test_leaves_that_two_rows_reach_together(kind):
+    rng = np.random.default_rng(0)
+    for leaves in (0, 1, 63, 64, 65, 200):
+        x, z = rng.integers(0, 256, size=(2, leaves)).astype(kind) & rng.integers(0, 256, size=leaves).astype(kind)
+        live = np.empty(leaves + 1, dtype=np.int64)
+        assert live[: together(x, z, live)].tolist() == np.flatnonzero(x & z == 0).tolist()
 
 
 @settings(max_examples=60, deadline=None)
