@@ -70,7 +70,7 @@ SIGNATURES = {
     "anchor": "rows precision delta epsilon beams batch bins perturb max_conditions budget empty_evaluations suboptimal within",
     "check_rule": "rule rows",
     "adversarial": "row target norm n fixed ranges budget",
-    "counterfactuals": "row target method n fixed ranges monotone relations feasible max_changes distance costs protected polish best_effort budget options",
+    "counterfactuals": "row target method n fixed ranges monotone relations feasible max_changes distance costs protected polish best_effort budget refits refit options",
     "clusters": "threshold importance",
     "associations": "",
     "audit": "holdout",
