@@ -233,11 +233,18 @@ class Predictor:
         chosen = self._outputs.restrict(full)
         return log_odds(chosen) if self.link == "logit" else chosen
 
-    def gradient(self, table: Any, n: int) -> FloatArray:
-        """Partial derivatives ``(n, features, outputs)`` of the explained outputs."""
+    @property
+    def has_gradient(self) -> bool:
+        """Whether the model gives derivatives."""
+        return self._adapter.gradient is not None
+
+    def gradient(self, table: Any, n: int, *, full: bool = False) -> FloatArray:
+        """Partial derivatives ``(n, features, outputs)`` of the explained outputs; ``full``: of all, as the model has
+        them.
+        """
         if self._adapter.gradient is None:
             raise InputError(f"{self.name} gives no gradients; leave gradient=False to use differences.")
-        if self.link != "identity":
+        if self.link != "identity" and not full:
             raise InputError("gradients are taken on the model's own scale; use link='identity'.")
         raw = np.asarray(self._adapter.gradient(self._dress(table, n)), dtype=np.float64)
         raw = raw[:, :, None] if raw.ndim == 2 else raw
@@ -248,7 +255,8 @@ class Predictor:
             )
         if self._outputs.mirrored:
             raw = np.concatenate([-raw, raw], axis=2)
-        return self._outputs.restrict(self._columns.undress(raw))
+        every = self._columns.undress(raw)
+        return every if full else self._outputs.restrict(every)
 
     def _dress(self, table: Any, n: int) -> Any:
         """The table as the model knows it, and its own copy if it writes into it."""

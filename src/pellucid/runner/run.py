@@ -236,14 +236,14 @@ class Run:
             return np.empty((intervention.variants, intervention.n_rows(data), len(predictor.output_names)))
         return out
 
-    def gradient(self, predictor: Predictor, data: Data) -> FloatArray:
+    def gradient(self, predictor: Predictor, data: Data, *, full: bool = False) -> FloatArray:
         """The model's own derivatives ``(rows, features, outputs)`` at the rows of the table."""
         size = self._batch_size(data)
         parts = []
         for rows in blocks(len(data), size):
             start = time.perf_counter()
             table = data.frame.take(np.arange(rows.start, rows.stop)).native
-            parts.append(predictor.gradient(table, rows.stop - rows.start))
+            parts.append(predictor.gradient(table, rows.stop - rows.start, full=full))
             self._count(rows.stop - rows.start, time.perf_counter() - start)
         return np.concatenate(parts)
 

@@ -11,8 +11,8 @@ says), the one with the smallest ||z - x||, numbers counted in units of their ra
 Its norm is the robustness of the row: no smaller change fools the model (proven where the search is exact).
 
 Estimator. The exact search where the model can be read. Else the local search; and, for L2 and Linf, rays from x
-along the effects of the single features (their signs for Linf, as the fast gradient sign method has it), shortened by
-bisection.
+along the model's own derivatives, or, where it gives none, along the effects of the single features (their signs for
+Linf, as the fast gradient sign method has it), shortened by bisection.
 
 When it misleads:
 1. a change that fools the model may be one that should change the prediction: whether it is an attack, people decide;
@@ -30,6 +30,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray
 from pellucid.methods.counterfactual.moc import moc
+from pellucid.methods.counterfactual.search.gradients import has_gradient, miss_slopes
 from pellucid.methods.counterfactual.search.problem import Found, OutOfBudget, Problem
 from pellucid.methods.counterfactual.search.progress import progress
 
@@ -61,8 +62,11 @@ def along_rays(problem: Problem) -> FloatArray:
         steps = np.repeat(problem.x[None], 2 * len(numbers), axis=0)
         for k, j in enumerate(numbers):
             steps[2 * k : 2 * k + 2, j] += np.array([1.0, -1.0]) * max(_NEAR * size[k], problem.choices[j].step)
-        gains = target.gain(problem.score(problem.snap(steps))).reshape(-1, 2)
-        slope = np.where(gains[:, 0] >= gains[:, 1], 1.0, -1.0) * np.maximum(gains.max(axis=1), 0.0)
+        if has_gradient(problem):
+            slope = -miss_slopes(problem, problem.x)[numbers] * size
+        else:
+            gains = target.gain(problem.score(problem.snap(steps))).reshape(-1, 2)
+            slope = np.where(gains[:, 0] >= gains[:, 1], 1.0, -1.0) * np.maximum(gains.max(axis=1), 0.0)
         for ray in (np.sign(slope), slope / (np.abs(slope).max() or 1.0)):
             low, high = 0.0, 1.0
             for lengths in (np.geomspace(1e-4, 1.0, _LENGTHS), np.linspace(0.0, 1.0, _LENGTHS)):

@@ -39,12 +39,13 @@ class Asked:
 
     budget: int | None = None
     known: dict[bytes, FloatArray] = field(default_factory=dict)
+    gradients: int = 0
     around: dict[bytes, FloatArray] = field(default_factory=dict)  # predictions of the rows around an answer
 
     @property
     def rows(self) -> int:
-        """How many different rows were asked."""
-        return len(self.known)
+        """How many different rows were asked, and of how many derivatives."""
+        return len(self.known) + self.gradients
 
 
 @dataclass(frozen=True, eq=False)
