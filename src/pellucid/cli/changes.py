@@ -176,7 +176,7 @@ def _opened(
     from pellucid.cli.load import by_name, load, row_ids, split_target
     from pellucid.cli.wanted import names_of, row_of
 
-    bar.say("reading the model and the data")
+    bar.say("opening the model and the data")
     adapter, table = load(model, data, trust=trust)
     X, y, notes = split_target(adapter, table, outcome, identifier, scored=False)
     X, ids = row_ids(adapter, X, table, identifier)
