@@ -432,6 +432,11 @@ class CounterfactualOptions(PlotOptions):
         "objective drawn over the distance: distance from the data, number of changes, or distance from the target",
         kind="pareto",
     )
+    every_name: bool = flag(
+        False,
+        "whether answers are named beside every panel, for pages that may break between them",
+        kind="auto changes",
+    )
 
 
 def _shape(option: str, value: Any) -> tuple[int, int] | None:

@@ -112,14 +112,15 @@ def _searched(explainer: Explainer, row: int, target: Any, budget: int, *, brief
 def _card(
     explainer: Explainer, seen: Look, k: int, row: int, said: str, found: Counterfactuals, goal: str, *, brief: bool
 ) -> Plain:
-    small: dict[str, Any] = {"half": True, "width": _PANEL} if brief else {"full": True}
+    small: dict[str, Any] = (
+        {"half": True, "width": _PANEL, "stacks": False} if brief else {"full": True, "every_name": True}
+    )
     return card(
         f"changes-{row}",
         f"Row {found.row_labels.name(0)}: {said}",
         found,
         subtitle=f"{outcome_words(explainer, seen, k)} Wanted: {goal}.",
         sentences=[found.headline()] if brief else found.findings()[:2],
-        stacks=False,
         **small,
         max_display=_BRIEF_ANSWERS if brief else _ANSWERS,
         max_features=_BRIEF_FEATURES if brief else _FEATURES,

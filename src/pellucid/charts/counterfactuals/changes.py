@@ -40,7 +40,6 @@ from pellucid.charts.layout import (
 from pellucid.charts.text import scale_words, wrapped
 from pellucid.explanations.counterfactuals import Counterfactuals
 from pellucid.explanations.plot_options import CounterfactualOptions
-from pellucid.words import number
 
 _PANEL, _STRIP, _ACROSS = 150.0, 34.0, 4  # pixels of a panel and of a strip, panels in a line
 _NOW, _LETTER = "#8A8A8A", 6.3
@@ -108,10 +107,11 @@ def body(result: Counterfactuals, options: CounterfactualOptions) -> ChartType:
     height = options.height or _STRIP * max(len(names), 1)
     views: list[ChartType] = [_prediction_panel(result, names, width, height)]
     for place, one in enumerate(columns, start=1):
-        first = place % _ACROSS == 0
+        first = options.every_name or place % _ACROSS == 0
         views.append((_number_panel if one.complete else _word_panel)(one, names, width, height, first))
     across = min(len(views), _ACROSS)
-    chart = grid(views, columns=across, row=14, column=22, bounds="flush" if len(views) <= _ACROSS else "full")
+    flush = len(views) <= _ACROSS and not options.every_name  # a page may put panels below each other
+    chart = grid(views, columns=across, row=14, column=22, bounds="flush" if flush else "full")
     where = result.row_labels.of_row()
     what = f"What would have to change{where}: from the own value (grey) to that of each answer (blue)"
     what = what if columns else f"Counterfactuals{where}"
@@ -141,8 +141,8 @@ def _target_layers(result: Counterfactuals, limits: Limits) -> list[ChartType]:
 def _number_panel(one: Column, names: list[str], width: float, height: float, labelled: bool) -> ChartType:
     x = feature_axis(one.name, one.kind, one.limits, width)
     x["axis"] = x["axis"].copy()
-    longest = max(len(number(end)) for end in one.limits)
-    x["axis"].title, x["axis"].tickCount = None, 2 if one.kind == "date" else 4 if longest <= 5 else 3
+    x["axis"].title, x["axis"].tickCount = None, 2 if one.kind == "date" else 4
+    x["axis"].labelOverlap, x["axis"].labelSeparation = True, 6
     tips = tooltips((one.name, "now_text"), ("instead", "text"))
     panel = _moves(move_data(one, names), x, names, tips, labelled=labelled, ink=theme.MAIN)
     return _framed(panel, one.name, width, height)
