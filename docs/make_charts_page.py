@@ -14,6 +14,8 @@ RESULTS = {
     "Counterfactuals": "`counterfactuals` and `adversarial`",
     "Prototypes": "`prototypes`",
     "Neighbors": "`neighbors`",
+    "Influence": "`influence`",
+    "Triage": "`triage`",
     "Importance": "`importance`",
     "ImportanceComparison": "`importance` with several methods",
     "Interactions": "`interactions`",
