@@ -19,7 +19,7 @@ unpinned = $(1) -m pip install --quiet
 tested = $(1) tests/versions.py && PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(1) -m pytest -n 2
 
 .PHONY: demo measure test test-newest test-oldest test-readers golden lint format setup constraints clean
-.PHONY: bench bench-checks bench-trees bench-shapley bench-interactions bench-local bench-counterfactuals
+.PHONY: bench bench-checks bench-trees bench-shapley bench-interactions bench-local bench-counterfactuals bench-examples
 
 demo: .venv/ready-demo
 	$(BIN)/pellucid demo
@@ -78,6 +78,9 @@ bench-interactions: .bench-interactions/ready
 	.bench-interactions/bin/python benchmarks/interactions.py
 	.bench-interactions/bin/python benchmarks/sobol.py
 	.bench-interactions/bin/python benchmarks/sage_values.py
+
+bench-examples: .bench-examples/ready
+	.bench-examples/bin/python benchmarks/examples.py
 
 bench-counterfactuals: .bench-counterfactuals/ready .bench-alibi/tried
 	.bench-counterfactuals/bin/python benchmarks/counterfactuals.py
@@ -143,6 +146,12 @@ constraints: .constraints/ready
 	$(call unpinned,.bench-counterfactuals/bin/python) --no-deps "dice-ml>=0.12" "raiutils>=0.4" "NICEx>=0.2.3" "cfnow>=0.0.6" "counterplots>=0.0.7"
 	touch $@
 
+# ProtoDash (aix360) does not work with numpy 2.4 or later; the rest of aix360 asks for much more than it needs.
+.bench-examples/ready: .bench-examples/python-$(VERSION) pyproject.toml
+	$(call unpinned,.bench-examples/bin/python) --editable ".[benchmark-examples]"
+	$(call unpinned,.bench-examples/bin/python) --no-deps "aix360>=0.3" "mmd-critic>=0.1.2"
+	touch $@
+
 # alibi's counterfactuals need TensorFlow < 2.15, so Python 3.11 and numpy < 2; without it the benchmark goes on and says so.
 .bench-alibi/tried:
 	$$(.ci/pythons 2>/dev/null | head -n 1 | cut -f 2) -m venv --clear .bench-alibi
@@ -159,4 +168,4 @@ constraints: .constraints/ready
 
 clean:
 	rm -rf .venv .newest .oldest .readers .constraints .bench .bench-trees .bench-interactions .bench-fasttreeshap \
-		.bench-counterfactuals .bench-alibi build dist src/pellucid.egg-info
+		.bench-counterfactuals .bench-examples .bench-alibi build dist src/pellucid.egg-info

@@ -13,6 +13,7 @@ from pellucid.drawing import drawn_by
 
 if TYPE_CHECKING:
     from pellucid import datasets as datasets
+    from pellucid import glassbox as glassbox
     from pellucid.charts import panel as panel
     from pellucid.data.sampling.generator import RowGenerator as RowGenerator
     from pellucid.errors import InputError as InputError
@@ -114,6 +115,7 @@ _HOME = {
     "Triage": "pellucid.explanations",
     "WordImportance": "pellucid.parts",
     "datasets": "pellucid.datasets",
+    "glassbox": "pellucid.glassbox",
     "load": "pellucid.saved",
     "panel": "pellucid.charts",
     "agreement": "pellucid.methods.local.agreement",
@@ -170,6 +172,7 @@ __all__ = [
     "__version__",
     "agreement",
     "datasets",
+    "glassbox",
     "load",
     "panel",
     "pick_rows",

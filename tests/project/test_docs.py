@@ -61,6 +61,13 @@ def test_the_page_on_influence():
     assert np.isin([5, 50, 150], names["suspects"].ranking(30)).sum() >= 2
 
 
+def test_the_page_on_prototypes():
+    names = run_examples("docs/prototypes.md")
+    assert len(names["table"]) == 9
+    assert names["medoids"].mmd2 >= 0
+    assert len(names["reasons"]) == 3
+
+
 def test_readme_examples(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     # What is shown is how to ask; a tenth of the trees answer as well.

@@ -20,7 +20,7 @@ LAYERS = [
     {"explanations"},
     {"diagnostics"},
     {"methods"},
-    {"charts", "verbs"},
+    {"charts", "glassbox", "verbs"},
     {"explainer", "parts", "teaching"},
     {"saved"},
     {"report"},

@@ -23,6 +23,7 @@ NAMES = {
     "Effects",
     "Explainer",
     "Explanation",
+    "glassbox",
     "ImageAttribution",
     "ImageCounterfactuals",
     "ImageExplainer",

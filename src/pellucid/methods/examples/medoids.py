@@ -26,7 +26,7 @@ import numpy as np
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data.similarity import Cells, Points
 
-_BLOCK = 64
+_BLOCK = 16
 _ROUNDS = 10
 _GAIN = 1e-9  # of the whole sum
 

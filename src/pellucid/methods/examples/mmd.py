@@ -74,7 +74,13 @@ def greedy(similarity: Similarity, kappa: FloatArray, m: int, *, spread: float, 
 
 
 def exchanged(
-    similarity: Similarity, kappa: FloatArray, found: Selection, *, spread: float, allowed: BoolArray
+    similarity: Similarity,
+    kappa: FloatArray,
+    found: Selection,
+    *,
+    spread: float,
+    allowed: BoolArray,
+    rounds: int = _ROUNDS,
 ) -> Selection:
     """The selection after every exchange of one row for another that lowers MMD^2.
 
@@ -83,7 +89,7 @@ def exchanged(
     chosen, columns, m = found.chosen.copy(), found.columns.copy(), len(found.chosen)
     worth = np.where(allowed, found.total - m * kappa, np.inf)
     least = 0.5e-9 * max(spread, _TIE) * m**2
-    for _ in range(_ROUNDS):
+    for _ in range(rounds):
         moved = False
         for a in range(m):
             each = worth - columns[a]

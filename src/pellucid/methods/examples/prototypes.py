@@ -230,7 +230,8 @@ def _result(parts: _Parts, settings: dict[str, Any], run: Run) -> Prototypes:
 
 def _weighted_mmd2(space: Space, chosen: IntArray, weights: FloatArray) -> float:
     kernel = space.similarity.within(chosen)
-    return max(float(weights @ kernel @ weights - 2 * weights @ space.kappa[chosen]) + float(space.spread), 0.0)
+    found = float(weights @ kernel @ weights) - 2 * float(weights @ space.kappa[chosen]) + space.spread
+    return max(found, 0.0)
 
 
 def errors_of(predictor: Predictor, data: Data, full: FloatArray) -> FloatArray:

@@ -12,7 +12,8 @@ from pellucid.methods.examples.criticisms import criticise
 from pellucid.methods.examples.estimation.space import Space
 from pellucid.methods.examples.mmd import Selection, exchanged, given, greedy
 
-_ROWS = 500
+_ROWS = 400
+_ROUNDS = 2  # of exchanges: a check need not find the very best
 _ALIKE = 0.6  # kernel between criticisms that count as the same
 
 
@@ -32,7 +33,7 @@ def at_width(
     own = given(other, kappa, places[-len(chosen) :], spread=spread)
     free = np.ones(len(some), dtype=bool)
     best = greedy(other, kappa, len(chosen), spread=spread, allowed=free)
-    best = exchanged(other, kappa, best, spread=spread, allowed=free)
+    best = exchanged(other, kappa, best, spread=spread, allowed=free, rounds=_ROUNDS)
     return own.mmd2, min(best.mmd2, own.mmd2), float(best.curve[0])
 
 
@@ -55,7 +56,9 @@ def kept_criticisms(space: Space, path: Selection, criticisms: IntArray, m: int)
     shares = []
     for other in {max(1, m - step), min(len(path.chosen), m + step)} - {m}:
         part = path.first(other, space.kappa, space.spread)
-        part = exchanged(space.similarity, space.kappa, part, spread=space.spread, allowed=space.allowed)
+        part = exchanged(
+            space.similarity, space.kappa, part, spread=space.spread, allowed=space.allowed, rounds=_ROUNDS
+        )
         free = space.allowed.copy()
         free[part.chosen] = False
         anew = criticise(space.similarity, part.witness(space.kappa), len(criticisms), free)

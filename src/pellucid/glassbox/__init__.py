@@ -1,0 +1,5 @@
+"""Models that need no explaining: scikit-learn estimators that people can read."""
+
+from pellucid.glassbox.nearest_prototype import NearestPrototype
+
+__all__ = ["NearestPrototype"]
