@@ -12,6 +12,8 @@ RESULTS = {
     "Effect": "`pdp`, `ice`, `ale`, `mplot`",
     "Performance": "`performance`",
     "Counterfactuals": "`counterfactuals` and `adversarial`",
+    "Influence": "`influence`",
+    "Triage": "`triage`",
     "Importance": "`importance`",
     "ImportanceComparison": "`importance` with several methods",
     "Interactions": "`interactions`",

@@ -32,6 +32,9 @@ composes (`|`, `&`, `+`) and saves to PNG, SVG, PDF, HTML or JSON.
 SETUP = """
 import numpy as np, pandas as pd, pellucid
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 days = pellucid.datasets.simulate_bike(n=1500, seed=0)
 X, y = days.X, days.y
@@ -47,6 +50,13 @@ classes = pellucid.Explainer(
 two = pellucid.Explainer(
     HistGradientBoostingClassifier(**how).fit(X[:1000], y[:1000] > 5000), new, y[1000:] > 5000, checks=False
 )
+numbers = X[:1000].select_dtypes("number").dropna(axis=1)
+line = pellucid.Explainer(LinearRegression().fit(numbers, y[:1000]), numbers, y[:1000], checks=False)
+many = y[:1000] > 5000
+logistic = pellucid.Explainer(
+    make_pipeline(StandardScaler(), LogisticRegression()).fit(numbers, many), numbers, many, checks=False
+)
+checked = pellucid.Explainer(model, X[:1000], y[:1000])
 rows = ex.shap(range(400))
 one = ex.shap(0)
 pairs = ex.shap(range(100), interactions=True)
@@ -215,6 +225,32 @@ GALLERY = (
         'ex.counterfactuals(0, ">= 6500").plot()',
         "What would have to change for another prediction.",
     ),
+    Entry("Influence", "influence", 'train.influence(0).plot(kind="bar")', "Which training rows shaped a prediction."),
+    Entry(
+        "Influence",
+        "influence_cook",
+        'line.influence(method="cook").plot()',
+        "Cook's distance of a linear model, and where the rows lie by leverage and residual.",
+    ),
+    Entry(
+        "Influence",
+        "influence_leverage",
+        'line.influence(0).plot(kind="leverage")',
+        "Every training row by leverage and residual, as large as its influence.",
+    ),
+    Entry(
+        "Influence",
+        "influence_checked",
+        'checked.influence(0).plot(kind="checked")',
+        "What leaf values alone give, against really fitting again.",
+    ),
+    Entry(
+        "Triage",
+        "triage",
+        'logistic.triage().plot(kind="curve")',
+        "What share of wrong labels a list of suspects finds.",
+    ),
+    Entry("Triage", "triage_rows", 'logistic.triage().plot(kind="rows")', "The rows to check first."),
     Entry("TextAttribution", "text", "texts.shap(text).plot()", "What each word contributes."),
     Entry("LocalTextAttribution", "text_local", "texts.lime(text).plot()", "The words of a local model."),
     Entry("LocalTextAttribution", "text_variants", 'texts.lime(text).plot(kind="variants")', "The variants behind it."),

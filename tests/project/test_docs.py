@@ -6,6 +6,7 @@ import pkgutil
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
 
@@ -52,6 +53,12 @@ def test_the_page_on_counterfactuals():
     names = run_examples("docs/counterfactuals.md")
     assert (names["good"](names["rows"]) > 0.5).all()
     assert not len(names["nothing"])
+
+
+def test_the_page_on_influence():
+    names = run_examples("docs/influence.md")
+    assert names["found"].ranking(1)[0] == 17
+    assert np.isin([5, 50, 150], names["suspects"].ranking(30)).sum() >= 2
 
 
 def test_readme_examples(tmp_path, monkeypatch):

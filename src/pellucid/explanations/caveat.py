@@ -30,11 +30,14 @@ _WORST = {
     "above-one": 2.0,
     "turned-effects": 0.5,
     "fooled": 0.7,
+    "not-training-rows": 0.5,
+    "rows-not-tried": 0.5,
     "borrowed-share": 0.5,
     "too-many-coefficients": 1.0,
 }
 # The same as a multiple of the threshold, for ratios and for what is measured in the units of the data.
 _TIMES = {
+    "any-row": 5.0,
     "shared-importance": 3.0,
     "rashomon": 5.0,
     "overfitted": 2.0,

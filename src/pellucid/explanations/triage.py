@@ -79,7 +79,14 @@ class Triage(Explanation, options=TriageOptions):
         return [
             f"Check row {name} first: {what}; then rows {rest}.",
             worth,
-            f"Listed by {self.chosen if self.chosen != 'both' else 'the ranks of out-of-fold and in-sample loss'}. A row"
+            f"Listed by {_LISTED[self.chosen]}. A row"
             " high on the list is hard or wrong: look at it, and do not drop it before the effect is measured on rows"
             " kept aside.",
         ]
+
+
+_LISTED = {
+    "both": "the ranks of their out-of-fold loss and of their loss under the model",
+    "out-of-fold loss": "their out-of-fold loss",
+    "loss of the model": "their loss under the model",
+}

@@ -79,10 +79,10 @@ class InfluenceVerbs(Bound):
     def triage(self, *, folds: int = 5, changed: float = 0.05, refit: Any = None) -> Triage:
         """Which rows to check first for wrong outcomes (mislabelled rows), and what such a list is worth on these data.
 
-        Rows are listed by their out-of-fold loss: that of their own outcome under models fitted without their fold.
-        A share of the outcomes (``changed``) is then changed on purpose and everything fitted again, to say what part
-        of them the first tenth of the list holds; where the loss of the model itself, or both together, find more,
-        the list is by that. ``refit`` fits the model again, as for `importance` and `influence`.
+        Rows are listed by the loss of their own outcome: under models fitted without their fold (out-of-fold), and under
+        the model itself, by the mean of both ranks. A share of the outcomes (``changed``) is then changed on purpose and
+        everything fitted again, to say what part of them the first tenth of the list holds; where one of the losses
+        alone finds clearly more, the list is by that. ``refit`` fits the model again, as for `importance`.
 
         It misleads as a list of rows to drop: a hard row looks like a wrong one. Errors that follow a pattern are
         harder to find than those at random.

@@ -178,5 +178,10 @@ def test_the_jolt_of_any_row_stands_beside_it():
     assert found.checked.jolt > 0
     codes = {caveat.code: caveat for caveat in found.caveats}
     assert codes["not-refitted"].value == found.checked.gap
+    X, y = table(250)
+    model = GradientBoostingRegressor(n_estimators=60, random_state=0).fit(X, y)
+    deep = pellucid.Explainer(model, X, y).influence(range(20))
+    assert next(c for c in deep.caveats if c.code == "any-row").value == deep.checked.jolt / deep.strength.max()
     flat = DecisionTreeRegressor(max_depth=1).fit(X, y)
-    assert not {"any-row"} & {c.code for c in pellucid.Explainer(flat, X, y).influence([0]).caveats}
+    calm = {caveat.code for caveat in pellucid.Explainer(flat, X, y).influence([0]).caveats}
+    assert not calm & {"any-row", "not-refitted"}

@@ -45,7 +45,8 @@ def test_sentences_and_table(golden):
     assert list(found.frame().columns) == ["row", "given", "expected", "belief", "loss", "influence"]
     for kind in ("curve", "rows"):
         assert found.plot(kind=kind).spec
-    numbers = pellucid.Explainer(LinearRegression().fit(X, X[:, 0]), X, X[:, 0] + 0.1 * X[:, 1] ** 2).triage()
+    z = X[:, 0] + 0.1 * X[:, 1] ** 2
+    numbers = pellucid.Explainer(LinearRegression().fit(X, z), X, z).triage()
     golden("influence", "triage of numbers", masked(numbers.text()))
 
 
