@@ -159,7 +159,14 @@ def catboost_scores(X: np.ndarray, y: np.ndarray) -> np.ndarray:
         y = y % 2
     options: dict[str, Any] = {"leaf_estimation_method": "Gradient", "leaf_estimation_iterations": 1}
     model = CatBoostClassifier(
-        iterations=60, depth=4, verbose=0, random_seed=0, thread_count=1, boosting_type="Plain", **options
+        iterations=60,
+        depth=4,
+        verbose=0,
+        random_seed=0,
+        thread_count=1,
+        boosting_type="Plain",
+        allow_writing_files=False,
+        **options,
     ).fit(X, y)
     some = np.arange(0, len(y), max(len(y) // 400, 1))
     places, scores = model.get_object_importance(Pool(X[some], y[some]), Pool(X, y), thread_count=1)
