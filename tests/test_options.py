@@ -236,6 +236,11 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
         {"folds": whole(2, 2), "changed": fraction()},
         {"refit"},
     ),
+    "poisoning": (
+        lambda **o: explainer().poisoning(**{"row": 0, "target": 1.0, "refit": refitted, "budget": 4, **o}),
+        {"budget": whole(4, 4)},
+        {"row", "target", "refit"},
+    ),
     "influence": (
         lambda **o: explainer().influence(**{"rows": [0], "refit": refitted, "budget": 4, **o}),
         {"method": word("deletion"), "budget": whole(4, 4, none=True)},

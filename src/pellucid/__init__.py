@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from pellucid.explanations import Network as Network
     from pellucid.explanations import Performance as Performance
     from pellucid.explanations import Pick as Pick
+    from pellucid.explanations import Poisoning as Poisoning
     from pellucid.explanations import Prototypes as Prototypes
     from pellucid.explanations import Rule as Rule
     from pellucid.explanations import RuleCheck as RuleCheck
@@ -103,6 +104,7 @@ _HOME = {
     "Performance": "pellucid.explanations",
     "Pick": "pellucid.explanations",
     "Predictor": "pellucid.models",
+    "Poisoning": "pellucid.explanations",
     "Prototypes": "pellucid.explanations",
     "RowGenerator": "pellucid.data.sampling.generator",
     "Rule": "pellucid.explanations",
@@ -157,6 +159,7 @@ __all__ = [
     "PellucidError",
     "Performance",
     "Pick",
+    "Poisoning",
     "Predictor",
     "Prototypes",
     "RowGenerator",

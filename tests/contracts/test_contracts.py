@@ -135,7 +135,7 @@ def test_order_of_columns_does_not_matter(method):
     if method.features:
         check_same_numbers(found, expected)
     elif isinstance(
-        found, pellucid.Performance | pellucid.Influence | pellucid.Triage | pellucid.Prototypes
+        found, pellucid.Performance | pellucid.Influence | pellucid.Triage | pellucid.Poisoning | pellucid.Prototypes
     ):  # by measure, by row
         check_same_numbers(pellucid.explanations.changed(found, feature_names=expected.feature_names), expected)
     elif isinstance(found, pellucid.Audit):  # by question; mixtures of rows are drawn column by column
@@ -174,7 +174,8 @@ def test_every_result_can_speak_draw_and_be_stored(method, tmp_path):
 def test_y_is_needed_only_where_it_is_compared(method):
     ex = explainer(as_pandas(columns()), y=False)
     if method.needs_y and (
-        method.options.get("loss") or method.call in (Explainer.performance, Explainer.influence, Explainer.triage)
+        method.options.get("loss")
+        or method.call in (Explainer.performance, Explainer.influence, Explainer.triage, Explainer.poisoning)
     ):
         with pytest.raises(pellucid.InputError, match="give y"):
             method(ex)

@@ -57,6 +57,7 @@ NAMES = {
     "TextCounterfactuals",
     "TextExplainer",
     "TextRule",
+    "Poisoning",
     "Triage",
     "WordImportance",
 }
@@ -83,6 +84,7 @@ SIGNATURES = {
     "audit": "holdout",
     "performance": "bins",
     "triage": "folds changed refit",
+    "poisoning": "row target refit budget",
     "influence": "rows method on refit together budget",
     "breakdown": "row order interactions",
     "shap": "rows method game budget tolerance interactions scale conditional sparse proxy",

@@ -22,6 +22,7 @@ from pellucid.explanations.local_attribution import Boundary, LocalAttribution
 from pellucid.explanations.network import Network
 from pellucid.explanations.performance import Bins, Performance, Ranking
 from pellucid.explanations.pick import Pick
+from pellucid.explanations.poisoning import Poisoning
 from pellucid.explanations.prototypes import Discrepancy, Neighbors, Prototypes, RowMap
 from pellucid.explanations.rule import Anchor, Rule, RuleCheck, Rules
 from pellucid.explanations.store import load
@@ -66,6 +67,7 @@ __all__ = [
     "Obstacle",
     "Performance",
     "Pick",
+    "Poisoning",
     "Prototypes",
     "Ranking",
     "Reference",

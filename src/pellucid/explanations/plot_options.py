@@ -327,6 +327,11 @@ class TriageOptions(PlotOptions):
     top: int = whole(12, "rows shown as bars", kind="rows")
 
 
+@dataclass(frozen=True, kw_only=True)
+class PoisoningOptions(PlotOptions):
+    """Options of poisoning."""
+
+
 ATTRIBUTION_KINDS = (
     "auto",
     "waterfall",
