@@ -16,6 +16,7 @@ RESULTS = {
     "Neighbors": "`neighbors`",
     "Influence": "`influence`",
     "Triage": "`triage`",
+    "Poisoning": "`poisoning`",
     "Importance": "`importance`",
     "ImportanceComparison": "`importance` with several methods",
     "Interactions": "`interactions`",

@@ -324,6 +324,7 @@ GALLERY = (
         "What share of wrong labels a list of suspects finds.",
     ),
     Entry("Triage", "triage_rows", 'logistic.triage().plot(kind="rows")', "The rows to check first."),
+    Entry("Poisoning", "poisoning", "logistic.poisoning(3).plot()", "How few changed labels turn a prediction."),
     Entry("TextAttribution", "text", "texts.shap(text).plot()", "What each word contributes."),
     Entry("LocalTextAttribution", "text_local", "texts.lime(text).plot()", "The words of a local model."),
     Entry("LocalTextAttribution", "text_variants", 'texts.lime(text).plot(kind="variants")', "The variants behind it."),

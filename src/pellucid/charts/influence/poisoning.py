@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import altair as alt
-import numpy as np
 from altair.typing import ChartType
 
 from pellucid.charts import theme
@@ -18,13 +17,14 @@ def body(found: Poisoning, options: PoisoningOptions) -> ChartType:
     """Refitted predictions, a line for each of the two classes, and where the prediction turns."""
     width, height = options.width or theme.WIDTH * 0.9, options.height or theme.HEIGHT
     classes = found.refitted.shape[1] == 2
+    what = "outcome" if found.settings["limits"] else "label"
     names = (found.present, found.target) if classes else ("prediction",)
     rows: list[Row] = [
         {
             "labels": int(count),
             "value": float(value),
             "class": name,
-            "words": f"{counted(int(count), 'changed label')}: {name} {number(float(value))}",
+            "words": f"{counted(int(count), f'changed {what}')}: {name} {number(float(value))}",
         }
         for count, shown in zip(found.counts, found.refitted, strict=True)
         for name, value in zip(names, shown, strict=True)
@@ -33,9 +33,10 @@ def body(found: Poisoning, options: PoisoningOptions) -> ChartType:
     share = classes and low >= 0 and high <= 1
     margin = 0.08 * max(high - low, 1e-12)
     limits = (0.0, 1.0) if share else (low - margin, high + margin)
-    x = alt.X("labels", **value_axis("changed labels", (0.0, max(float(found.counts.max()), 1.0) * 1.02), width))
+    most = max(float(found.counts.max()), 1.0)
+    x = alt.X("labels", **value_axis(f"changed {what}s", (0.0, most * 1.02), width, **_whole(most)))
     title = "probability, fitted again" if share else "prediction, fitted again"
-    y = alt.Y("value", **value_axis(title, limits, height, scale="probability" if share else None))
+    y = alt.Y("value", **value_axis(title, limits, height, scale="probability" if share else "response"))
     legend = alt.Legend(title=None, orient="top") if classes else None
     scale = alt.Scale(domain=list(names), range=[theme.SECOND, theme.MAIN] if classes else [theme.MAIN])
     chart = alt.Chart(data(rows))
@@ -52,8 +53,13 @@ def body(found: Poisoning, options: PoisoningOptions) -> ChartType:
     )
 
 
+def _whole(most: float) -> dict[str, list[int]]:
+    """Ticks at whole numbers, where there are few."""
+    return {"values": list(range(int(most) + 1))} if most <= 10 else {}
+
+
 def _turn(found: Poisoning, x: alt.X) -> list[alt.Chart]:
-    if found.needed is None or not np.isfinite(found.needed):
+    if found.needed is None:
         return []
     mark = alt.Chart(data([{"labels": int(found.needed)}]))
     return [mark.mark_rule(color=theme.MUTED, strokeDash=[5, 4], strokeWidth=1.2).encode(x=x)]

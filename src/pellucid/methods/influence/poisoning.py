@@ -166,7 +166,16 @@ class _Work:
             if fewer is None:
                 break
             best, needed, tried = other, fewer, {0: base} | more
+        self._on_the_way(best, tried, needed or 0, left)
         return _Found(first, best, tried, needed, least, impossible)
+
+    def _on_the_way(self, choice: _Choice, tried: dict[int, FloatArray], needed: int, left: int) -> None:
+        """Refits that are left over show how the prediction gets there."""
+        quarters = [k for k in (needed // 2, needed // 4, 3 * needed // 4) if k not in tried]
+        for k in quarters[: max(left, 0)]:
+            full = self.fitted(choice.rows[:k], choice.sources[:k])
+            if full is not None:
+                tried[k] = full
 
     def _bisect(self, choice: _Choice, k: int, most: int, budget: int) -> tuple[int | None, dict[int, FloatArray], int]:
         """The least of the tried numbers of changes that turns the prediction, all that were tried, and refits left."""
