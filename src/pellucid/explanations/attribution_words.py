@@ -288,7 +288,7 @@ def _views(found: Attribution) -> list[str]:
     if share is not None:
         most = f" (at most {percent(float(share.max()))} of a row's)" if share.size > 1 else ""
         lines.append(
-            f"The sum called {found.feature_names[-1]} holds {percent(float(share.mean()))} of the absolute"
+            f'"{found.feature_names[-1]}" stands for {percent(float(share.mean()))} of the absolute'
             f" contributions{most}."
         )
     if (found.se > 0).any():
