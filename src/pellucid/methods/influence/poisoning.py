@@ -85,8 +85,10 @@ class _Choice:
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """The choice, full predictions by how many of its rows were changed, how many turn the prediction (None: no number that was tried does), and the least number
-    that is proven (None: unknown).
+    """The choice, and full predictions by how many of its rows were changed.
+
+    ``needed`` of them turn the prediction (None: no number that was tried does), ``least`` is the proven least number
+    (None: unknown).
     """
 
     first: _Choice
