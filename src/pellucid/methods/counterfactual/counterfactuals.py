@@ -119,10 +119,7 @@ def counterfactuals(
     else:
         found = search(problem, chosen, n, options, polish=polish)
     rows, table = _emitted(problem, found, n)
-    none: list[Relaxed] = []
-    why = none if len(rows) else run.unless_interrupted(lambda: obstacles(request), none)
-    if not len(rows) and chosen == "exact":  # which asks the model about no row that misses
-        run.unless_interrupted(lambda: search_quickly(problem), rows)
+    why = [] if len(rows) else _in_the_way(request, problem, chosen)
     miss = 0.0 if len(rows) else nearest_miss(problem)[1]
     if not len(rows) and best_effort:
         rows = _best_effort(problem)
@@ -155,6 +152,19 @@ def counterfactuals(
         result = run.finish(result, _caveats(problem, result, rows, watched, early=early))
     object.__setattr__(result, "_native", table)
     return result
+
+
+def _in_the_way(request: Request, problem: Problem, chosen: str) -> list[Relaxed]:
+    """Which constraints block: part of the answer where there is no row, whether or not results are checked."""
+    run, why = request.run, list[Relaxed]()
+    if run.interrupted:
+        return why
+    with run.until_interrupted():
+        why = obstacles(request)
+        if chosen == "exact":  # which asks the model about no row that misses
+            with run.checking():
+                search_quickly(problem)
+    return why
 
 
 def _emitted(problem: Problem, found: Found, n: int) -> tuple[FloatArray, Any]:
