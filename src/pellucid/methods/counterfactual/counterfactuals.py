@@ -118,7 +118,7 @@ def counterfactuals(
         found = Found(problem.x[None], proven=True, lower=0.0)
     else:
         found = search(problem, chosen, n, options, polish=polish)
-    rows, table = _emitted(problem, found, n)
+    rows, table = emitted(problem, found, n)
     why = [] if len(rows) else _in_the_way(request, problem, chosen)
     miss = 0.0 if len(rows) else nearest_miss(problem)[1]
     if not len(rows) and best_effort:
@@ -128,7 +128,7 @@ def counterfactuals(
         "method": chosen,
         "target": problem.target.words,
         "n": n,
-        **_plain(said),
+        **plain_settings(said),
         "protected": [data.schema.names[j] for j in watched],
         "polish": polish,
         "best_effort": best_effort,
@@ -167,7 +167,7 @@ def _in_the_way(request: Request, problem: Problem, chosen: str) -> list[Relaxed
     return why
 
 
-def _emitted(problem: Problem, found: Found, n: int) -> tuple[FloatArray, Any]:
+def emitted(problem: Problem, found: Found, n: int) -> tuple[FloatArray, Any]:
     """The answers that stay valid when they are read from the table that the caller gets."""
     rows = pick(problem, found, n)
     while True:
@@ -277,7 +277,7 @@ def _caveats(
     return counterfactual_caveats(problem.predictor, problem.data, problem.run, result, answers)
 
 
-def _plain(said: Mapping[str, Any]) -> dict[str, Any]:
+def plain_settings(said: Mapping[str, Any]) -> dict[str, Any]:
     """Settings that can be stored: functions by their kind."""
     plain: dict[str, Any] = {}
     for name, value in said.items():
