@@ -236,8 +236,8 @@ def test_a_category_without_a_colour_is_grey_and_said():
     found = attribution(60, data=(words, *attribution(60).data[1:]))
     dots = [row for row in swarm_data(found, ONE) if row["feature"] == "temperature"]
     assert len({row["level"] for row in dots if row["sort"] == "level"}) == 4
-    assert {row["sort"] for row in dots} == {"level", "rare categories"}
-    assert "rare categories" in subtitle(draw(found))
+    assert {row["sort"] for row in dots} == {"level", "other categories"}
+    assert "other categories" in subtitle(draw(found))
 
 
 def test_a_crowd_keeps_its_width_its_ends_and_its_colours():

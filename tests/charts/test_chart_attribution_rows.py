@@ -144,8 +144,18 @@ def test_many_levels_are_folded():
     words = np.array([f"level {i}" for i in range(50)], dtype=object)
     found = attribution(50, names=["many"], data=(words,))
     levels = {row["level"] for row in dependence_data(found, ONE, dependence())}
-    assert len(levels) == 16
+    assert len(levels) == 21
     assert "(other)" in levels
+
+
+def test_twenty_categories_with_long_names_are_all_shown_below_a_chart_of_its_own_height():
+    words = np.array([f"a rather long name of a category, {i % 20}" for i in range(60)], dtype=object)
+    found = attribution(60, names=["many"], data=(words,))
+    drawn = draw(found, kind="dependence").spec
+    layers = [layer["encoding"] for layer in drawn["layer"]]
+    axis = next(each["x"] for each in layers if each.get("x", {}).get("field") == "level")
+    assert len(axis["scale"]["domain"]) == 20
+    assert 0 < axis["axis"]["labelLimit"] <= 260
 
 
 def test_the_colour_is_the_strongest_interaction():

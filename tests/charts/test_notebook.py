@@ -141,7 +141,7 @@ def test_findings_of_single_features_and_pairs_are_their_own():
     falling = replace(rising, values=-rising.values)
     assert title(draw(falling, kind="dependence", feature="temperature").spec).startswith("Higher temperature lowers")
     of_levels = title(draw(rows, kind="dependence", feature="season").spec)
-    assert re.match(r"season contributes most for (\w+) .* and least for (\w+)", of_levels)
+    assert re.match(r"season raises the prediction most for (\w+) .* and lowers it most for (\w+)", of_levels)
 
 
 def test_fewer_colours_are_the_same_picture():

@@ -1,6 +1,7 @@
 """Rules: the sentence, the rows they apply to in any table, their check on new rows, and their chart."""
 
 import datetime
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -246,6 +247,17 @@ def test_one_rule_has_a_bar_for_each_condition_with_its_words(rule):
         assert row["label"] == f"{row['precision_text']}, covers {row['coverage_text']}"
     spec = Chart(body(rule, RuleOptions())).spec
     assert " ".join(spec["title"]["text"]).startswith(f"{len(rule.conditions)} conditions fix the prediction")
+
+
+def test_every_step_of_a_long_rule_is_told_with_its_direction(rule, golden):
+    long = replace(
+        rule,
+        conditions=tuple(Condition.of(f"x{k} > 1") for k in range(8)),
+        players=tuple(f"x{k}" for k in range(8)),
+        running_precision=np.array([0.29, 0.4, 0.5, 0.45, 0.6, 0.7, 0.8, 0.9, 0.95]),
+        running_coverage=np.linspace(1, 0.1, 9),
+    )
+    golden("rule", "an anchor of eight conditions, step by step", long.text().splitlines()[2])
 
 
 def test_charts_are_drawn(rule, rules):

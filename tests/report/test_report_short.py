@@ -11,9 +11,11 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
+from charts.chart_examples import attribution
 from golden_files import masked
 from pellucid import Explainer, InputError
 from pellucid.report import build, render
+from pellucid.report.contributions import dots
 from pellucid.report.explore import NUMBERS, exploration
 from pellucid.report.why import find_why
 from pellucid.report.work import Work
@@ -198,3 +200,11 @@ def test_a_model_that_would_be_asked_for_too_much_leaves_nothing_to_choose(
 def test_both_reports_are_plain_data(document: dict[str, Any]) -> None:
     assert json.loads(json.dumps(document, allow_nan=False)) == document
     assert full_report.keywords == {"detail": "full"}
+
+
+def test_the_colours_of_categories_are_named_below_the_dots():
+    levels = np.array(["one", "two"], dtype=object)[np.arange(60) % 2]
+    found = attribution(60, data=(levels, *attribution(60).data[1:]))
+    made = dots(found, half=True)
+    name = found.feature_names[0]
+    assert f"{name}: orange one, blue two" in made["note"]

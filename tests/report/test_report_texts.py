@@ -87,6 +87,14 @@ def test_words_of_a_text_are_no_markup(document):
     assert 'src="http' not in page
 
 
+def test_a_text_without_caveats_says_nothing_of_them(document):
+    page = render(document)
+    assert "No caveat" not in page
+    assert page.count('aria-label="Caveats"') == sum(
+        bool(card["why"] or card["caveats"] or card["chips"]) for part in document["sections"] for card in part["cards"]
+    )
+
+
 def test_the_same_texts_give_the_same_bytes(document, tmp_path):
     path = spam().report(tmp_path / "a.html", TEXTS, [*SPAM[:6], "spam", *SPAM[7:]])
     assert path.read_text("utf-8") == render(document)

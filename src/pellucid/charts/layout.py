@@ -12,6 +12,7 @@ from altair.typing import ChartType
 from altair.utils.schemapi import SchemaBase
 
 from pellucid.arrays import AnyArray, FloatArray
+from pellucid.charts import theme
 from pellucid.charts.text import wrapped
 from pellucid.explanations import Explanation
 from pellucid.explanations.plot_options import PlotOptions
@@ -137,7 +138,8 @@ def level_axis(
 ) -> dict[str, Any]:
     """Properties of the x or y channel of levels, in the order given; ``cells`` lets them touch, nearly."""
     words = None if name is None else wrapped(name, pixels)
-    axis = alt.Axis(**{"title": words, "grid": False, "labelOverlap": False, **more})
+    room = theme.SLANTED if more.get("labelAngle") else 0  # tooltips have the whole name
+    axis = alt.Axis(**{"title": words, "grid": False, "labelOverlap": False, "labelLimit": room, **more})
     gaps: dict[str, Any] = {"paddingInner": 0.04, "paddingOuter": 0} if cells else {}
     return {"type": "nominal", "axis": axis, "scale": alt.Scale(domain=levels, **gaps), "sort": None}
 

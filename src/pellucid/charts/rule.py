@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import altair as alt
@@ -9,6 +10,7 @@ import numpy as np
 from altair.typing import ChartType
 
 from pellucid.charts import rule_steps, theme
+from pellucid.charts.attribution.entries import shortened
 from pellucid.charts.layout import Row, data, layered, told, tooltips
 from pellucid.charts.text import caveat_note
 from pellucid.explanations.plot_options import RuleOptions
@@ -23,11 +25,14 @@ _LINE = 15.0  # of text above a bar
 _BASE = "#9A9A9A"
 _BEWARE = "#B34700"  # dark enough to be read
 _MOST = 110  # letters of a line
+_LEGEND = 36  # letters of a name in the legend
+_NO_CONDITION, _OTHERS = "no condition", "other features"
 
 
 def rule_data(rules: list[Anchor]) -> list[Row]:
     """One row per rule and step: from which precision to which, and how much is covered after it."""
     rows: list[Row] = []
+    shades = feature_colours(rules)
     for i, rule in enumerate(rules):
         said = ["base", *_conditions(rule)]
         start = 0.0
@@ -46,11 +51,36 @@ def rule_data(rules: list[Anchor]) -> list[Row]:
                     "precision_text": percent(precision),
                     "coverage_text": percent(covered),
                     "thick": _thick(covered),
-                    "shade": _BASE if step == 0 else theme.CATEGORIES[(step - 1) % 6],
+                    "feature": _NO_CONDITION if step == 0 else named(rule.players[step - 1], shades),
                 }
             )
             start = precision
     return rows
+
+
+def feature_colours(rules: list[Anchor]) -> dict[str, str]:
+    """The colour of each feature, the same in every rule: those in most rules first, while there are colours."""
+    often = Counter(_short(player) for rule in rules for player in rule.players)
+    return {name: shade for (name, _), shade in zip(often.most_common(), theme.CATEGORIES, strict=False)}
+
+
+def named(player: str, shades: dict[str, str]) -> str:
+    """A feature as the legend names it: by its name, if it has a colour of its own."""
+    return _short(player) if _short(player) in shades else _OTHERS
+
+
+def _short(player: str) -> str:
+    return shortened(player, _LEGEND)
+
+
+def _legend(bars: list[Row], rules: list[Anchor]) -> alt.Color:
+    """The colour channel of the pieces: one colour a feature."""
+    shades = {_NO_CONDITION: _BASE, **feature_colours(rules), _OTHERS: theme.FAINT}
+    shown = [name for name in shades if any(row["feature"] == name for row in bars)]
+    scale = alt.Scale(domain=shown, range=[shades[name] for name in shown])
+    columns = 2 if max(map(len, shown), default=0) > _LEGEND / 2 else 4
+    legend = alt.Legend(title=None, orient="top", columns=columns, symbolType="square", offset=2)
+    return alt.Color("feature", type="nominal", scale=scale, legend=legend)
 
 
 def _conditions(rule: Anchor) -> list[str]:
@@ -137,14 +167,7 @@ def _of_several(result: Rules, options: RuleOptions) -> ChartType:
     pieces = (
         alt.Chart(data(bars))
         .mark_rect(opacity=0.85)
-        .encode(
-            x=x,
-            x2=alt.X2("x2"),
-            y=alt.Y("y", **place),
-            y2=alt.Y2("y2"),
-            tooltip=tips,
-            color=alt.Color("shade", type="nominal", scale=None),
-        )
+        .encode(x=x, x2=alt.X2("x2"), y=alt.Y("y", **place), y2=alt.Y2("y2"), tooltip=tips, color=_legend(bars, rules))
     )
     text = (
         alt.Chart(data(heads))
@@ -157,12 +180,12 @@ def _of_several(result: Rules, options: RuleOptions) -> ChartType:
         )
     )
     chart = layered(pieces, *_ends(rules, tops, place), _goal(rules), text)
-    chart = chart.properties(width=width, height=height * stretch)
+    chart = chart.resolve_scale(color="independent").properties(width=width, height=height * stretch)
     more = len(every) - len(rules)
     notes = [
         (
-            "grey: without any condition; then one piece for each condition; thickness: how much of the data is"
-            " covered; below: interval of the precision; dashed: required precision"
+            "one piece for each condition, in the rule's order; thickness: how much of the data is covered; below:"
+            " interval of the precision; dashed: required precision"
         ),
         f"{counted(more, 'more rule')} not shown" if more else "",
         caveat_note(result),

@@ -53,7 +53,7 @@ def notes(rule: Anchor) -> list[str]:
     """What the numbers and lines are, and what to beware of."""
     goal = rule.settings.get("precision")
     return [
-        "beside each bar: precision and share of rows covered with the conditions so far",
+        "at the right: precision and share of rows covered with the conditions so far",
         "black line: interval of the precision",
         f"dashed: precision asked for ({percent(float(goal))})" if goal is not None else "",
         *marks(rule),
@@ -65,9 +65,8 @@ def view(rule: Anchor, steps: list[Row], width: float, height: float | None) -> 
     rows = step_rows(steps)
     names = [row["name"] for row in rows]
     tall = height or _STEP * len(rows)
-    room = 1.0 + 7.0 * max(len(row["label"]) for row in rows) / width
     axis = alt.Axis(title="precision", format=".0%", values=[0, 0.25, 0.5, 0.75, 1], grid=True)
-    x: dict[str, Any] = {"type": "quantitative", "axis": axis, "scale": alt.Scale(domain=[0, room], nice=False)}
+    x: dict[str, Any] = {"type": "quantitative", "axis": axis, "scale": alt.Scale(domain=[0, 1], nice=False)}
     y = alt.Y("name", **level_axis(None, names, tall))
     colours = {"before": _BASE, "raises": theme.MAIN, "lowers": theme.SECOND}
     scale = alt.Scale(domain=list(colours), range=list(colours.values()))
@@ -82,8 +81,8 @@ def view(rule: Anchor, steps: list[Row], width: float, height: float | None) -> 
         tooltip=tips,
         color=alt.Color("sort", type="nominal", scale=scale, legend=None),
     )
-    words = base.mark_text(align="left", dx=6, fontSize=11, color=theme.INK)
-    layers = [bars, words.encode(x=alt.X("right", **x), y=y, text=alt.Text("label", type="nominal"))]
+    words = base.mark_text(align="left", dx=10, fontSize=11, color=theme.INK)  # in a column, clear of lines and bars
+    layers = [bars, words.encode(x=alt.value(width), y=y, text=alt.Text("label", type="nominal"))]
     low, high = rule.interval
     if rows and high > low:
         ends = alt.Chart(data([{"name": names[-1], "low": float(low), "high": float(high)}]))

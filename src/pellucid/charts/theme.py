@@ -19,6 +19,7 @@ STRENGTH: Any = "blues"  # 0 fades into the paper
 DIVERGING: Any = "blueorange"
 
 WIDTH, HEIGHT = 420, 260
+SLANTED = 150  # pixels of a name below an axis that is not level: longer ones would be longer than the chart is high
 STRIP = 44  # height of the histogram below a curve
 
 CONFIG: dict[str, Any] = {

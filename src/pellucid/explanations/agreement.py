@@ -132,8 +132,8 @@ class Agreement(Explanation, options=AgreementOptions):
             return lines
         share = self.on_rule
         if np.isfinite(share):
-            few = "feature has" if len(self.rule.players) == 1 else "features have"
-            lines.append(f"The rule's {few} {percent(share)} of the absolute contributions.")
+            few = "feature accounts" if len(self.rule.players) == 1 else "features account"
+            lines.append(f"The rule's {few} for {percent(share)} of the absolute contributions.")
         first = self.first(0, 1)
         if first and first[0] not in self.rule.players:
             lines.append(f"{first[0]} contributes most, but the rule keeps the prediction without it.")

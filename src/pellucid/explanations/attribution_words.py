@@ -288,8 +288,8 @@ def _views(found: Attribution) -> list[str]:
     if share is not None:
         most = f" (at most {percent(float(share.max()))} of a row's)" if share.size > 1 else ""
         lines.append(
-            f"{percent(float(share.mean()))} of the absolute contributions{most} are summed up in"
-            f" {found.feature_names[-1]}."
+            f'"{found.feature_names[-1]}" stands for {percent(float(share.mean()))} of the absolute'
+            f" contributions{most}."
         )
     if (found.se > 0).any():
         bound = " (for sums and differences an upper bound)" if _combined(found) else ""

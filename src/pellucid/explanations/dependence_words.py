@@ -44,11 +44,11 @@ def _of_levels(one: Attribution, j: int) -> str:
     words = np.array([shown_value(value) for value in one.data[j]], dtype=object)
     means = {word: float(one.values[words == word, j].mean()) for word in dict.fromkeys(words)}
     low, high = min(means, key=lambda word: means[word]), max(means, key=lambda word: means[word])
-    return (
-        f"{one.feature_names[j]} contributes most for {high} ({quantity(means[high], one.scale, change=True)}"
-        " on average) and least"
-        f" for {low} ({quantity(means[low], one.scale, change=True)})."
-    )
+    name, (least, most) = one.feature_names[j], (quantity(means[w], one.scale, change=True) for w in (low, high))
+    if means[low] < 0 < means[high]:
+        what = f"the prediction{scale_of(one)}"
+        return f"{name} raises {what} most for {high} ({most} on average) and lowers it most for {low} ({least})."
+    return f"The contribution of {name}{scale_of(one)} is highest for {high} ({most} on average) and lowest for {low} ({least})."
 
 
 def _rank_correlation(column: AnyArray, values: FloatArray) -> float:

@@ -114,12 +114,13 @@ def _steps(rule: Anchor) -> str:
     said: dict[str, Any] = {}
     for condition in rule.conditions:
         said.setdefault(condition.player, []).append(condition.words)
-    steps = [
-        f"{' AND '.join(said[player])} raises it to {percent(precision)}"
-        for player, precision in zip(rule.players, rule.running_precision[1:].tolist(), strict=True)
-        if np.isfinite(precision)
-    ]
-    return listed(steps)
+    every = zip(rule.players, rule.running_precision[1:].tolist(), strict=True)
+    steps, before, last = [], float(rule.running_precision[0]), ""
+    for player, precision in ((player, value) for player, value in every if np.isfinite(value)):
+        verb = "lowers it to" if precision < before else "raises it to"
+        steps.append(f"{' AND '.join(said[player])} {'to' if verb == last else verb} {percent(precision)}")
+        before, last = precision, verb
+    return listed(steps, len(steps))
 
 
 def check_sentence(check: RuleCheck) -> str:

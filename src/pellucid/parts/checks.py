@@ -25,7 +25,7 @@ from pellucid.parts.local import LocalPartAttribution, exhaustive
 from pellucid.parts.rule import PartRule, reason
 from pellucid.runner import Run
 from pellucid.stats import Z95
-from pellucid.words import number, percent
+from pellucid.words import number, percent, quantity
 
 _CUT = 0.25
 _ABSENCE = 0.5
@@ -70,8 +70,8 @@ def _cut(result: PartAttribution, blocks: IntArray, joint: FloatArray) -> Iterat
             message=(
                 f"The contributions depend on how the {result.vocabulary.whole} is split into {part}s:"
                 f' those from "{result.players[first]}" to "{result.players[last]}" contribute'
-                f" {number(float(together[b, k]), sign=True)}{output} one by one, but"
-                f" {number(float(joint[b, k]), sign=True)} as one part (over all parts {percent(share)} of the"
+                f" {quantity(float(together[b, k]), result.scale, change=True)}{output} one by one, but"
+                f" {quantity(float(joint[b, k]), result.scale, change=True)} as one part (over all parts {percent(share)} of the"
                 " contributions differ)."
             ),
             value=share,

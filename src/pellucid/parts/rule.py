@@ -144,9 +144,10 @@ def coverage_note(rule: PartRule) -> str:
 
 
 def _steps(rule: PartRule) -> str:
+    every = zip(rule.conditions, rule.running_precision[1:].tolist(), strict=True)
+    known = [(condition, precision) for condition, precision in every if np.isfinite(precision)]
     steps = [
-        f"{condition.words} brings it to {percent(precision)}"
-        for condition, precision in zip(rule.conditions, rule.running_precision[1:].tolist(), strict=True)
-        if np.isfinite(precision)
+        f"{condition.words} {'to' if step else 'brings it to'} {percent(precision)}"
+        for step, (condition, precision) in enumerate(known)
     ]
     return listed(steps, len(steps))

@@ -222,9 +222,8 @@ class ImageParts:
     def absence(self) -> str:
         """What an absent segment is, in one sentence."""
         return (
-            f"Absent segments are replaced by {_ABSENT[self.absent]}, which makes unnatural images; another"
-            " segmentation"
-            f" than these {len(self.sizes)} segments would give other contributions."
+            f"Absent segments are replaced by {_ABSENT[self.absent]}, which makes unnatural images; a"
+            f" segmentation other than these {len(self.sizes)} segments would give other contributions."
         )
 
     def perturbed(self, perturb: str) -> str:

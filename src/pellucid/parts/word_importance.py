@@ -13,7 +13,7 @@ from pellucid.explanations import Explanation, changed
 from pellucid.explanations.store import stored
 from pellucid.parts.options import WordImportanceOptions
 from pellucid.parts.source import TextParts
-from pellucid.words import Vocabulary, counted, listed, number, value_name
+from pellucid.words import Vocabulary, counted, listed, quantity, value_name
 
 _SAID = 5  # words named
 _SAID_OUTPUTS = 3
@@ -133,7 +133,9 @@ class WordImportance(Explanation, options=WordImportanceOptions):
     def _does(self, j: int, *, first: bool) -> str:
         """What a word does to the prediction; what the numbers are is said with the first word."""
         mean, size = float(self.mean[j]), float(self.values[j])
-        moved = f"{number(size)} up or down" if abs(mean) < _ONE_WAY * size else number(mean, sign=True)
+        both = abs(mean) < _ONE_WAY * size
+        moved = quantity(size if both else mean, self.scale, change=True, sign=not both)
+        moved += " up or down" if both else ""
         return f"{moved}{' on average over ' if first else ', '}{counted(int(self.texts[j]), 'text')}"
 
     @property

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid.arrays import FloatArray
+from pellucid.charts import theme
 from pellucid.explanations import Attribution, changed
 from pellucid.explanations.attribution_partner import partner, position
 from pellucid.explanations.attribution_words import grouped, scale_of
@@ -19,6 +20,7 @@ TITLE = "Contributions to the predictions: SHAP summary"
 _BARS = 15  # features of the bars
 _STRIPS = 10  # and of the dots, which take more room
 _HALF, _STRIP, _FEW_STRIPS = 270.0, 22.0, 8  # width of the dots beside another chart, height of a strip, strips
+_HUES = dict(zip(theme.CATEGORIES, ("blue", "orange", "green", "pink", "yellow"), strict=False))
 _LEGEND = {"orient": "top", "direction": "horizontal", "title": "value of the feature", "titleOrient": "left"}
 _PANELS = 4  # outputs that are shown side by side
 _EXACT = ("tree", "linear", "exact")  # ways that leave nothing to chance
@@ -133,11 +135,21 @@ def dots(main: Attribution, *, half: bool = False) -> Plain:
     )
     for layer in made["chart"].get("layer", []) if half else []:
         colour = layer.get("encoding", {}).get("color", {})
-        if colour.get("type") == "nominal":  # no room for the names of categories
+        if colour.get("type") == "nominal":  # no room beside the chart: the note names the colours
+            made["note"] = " · ".join(filter(None, [made["note"], _colours_in_words(colour)]))
             colour["legend"] = None
         elif colour.get("legend"):
             colour["legend"].update(_LEGEND)
     return made
+
+
+def _colours_in_words(colour: Plain) -> str:
+    """What the colours of a feature's categories mean: ``gender: orange female, blue male``."""
+    if not colour.get("legend"):
+        return ""
+    pairs = zip(colour["scale"]["domain"], colour["scale"]["range"], strict=True)
+    said = [f"{_HUES.get(shade, shade)} {level}" for level, shade in pairs]
+    return f"{colour['legend']['title']}: {', '.join(said)}"
 
 
 def _along(main: Attribution, feature: str) -> Plain:

@@ -140,7 +140,7 @@
     };
     const colour = {
       field: "which", type: "nominal", scale: { domain: [ROW, AVERAGE], range: COLOURS },
-      legend: { title: null, orient: "top", symbolType: "stroke" },
+      legend: { title: null, orient: "top", symbolType: nominal ? "circle" : "stroke" },
     };
     const mark = nominal ? { type: "point", filled: true, size: 70 } : { type: "line", strokeWidth: 2 };
     return {

@@ -42,7 +42,7 @@ def build_image_report(
     singles = explain(explainer, images, seen, choose(seen), work)
     care = care_section(seen, singles, singles[0].found.parts.absence())
     intro = [
-        "Images are counted from 0. Contributions are Shapley values (SHAP) of the segments: they start from the"
+        "Images are numbered from 0. Contributions are Shapley values (SHAP) of the segments: they start from the"
         " prediction for the image with every segment absent and add up to the prediction. LIME is a local surrogate of"
         " at most six segments; an anchor is a set of segments that fixes the prediction."
     ]

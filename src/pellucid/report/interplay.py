@@ -126,7 +126,9 @@ def _how(explainer: Explainer, found: Interactions, names: Sequence[str]) -> lis
     """What was looked at."""
     said = []
     if len(names) > MOST:
-        said.append(f"Only pairs of the {MOST} features that move predictions most, of {len(names):,}, were examined.")
+        said.append(
+            f"Only pairs among the {MOST} features (of {len(names):,}) that move predictions most were examined."
+        )
     rows, n = int(found.settings["rows"]), len(explainer.data)
     if rows < n:
         said.append(f"The values of pairs are based on {rows:,} of {n:,} rows.")

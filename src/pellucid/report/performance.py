@@ -88,15 +88,14 @@ def scores(found: Performance | None) -> list[Score]:
 
 def model_section(explainer: Explainer, found: Performance | None, *, brief: bool) -> Plain:
     """The scores of the model beside those of a constant (in words too, unless it is ``brief``), and charts."""
-    name = explainer.predictor.name
     if found is None:
         missing = "no outcome was given" if explainer.data.y is None else "the outcome does not fit its outputs"
         intro = [
-            f"How well {name} predicts is unknown: {missing}.",
+            f"How well the model predicts is unknown: {missing}.",
             "Importance is therefore measured by how much predictions change, not by how much worse they get.",
         ]
         return section("model", TITLE, intro)
-    against = f"{name} is compared with {_constant(explainer)}, on the {len(explainer.data):,} rows of this report."
+    against = f"The model is compared with {_constant(explainer)}, on the {len(explainer.data):,} rows of this report."
     return score_section(found, against, brief=brief)
 
 

@@ -201,7 +201,7 @@ def _how_chosen(explainer: Explainer, reasons: Iterable[Sequence[str]], sample: 
     n = int((explainer.data.weights > 0).sum())
     several = rivals(explainer) and len(explainer.predictor.output_names) > 1
     of_class = ", and of them those of the class predicted most often" if several else ""
-    said = ["Rows are counted from 0, in the order of the data."]
+    said = ["Rows are numbered from 0, in the order of the data."]
     if "typical" in given:
         said.append(
             f"The typical row was chosen from {sample:,} rows{of_class}: among the tenth with the most central"

@@ -159,6 +159,7 @@ def care_section(known: Sequence[Plain], sections: Sequence[Plain]) -> Plain:
     return section("care", "Read with care", _STANDING, links=links)
 
 
+_NAMED = {"conditional": "Conditional", "shap": "SHAP", "sobol": "Sobol"}
 _ROWS = 150_000  # model rows for conditional importance
 _LOOKED = 5_000  # rows of the data it looks at, at most
 _REPEATS = (2, 5)
@@ -181,7 +182,7 @@ def measure_card(explainer: Explainer, importance: Importance, why: Why, work: W
         if isinstance(found, Importance):
             parts.append(found)
         else:
-            missing.append(f"Importance by {name} is not shown: {found}")
+            missing.append(f"{_NAMED.get(name, name)} importance is not shown: {found}")
     if len(parts) < 2 or len(importance.feature_names) < 2:
         return None, missing if len(importance.feature_names) > 1 else []
     compared = explainer._side_by_side(parts, work.run)

@@ -51,7 +51,7 @@ def build_text_report(
     absence = singles[0].found.parts.absence() if singles else "No text has a word."
     care = care_section(seen, singles, absence, words.caveats if words else ())
     intro = [
-        "Texts are counted from 0. Contributions are Shapley values (SHAP) of the words: they start from the prediction"
+        "Texts are numbered from 0. Contributions are Shapley values (SHAP) of the words: they start from the prediction"
         " for a text without any of its words and add up to the prediction. LIME is a local surrogate of at most six"
         " words; an anchor is a set of words that fixes the prediction."
     ]

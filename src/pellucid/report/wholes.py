@@ -211,9 +211,9 @@ def model_section(seen: Seen, work: Work) -> tuple[Plain, list[str]]:
     """How well the model predicts, beside a constant, with charts, and the same in a sentence for the top of the page."""
     if seen.y is None or len(seen.y) < 2:
         why = "no outcome was given (y=)" if seen.y is None else f"there is one {seen.noun}"
-        return section("model", TITLE, [f"How well {seen.model} predicts is unknown: {why}."]), []
+        return section("model", TITLE, [f"How well the model predicts is unknown: {why}."]), []
     found = whole_performance(seen.outputs, seen.y, seen.full, seen.noun, work.run)
     constant = "the class frequencies" if found.classes else f"the mean of the outcome ({number(float(seen.y.mean()))})"
     size = counted(len(seen.places), seen.noun)
-    against = f"{seen.model} is compared with a constant, {constant}, on the {size} of this report."
+    against = f"The model is compared with a constant, {constant}, on the {size} of this report."
     return score_section(found, against, brief=False), [found.findings()[0]]

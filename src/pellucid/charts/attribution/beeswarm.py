@@ -38,7 +38,7 @@ def notes(attribution: Attribution, options: AttributionOptions) -> list[str]:
     crowd = len(rows) < features * len(attribution)
     said = {row["sort"] for row in rows if row["rank"] is None}
     pink = {True: "pink: categories, one strip each", False: "pink: categories (by_level=True tells them apart)"}
-    grey = [word for word in ("missing, constant or without order", "rare categories") if word in said]
+    grey = [word for word in ("missing, constant or without order", "other categories") if word in said]
     return [
         *not_shown(attribution, options.max_display),
         *([f"all {len(attribution):,} rows; where they crowd, a dot stands for several"] if crowd else []),
@@ -91,7 +91,7 @@ def _sort(text: str, levels: list[str], nominal: bool, by_level: bool) -> str:
         return "missing, constant or without order"
     if by_level or not levels:
         return "category"
-    return "level" if text in levels else "rare categories"
+    return "level" if text in levels else "other categories"
 
 
 def level_colours(attribution: Attribution, j: int) -> list[str]:
@@ -186,7 +186,7 @@ def view(attribution: Attribution, output: str, options: AttributionOptions, wid
     last = has_legend(attribution, output)
     muted, pink = alt.ColorValue(theme.MUTED), alt.ColorValue(_CATEGORY)
     groups = [
-        (muted, [row for row in rows if row["sort"] in ("missing, constant or without order", "rare categories")]),
+        (muted, [row for row in rows if row["sort"] in ("missing, constant or without order", "other categories")]),
         (pink, [row for row in rows if row["sort"] == "category"]),
         (by_rank(last), [row for row in rows if row["rank"] is not None]),
     ]

@@ -25,7 +25,7 @@ from pellucid.explanations.attribution_partner import partner, position
 from pellucid.explanations.plot_options import AttributionOptions
 
 _MOST_POINTS = 1500
-_MOST_LEVELS = 15
+_MOST_LEVELS = 20
 MISSING = "missing"
 
 

@@ -216,7 +216,7 @@ def _classes(given: Any, predictor: Predictor, own: FloatArray) -> Target | None
     names = [str(name) for name in predictor.classes or ()]
     if given is None:
         now = int(own.argmax())
-        return _any_but(now, predictor, f"another class than {names[now]}")
+        return _any_but(now, predictor, f"a class other than {names[now]}")
     place = _class_of(given, predictor)
     if place is not None:
         return _one_of((place,), predictor, f"class {names[place]}")
