@@ -32,6 +32,7 @@ import numpy as np
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.checks import optional, whole
 from pellucid.data import Data
+from pellucid.diagnostics.general import general_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import FragileRows, Header
 from pellucid.methods.counterfactual.adversarial import NORMS
@@ -95,7 +96,8 @@ def fragile_rows(
         "budget": budget,
         "random_state": run.seed,
     }
-    return run.finish(_result(predictor, data, rows.take(np.arange(len(found))), found, settings, run, sampled_from))
+    result = _result(predictor, data, rows.take(np.arange(len(found))), found, settings, run, sampled_from)
+    return run.finish(result, general_caveats(predictor, data, run))
 
 
 @dataclass(frozen=True, eq=False)
