@@ -12,6 +12,7 @@ RESULTS = {
     "Effect": "`pdp`, `ice`, `ale`, `mplot`",
     "Performance": "`performance`",
     "Counterfactuals": "`counterfactuals` and `adversarial`",
+    "FragileRows": "`adversarial` of several rows",
     "Prototypes": "`prototypes`",
     "Neighbors": "`neighbors`",
     "Influence": "`influence`",

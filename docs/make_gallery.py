@@ -268,6 +268,18 @@ GALLERY = (
         "How often each feature changes, and in which direction.",
     ),
     Entry(
+        "FragileRows",
+        "fragile_rows",
+        "classes.adversarial(sample=40).plot()",
+        "The rows that the smallest change predicts otherwise, with that change.",
+    ),
+    Entry(
+        "FragileRows",
+        "fragile_curve",
+        'classes.adversarial(sample=40).plot(kind="curve")',
+        "The share of rows that flip within a distance.",
+    ),
+    Entry(
         "Prototypes",
         "prototypes",
         'ex.prototypes(6, criticisms=3).plot(kind="table")',

@@ -293,6 +293,7 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
         lambda **o: explainer().adversarial(0, **{"target": 2.0, **o}),
         {
             "norm": word("l1"),
+            "sample": whole(3),
             "n": whole(2),
             "budget": whole(60, none=True),
             "target": Option(2.0, [np.float64(2.0)], ["nonsense", None, (3, 2), object()]),

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pellucid.explanations import Effect as Effect
     from pellucid.explanations import Effects as Effects
     from pellucid.explanations import Explanation as Explanation
+    from pellucid.explanations import FragileRows as FragileRows
     from pellucid.explanations import Importance as Importance
     from pellucid.explanations import ImportanceComparison as ImportanceComparison
     from pellucid.explanations import Influence as Influence
@@ -84,6 +85,7 @@ _HOME = {
     "Effects": "pellucid.explanations",
     "Explainer": "pellucid.explainer",
     "Explanation": "pellucid.explanations",
+    "FragileRows": "pellucid.explanations",
     "ImageAttribution": "pellucid.parts",
     "ImageCounterfactuals": "pellucid.parts",
     "ImageExplainer": "pellucid.parts.image_explainer",
@@ -140,6 +142,7 @@ __all__ = [
     "Effects",
     "Explainer",
     "Explanation",
+    "FragileRows",
     "ImageAttribution",
     "ImageCounterfactuals",
     "ImageExplainer",

@@ -184,6 +184,9 @@ METHODS = {
     "adversarial": Method(
         Explainer.adversarial, weighable=False, options={"row": 0, "target": ">= 300", "norm": "linf", "budget": 400}
     ),
+    "adversarial rows": Method(
+        Explainer.adversarial, weighable=False, options={"row": [0, 3, 5], "target": ">= 300", "budget": 400}
+    ),
     "counterfactuals neighbours": Method(
         Explainer.counterfactuals,
         weighable=False,

@@ -14,6 +14,7 @@ from pellucid.explanations.decomposition import Decomposition
 from pellucid.explanations.effect import AtMissing, Colouring, Effect
 from pellucid.explanations.effects import Effects
 from pellucid.explanations.explanation import Explanation, Header, changed, squeeze_outputs
+from pellucid.explanations.fragile_rows import FragileRows
 from pellucid.explanations.importance import Importance
 from pellucid.explanations.importance_comparison import ImportanceComparison
 from pellucid.explanations.influence import Checked, Influence
@@ -54,6 +55,7 @@ __all__ = [
     "Effects",
     "Entries",
     "Explanation",
+    "FragileRows",
     "Header",
     "Importance",
     "ImportanceComparison",

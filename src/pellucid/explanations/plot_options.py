@@ -444,6 +444,19 @@ class CounterfactualOptions(PlotOptions):
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class FragileOptions(PlotOptions):
+    """Options of fragile rows."""
+
+    kind: str = choice(
+        "rows",
+        ("rows", "curve"),
+        '"rows" are the most fragile rows with the change of each, "curve" the share of rows that flip within a'
+        " distance",
+    )
+    max_display: int = whole(12, "rows shown", kind="rows")
+
+
 def _shape(option: str, value: Any) -> tuple[int, int] | None:
     if value is None:
         return None
