@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import altair as alt
 from altair.typing import ChartType
 
@@ -53,7 +55,7 @@ def body(found: Poisoning, options: PoisoningOptions) -> ChartType:
     )
 
 
-def _whole(most: float) -> dict[str, list[int]]:
+def _whole(most: float) -> dict[str, Any]:
     """Ticks at whole numbers, where there are few."""
     return {"values": list(range(int(most) + 1))} if most <= 10 else {}
 
