@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from pellucid.methods.local.agreement import agreement as agreement
     from pellucid.methods.local.pick import pick_rows as pick_rows
     from pellucid.models import Predictor as Predictor
+    from pellucid.parts import ImageAttack as ImageAttack
     from pellucid.parts import ImageAttribution as ImageAttribution
     from pellucid.parts import ImageCounterfactuals as ImageCounterfactuals
     from pellucid.parts import ImageRule as ImageRule
@@ -86,6 +87,7 @@ _HOME = {
     "Explainer": "pellucid.explainer",
     "Explanation": "pellucid.explanations",
     "FragileRows": "pellucid.explanations",
+    "ImageAttack": "pellucid.parts",
     "ImageAttribution": "pellucid.parts",
     "ImageCounterfactuals": "pellucid.parts",
     "ImageExplainer": "pellucid.parts.image_explainer",
@@ -143,6 +145,7 @@ __all__ = [
     "Explainer",
     "Explanation",
     "FragileRows",
+    "ImageAttack",
     "ImageAttribution",
     "ImageCounterfactuals",
     "ImageExplainer",

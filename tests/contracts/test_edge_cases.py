@@ -43,7 +43,9 @@ def answer_or_clear_error(method, ex):
 def test_constant_features_have_no_effect_and_no_importance(method):
     table = as_pandas(columns()).assign(temp=10.0, hum=60.0, season="spring", work=True, day=3)
     values = answer_or_clear_error(method, Explainer(model, table, outcome(table) + np.arange(90), progress=False))
-    if method.call is Explainer.adversarial and isinstance(method.options["row"], list):  # rows by distance: nothing can change them
+    if method.call is Explainer.adversarial and isinstance(
+        method.options["row"], list
+    ):  # rows by distance: nothing can change them
         assert np.isinf(values).all()
     elif values is not None and method.call not in ABOUT_THE_DATA:
         flat = values.reshape(-1, values.shape[-1]) if method.features and values.ndim > 1 else values

@@ -20,6 +20,7 @@ KINDS = [
     pellucid.ImageRule,
     pellucid.TextCounterfactuals,
     pellucid.ImageCounterfactuals,
+    pellucid.ImageAttack,
 ]
 MOST = 25
 

@@ -25,6 +25,7 @@ NAMES = {
     "Explanation",
     "FragileRows",
     "glassbox",
+    "ImageAttack",
     "ImageAttribution",
     "ImageCounterfactuals",
     "ImageExplainer",

@@ -7,6 +7,7 @@ charts, and two explainers that bind a model to them.
 
 from pellucid.charts.doorway import register
 from pellucid.parts.answers import ImageCounterfactuals, TextCounterfactuals
+from pellucid.parts.attack import ImageAttack
 from pellucid.parts.attribution import ImageAttribution, TextAttribution
 from pellucid.parts.local import LocalImageAttribution, LocalTextAttribution
 from pellucid.parts.rule import ImageRule, TextRule
@@ -21,8 +22,10 @@ register(ImageRule, "pellucid.parts.rule_chart")
 register(WordImportance, "pellucid.parts.importance_chart")
 register(TextCounterfactuals, "pellucid.parts.answer_chart")
 register(ImageCounterfactuals, "pellucid.parts.answer_chart")
+register(ImageAttack, "pellucid.parts.attack_chart")
 
 __all__ = [
+    "ImageAttack",
     "ImageAttribution",
     "ImageCounterfactuals",
     "ImageRule",

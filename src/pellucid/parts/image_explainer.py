@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar, Unpack, overload
+from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 
 import numpy as np
 
@@ -20,9 +20,11 @@ from pellucid.models.predictor import Link
 from pellucid.parts.alternatives import by_pixel, pixel_effort, pixel_labels, pixels_instead
 from pellucid.parts.anchor import AnchorEffort, AnchorOptions, Corpus, Perturb, part_anchor
 from pellucid.parts.answers import ImageCounterfactuals
+from pellucid.parts.attack import ImageAttack
 from pellucid.parts.attribution import ImageAttribution
 from pellucid.parts.counterfactual import AnswerEffort, AnswerOptions, part_counterfactuals
 from pellucid.parts.game import ImageGames
+from pellucid.parts.gradient_attack import AttackEffort, gradient_attack
 from pellucid.parts.lime import Draw, LimeEffort, LimeOptions, PartDistance, part_lime
 from pellucid.parts.local import LocalImageAttribution
 from pellucid.parts.model import Models
@@ -45,6 +47,15 @@ class _Attack(AnswerOptions, total=False):
     """The options of `ImageExplainer.adversarial`."""
 
     kind: Literal["segment", "pixel"]
+
+
+class _Gradient(TypedDict, total=False):
+    """The options of `ImageExplainer.adversarial` along gradients."""
+
+    target: Any
+    norm: Literal["linf", "l2"]
+    steps: int
+    budget: int | None
 
 
 class ImageExplainer:
@@ -312,6 +323,14 @@ class ImageExplainer:
         return self._answers(image, "counterfactuals", effort)
 
     @overload
+    def adversarial(
+        self, image: AnyArray, *, kind: Literal["gradient"], **options: Unpack[_Gradient]
+    ) -> ImageAttack: ...
+    @overload
+    def adversarial(
+        self, image: list[AnyArray] | tuple[AnyArray, ...], *, kind: Literal["gradient"], **options: Unpack[_Gradient]
+    ) -> list[ImageAttack]: ...
+    @overload
     def adversarial(self, image: AnyArray, **options: Unpack[_Attack]) -> ImageCounterfactuals: ...
     @overload
     def adversarial(
@@ -322,17 +341,25 @@ class ImageExplainer:
         image: Any,
         target: Any = None,
         *,
-        kind: Literal["segment", "pixel"] = "segment",
+        kind: Literal["segment", "pixel", "gradient"] = "segment",
         n: int = 1,
         max_changes: int | None = None,
         best_effort: bool = False,
         budget: int | None = None,
-    ) -> ImageCounterfactuals | list[ImageCounterfactuals]:
+        norm: Literal["linf", "l2"] = "linf",
+        steps: int = 10,
+    ) -> ImageCounterfactuals | ImageAttack | list[ImageCounterfactuals] | list[ImageAttack]:
         """How little of an image has to change to fool the model: an adversarial example.
 
         Segments are painted over as in `counterfactuals`; with ``kind="pixel"`` single pixels get the darkest or the
         lightest value of each channel (the one-pixel attack), every pixel in every such colour, then the best ones
         together, at most 3 unless ``max_changes`` says otherwise. The other options are those of `counterfactuals`.
+
+        With ``kind="gradient"`` every pixel changes a little, along the sign of the gradient (``norm="linf"``: the
+        smallest largest change) or the gradient itself (``"l2"``), in ``steps`` steps (1: the fast gradient sign
+        method): an `ImageAttack`, with the share of random changes of the same size that fool the model, too. A torch
+        module has derivatives; a function has them as an attribute, ``f.gradient(images)`` -> ``(n, height, width, ...,
+        outputs)``; of other models and small images, differences are taken.
 
         >>> import numpy as np
         >>> from pellucid.parts.image_explainer import ImageExplainer
@@ -340,9 +367,23 @@ class ImageExplainer:
         >>> spot = lambda images: images[:, 2, 1]
         >>> ImageExplainer(spot, segmenter="grid").adversarial(image, "> 0.8", kind="pixel").changes()
         {'pixel [2, 1]': '1'}
+        >>> found = ImageExplainer(spot).adversarial(image, target=">= 0.6", kind="gradient")
+        >>> round(found.distance, 3)
+        0.1
         """
+        if one_of("kind", kind, ("segment", "pixel", "gradient")) == "gradient":
+            if n != 1 or max_changes is not None or best_effort:
+                raise InputError(
+                    "kind='gradient' finds one change of every pixel; leave out n, max_changes, best_effort."
+                )
+            attack = AttackEffort(target, norm, steps, budget)
+            return self._of_each(
+                image,
+                "adversarial",
+                lambda each: gradient_attack(check_image(each), self._models.explained, attack, self._run()),
+            )
         effort = AnswerEffort("adversarial", target, n, max_changes, best_effort, budget)
-        if one_of("kind", kind, ("segment", "pixel")) == "segment":
+        if kind == "segment":
             return self._answers(image, "adversarial", effort)
 
         def one(games: ImageGames) -> ImageCounterfactuals:
@@ -376,6 +417,9 @@ class ImageExplainer:
             games = ImageGames.cut(check_image(image), cut, self._segments, self._absent, self._batch)
             return one(games)
 
+        return self._of_each(image, method, explained)
+
+    def _of_each(self, image: Any, method: str, explained: Callable[[Any], T]) -> T | list[T]:
         if isinstance(image, list | tuple):
             return [explained(each) for each in image]
         if np.ndim(image) == 4:

@@ -76,6 +76,20 @@ class WholeModel:
         check_numbers(raw, None, name)
         return raw
 
+    def gradient(self, image: Any) -> FloatArray:
+        """Derivatives ``(values, columns)`` of what the model returns by each value of one whole ``(1, ...)``."""
+        name, size = self.adapter.name, int(np.size(image))
+        assert self.adapter.gradient is not None
+        dressed = image if self._dress is None else self._dress(image)
+        with quietly():
+            found = np.asarray(self.adapter.gradient(dressed), dtype=np.float64)
+        if found.size % size or not found.size or not np.isfinite(found).all():
+            raise ModelError(
+                f"the gradient of {name} has shape {found.shape} or is not finite; expected a finite number for each"
+                f" value of an image {np.shape(image)[1:]}, and for each output (outputs last)."
+            )
+        return found.reshape(size, -1)
+
     def learn(self, first: FloatArray, again: FloatArray) -> tuple[WholePredictor, FloatArray]:
         """The predictor, and its predictions for a few wholes, by what the model returned for them when asked twice."""
         change = float(np.abs(first - again).max(initial=0.0))
