@@ -102,7 +102,7 @@ def triage(
             row_labels=data.row_labels,
         ),
     )
-    return run.finish(result, (*general_caveats(predictor, data, run), *other_rows(result)))
+    return run.finish(result, (*general_caveats(predictor, data, run), *other_rows(result)) if run.checks else ())
 
 
 MEASURES = ("out-of-fold loss", "loss of the model", "both")
