@@ -268,6 +268,18 @@ GALLERY = (
         "How often each feature changes, and in which direction.",
     ),
     Entry(
+        "FragileRows",
+        "fragile_rows",
+        "classes.adversarial(sample=40).plot()",
+        "The rows that the smallest change predicts otherwise, with that change.",
+    ),
+    Entry(
+        "FragileRows",
+        "fragile_curve",
+        'classes.adversarial(sample=40).plot(kind="curve")',
+        "The share of rows that flip within a distance.",
+    ),
+    Entry(
         "Prototypes",
         "prototypes",
         'ex.prototypes(6, criticisms=3).plot(kind="table")',
@@ -324,6 +336,7 @@ GALLERY = (
         "What share of wrong labels a list of suspects finds.",
     ),
     Entry("Triage", "triage_rows", 'logistic.triage().plot(kind="rows")', "The rows to check first."),
+    Entry("Poisoning", "poisoning", "logistic.poisoning(3).plot()", "How few changed labels turn a prediction."),
     Entry("TextAttribution", "text", "texts.shap(text).plot()", "What each word contributes."),
     Entry("LocalTextAttribution", "text_local", "texts.lime(text).plot()", "The words of a local model."),
     Entry("LocalTextAttribution", "text_variants", 'texts.lime(text).plot(kind="variants")', "The variants behind it."),

@@ -236,6 +236,11 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
         {"folds": whole(2, 2), "changed": fraction()},
         {"refit"},
     ),
+    "poisoning": (
+        lambda **o: explainer().poisoning(**{"row": 0, "target": 1.0, "refit": refitted, "budget": 4, **o}),
+        {"budget": whole(4, 4)},
+        {"row", "target", "refit"},
+    ),
     "influence": (
         lambda **o: explainer().influence(**{"rows": [0], "refit": refitted, "budget": 4, **o}),
         {"method": word("deletion"), "budget": whole(4, 4, none=True)},
@@ -288,6 +293,7 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
         lambda **o: explainer().adversarial(0, **{"target": 2.0, **o}),
         {
             "norm": word("l1"),
+            "sample": whole(3),
             "n": whole(2),
             "budget": whole(60, none=True),
             "target": Option(2.0, [np.float64(2.0)], ["nonsense", None, (3, 2), object()]),

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pellucid.explanations import Effect as Effect
     from pellucid.explanations import Effects as Effects
     from pellucid.explanations import Explanation as Explanation
+    from pellucid.explanations import FragileRows as FragileRows
     from pellucid.explanations import Importance as Importance
     from pellucid.explanations import ImportanceComparison as ImportanceComparison
     from pellucid.explanations import Influence as Influence
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from pellucid.explanations import Network as Network
     from pellucid.explanations import Performance as Performance
     from pellucid.explanations import Pick as Pick
+    from pellucid.explanations import Poisoning as Poisoning
     from pellucid.explanations import Prototypes as Prototypes
     from pellucid.explanations import Rule as Rule
     from pellucid.explanations import RuleCheck as RuleCheck
@@ -83,6 +85,7 @@ _HOME = {
     "Effects": "pellucid.explanations",
     "Explainer": "pellucid.explainer",
     "Explanation": "pellucid.explanations",
+    "FragileRows": "pellucid.explanations",
     "ImageAttribution": "pellucid.parts",
     "ImageCounterfactuals": "pellucid.parts",
     "ImageExplainer": "pellucid.parts.image_explainer",
@@ -103,6 +106,7 @@ _HOME = {
     "Performance": "pellucid.explanations",
     "Pick": "pellucid.explanations",
     "Predictor": "pellucid.models",
+    "Poisoning": "pellucid.explanations",
     "Prototypes": "pellucid.explanations",
     "RowGenerator": "pellucid.data.sampling.generator",
     "Rule": "pellucid.explanations",
@@ -138,6 +142,7 @@ __all__ = [
     "Effects",
     "Explainer",
     "Explanation",
+    "FragileRows",
     "ImageAttribution",
     "ImageCounterfactuals",
     "ImageExplainer",
@@ -157,6 +162,7 @@ __all__ = [
     "PellucidError",
     "Performance",
     "Pick",
+    "Poisoning",
     "Predictor",
     "Prototypes",
     "RowGenerator",

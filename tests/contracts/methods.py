@@ -72,6 +72,9 @@ METHODS = {
         Explainer.influence, weighable=False, needs_y=True, options={"rows": [0, 1], "refit": fit, "budget": 500}
     ),
     "triage": Method(Explainer.triage, weighable=False, needs_y=True, options={"folds": 2, "refit": fit}),
+    "poisoning": Method(
+        Explainer.poisoning, weighable=False, needs_y=True, options={"row": 0, "target": 1e6, "refit": fit, "budget": 4}
+    ),
     "clusters importance": Method(
         Explainer.clusters, weighable=False, needs_y=True, options={"importance": True, "threshold": 0.1}
     ),
@@ -180,6 +183,9 @@ METHODS = {
     ),
     "adversarial": Method(
         Explainer.adversarial, weighable=False, options={"row": 0, "target": ">= 300", "norm": "linf", "budget": 400}
+    ),
+    "adversarial rows": Method(
+        Explainer.adversarial, weighable=False, options={"row": [0, 3, 5], "target": ">= 300", "budget": 400}
     ),
     "counterfactuals neighbours": Method(
         Explainer.counterfactuals,

@@ -128,15 +128,23 @@ def parts(result) -> list[frozenset[str]]:
     return [frozenset(names) for names in sets]
 
 
+BY_ROW = (
+    pellucid.Performance,
+    pellucid.Influence,
+    pellucid.Triage,
+    pellucid.Poisoning,
+    pellucid.Prototypes,
+    pellucid.FragileRows,
+)
+
+
 @every_method
 def test_order_of_columns_does_not_matter(method):
     table = as_pandas(columns())
     expected, found = usual(method)[1], method(explainer(table[list(NAMES[::-1])]))
     if method.features:
         check_same_numbers(found, expected)
-    elif isinstance(
-        found, pellucid.Performance | pellucid.Influence | pellucid.Triage | pellucid.Prototypes
-    ):  # by measure, by row
+    elif isinstance(found, BY_ROW):  # by measure, by row
         check_same_numbers(pellucid.explanations.changed(found, feature_names=expected.feature_names), expected)
     elif isinstance(found, pellucid.Audit):  # by question; mixtures of rows are drawn column by column
         np.testing.assert_allclose(found.values[:5], expected.values[:5], rtol=1e-9, atol=1e-12)
@@ -174,7 +182,8 @@ def test_every_result_can_speak_draw_and_be_stored(method, tmp_path):
 def test_y_is_needed_only_where_it_is_compared(method):
     ex = explainer(as_pandas(columns()), y=False)
     if method.needs_y and (
-        method.options.get("loss") or method.call in (Explainer.performance, Explainer.influence, Explainer.triage)
+        method.options.get("loss")
+        or method.call in (Explainer.performance, Explainer.influence, Explainer.triage, Explainer.poisoning)
     ):
         with pytest.raises(pellucid.InputError, match="give y"):
             method(ex)

@@ -46,6 +46,14 @@ def test_a_target_out_of_reach_names_what_blocks_and_at_what_price(golden):
     golden("counterfactuals", "best effort", masked(nearest.text()))
 
 
+def test_what_blocks_is_part_of_the_answer_also_without_checks():
+    said = {"fixed": ["age", "score", "job", "foreign"], "ranges": {"amount": (85, 100)}}
+    checked, unchecked = (explainer(checks=on).counterfactuals(3, ">= 0.6", **said) for on in (True, False))
+    assert unchecked.obstacles == checked.obstacles != ()
+    assert unchecked.nearest_miss == checked.nearest_miss > 0
+    assert unchecked.findings() == checked.findings()
+
+
 def test_tables_hold_changes_only_or_whole_rows(found):
     changes, whole = found.frame(), found.frame(whole=True)
     assert len(changes) == found.changed.sum()

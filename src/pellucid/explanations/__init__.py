@@ -14,6 +14,7 @@ from pellucid.explanations.decomposition import Decomposition
 from pellucid.explanations.effect import AtMissing, Colouring, Effect
 from pellucid.explanations.effects import Effects
 from pellucid.explanations.explanation import Explanation, Header, changed, squeeze_outputs
+from pellucid.explanations.fragile_rows import FragileRows
 from pellucid.explanations.importance import Importance
 from pellucid.explanations.importance_comparison import ImportanceComparison
 from pellucid.explanations.influence import Checked, Influence
@@ -22,6 +23,7 @@ from pellucid.explanations.local_attribution import Boundary, LocalAttribution
 from pellucid.explanations.network import Network
 from pellucid.explanations.performance import Bins, Performance, Ranking
 from pellucid.explanations.pick import Pick
+from pellucid.explanations.poisoning import Poisoning
 from pellucid.explanations.prototypes import Discrepancy, Neighbors, Prototypes, RowMap
 from pellucid.explanations.rule import Anchor, Rule, RuleCheck, Rules
 from pellucid.explanations.store import load
@@ -53,6 +55,7 @@ __all__ = [
     "Effects",
     "Entries",
     "Explanation",
+    "FragileRows",
     "Header",
     "Importance",
     "ImportanceComparison",
@@ -66,6 +69,7 @@ __all__ = [
     "Obstacle",
     "Performance",
     "Pick",
+    "Poisoning",
     "Prototypes",
     "Ranking",
     "Reference",

@@ -327,6 +327,11 @@ class TriageOptions(PlotOptions):
     top: int = whole(12, "rows shown as bars", kind="rows")
 
 
+@dataclass(frozen=True, kw_only=True)
+class PoisoningOptions(PlotOptions):
+    """Options of poisoning."""
+
+
 ATTRIBUTION_KINDS = (
     "auto",
     "waterfall",
@@ -437,6 +442,19 @@ class CounterfactualOptions(PlotOptions):
         "whether answers are named beside every panel, for pages that may break between them",
         kind="auto changes",
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FragileOptions(PlotOptions):
+    """Options of fragile rows."""
+
+    kind: str = choice(
+        "rows",
+        ("rows", "curve"),
+        '"rows" are the most fragile rows with the change of each, "curve" the share of rows that flip within a'
+        " distance",
+    )
+    max_display: int = whole(12, "rows shown", kind="rows")
 
 
 def _shape(option: str, value: Any) -> tuple[int, int] | None:

@@ -126,6 +126,40 @@ class BoostedRows:
         total[np.tile(np.arange(K), len(at)), np.arange(q)] += 1.0
         return np.asarray(out + moved @ total)
 
+    def label_slopes(self, fit: Fit, w: FloatArray, at: IntArray, toward: FloatArray) -> FloatArray:
+        """Derivatives of ``toward' scores`` of another row, whose leaves are ``at``, by the outcomes: ``(rows, scores)``.
+
+        The backward pass of `adjoint` with another direct term: a leaf moves by rate w / E for each unit of an outcome.
+        """
+        b, n, K = self.boosting, len(self.Y), self.scores
+        out, adj = np.zeros((n, K)), np.zeros((K, n))
+        for it in reversed(self.iterations):
+            slopes = _second(fit.before[it], b)
+            gathered = np.zeros((K, n))
+            for k in range(K):
+                t = it * K + k
+                leaf, v, E = self.leaf[:, t], fit.values[t], fit.masses[t]
+                a = np.bincount(leaf, weights=adj[k], minlength=self.sizes[t])
+                a[at[t]] += toward[k]
+                pull = a[leaf] * w / np.where(E[leaf] > 0, E[leaf], np.inf)
+                out[:, k] += b.rate * pull
+                for j, (dg, dh) in enumerate(slopes(k)):
+                    gathered[j] -= pull * (b.rate * dg + v[leaf] * b.factor * dh)
+            adj += gathered
+        return np.asarray(out + np.outer(w / w.sum(), self._base_slopes(w, adj.sum(axis=1) + toward)))
+
+    def _base_slopes(self, w: FloatArray, total: FloatArray) -> FloatArray:
+        """What the start adds, by the mean of each outcome, where ``total`` hangs on the start."""
+        b = self.boosting
+        if not b.start:
+            return np.zeros(self.scores)
+        if b.loss == "squared":
+            return total
+        mean = np.clip(np.average(self.Y, axis=0, weights=w), 1e-12, 1 - 1e-12)
+        if b.loss == "logistic":
+            return np.asarray(total / (mean * (1 - mean)))
+        return np.asarray((total if b.within else total - total.mean()) / mean)
+
     def scores_of(self, fit: Fit, at: IntArray) -> FloatArray:
         """Scores of other rows by refitted leaf values."""
         F = np.tile(fit.base, (len(at), 1))

@@ -43,6 +43,15 @@ def without_each(ensemble: TreeEnsemble, leaves: IntArray, Y: FloatArray, mass: 
     return out
 
 
+def leaf_mass(leaves: IntArray, mass: FloatArray, at: IntArray) -> FloatArray:
+    """The weight of each training row in the prediction of another, whose leaves are ``at``: means over trees of its
+    share of the mass of the common leaf.
+    """
+    same = (leaves == at).T * mass  # (trees, rows)
+    total = same.sum(axis=1, keepdims=True)
+    return np.asarray((same / np.where(total > 0, total, 1.0)).mean(axis=0))
+
+
 def _sums(ensemble: TreeEnsemble, leaves: IntArray, Y: FloatArray, mass: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Mass and sums of outcomes in every node; children come after their parents."""
     n_nodes = len(ensemble.nodes.feature)

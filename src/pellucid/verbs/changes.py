@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypedDict, Unpack, overload
 
 from pellucid.checks import one_of
-from pellucid.explanations import Counterfactuals
+from pellucid.explanations import Counterfactuals, FragileRows
 from pellucid.methods.counterfactual.adversarial import NORMS, Norm
 from pellucid.methods.counterfactual.counterfactuals import counterfactuals
 from pellucid.methods.counterfactual.dispatch import Method as CounterfactualMethod
+from pellucid.methods.counterfactual.fragile_rows import fragile_rows, rows_to_rank
 from pellucid.verbs.bound import Bound
+
+
+class _Attack(TypedDict, total=False):
+    """The options of `adversarial`."""
+
+    norm: Norm
+    n: int
+    fixed: Any
+    ranges: Mapping[Any, Any] | None
+    budget: int | None
+    sample: int
 
 
 class ChangeVerbs(Bound):
@@ -107,9 +119,15 @@ class ChangeVerbs(Bound):
             run=self._run("counterfactuals"),
         )
 
+    @overload
+    def adversarial(self, row: int, target: Any = None, **options: Unpack[_Attack]) -> Counterfactuals: ...
+    @overload
+    def adversarial(
+        self, row: Any = None, target: Any = None, **options: Unpack[_Attack]
+    ) -> Counterfactuals | FragileRows: ...
     def adversarial(
         self,
-        row: Any,
+        row: Any = None,
         target: Any = None,
         *,
         norm: Norm = "linf",
@@ -117,13 +135,17 @@ class ChangeVerbs(Bound):
         fixed: Any = (),
         ranges: Mapping[Any, Any] | None = None,
         budget: int | None = None,
-    ) -> Counterfactuals:
+        sample: int = 100,
+    ) -> Counterfactuals | FragileRows:
         """The smallest change that fools the model: the row nearest by a ``norm`` that is predicted otherwise.
 
         ``norm`` is "l0" (number of changes), "l1", "l2", "linf" (the largest change) or "gower", of differences in
         units of the observed ranges, another level of a category being 1. ``target``, ``fixed``, ``ranges`` and
         ``budget`` are those of `counterfactuals`; without a target, any other class will do. ``scores["distance"]``
         is the robustness of the row: the size of the change, of which ``proven`` says that there is no smaller one.
+
+        Several rows (positions, labels, a slice, a table; None: a random ``sample`` of X) are ranked, the most fragile
+        first: `FragileRows`, with the smallest change of each. ``budget`` is for each row.
 
         It misleads where the change that was found should change the prediction: then it is no attack, but a
         counterfactual.
@@ -136,17 +158,36 @@ class ChangeVerbs(Bound):
         >>> found = ex.adversarial(np.array([0.2, 0.2]), ">= 0.6")
         >>> bool(abs(found.scores["distance"][0] - 0.1) < 0.005)
         True
+        >>> ex.adversarial([0, 1, 2], ">= 1.2").ranking().tolist()
+        [0, 1, 2]
         """
-        return counterfactuals(
+        run = self._run("adversarial examples")
+        distance = NORMS[one_of("norm", norm, NORMS)]
+        rows, sampled_from = rows_to_rank(self.data, row, sample, run)
+        if len(rows) == 1:
+            return counterfactuals(
+                self.predictor,
+                self.data,
+                rows,
+                target,
+                n=n,
+                fixed=fixed,
+                ranges=ranges,
+                distance=distance,
+                budget=budget,
+                otherwise="adversarial",
+                run=run,
+            )
+        return fragile_rows(
             self.predictor,
             self.data,
-            row,
+            rows,
             target,
+            norm=norm,
             n=n,
             fixed=fixed,
             ranges=ranges,
-            distance=NORMS[one_of("norm", norm, NORMS)],
             budget=budget,
-            otherwise="adversarial",
-            run=self._run("adversarial examples"),
+            sampled_from=sampled_from,
+            run=run,
         )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pellucid.explanations import Influence, Triage
+from pellucid.explanations import Influence, Poisoning, Triage
 from pellucid.methods.influence.dispatch import Method, On, influence
+from pellucid.methods.influence.poisoning import poisoning
 from pellucid.methods.influence.triage import triage
 from pellucid.verbs.bound import Bound
 
@@ -99,3 +100,29 @@ class InfluenceVerbs(Bound):
         (True, True)
         """
         return triage(self.predictor, self.data, folds=folds, changed=changed, refit=refit, run=self._run("triage"))
+
+    def poisoning(self, row: Any, target: Any = None, *, refit: Any = None, budget: int = 20) -> Poisoning:
+        """How few changed labels of training rows turn the prediction of ``row`` (data poisoning), and which.
+
+        X and y of the Explainer must be the training rows. ``target`` is the class to be predicted instead (default: the
+        second most likely), or the number that a regression should reach; changed outcomes are any class, or any number
+        between the least and the largest outcome. Rows are changed in the order of what that adds to the score of the
+        target, then the model is really fitted again: ``needed`` labels were *seen* to be enough, an upper bound. In least
+        squares and ridge regression predictions are linear in y, and ``least`` is the proven minimum.
+
+        ``refit`` fits the model again, as for `importance`; ``budget`` is the largest number of refits. Linear, logistic
+        and softmax regression and trees are read; of other models the rows nearest to ``row`` are changed first.
+
+        It misleads as a proof of safety: an upper bound that is large says only that this attack needs many labels.
+
+        Examples
+        --------
+        >>> import numpy as np, pellucid
+        >>> from sklearn.linear_model import LinearRegression
+        >>> X = np.arange(10.0)[:, None]
+        >>> y = 2 * X[:, 0]
+        >>> found = pellucid.Explainer(LinearRegression().fit(X, y), X, y).poisoning(9, 14)
+        >>> found.needed, found.least
+        (1, 1)
+        """
+        return poisoning(self.predictor, self.data, row, target, refit=refit, budget=budget, run=self._run("poisoning"))

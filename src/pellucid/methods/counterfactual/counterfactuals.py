@@ -118,11 +118,8 @@ def counterfactuals(
         found = Found(problem.x[None], proven=True, lower=0.0)
     else:
         found = search(problem, chosen, n, options, polish=polish)
-    rows, table = _emitted(problem, found, n)
-    none: list[Relaxed] = []
-    why = none if len(rows) else run.unless_interrupted(lambda: obstacles(request), none)
-    if not len(rows) and chosen == "exact":  # which asks the model about no row that misses
-        run.unless_interrupted(lambda: search_quickly(problem), rows)
+    rows, table = emitted(problem, found, n)
+    why = [] if len(rows) else _in_the_way(request, problem, chosen)
     miss = 0.0 if len(rows) else nearest_miss(problem)[1]
     if not len(rows) and best_effort:
         rows = _best_effort(problem)
@@ -131,7 +128,7 @@ def counterfactuals(
         "method": chosen,
         "target": problem.target.words,
         "n": n,
-        **_plain(said),
+        **plain_settings(said),
         "protected": [data.schema.names[j] for j in watched],
         "polish": polish,
         "best_effort": best_effort,
@@ -157,7 +154,20 @@ def counterfactuals(
     return result
 
 
-def _emitted(problem: Problem, found: Found, n: int) -> tuple[FloatArray, Any]:
+def _in_the_way(request: Request, problem: Problem, chosen: str) -> list[Relaxed]:
+    """Which constraints block: part of the answer where there is no row, whether or not results are checked."""
+    run, why = request.run, list[Relaxed]()
+    if run.interrupted:
+        return why
+    with run.until_interrupted():
+        why = obstacles(request)
+        if chosen == "exact":  # which asks the model about no row that misses
+            with run.checking():
+                search_quickly(problem)
+    return why
+
+
+def emitted(problem: Problem, found: Found, n: int) -> tuple[FloatArray, Any]:
     """The answers that stay valid when they are read from the table that the caller gets."""
     rows = pick(problem, found, n)
     while True:
@@ -267,7 +277,7 @@ def _caveats(
     return counterfactual_caveats(problem.predictor, problem.data, problem.run, result, answers)
 
 
-def _plain(said: Mapping[str, Any]) -> dict[str, Any]:
+def plain_settings(said: Mapping[str, Any]) -> dict[str, Any]:
     """Settings that can be stored: functions by their kind."""
     plain: dict[str, Any] = {}
     for name, value in said.items():

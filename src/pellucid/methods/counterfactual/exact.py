@@ -195,7 +195,6 @@ class _Question:
     regions: list[Rounding]
     make: Make
     smooth: frozenset[int] = frozenset()
-    scored: bool = True
     nodes: int = 0
 
     def nearest(self, n: int, go_on: Callable[[], bool]) -> Found:
@@ -268,7 +267,7 @@ class _Question:
 
     def _reaches(self, row: FloatArray) -> bool:
         """Whether the model says so, too; what is asked around an answer later on is asked with it."""
-        if self.scored and not self.smooth:
+        if self.problem.scored and not self.smooth:
             ask_with_surroundings(self.problem, row)
         return bool(self.problem.valid(row[None])[0])
 

@@ -64,7 +64,10 @@ class Found:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A row ``x`` of codes (p,), and all that is asked of an answer to it."""
+    """A row ``x`` of codes (p,), and all that is asked of an answer to it.
+
+    ``scored``: whether answers get scores, so that what stands around them is asked with them.
+    """
 
     predictor: Predictor
     data: Data
@@ -78,6 +81,7 @@ class Problem:
     relations: tuple[Relation, ...] = ()
     feasible: Callable[[Any], Any] | None = None
     asked: Asked = field(default_factory=Asked)
+    scored: bool = True
 
     @cached_property
     def players(self) -> tuple[tuple[int, ...], ...]:
