@@ -18,24 +18,30 @@ from pellucid.errors import InputError, nearest
 
 RowLoss = Callable[[FloatArray, FloatArray], FloatArray]
 TotalLoss = Callable[[FloatArray, FloatArray, FloatArray], float]
+RowInfluence = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
 _TINY = 1e-15
 
 
 @dataclass(frozen=True, eq=False)
 class Loss:
-    """A named loss: ``rows`` gives one number per row where the loss is a mean over rows."""
+    """A named loss: ``rows`` gives one number per row where the loss is a mean over rows.
+
+    ``influence`` gives numbers whose weighted mean is the loss, and which say how much each row moves it (von Mises):
+    the variance of the loss is that of their mean. For a mean over rows they are the rows' own losses.
+    """
 
     name: str
     total: TotalLoss
     rows: RowLoss | None = None
+    influence: RowInfluence | None = None
 
     def __call__(self, y: FloatArray, prediction: FloatArray, weights: FloatArray) -> float:
         return self.total(y, prediction, weights)
 
 
 def _mean_of(name: str, rows: RowLoss) -> Loss:
-    return Loss(name, lambda y, p, w: float(np.average(rows(y, p), weights=w)), rows)
+    return Loss(name, lambda y, p, w: float(np.average(rows(y, p), weights=w)), rows, lambda y, p, _: rows(y, p))
 
 
 def _per_row(errors: FloatArray) -> FloatArray:
@@ -70,9 +76,25 @@ def _rmse(y: FloatArray, p: FloatArray, w: FloatArray) -> float:
     return float(np.sqrt(np.average(_squared(y, p), weights=w)))
 
 
+def _of_rmse(y: FloatArray, p: FloatArray, w: FloatArray) -> FloatArray:
+    squares = _squared(y, p)
+    mean = float(np.average(squares, weights=w))
+    root = float(np.sqrt(mean))
+    return root + (squares - mean) / (2 * root) if root > 0 else np.zeros(len(squares))
+
+
 def _one_minus_r2(y: FloatArray, p: FloatArray, w: FloatArray) -> float:
     spread = np.average(_squared(y, np.broadcast_to(np.average(y, axis=0, weights=w), y.shape)), weights=w)
     return float(np.average(_squared(y, p), weights=w) / spread) if spread > 0 else np.nan
+
+
+def _of_r2(y: FloatArray, p: FloatArray, w: FloatArray) -> FloatArray:
+    around = _squared(y, np.broadcast_to(np.average(y, axis=0, weights=w), y.shape))
+    spread = float(np.average(around, weights=w))
+    if spread <= 0:
+        return np.full(len(around), np.nan)
+    squares = _squared(y, p)
+    return np.asarray(squares / spread - float(np.average(squares, weights=w)) / spread * (around / spread - 1.0))
 
 
 def _one_minus_auc(y: FloatArray, p: FloatArray, w: FloatArray) -> float:
@@ -81,6 +103,29 @@ def _one_minus_auc(y: FloatArray, p: FloatArray, w: FloatArray) -> float:
         return 1.0 - weighted_auc(y == 1, p[:, 1], w)
     present = [k for k in range(p.shape[1]) if 0 < (y == k).sum() < len(y)]
     return 1.0 - float(np.mean([weighted_auc(y == k, p[:, k], w) for k in present]))
+
+
+def _of_auc(y: FloatArray, p: FloatArray, w: FloatArray) -> FloatArray:
+    if p.shape[1] == 2:
+        return 1.0 - _auc_influence(y == 1, p[:, 1], w)
+    present = [k for k in range(p.shape[1]) if 0 < (y == k).sum() < len(y)]
+    return np.asarray(1.0 - np.mean([_auc_influence(y == k, p[:, k], w) for k in present], axis=0))
+
+
+def _auc_influence(positive: AnyArray, score: FloatArray, weights: FloatArray) -> FloatArray:
+    """Placement values: the share of the other class that a row is on the right side of, over the share of its own."""
+    values, index = np.unique(score, return_inverse=True)
+    mass = np.stack(
+        [np.bincount(index, weights=weights * side, minlength=len(values)) for side in (positive, ~positive)]
+    )
+    total = mass.sum(axis=1)
+    if (total == 0).any():
+        raise InputError("the loss '1-auc' needs rows of both classes in y; this table has only one.")
+    below = (np.cumsum(mass, axis=1) - mass / 2) / total[:, None]
+    placement = np.where(positive, below[1][index], 1.0 - below[0][index])
+    area = float(np.average(placement[positive], weights=weights[positive])) if weights[positive].any() else np.nan
+    share = total / total.sum()
+    return np.asarray(area + (placement - area) / np.where(positive, share[0], share[1]))
 
 
 def weighted_auc(positive: AnyArray, score: FloatArray, weights: FloatArray) -> float:
@@ -97,14 +142,14 @@ def weighted_auc(positive: AnyArray, score: FloatArray, weights: FloatArray) -> 
 _REGRESSION = {
     "mse": _mean_of("mse", _squared),
     "mae": _mean_of("mae", _absolute),
-    "rmse": Loss("rmse", _rmse),
-    "1-r2": Loss("1-r2", _one_minus_r2),
+    "rmse": Loss("rmse", _rmse, influence=_of_rmse),
+    "1-r2": Loss("1-r2", _one_minus_r2, influence=_of_r2),
 }
 _CLASSIFICATION = {
     "log_loss": _mean_of("log_loss", _log_loss),
     "brier": _mean_of("brier", _brier),
     "error": _mean_of("error", _wrong),
-    "1-auc": Loss("1-auc", _one_minus_auc),
+    "1-auc": Loss("1-auc", _one_minus_auc, influence=_of_auc),
 }
 _NEED_PROBABILITIES = {"log_loss", "brier"}
 _ALIASES = {

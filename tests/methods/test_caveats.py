@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+import methods.example_scenes  # noqa: F401  # registers its scenes
 import pellucid
 from golden_files import masked
 from methods.caveat_scenes import FIRES, SILENT

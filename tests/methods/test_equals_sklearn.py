@@ -9,7 +9,8 @@ from sklearn.svm import SVR
 
 from pellucid import Explainer
 from pellucid.methods.importance import permutation
-from pellucid.methods.importance.estimation.loss_change import Setting, compared
+from pellucid.methods.importance.estimation.loss_change import Setting
+from pellucid.methods.importance.estimation.row_and_donor import Before
 from versions import needs
 
 TOLERANCE = 1e-12
@@ -125,8 +126,9 @@ def importances(explainer, loss, donors):
     """Our importances, and those of every repeat, with given donor rows."""
     run, predictor, data = explainer._run("importance"), explainer.predictor, explainer.data
     shuffled = permutation._Shuffled.of(run, predictor, data, list(data.schema.players().values()), donors)
-    setting = Setting.of(predictor, data, loss, shuffled.asked.itself())
-    values, repeats, _ = compared(shuffled.losses(setting), setting, "difference")
+    before = Before.of(Setting.of(predictor, data, loss, shuffled.asked.itself()), "difference")
+    found = shuffled.losses(before, "shuffle")
+    values, repeats = np.array([one.value for one in found]), np.stack([one.repeats for one in found])
     return values, repeats
 
 

@@ -55,7 +55,7 @@ def rows_text(count: float) -> str:
 
 def is_change(effect: Effect) -> bool:
     """Whether values are differences, to be read against zero, rather than predictions."""
-    if effect.method == "ale":
+    if effect.method in ("ale", "term"):
         return not effect.total
     return effect.center is not None or effect.derivative or bool(effect.settings.get("pure"))
 
@@ -81,9 +81,11 @@ def _quantity(effect: Effect) -> str:
     noun = "prediction" if effect.individual else "average prediction"
     if effect.derivative:
         return f"slope of the {noun}"
-    if bool(effect.settings.get("pure")) or (effect.method == "ale" and len(effect.grids) > 1 and not effect.total):
+    if bool(effect.settings.get("pure")) or (
+        effect.method in ("ale", "term") and len(effect.grids) > 1 and not effect.total
+    ):
         return "joint effect on the prediction"
-    if effect.method == "ale":
+    if effect.method in ("ale", "term"):
         return "effect on the prediction" if not effect.total else noun
     if effect.center is None:
         return noun

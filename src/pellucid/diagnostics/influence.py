@@ -21,6 +21,8 @@ _ALONE = 0.5
 
 def influence_caveats(predictor: Predictor, data: Data, run: Run, found: Influence) -> tuple[Caveat, ...]:
     """Everything known against this influence."""
+    if not run.checks:
+        return ()
     said = list(general_caveats(predictor, data, run))
     said.extend(other_rows(found))
     said.extend(_approximate(found))

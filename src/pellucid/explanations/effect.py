@@ -20,6 +20,7 @@ TITLES = {
     "ice": "Individual conditional expectation",
     "ale": "Accumulated local effect",
     "mplot": "Marginal plot",
+    "term": "Shape function",
 }
 
 
@@ -46,7 +47,7 @@ class Colouring:
 @stored
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Effect(Explanation, options=EffectOptions):
-    """Result of `pdp`, `ice`, `ale` and `mplot`.
+    """Result of `pdp`, `ice`, `ale` and `mplot`, and the term of a feature in a glass box.
 
     ``grids`` has one array of feature values per feature. ``values`` has the shape of the grid, with rows first for
     individual curves and outputs last if there are several. ``average`` is the average curve (``values`` itself unless

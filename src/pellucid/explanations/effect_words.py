@@ -82,7 +82,7 @@ def _curve(effect: Effect, k: int, curve: FloatArray, readable: BoolArray) -> st
 
 def _is_change(effect: Effect) -> bool:
     """Whether values are differences, told with their sign."""
-    return (effect.method == "ale" and not effect.total) or effect.center is not None
+    return (effect.method in ("ale", "term") and not effect.total) or effect.center is not None
 
 
 def _number(effect: Effect, value: float) -> str:
@@ -99,7 +99,7 @@ def _noun(effect: Effect, k: int) -> str:
     what = f"{said} of {output}" if named else said
     if effect.derivative:
         return f"slope of the {what}"
-    if (effect.method == "ale" and not effect.total) or effect.center is not None:
+    if _is_change(effect):
         return f"effect on the {what}"
     return f"average {what}"
 
@@ -146,7 +146,7 @@ def _at_missing(effect: Effect, order: list[int], readable: BoolArray) -> list[s
 
 
 def _surface(effect: Effect, k: int, surface: FloatArray, readable: BoolArray) -> str:
-    signed = effect.method == "ale" and not effect.total
+    signed = effect.method in ("ale", "term") and not effect.total
     fit = readable & np.isfinite(surface)
     surface = np.where(fit, surface, np.nan) if fit.any() else surface
 

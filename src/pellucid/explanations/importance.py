@@ -32,7 +32,8 @@ _WAYS = {
 class Importance(Explanation, options=ImportanceOptions):
     """One value per feature (or group), in the order of the columns.
 
-    ``low`` and ``high`` bound a 95% interval. ``repeats`` holds the value of every repetition
+    ``low`` and ``high`` bound a 95% interval, of what ``settings["interval"]`` says (the "population" that the rows are
+    a sample of, or "these rows"; docs/intervals.md). ``repeats`` holds the value of every repetition
     ``(features, repeats)``. ``baseline`` is the loss of the model itself and ``joint`` the value when all features are
     permuted together, to be compared with the sum of the values: interactions are counted once there and several times
     in the sum. ``first`` is the part of a feature alone, where the value also counts its interactions (Sobol indices),
@@ -112,7 +113,7 @@ class Importance(Explanation, options=ImportanceOptions):
         idle = [self.feature_names[j] for j in self.ranking if self._indistinct(j)]
         if idle:
             lines.append(f"{listed(idle)} {'has' if len(idle) == 1 else 'have'} no detectable importance.")
-        return [*lines, *self._rmse(), *self._harmful(), *self._sum(), *self._alone(), *self._tested()]
+        return [*lines, *self._rmse(), *self._harmful(), *self._sum(), *self._alone(), *self._tested(), *self._about()]
 
     def _headline(self) -> str:
         first = [self.feature_names[j] for j in leading(self, 3)]
@@ -222,6 +223,15 @@ class Importance(Explanation, options=ImportanceOptions):
             return [f"No feature has a p-value below {_SIGNIFICANT}: all of this may be chance."]
         rest = "" if len(sure) == len(p) else "; the others may be chance"
         return [f"Significant (p < {_SIGNIFICANT}): {listed(sure)}{rest}."]
+
+    def _about(self) -> list[str]:
+        """What the intervals are about: other rows like these, or these alone."""
+        said = {
+            "population": "The 95% intervals are for the population that these rows are a sample of.",
+            "these rows": "The 95% intervals are for these rows alone; other rows would give other values.",
+        }
+        about = said.get(str(self.settings.get("interval")))
+        return [about] if about and np.isfinite(self.se).any() else []
 
     def _indistinct(self, j: int) -> bool:
         low, high = np.atleast_1d(self.low[j]), np.atleast_1d(self.high[j])

@@ -82,6 +82,8 @@ class LinearForm:
     link
         From predictions to sums: "identity", "logit" (one log-odds), "softmax" (one score per class, which are the
         log-probabilities up to a common term) or "log".
+    declared
+        Whether the model itself says that it is this sum: that need not be tried on further rows.
     """
 
     encode: Callable[[Any], FloatArray]
@@ -89,6 +91,7 @@ class LinearForm:
     intercept: FloatArray
     source: IntArray
     link: Link = "identity"
+    declared: bool = False
 
     def sums(self, matrix: FloatArray) -> FloatArray:
         """Predictions on the scale of the link, ``(rows, outputs)``, for a matrix of encoded columns."""
@@ -112,6 +115,32 @@ class LinearForm:
         mixing = np.eye(n_sums) if n_sums == width else np.array([[-1.0, 1.0]])
         chosen = mixing[:, list(keep)]
         return replace(self, weights=self.weights @ chosen, intercept=self.intercept @ chosen)
+
+
+@dataclass(frozen=True, eq=False)
+class TermSum:
+    """What a model says of itself that is a sum of functions of one feature each, where its ``term_sum`` gives one.
+
+    ``codes`` turns a table as the model's own predict takes it into numbers ``(rows, columns)``; ``terms`` has a function
+    for each column, from its numbers ``(rows,)`` to what they add to each sum, ``(rows, sums)``. The sums are g of the
+    predictions, with ``link`` g.
+    """
+
+    codes: Callable[[Any], FloatArray]
+    terms: Sequence[Callable[[FloatArray], FloatArray]]
+    intercept: FloatArray
+    link: Link
+
+    def __call__(self, table: Any) -> FloatArray:
+        """The terms side by side, ``(rows, columns x sums)``."""
+        codes = self.codes(table)
+        return np.hstack([term(codes[:, j]) for j, term in enumerate(self.terms)])
+
+    def form(self) -> LinearForm:
+        """The same as a linear form: each term is an encoded column of weight one."""
+        n, sums = len(self.terms), len(self.intercept)
+        weights = np.tile(np.eye(sums), (n, 1))
+        return LinearForm(self, weights, self.intercept, np.repeat(np.arange(n), sums), self.link, declared=True)
 
 
 def linear_form(predictor: Predictor) -> LinearForm | Unlike:
@@ -176,7 +205,9 @@ def _difference(form: LinearForm, sums: FloatArray, full: FloatArray, link: Link
 
 
 def _read(model: Any) -> LinearForm:
-    """The estimator itself, or what a wrapper of scikit-learn makes of the one inside."""
+    """What the model says of itself, or what is read of the estimator, or of the one inside a wrapper of scikit-learn."""
+    if callable(getattr(model, "term_sum", None)):
+        return _declared(model)
     _refuse_own_verbs(model)
     for parent in type(model).__mro__:
         if parent.__module__.startswith("sklearn.") and parent.__name__ in _WRAPPERS:
@@ -185,6 +216,26 @@ def _read(model: Any) -> LinearForm:
     if not predicts or not hasattr(model, "coef_") or not hasattr(model, "intercept_"):
         raise _NotLinear(f"{_name(model)} is not a linear model: it has no coef_ and intercept_")
     return _estimator(model)
+
+
+def declares_sum(model: Any) -> bool:
+    """Whether a model, also at the end of a pipeline or inside a search, says itself which sum it is."""
+    while hasattr(model, "best_estimator_") or isinstance(getattr(model, "steps", None), list):
+        model = model.best_estimator_ if hasattr(model, "best_estimator_") else model.steps[-1][1]
+    return callable(getattr(model, "term_sum", None))
+
+
+def _declared(model: Any) -> LinearForm:
+    """A model that says itself which sum it is; a class derived from it may predict something else."""
+    home = next(cls.__module__ for cls in type(model).__mro__ if "term_sum" in vars(cls)).partition(".")[0]
+    for verb in _VERBS:
+        owner = _owner(model, verb)
+        if owner is not None and not owner.startswith(f"{home}."):
+            raise _NotLinear(f"{_name(model)} has a {verb} of its own, which is not read as a sum")
+    found = model.term_sum()
+    if not isinstance(found, TermSum):
+        raise _NotLinear(f"{_name(model)} is not a sum of functions of one feature: {found}")
+    return found.form()
 
 
 def _refuse_own_verbs(model: Any) -> None:

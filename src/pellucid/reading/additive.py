@@ -159,6 +159,8 @@ def _encoded(
     and on some of the rows. What belongs to the background is kept for the next rows.
     """
     form, kept = found.form, run.keep("sums of mixtures", background, dict[str, Any])
+    if form.declared:
+        return form.encode(predictor.dressed(rows.frame)), form.encode(predictor.dressed(background.frame))
     if kept.get("of") is not found:
         kept.clear()
         kept.update(of=found, rows=_compared(run, predictor, form, background))

@@ -29,7 +29,7 @@ import numpy as np
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.models import Predictor
-from pellucid.models.linear import LinearForm, Link, Unlike, predictions
+from pellucid.models.linear import LinearForm, Link, Unlike, declares_sum, predictions
 from pellucid.reading.additive import read_additive
 from pellucid.reading.answer import Answer, watched
 from pellucid.reading.terms import Encoder, Terms, terms_of
@@ -45,7 +45,9 @@ def by_sums(
     run: Run, predictor: Predictor, data: Data, interventions: tuple[Intervention, ...], full: bool
 ) -> SumAnswer | None:
     """The answer of the sum; None where the model is none, or fails on these rows, or where asking is as quick."""
-    if predictor.instability > 0 or _is_label(predictor) or _gain(data, interventions) < run.limits.worth_sums:
+    if predictor.instability > 0 or _is_label(predictor):
+        return None
+    if not declares_sum(predictor.model) and _gain(data, interventions) < run.limits.worth_sums:
         return None
     found = read_additive(run, predictor)
     if isinstance(found, Unlike) or not found.exact or _held(data, interventions, found.form) > run.limits.sums_held:

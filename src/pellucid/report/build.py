@@ -31,7 +31,7 @@ from pellucid.report.sections import (
 )
 from pellucid.report.short import short_sections, shortened, standing_section
 from pellucid.report.why import Why, contributions_of, find_why, row_sections
-from pellucid.report.work import Step, Work
+from pellucid.report.work import Step, Work, unaided
 from pellucid.words import counted, listed
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def build(
     before every step and once at the end. An interruption (Ctrl-C) is raised, not turned into a partial report.
     """
     top, brief = whole("top", top), one_of("detail", detail, DETAILS) == "short"
-    asked = check_rows(explainer, rows)
+    asked, explainer = check_rows(explainer, rows), unaided(explainer)
     work = Work((7 if brief else 12) + min(top, len(explainer.data.schema.features)), progress)
     work.step("scoring the model")
     performance = measured(explainer, work)

@@ -99,14 +99,14 @@ def target_of(explainer: Explainer, seen: Look, k: int, middle: FloatArray) -> t
 def _searched(explainer: Explainer, row: int, target: Any, budget: int, *, brief: bool) -> Counterfactuals:
     """The nearest answers, proven where that can be."""
     n = _BRIEF_ANSWERS if brief else _ANSWERS
+    if budget >= _FEWEST:
+        return explainer.counterfactuals(row, target, n=n, seconds=_SECONDS, budget=budget)
     try:
         return explainer.counterfactuals(row, target, n=n, method="exact", seconds=_SECONDS)
     except PellucidError:
-        if budget < _FEWEST:
-            raise PellucidError(
-                "the model is too slow to be searched here; explainer.counterfactuals searches for single rows."
-            ) from None
-        return explainer.counterfactuals(row, target, n=n, method="moc", budget=budget)
+        raise PellucidError(
+            "the model is too slow to be searched here; explainer.counterfactuals searches for single rows."
+        ) from None
 
 
 def _card(

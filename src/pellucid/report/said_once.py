@@ -19,6 +19,7 @@ _LABELS = {
     "dependent-features": _CORRELATED,
     "clustered-features": _CORRELATED,
     "off-data": _CORRELATED,
+    "moved-apart": _CORRELATED,
     "training-data": "training data",
     "overfitted": "training data",
     "poor-model": "poor model",

@@ -169,6 +169,16 @@ def spread(explainer: Explainer, limit: int) -> IntArray:
     return np.asarray(counting[np.linspace(0, len(counting) - 1, limit).astype(np.intp)])
 
 
+def unaided(explainer: Explainer) -> Explainer:
+    """The same without what earlier calls have learnt: a report says how many rows it asked the model for, which is the
+    same whatever the Explainer was used for before.
+    """
+    other = copy(explainer)
+    sample = explainer.predictor.sample  # learnt when the Explainer was made
+    other._known = {"sample": sample} if len(sample) else {}
+    return other
+
+
 def focused(explainer: Explainer, most: int, output: str | None = None) -> Explainer:
     """The same model with one output (where one is named) and at most so many of the rows, evenly spaced."""
     rows, outputs = spread(explainer, most), explainer.predictor.output_names

@@ -9,7 +9,9 @@ import pytest
 import pellucid
 from limits import limited
 from pellucid import Explainer
+from pellucid.data import Data
 from pellucid.diagnostics.correlated import fixed_share
+from pellucid.diagnostics.off_data import draws_off_data
 
 COVARIANCE = np.array([[1.0, 0.8, 0.3], [0.8, 1.0, 0.2], [0.3, 0.2, 1.0]])
 SLOPES = np.array([1.0, 2.0, -1.0])
@@ -38,13 +40,13 @@ def test_a_linear_model_of_normal_features_has_a_closed_form():
     assert found.settings["conditional"] == "copula"
 
 
-def test_it_has_the_closed_form_also_by_near_rows_and_with_few_given_columns():
+def test_it_has_the_closed_form_also_beside_categories_and_with_few_given_columns():
     X, y = normal(1500)
     table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(side=np.random.default_rng(1).choice(["u", "v"], 1500))
-    near = conditional(linear, table, y)
-    assert near.settings["conditional"] == "neighbours"
-    np.testing.assert_allclose(near.values[:3], CLOSED_FORM, rtol=0.15)
-    assert near.values[3] == 0.0
+    beside = conditional(linear, table, y)
+    assert beside.settings["conditional"] == "copula"
+    np.testing.assert_allclose(beside.values[:3], CLOSED_FORM, rtol=0.1)
+    assert beside.values[3] == 0.0
     wide = np.column_stack([X[:600], np.random.default_rng(2).normal(size=(600, 38))])  # 15 of them are given
     few = conditional(linear, wide, y[:600])
     assert (np.abs(few.values[:3] - CLOSED_FORM) < 4 * few.se[:3]).all()
@@ -77,8 +79,8 @@ def test_a_parabola_is_seen():
     X = np.column_stack([x, x**2 + 0.05 * np.random.default_rng(1).normal(size=1000)])
     ex = Explainer(lambda X: X.sum(axis=1), X, X.sum(axis=1), checks=False)
     given = ex.importance(method="conditional")
-    assert given.settings["conditional"] == "neighbours"
-    assert given.values[1] < 0.25 * ex.importance(scheme="pairs").values[1]
+    assert "kernel ridge" in given.settings["conditional"]
+    assert given.values[1] < 0.1 * ex.importance(scheme="pairs").values[1]
     assert given.values[0] > 1.5  # x squared leaves the sign of x open
 
 
@@ -200,8 +202,10 @@ def test_features_the_others_determine_are_named():
     assert not {"determined", "draws-off-data"} & {c.code for c in fine.caveats}
 
 
-def test_draws_that_miss_a_circle_are_noticed():
+def test_draws_that_miss_a_circle_are_noticed_and_those_that_do_not_are_not():
     angle = np.random.default_rng(0).uniform(0, 2 * np.pi, 800)
     X = np.column_stack([np.cos(angle), np.sin(angle)])
+    shuffled, strength = np.random.default_rng(1).permutation(X[:, 0]), np.ones((2, 2))
+    assert [caveat.code for caveat in draws_off_data(Data.of(X), "x0", 0, shuffled, strength)] == ["draws-off-data"]
     codes = {c.code for c in Explainer(lambda X: X[:, 0], X).importance(method="conditional").caveats}
-    assert "draws-off-data" in codes
+    assert "draws-off-data" not in codes

@@ -1,9 +1,10 @@
 """New values for some columns of every row, drawn given the other columns of that row.
 
-Two estimators (see `pellucid.data.sampling.neighbours`): where all columns are numbers, none is missing and they are
-associated by trends alone, a Gaussian copula of the columns; otherwise other rows that are near in the columns
-associated with the drawn ones (Strobl et al. 2008 condition on those alone: what is not associated says nothing and
-makes near rows rare). In a wide table only the columns most associated with the drawn ones are given.
+Several estimators compete for each column: a Gaussian copula of the columns; other rows that are near in the columns
+associated with the drawn one, where there are categories or missing values (Strobl et al. 2008 condition on those alone:
+what is not associated says nothing and makes near rows rare); and those of `pellucid.data.sampling.candidates`, which
+see curves. The best by held-out log score is used, the copula unless it is clearly beaten
+(`pellucid.data.sampling.choice`). In a wide table only the columns most associated with the drawn ones are given.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data.association import mid_ranks, rank_association, slice_association
+from pellucid.data.sampling.column_draws import Choices, Known, drawn_column
 from pellucid.data.sampling.copula import Copula
-from pellucid.data.sampling.margin import count_rows, nominal_features
+from pellucid.data.sampling.margin import nominal_features
 from pellucid.data.sampling.neighbours import Neighbours
 from pellucid.data.sampling.normal_scores import POINT, step_by_step
 from pellucid.data.table import Data
@@ -25,32 +27,27 @@ from pellucid.data.table import Data
 Columns = tuple[int, ...]
 _TOGETHER = 40  # columns that one estimator holds; a wider table gets one for each player
 _GIVEN = 15  # other columns given to a player of a wide table
-_ASSOCIATED = 0.15  # columns below it are not looked at for near rows
-_REFERENCE = 1500  # rows from which a near one is picked
 _LOOKED_AT = 1000  # rows, for dependence without a trend
-_NO_TREND = 0.3  # how much stronger it is than the trend
-_FEWEST = 5.0  # rows to pick from
+_LEARNED = 2000  # rows to learn from, where fewer are asked about
 _NEIGHBOURHOOD = 2_000  # rows among which neighbours are looked for
 _CANDIDATES = 8  # of which one is picked where a value is known to lie in an interval
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """Some columns of the table, and the players whose values are drawn given the rest of them."""
-
-    columns: IntArray
-    players: Mapping[str, Columns]
-
-
-@dataclass(frozen=True, eq=False)
 class Draws:
-    """Drawn codes ``(repeats, rows, its columns)`` of each player, which estimator drew them, and how strongly columns
-    are associated.
+    """Drawn codes ``(repeats, rows, its columns)`` of each player, which estimator drew them and how much better it fits
+    than the copula, and how strongly columns are associated.
     """
 
     codes: Mapping[str, FloatArray]
-    estimator: str
+    choices: Choices
     strength: FloatArray
+
+    @property
+    def estimator(self) -> str:
+        """The estimators used, the most frequent first."""
+        names = [choice.name for choice in self.choices.values()]
+        return ", ".join(sorted(set(names), key=lambda name: (-names.count(name), name)))
 
 
 def conditional_draws(
@@ -60,25 +57,24 @@ def conditional_draws(
     generators: tuple[np.random.Generator, np.random.Generator],
     repeats: int,
 ) -> Draws:
-    """Values of each player for some rows, given the other columns of the row; near rows come from the second
-    generator.
+    """Values of each player for some rows, given the other columns of the row.
 
     Columns are taken in the order of their names, so that the numbers drawn do not depend on the order of the table.
     """
-    trend = np.abs(rank_association(data, _LOOKED_AT))
-    strength = np.maximum(trend, _without_trend(data))
-    codes = np.stack([data.codes(j)[rows] for j in range(len(data.schema.features))], axis=1)
-    parts = _parts(data, players, strength)
-    if _numbers(data) and not (strength > trend + _NO_TREND).any():
-        return Draws(_by_copula(data, parts, codes, generators[0], repeats), "copula", strength)
-    drawn = _by_neighbours(data, parts, strength, codes, generators, repeats)
-    return Draws(drawn, "neighbours", strength)
-
-
-def _numbers(data: Data) -> bool:
-    """No categories, nothing missing."""
-    columns = range(len(data.schema.features))
-    return not nominal_features(data).any() and not any(np.isnan(data.codes(j)).any() for j in columns)
+    strength = np.maximum(np.abs(rank_association(data, _LOOKED_AT)), _without_trend(data))
+    learned = rows if len(rows) >= _LEARNED else np.union1d(rows, data.spread(_LEARNED))
+    codes = np.stack([data.codes(j)[learned] for j in range(len(data.schema.features))], axis=1)
+    asked = np.searchsorted(learned, rows)
+    known = Known(codes, nominal_features(data), data.weights[learned], strength)
+    seed = int(generators[0].integers(2**62))
+    drawn, choices = {}, {}
+    for place, name in enumerate(sorted(players)):
+        members = players[name]
+        found, choices[name] = drawn_column(
+            known, members, _given(data, members, strength), asked, repeats, np.random.default_rng([seed, place])
+        )
+        drawn[name] = found
+    return Draws({name: drawn[name] for name in players}, {name: choices[name] for name in players}, strength)
 
 
 def _without_trend(data: Data) -> FloatArray:
@@ -99,84 +95,20 @@ def _without_trend(data: Data) -> FloatArray:
     return matrix
 
 
-def _parts(data: Data, players: Mapping[str, Columns], strength: FloatArray) -> list[Part]:
+def _given(data: Data, members: Columns, strength: FloatArray) -> IntArray:
+    """The other columns, in the order of their names; of a wide table those most associated with the drawn ones."""
     names = np.array(data.schema.columns, dtype=object)
-    if len(names) <= _TOGETHER:
-        return [Part(np.argsort(names, kind="stable"), players)]
-    parts = []
-    for name, members in players.items():
+    others = np.setdiff1d(np.arange(len(names)), members)
+    if len(names) > _TOGETHER:
         most = strength[list(members)].max(axis=0)
-        most[list(members)] = -1.0
-        others = np.lexsort((names, -most))[: min(_GIVEN, len(names) - len(members))]
-        kept = np.array([*members, *others], dtype=np.intp)
-        parts.append(Part(kept[np.argsort(names[kept], kind="stable")], {name: members}))
-    return parts
+        others = others[np.lexsort((names[others], -most[others]))][:_GIVEN]
+    return np.asarray(others[np.argsort(names[others], kind="stable")])
 
 
-def _masks(part: Part, strength: FloatArray | None = None) -> BoolArray:
-    """Which columns of the part are given, for each of its players."""
-    known = np.ones((len(part.players), len(part.columns)), dtype=np.bool_)
-    for i, members in enumerate(part.players.values()):
-        if strength is not None:
-            known[i] = strength[list(members)][:, part.columns].max(axis=0) >= _ASSOCIATED
-        known[i, np.isin(part.columns, members)] = False
-    return known
-
-
-def _places(part: Part, members: Columns) -> IntArray:
-    return np.array([int(np.flatnonzero(part.columns == j)[0]) for j in members], dtype=np.intp)
-
-
-def _by_copula(
-    data: Data, parts: list[Part], codes: FloatArray, generator: np.random.Generator, repeats: int
-) -> dict[str, FloatArray]:
-    whole, seed = Copula.of(data), int(generator.integers(2**62))
-    drawn = {}
-    for part in parts:
-        c = part.columns
-        copula = Copula(tuple(whole.margins[j] for j in c), (), whole.correlation[np.ix_(c, c)])
-        known, source = _masks(part), np.random.default_rng(seed)
-        found = copula.draw_each(codes[:, c], known, repeats, source)
-        for i, (name, members) in enumerate(part.players.items()):
-            drawn[name] = found[i][..., _places(part, members)]
-    return drawn
-
-
-def _by_neighbours(
-    data: Data,
-    parts: list[Part],
-    strength: FloatArray,
-    codes: FloatArray,
-    generators: tuple[np.random.Generator, np.random.Generator],
-    repeats: int,
-) -> dict[str, FloatArray]:
-    counting = np.flatnonzero(data.weights > 0)
-    if len(counting) > _REFERENCE:
-        counting = np.sort(generators[1].choice(counting, _REFERENCE, replace=False))
-    reference = data.take(counting)
-    # Narrow, because one value is drawn and no mean taken; it widens where fewer than a few rows are near.
-    width = float(count_rows(reference.weights) ** (-1 / 3) / np.sqrt(12))
-    whole = Neighbours.of(reference, width=width, least=_FEWEST)
-    marks = generators[0].random((len(codes), repeats))
-    drawn = {}
-    for part in parts:
-        c = part.columns
-        near = Neighbours(
-            whole.codes[c], whole.ranks[c], whole.mass, tuple(whole.margins[j] for j in c), width, _FEWEST
-        )
-        known = _masks(part, strength)
-        picked = np.stack([_picked(near, row[c], known, u) for row, u in zip(codes, marks, strict=True)], axis=2)
-        for i, (name, members) in enumerate(part.players.items()):
-            drawn[name] = np.stack([whole.codes[j][picked[i]] for j in members], axis=-1)
-    return drawn
-
-
-def _picked(near: Neighbours, row: FloatArray, known: BoolArray, marks: FloatArray) -> IntArray:
-    """Reference rows ``(players, repeats)``, picked by how near they are; not the row itself."""
-    total = np.cumsum(near.weights(row, known, own=False), axis=1)
-    return np.stack(
-        [np.minimum(np.searchsorted(line / line[-1], marks, side="right"), len(line) - 1) for line in total]
-    )
+def _numbers(data: Data) -> bool:
+    """No categories, nothing missing."""
+    columns = range(len(data.schema.features))
+    return not nominal_features(data).any() and not any(np.isnan(data.codes(j)).any() for j in columns)
 
 
 # -- one draw of the unknown features for each of many rows and coalitions -------------------------

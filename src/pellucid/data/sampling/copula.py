@@ -67,10 +67,14 @@ class Copula:
         """Learn from the reference data."""
         chosen = data.spread(_MOST_ROWS)
         chosen = chosen[data.weights[chosen] > 0]
-        weights, nominal = data.weights[chosen], nominal_features(data)
-        columns = [data.codes(j)[chosen] for j in range(len(nominal))]
+        columns = [data.codes(j)[chosen] for j in range(len(data.schema.features))]
+        return cls.of_columns(columns, nominal_features(data), data.weights[chosen])
+
+    @classmethod
+    def of_columns(cls, columns: list[FloatArray], nominal: BoolArray, weights: FloatArray) -> Copula:
+        """Learn from the codes of some columns, all of whose rows count."""
         gaps = tuple(j for j, column in enumerate(columns) if not nominal[j] and np.isnan(column).any())
-        columns += [np.isnan(columns[j]).astype(np.float64) for j in gaps]
+        columns = [*columns, *(np.isnan(columns[j]).astype(np.float64) for j in gaps)]
         if len(columns) > _MOST_SCORES:
             raise InputError(
                 f"the copula is for at most {_MOST_SCORES} features, not {len(columns)}; leave features out, or use"

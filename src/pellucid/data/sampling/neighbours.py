@@ -84,12 +84,18 @@ class Neighbours:
         if width is not None and not width > 0:
             raise InputError(f"width={width} is no width; give a share of the rows such as 0.1, or None.")
         codes = np.stack([data.codes(j) for j in range(len(data.schema.features))])
+        return cls.of_columns(codes, nominal_features(data), data.weights, width=width, least=least)
+
+    @classmethod
+    def of_columns(
+        cls, codes: FloatArray, nominal: BoolArray, weights: FloatArray, *, width: float | None, least: float
+    ) -> Neighbours:
+        """Learn from the codes ``(columns, rows)`` of some columns."""
         margins = tuple(
-            Margin.of(column, data.weights, levels=nominal)
-            for column, nominal in zip(codes, nominal_features(data), strict=True)
+            Margin.of(column, weights, levels=bool(level)) for column, level in zip(codes, nominal, strict=True)
         )
         ranks = np.stack([_ranks(margin, column) for margin, column in zip(margins, codes, strict=True)])
-        return cls(codes, ranks, data.weights, margins, width, least)
+        return cls(codes, ranks, weights, margins, width, least)
 
     def weights(self, row: FloatArray, known: BoolArray, *, own: bool = True) -> FloatArray:
         """For each coalition of ``known`` features ``(m, p)`` of one row ``(p,)``, the weights ``(m, n)`` of the rows;

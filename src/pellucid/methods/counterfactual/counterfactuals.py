@@ -111,7 +111,7 @@ def counterfactuals(
     pair = read_surface(surface, data.schema)
     request = Request(predictor, data, explained, target, run, said)
     problem = request.problem(budget)
-    chosen = choose(method, problem, options, otherwise)
+    chosen, options = choose(method, problem, options, otherwise)
     check_options(chosen, options)
     problem.asked.budget = BUDGETS.get(chosen) if budget is None else budget
     if problem.valid(problem.x[None])[0] and problem.allowed(problem.x[None])[0]:

@@ -78,12 +78,17 @@ class Request:
         )
 
 
-def choose(method: Any, problem: Problem, options: Mapping[str, Any], otherwise: str) -> str:
-    """The search that answers: "auto" is exact where the model can be read (and no option is that of another)."""
+def choose(method: Any, problem: Problem, options: Mapping[str, Any], otherwise: str) -> tuple[str, Mapping[str, Any]]:
+    """The search that answers, and its options: "auto" is exact where the model can be read.
+
+    With an option of another search "auto" is that one; without a proof its ``seconds`` mean nothing.
+    """
     if method != "auto":
-        return str(method)
+        return str(method), options
     known = inspect.signature(exact).parameters
-    return "exact" if all(name in known for name in options) and why_not(problem) is None else otherwise
+    if all(name in known for name in options) and why_not(problem) is None:
+        return "exact", options
+    return otherwise, {name: value for name, value in options.items() if name not in known}
 
 
 def check_options(method: str, options: Mapping[str, Any]) -> None:

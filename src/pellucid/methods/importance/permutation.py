@@ -25,7 +25,7 @@ are not asked again. Nothing where the model is a sum over its features, which i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -37,11 +37,18 @@ from pellucid.diagnostics.correlated import Measured
 from pellucid.errors import InputError
 from pellucid.explanations import Header, Importance
 from pellucid.methods.importance.estimation.donors import Plan, direct_plan, donor_rows, joint_codes, plan_of
-from pellucid.methods.importance.estimation.loss_change import Changed, Compare, Setting, compared, losses, relative
+from pellucid.methods.importance.estimation.loss_change import Compare, Setting, relative
+from pellucid.methods.importance.estimation.row_and_donor import (
+    POPULATION,
+    THESE_ROWS,
+    Before,
+    Permuted,
+    paired_losses,
+    permuted_losses,
+)
 from pellucid.models import Predictor
 from pellucid.reading import Answer, ModelAnswer, answer
 from pellucid.runner import Intervention, Run, exchange_intervention
-from pellucid.stats import Z95
 
 Scheme = Literal["shuffle", "halves", "pairs"]
 Player = tuple[int, ...]
@@ -67,23 +74,23 @@ def permutation_importance(
         donors = _all_shifts(data)
         interventions = (_with_every_value(data, player) for player in players.values())
         asked = answer(run, predictor, data, *interventions, full=True)
-        setting = Setting.of(predictor, data, loss, asked.itself())
-        results = [_pairs(asked.only(s), setting, player) for s, player in enumerate(players.values())]
+        before = Before.of(Setting.of(predictor, data, loss, asked.itself()), compare)
+        results = [_pairs(asked.only(s), before, player) for s, player in enumerate(players.values())]
     else:
         run.scales_with("repeats", repeats)
         donors = donor_rows(run, data, scheme, repeats)
         shuffled = _Shuffled.of(run, predictor, data, list(players.values()), donors)
-        setting = Setting.of(predictor, data, loss, shuffled.asked.itself())
-        results = shuffled.losses(setting)
-    values, repeated, errors = compared(results, setting, compare)
-    spread = Z95 if scheme == "pairs" else setting.spread(repeats)
+        before = Before.of(Setting.of(predictor, data, loss, shuffled.asked.itself()), compare)
+        results = shuffled.losses(before, scheme)
+    setting = before.setting
+    values, errors = np.array([one.value for one in results]), np.array([one.se for one in results])
 
     def joint(columns: Player) -> float:
         if scheme == "pairs":
             asked = answer(run, predictor, data, _with_every_value(data, columns), full=True)
-            after = float(_pairs(asked, setting, columns).mean)
+            after = _pairs(asked, before, columns).mean
         else:
-            after = float(_Shuffled.of(run, predictor, data, [columns], donors).losses(setting)[0].mean)
+            after = _Shuffled.of(run, predictor, data, [columns], donors).losses(before, scheme)[0].mean
         return relative(after, setting.baseline, compare)
 
     return Importance(
@@ -92,9 +99,9 @@ def permutation_importance(
         compare=compare,
         values=values,
         se=errors,
-        low=values - spread * errors,
-        high=values + spread * errors,
-        repeats=repeated,
+        low=np.array([one.low for one in results]),
+        high=np.array([one.high for one in results]),
+        repeats=np.stack([one.repeats for one in results]),
         baseline=setting.baseline,
         joint=relative(_all_exchanged(setting, donors), setting.baseline, compare),
         header=Header.of(
@@ -108,6 +115,7 @@ def permutation_importance(
                 "compare": compare,
                 "repeats": repeats,
                 "scheme": scheme,
+                "interval": THESE_ROWS if any(one.about == THESE_ROWS for one in results) else POPULATION,
             },
             scale="loss",
             caveats=permutation_caveats(
@@ -141,6 +149,7 @@ class _Shuffled:
 
     plans: list[Plan]
     asked: Answer
+    donors: IntArray
 
     @classmethod
     def of(cls, run: Run, predictor: Predictor, data: Data, players: list[Player], donors: IntArray) -> _Shuffled:
@@ -150,12 +159,16 @@ class _Shuffled:
         if asked.engine == "model":
             plans = [plan_of(data, player, donors) for player in players]
             asked = ModelAnswer(run, predictor, data, tuple(plan.intervention for plan in plans), full=True)
-        return cls(plans, asked)
+        return cls(plans, asked, donors)
 
-    def losses(self, setting: Setting) -> list[Changed]:
+    def losses(self, before: Before, scheme: Scheme) -> list[Permuted]:
         """The losses of every player."""
         tables = zip(self.plans, self.asked.tables(partial=True), strict=True)
-        return [losses(setting, plan.repeats(table, setting.prediction)) for plan, table in tables]
+        pairing = 2 if scheme == "halves" else 1
+        return [
+            permuted_losses(before, self.donors, plan.repeats(table, before.setting.prediction), pairing)
+            for plan, table in tables
+        ]
 
 
 # -- all pairs ---------------------------------------------------------------------------------------
@@ -166,9 +179,9 @@ def _with_every_value(data: Data, player: Player) -> Intervention:
     return exchange_intervention(data, player, joint_codes(data, player)[1])
 
 
-def _pairs(asked: Answer, setting: Setting, player: Player) -> Changed:
+def _pairs(asked: Answer, before: Before, player: Player) -> Permuted:
     """Expected loss over all pairs (row, other row's value)."""
-    data = asked.data
+    data, setting = asked.data, before.setting
     codes, _ = joint_codes(data, player)
     if setting.loss.rows is None and data.weighted:
         raise InputError(
@@ -176,17 +189,21 @@ def _pairs(asked: Answer, setting: Setting, player: Player) -> Changed:
             " scheme='shuffle'."
         )
     if setting.loss.rows is None:
-        return _by_shifts(setting, asked.collect(), codes)
+        return _by_shifts(before, asked.collect(), codes)
+    own = np.minimum(data.weights, 1.0)  # a row of weight w has w - 1 twins of itself
     mass = np.bincount(codes, weights=data.weights)
-    total = np.zeros(len(data))
+    total, given = np.zeros(len(data)), np.zeros(len(mass))
     for batch in asked.stream():
         for v, predictions in zip(range(batch.variants.start, batch.variants.stop), batch.predictions, strict=True):
-            # Every row but itself holds this value: a row of weight w has w - 1 twins of itself.
-            twins = mass[v] - np.where(codes[batch.rows] == v, np.minimum(data.weights[batch.rows], 1.0), 0.0)
-            total[batch.rows] += twins * setting.loss.rows(setting.y[batch.rows], predictions)
-    rows = total / (data.weights.sum() - np.minimum(data.weights, 1.0))
+            of_rows = setting.loss.rows(setting.y[batch.rows], predictions)
+            # Every row but itself holds this value.
+            total[batch.rows] += (mass[v] - np.where(codes[batch.rows] == v, own[batch.rows], 0.0)) * of_rows
+            given[v] += data.weights[batch.rows] @ of_rows
+    others = data.weights.sum() - own
+    rows = total / others
+    kept = np.asarray(setting.row_loss) * own  # with its own value a row has the loss that it had
     mean = float(np.average(rows, weights=data.weights))
-    return Changed(mean, np.array([mean]), rows)
+    return paired_losses(before, np.array([mean]), rows, (given[codes] - kept) / others)
 
 
 def _all_shifts(data: Data) -> IntArray:
@@ -196,9 +213,10 @@ def _all_shifts(data: Data) -> IntArray:
     return np.asarray((np.arange(n)[None, :] + shifts[:, None]) % n, dtype=np.intp)
 
 
-def _by_shifts(setting: Setting, table: FloatArray, codes: IntArray) -> Changed:
+def _by_shifts(before: Before, table: FloatArray, codes: IntArray) -> Permuted:
     """Mean loss over the n - 1 cyclic shifts of x_j, read off the table of predictions (values, rows)."""
     n = len(codes)
     everyone = np.arange(n)
-    losses = [setting.loss(setting.y, table[codes[(everyone + s) % n], everyone], setting.weights) for s in range(1, n)]
-    return Changed(float(np.mean(losses)), np.array([float(np.mean(losses))]), None)
+    donors = (everyone + np.arange(1, n)[:, None]) % n
+    found = permuted_losses(before, donors, (table[codes[donor], everyone] for donor in donors), 1)
+    return replace(found, repeats=np.array([found.value]))

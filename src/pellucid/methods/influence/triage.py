@@ -102,7 +102,7 @@ def triage(
             row_labels=data.row_labels,
         ),
     )
-    return run.finish(result, (*general_caveats(predictor, data, run), *other_rows(result)))
+    return run.finish(result, (*general_caveats(predictor, data, run), *other_rows(result)) if run.checks else ())
 
 
 MEASURES = ("out-of-fold loss", "loss of the model", "both")
@@ -143,7 +143,7 @@ class _Work:
         fits = [partial(self.refit, np.setdiff1d(everyone, rows), order=order) for rows in parts]
         with_refits(run, [*fits, partial(self.refit, everyone, order=order)], n, ask)
         if not inside:
-            raise KeyboardInterrupt
+            run.raise_if_interrupted()
         y = outcome_for(self.predictor, self.data)
         y = y if order is None else y[order]
         both = [_own(self.loss, y, full) for full in (outside, inside[0])]

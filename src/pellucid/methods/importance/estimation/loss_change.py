@@ -111,12 +111,33 @@ def mean_loss(of_rows: FloatArray, weights: FloatArray) -> float:
     return float(of_rows @ weights / weights.sum())
 
 
+def of_the_variance(setting: Setting) -> FloatArray:
+    """Each row's part in what the values are divided by, less its mean; 0 where that is no estimate."""
+    if setting.loss.name != WITHOUT_OUTCOME:
+        return np.zeros(len(setting.y))
+    squares = _from_centre(setting.prediction, setting.weights)
+    variance = float(np.average(squares, weights=setting.weights))
+    return squares / variance - 1.0 if variance > 0 else np.zeros(len(squares))
+
+
+def _from_centre(prediction: FloatArray, weights: FloatArray) -> FloatArray:
+    centre = np.average(prediction, axis=0, weights=weights)
+    return np.asarray(np.square(prediction - centre).sum(axis=-1))
+
+
 def _share_of_variance(prediction: FloatArray, weights: FloatArray) -> Loss:
     """Without y: half the mean squared change of the prediction, as a share of its variance."""
     centre = np.average(prediction, axis=0, weights=weights)
     variance = float(np.average(np.square(prediction - centre), axis=0, weights=weights).sum())
 
+    around = np.square(prediction - centre).sum(axis=-1) / (variance if variance > 0 else 1.0)
+
     def rows(y: FloatArray, p: FloatArray) -> FloatArray:
         return np.asarray(np.square(y - p).sum(axis=-1) / (2 * variance)) if variance > 0 else np.zeros(len(p))
 
-    return Loss(WITHOUT_OUTCOME, lambda y, p, w: float(np.average(rows(y, p), weights=w)), rows)
+    def influence(y: FloatArray, p: FloatArray, w: FloatArray) -> FloatArray:
+        """Rows count in the variance too, by which everything is divided."""
+        each = rows(y, p)
+        return np.asarray(each - mean_loss(each, w) * (around - 1.0))
+
+    return Loss(WITHOUT_OUTCOME, lambda y, p, w: float(np.average(rows(y, p), weights=w)), rows, influence)

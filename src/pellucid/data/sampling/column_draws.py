@@ -1,0 +1,235 @@
+"""One player's columns, drawn for rows given other columns: every estimator that suits, and the one that fits best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pellucid.arrays import BoolArray, FloatArray, IntArray
+from pellucid.data.sampling.candidates import (
+    HELD,
+    Column,
+    Drawn,
+    Regression,
+    by_inverse,
+    by_location_scale,
+    by_probability,
+)
+from pellucid.data.sampling.choice import Choice, choose
+from pellucid.data.sampling.copula import Copula
+from pellucid.data.sampling.margin import Margin, count_rows
+from pellucid.data.sampling.neighbours import Neighbours
+
+_FEWEST_LEARNED = 40  # rows from which curves are learned
+_FOLDS = 5
+_SCORED = 500  # rows
+_SHAPED = 0.02  # log score that like rows' residuals gain over any rows', from which Bayes' rule is tried
+_ASSOCIATED = 0.15  # columns below it are not looked at for near rows
+_REFERENCE = 1500  # rows from which a near one is picked
+_FEWEST_NEAR = 5.0  # rows to pick from
+
+Choices = Mapping[str, Choice]
+Draw = Callable[[IntArray, int], FloatArray]  # rows, and how many for each: (rows, draws, members)
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """The rows that are learned from: their codes, which columns are categories, how much rows count, and how strongly
+    columns are associated.
+    """
+
+    codes: FloatArray
+    nominal: BoolArray
+    weights: FloatArray
+    strength: FloatArray
+
+
+def drawn_column(
+    known: Known,
+    members: tuple[int, ...],
+    given: IntArray,
+    asked: IntArray,
+    repeats: int,
+    generator: np.random.Generator,
+) -> tuple[FloatArray, Choice]:
+    """Codes ``(repeats, asked rows, members)``, and how they were drawn."""
+    own = known.codes[:, list(members)]
+    counts = known.weights > 0
+    there = counts if len(members) > 1 or known.nominal[members[0]] else counts & ~np.isnan(own[:, 0])
+    missing = None
+    if counts.any() and (there != counts).any() and there.any():
+        missing = _missing(known, members[0], given, asked, repeats, generator)
+    drawn, choice = _drawn(known, members, given, there, asked, repeats, generator)
+    if missing is not None:
+        drawn = np.where(missing[..., None], np.nan, drawn)
+    return np.moveaxis(drawn, 1, 0), choice
+
+
+def _missing(
+    known: Known, j: int, given: IntArray, asked: IntArray, repeats: int, generator: np.random.Generator
+) -> BoolArray:
+    """Whether the value is missing, drawn given the other columns."""
+    absent = known.codes.copy()
+    absent[:, j] = np.isnan(known.codes[:, j])
+    as_level = replace(known, codes=absent, nominal=known.nominal | (np.arange(len(known.nominal)) == j))
+    drawn, _ = _drawn(as_level, (j,), given, known.weights > 0, asked, repeats, generator)
+    return np.asarray(drawn[..., 0] == 1.0)
+
+
+def _drawn(
+    known: Known,
+    members: tuple[int, ...],
+    given: IntArray,
+    there: BoolArray,
+    asked: IntArray,
+    repeats: int,
+    generator: np.random.Generator,
+) -> tuple[FloatArray, Choice]:
+    """Draws ``(asked rows, repeats, members)`` learned from the rows that are ``there``."""
+    learned = np.flatnonzero(there)
+    if not len(learned):
+        return np.repeat(known.codes[asked][:, None, list(members)], repeats, axis=1), Choice("own", 0.0)
+    given = np.array([k for k in given if _varies(known.codes[learned, k])], dtype=np.intp)
+    mixed = bool(known.nominal[[*given, *members]].any() or np.isnan(known.codes[learned][:, given]).any())
+    scored = learned[np.unique(np.linspace(0, len(learned) - 1, _SCORED).round().astype(np.intp))]
+    ways: dict[str, Draw] = {"copula": _by_copula(known, members, given, learned, generator)}
+    if mixed and len(given):
+        ways["neighbours"] = _by_neighbours(known, members, given, learned, generator)
+    held = {name: draw(scored, HELD) for name, draw in ways.items()}
+    if (
+        len(members) == 1
+        and len(given)
+        and len(learned) >= _FEWEST_LEARNED
+        and _varies(known.codes[learned, members[0]])
+    ):
+        for name, found in _curved(known, members[0], given, learned, scored, asked, repeats, generator):
+            held[name], ways[name] = found[0][:, :, None], found[1]
+    choice = _chosen(known, members, learned, scored, held)
+    return ways[choice.name](asked, repeats), choice
+
+
+def _varies(codes: FloatArray) -> bool:
+    return bool(((codes != codes[0]) & ~(np.isnan(codes) & np.isnan(codes[0]))).any())
+
+
+def _chosen(
+    known: Known, members: tuple[int, ...], learned: IntArray, scored: IntArray, held: Mapping[str, FloatArray]
+) -> Choice:
+    """The estimator that fits the members best, on average over them."""
+    if len(held) == 1:
+        return Choice(next(iter(held)), 0.0)
+    margins = [
+        Margin.of(known.codes[learned, j], known.weights[learned], levels=bool(known.nominal[j])) for j in members
+    ]
+    parts = [
+        choose(margin, known.codes[scored, j], {name: drawn[:, :, i] for name, drawn in held.items()})
+        for i, (j, margin) in enumerate(zip(members, margins, strict=True))
+    ]
+    return max(parts, key=lambda part: part.gain)
+
+
+def _curved(
+    known: Known,
+    j: int,
+    given: IntArray,
+    learned: IntArray,
+    scored: IntArray,
+    asked: IntArray,
+    repeats: int,
+    generator: np.random.Generator,
+) -> list[tuple[str, tuple[FloatArray, Draw]]]:
+    """The estimators that see curves: draws for the scored rows, and for the rows asked about."""
+    others = np.setdiff1d(asked, learned)
+    column = Column(
+        known.codes[learned, j],
+        bool(known.nominal[j]),
+        known.codes[learned][:, given],
+        known.nominal[given],
+        known.codes[others][:, given],
+        known.weights[learned],
+    )
+    regression, places = Regression.of(column, generator), np.searchsorted(learned, scored)
+    found: dict[str, Drawn | None] = {}
+    if column.levels:
+        found["kernel ridge"] = by_probability(regression, places, repeats, generator)
+        found["inverse"] = by_inverse(regression, places, repeats, generator)
+    else:
+        curved = by_location_scale(regression, places, repeats, generator)
+        if curved is not None:
+            found["kernel ridge"] = curved[0]
+            if curved[1] > _SHAPED or column.stepped:
+                found["inverse"] = by_inverse(regression, places, repeats, generator)
+    return [
+        (name, (drawn.held, _looked_up(drawn, learned, others))) for name, drawn in found.items() if drawn is not None
+    ]
+
+
+def _looked_up(drawn: Drawn, learned: IntArray, others: IntArray) -> Draw:
+    def draw(rows: IntArray, n: int) -> FloatArray:
+        among = np.isin(rows, learned)
+        found = np.empty((len(rows), n, 1))
+        found[among, :, 0] = drawn.rows[np.searchsorted(learned, rows[among]), :n]
+        found[~among, :, 0] = drawn.others[np.searchsorted(others, rows[~among]), :n]
+        return found
+
+    return draw
+
+
+def _by_copula(
+    known: Known, members: tuple[int, ...], given: IntArray, learned: IntArray, generator: np.random.Generator
+) -> Draw:
+    """Gaussian copulas, each learned without a fifth of the rows and asked about that."""
+    columns = np.array([*members, *given], dtype=np.intp)
+    fold = np.full(len(known.codes), _FOLDS)
+    folds = min(_FOLDS, len(learned))
+    fold[learned] = generator.permutation(len(learned)) % folds
+    told = (np.arange(len(columns)) >= len(members))[None]
+    copulas: dict[int, Copula] = {}
+
+    def of(f: int) -> Copula:
+        if f not in copulas:
+            kept = learned[fold[learned] != f] if folds > 1 else learned
+            copulas[f] = Copula.of_columns(
+                list(known.codes[kept][:, columns].T), known.nominal[columns], known.weights[kept]
+            )
+        return copulas[f]
+
+    def draw(rows: IntArray, n: int) -> FloatArray:
+        found = np.empty((len(rows), n, len(members)))
+        for f in np.unique(fold[rows]):
+            some = np.flatnonzero(fold[rows] == f)
+            drawn = of(int(f)).draw_each(known.codes[rows[some]][:, columns], told, n, generator)[0]
+            found[some] = np.moveaxis(drawn[..., : len(members)], 0, 1)
+        return found
+
+    return draw
+
+
+def _by_neighbours(
+    known: Known, members: tuple[int, ...], given: IntArray, learned: IntArray, generator: np.random.Generator
+) -> Draw:
+    """Rows that are near in the associated columns."""
+    columns = np.array([*members, *given], dtype=np.intp)
+    kept = learned
+    if len(kept) > _REFERENCE:
+        kept = np.sort(generator.choice(kept, _REFERENCE, replace=False))
+    weights = known.weights[kept]
+    # Narrow, because one value is drawn and no mean taken; it widens where fewer than a few rows are near.
+    width = float(count_rows(weights) ** (-1 / 3) / np.sqrt(12))
+    near = Neighbours.of_columns(
+        known.codes[kept][:, columns].T, known.nominal[columns], weights, width=width, least=_FEWEST_NEAR
+    )
+    told = (known.strength[list(members)][:, columns].max(axis=0) >= _ASSOCIATED) & ~np.isin(columns, members)
+
+    def draw(rows: IntArray, n: int) -> FloatArray:
+        marks = generator.random((len(rows), n))
+        found = np.empty((len(rows), n, len(members)))
+        for i, row in enumerate(rows):
+            total = np.cumsum(near.weights(known.codes[row, columns], told[None], own=False)[0])
+            picked = np.minimum(np.searchsorted(total / total[-1], marks[i], side="right"), len(total) - 1)
+            found[i] = known.codes[kept[picked]][:, list(members)]
+        return found
+
+    return draw

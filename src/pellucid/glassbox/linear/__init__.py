@@ -1,0 +1,1 @@
+"""Linear, logistic and generalised linear models."""
