@@ -349,6 +349,12 @@ GALLERY = (
         "The fewest words to take out for another prediction.",
     ),
     Entry("ImageAttribution", "image", "images.shap(picture).plot()", "What each segment contributes."),
+    Entry(
+        "ImageAttack",
+        "image_attack",
+        'images.adversarial(picture, ">= 0.9", kind="gradient").plot()',
+        "A little change of every pixel that fools the model.",
+    ),
     Entry("LocalImageAttribution", "image_local", "images.lime(picture).plot()", "The segments of a local model."),
     Entry("panel", "panel", "ex.pdp().plot()", "The most important features side by side."),
     Entry(

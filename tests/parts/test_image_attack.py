@@ -71,14 +71,14 @@ def test_several_steps_find_less_than_one_around_a_bend():
 
     def f(images):
         a, b = images[:, 0, 0] - 0.5, images[:, 0, 1] - 0.5
-        return a * b + 0.01 * a - 0.002 * b
+        return a * b + 0.2 * a - 0.01 * b
 
     image = np.full((2, 2), 0.5)
     one, many = (
-        ImageExplainer(f).adversarial(image, target=">= 0.02", kind="gradient", steps=steps) for steps in (1, 20)
+        ImageExplainer(f).adversarial(image, target=">= 0.1", kind="gradient", steps=steps) for steps in (1, 20)
     )
-    assert many.valid
-    assert not one.valid or many.distance < one.distance
+    assert not one.valid
+    assert 0.2351 < many.distance < 0.25  # a = b = r with r^2 + 0.19 r = 0.1 is the least
 
 
 def test_digits_are_fooled_by_less_than_noise_does(golden, tmp_path):

@@ -71,11 +71,11 @@ class ImageAttack(Explanation):
 
     def _how_much(self) -> str:
         low, high = value_range(self.image)
-        levels = f", {number(self.distance * (high - low))} of 255 levels" if self.image.dtype == np.uint8 else ""
+        levels = f" ({number(self.distance * (high - low))} of 255 levels)" if self.image.dtype == np.uint8 else ""
         size = f"{percent(self.distance)} of the range from black to white{levels}"
         if self.norm == "linf":
-            return f"Changing each pixel by at most {size},"
-        return f"Changing pixels by {size} (root mean square),"
+            return f"Changing each pixel by at most {size}"
+        return f"Changing pixels by {size} (root mean square)"
 
     def _against_noise(self) -> list[str]:
         if not self.draws:

@@ -35,7 +35,8 @@ def body(found: ImageAttack, options: PlotOptions) -> ChartType:
     pictures = [own, change_picture(found), changed]
     shown = range(3) if found.valid and found.distance > 0 else range(1)
     views = [panel(shown_image(data_uri(enlarged(pictures[i], size)), size), words[i], size[0]) for i in shown]
-    tried = f"{percent(found.noise)} of {found.draws} random changes of this size do it, too" if found.draws else ""
+    share = percent(found.noise) if found.noise else "none"
+    tried = f"{share} of {found.draws} random changes of this size do it" if found.draws else ""
     norm = "largest change" if found.norm == "linf" else "root mean square change"
     notes = [
         f"{norm} {percent(found.distance)} of the range" if found.valid else "",
