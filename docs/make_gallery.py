@@ -270,7 +270,7 @@ GALLERY = (
     Entry(
         "FragileRows",
         "fragile_rows",
-        "classes.adversarial(sample=40).plot()",
+        'classes.adversarial(sample=40).plot(kind="rows")',
         "The rows that the smallest change predicts otherwise, with that change.",
     ),
     Entry(

@@ -397,7 +397,12 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
     ),
     "ImageExplainer.adversarial": (
         lambda **o: image_explainer().adversarial(IMAGE, "> 0.5", **o),
-        {**ATTACK, "kind": word("pixel")},
+        {
+            **ATTACK,
+            "kind": word("pixel"),
+            "norm": word("l2").along(kind="gradient"),
+            "steps": whole(2).along(kind="gradient"),
+        },
         {"image", "target"},
     ),
 }

@@ -55,7 +55,7 @@ def skewed_interval(
     inverse at the ends of Student's interval gives the ends of this one.
     """
     size = np.maximum(np.asarray(size, dtype=np.float64), 2.0)
-    ends = stdtrit(size - 1.0, 0.975)
+    ends = np.asarray(stdtrit(size - 1.0, 0.975), dtype=np.float64)
     tilt = np.asarray(skew) / np.sqrt(size)
     small = np.abs(tilt) < _NO_TILT
     safe = np.where(small, 1.0, tilt)

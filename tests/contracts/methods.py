@@ -55,7 +55,11 @@ METHODS = {
     "importance without y": Method(Explainer.importance, options={"scheme": "pairs", "loss": "variance"}),
     "importance pdp": Method(Explainer.importance, options={"method": "pdp", "grid": 6}),
     "importance conditional": Method(
-        Explainer.importance, weighable=False, needs_y=True, options={"method": "conditional", "repeats": 3}
+        Explainer.importance,
+        weighable=False,
+        needs_y=True,
+        sampled=True,
+        options={"method": "conditional", "repeats": 3},
     ),
     "importance shap": Method(Explainer.importance, options={"method": "shap"}),
     "importance comparison": Method(

@@ -736,9 +736,17 @@ def a_constant_given_the_others():
 
 
 @fires("draws-off-data")
+def drawing_from_a_knot():
+    # A curve that crosses itself many times: up to ten values of one feature for a value of the other.
+    angle = np.random.default_rng(0).uniform(0, 2 * np.pi, 800)
+    knot = np.column_stack([np.sin(5 * angle), np.cos(4 * angle)])
+    return Explainer(plus, knot).importance(method="conditional"), (0.3, 0.6)
+
+
+@silent("draws-off-data")
 def drawing_from_a_circle():
     angle = np.random.default_rng(0).uniform(0, 2 * np.pi, 800)
-    return Explainer(plus, np.column_stack([np.cos(angle), np.sin(angle)])).importance(method="conditional"), (0.5, 1.0)
+    return Explainer(plus, np.column_stack([np.cos(angle), np.sin(angle)])).importance(method="conditional")
 
 
 @silent("draws-off-data")

@@ -105,7 +105,7 @@ def test_what_holds_for_the_data_is_said_once_at_the_top(demo_document: dict[str
     touched = {card["id"] for card in cards if {"label": "correlated features", "id": "trust"} in card["chips"]}
     assert {"importance", "contributions-size", "associations", "network"} <= touched
     said = [(item["code"], item["message"]) for card in [trust, *cards] for item in card["caveats"]]
-    assert len(set(said)) == len(said) <= 9
+    assert len(set(said)) == len(said) <= 10
     assert not {"off-data", "dependent-features", "clustered-features", "moved-apart"} & {code for code, _ in said[1:]}
     anchors = {trust["id"], *(card["id"] for card in cards)}
     assert all(chip["id"] in anchors for card in cards for chip in card["chips"])

@@ -36,7 +36,7 @@ from pellucid.glassbox.base import GlassBox, Training
 from pellucid.methods.effects.estimation.effect import shapes
 from pellucid.models.linear import Link, TermSum
 from pellucid.runner import Cost
-from pellucid.stats import weighted_mean
+from pellucid.stats import interval, weighted_mean
 from pellucid.words import value_name
 
 Scale = Literal["response", "log-odds", "score", "log of the prediction"]
@@ -163,15 +163,15 @@ class SumOfTerms(GlassBox):
         """The standard deviation of every term over the training rows, with its interval."""
         self._design_known()
         values, se = self._sizes, self._importance_error()
-        wide = np.where(np.isnan(se), 0.0, 1.96 * se)
+        low, high = interval(values, np.where(np.isnan(se), 0.0, se), least=0.0)
         return Importance(
             method="terms",
             measure="standard deviation of the term",
             compare="difference",
             values=squeeze_outputs(values),
             se=squeeze_outputs(np.where(np.isnan(se), 0.0, se)),
-            low=squeeze_outputs(np.maximum(values - wide, 0.0)),
-            high=squeeze_outputs(values + wide),
+            low=squeeze_outputs(low),
+            high=squeeze_outputs(high),
             repeats=np.empty((len(values), 0)),
             members=self._members,
             header=self._header({"method": "terms"}),

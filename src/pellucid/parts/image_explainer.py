@@ -377,11 +377,14 @@ class ImageExplainer:
                     "kind='gradient' finds one change of every pixel; leave out n, max_changes, best_effort."
                 )
             attack = AttackEffort(target, norm, steps, budget)
-            return self._of_each(
+            fooled: ImageAttack | list[ImageAttack] = self._of_each(
                 image,
                 "adversarial",
                 lambda each: gradient_attack(check_image(each), self._models.explained, attack, self._run()),
             )
+            return fooled
+        if (norm, steps) != ("linf", 10):
+            raise InputError(f"norm and steps are options of kind='gradient'; leave them out of kind={kind!r}.")
         effort = AnswerEffort("adversarial", target, n, max_changes, best_effort, budget)
         if kind == "segment":
             return self._answers(image, "adversarial", effort)
@@ -395,7 +398,8 @@ class ImageExplainer:
                 ImageCounterfactuals, pixels, model, instead=instead, effort=enough, run=self._run()
             )
 
-        return self._each(image, "adversarial", one, pixel_labels)
+        found: ImageCounterfactuals | list[ImageCounterfactuals] = self._each(image, "adversarial", one, pixel_labels)
+        return found
 
     def _answers(
         self, image: Any, method: str, effort: AnswerEffort

@@ -72,7 +72,7 @@ class KernelRidge:
         self._landmarks = [block[chosen] for block in blocks]
         linear = np.hstack(blocks)
         self._centre = self._mean(linear)
-        self._scale = 1.0 / np.sqrt(max(self._mean(np.square(linear - self._centre).sum(axis=1)), 1e-12))
+        self._scale = 1.0 / np.sqrt(max(float(self._mean(np.square(linear - self._centre).sum(axis=1))), 1e-12))
         self._maps: dict[tuple[str, float], tuple[FloatArray, FloatArray, float]] = {}
         self.recipes = _recipes(len(blocks))
         self._features = {

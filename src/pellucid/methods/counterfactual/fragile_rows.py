@@ -122,7 +122,7 @@ def _nearest(request: Request, budget: int | None) -> _Answer:
     x, own = problem.x, problem.score(problem.x[None])[0]
     if problem.valid(x[None])[0]:
         return _Answer(x, x, np.nan, True, 0.0, own, own, problem.target.words, True)
-    chosen = choose("auto", problem, {}, "adversarial")
+    chosen, _ = choose("auto", problem, {}, "adversarial")
     problem.asked.budget = BUDGETS.get(chosen) if budget is None else budget
     found = search(problem, chosen, 1, {}, polish=True)
     rows, _ = emitted(problem, found, 1)

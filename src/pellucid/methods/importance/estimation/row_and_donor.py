@@ -56,7 +56,7 @@ class Before:
 
     def ratio(self, after: float) -> tuple[float, float]:
         """What the loss before is multiplied by, and the whole divided by, where errors are concerned."""
-        baseline = self.setting.baseline
+        baseline = self.setting.baseline or np.nan  # of 0 there is no ratio, which is refused in its place
         return (after / baseline, baseline) if self.compare == "ratio" else (1.0, 1.0)
 
 
