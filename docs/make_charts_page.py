@@ -19,6 +19,7 @@ RESULTS = {
     "Triage": "`triage`",
     "Poisoning": "`poisoning`",
     "Importance": "`importance`",
+    "Coefficients": "`coefficients` of linear glass boxes",
     "ImportanceComparison": "`importance` with several methods",
     "Interactions": "`interactions`",
     "Network": "`interactions().network()`",

@@ -36,6 +36,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from pellucid.glassbox import LinearModel
 
 days = pellucid.datasets.simulate_bike(n=1500, seed=0)
 X, y = days.X, days.y
@@ -337,6 +338,12 @@ GALLERY = (
     ),
     Entry("Triage", "triage_rows", 'logistic.triage().plot(kind="rows")', "The rows to check first."),
     Entry("Poisoning", "poisoning", "logistic.poisoning(3).plot()", "How few changed labels turn a prediction."),
+    Entry(
+        "Coefficients",
+        "coefficients",
+        "LinearModel().fit(X[:1000], y[:1000]).coefficients().plot(standardised=True)",
+        "The coefficients of a linear model, with their intervals.",
+    ),
     Entry("TextAttribution", "text", "texts.shap(text).plot()", "What each word contributes."),
     Entry("LocalTextAttribution", "text_local", "texts.lime(text).plot()", "The words of a local model."),
     Entry("LocalTextAttribution", "text_variants", 'texts.lime(text).plot(kind="variants")', "The variants behind it."),

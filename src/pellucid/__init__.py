@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pellucid.explanations import Audit as Audit
     from pellucid.explanations import Caveat as Caveat
     from pellucid.explanations import Clusters as Clusters
+    from pellucid.explanations import Coefficients as Coefficients
     from pellucid.explanations import Condition as Condition
     from pellucid.explanations import Counterfactuals as Counterfactuals
     from pellucid.explanations import Decomposition as Decomposition
@@ -78,6 +79,7 @@ _HOME = {
     "Audit": "pellucid.explanations",
     "Caveat": "pellucid.explanations",
     "Clusters": "pellucid.explanations",
+    "Coefficients": "pellucid.explanations",
     "Condition": "pellucid.explanations",
     "Counterfactuals": "pellucid.explanations",
     "Decomposition": "pellucid.explanations",
@@ -137,6 +139,7 @@ __all__ = [
     "Audit",
     "Caveat",
     "Clusters",
+    "Coefficients",
     "Condition",
     "Counterfactuals",
     "Decomposition",

@@ -61,6 +61,11 @@ def test_the_page_on_influence():
     assert np.isin([5, 50, 150], names["suspects"].ranking(30)).sum() >= 2
 
 
+def test_the_page_on_glass_boxes():
+    names = run_examples("docs/glassbox.md")
+    assert names["model"].coefficients()["temp"] > 0
+
+
 def test_the_page_on_prototypes():
     names = run_examples("docs/prototypes.md")
     assert len(names["table"]) == 9

@@ -15,6 +15,7 @@ NAMES = {
     "Audit",
     "Caveat",
     "Clusters",
+    "Coefficients",
     "Condition",
     "Counterfactuals",
     "datasets",

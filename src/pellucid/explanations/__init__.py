@@ -6,6 +6,7 @@ from pellucid.explanations.attribution import Additivity, Attribution, Entries, 
 from pellucid.explanations.audit import Audit, AuditLine
 from pellucid.explanations.caveat import Caveat
 from pellucid.explanations.clusters import Clusters
+from pellucid.explanations.coefficients import Coefficients
 from pellucid.explanations.component import Axis, Component
 from pellucid.explanations.condition import Condition
 from pellucid.explanations.counterfactual_scene import Observed, Scene, Surface
@@ -45,6 +46,7 @@ __all__ = [
     "Caveat",
     "Checked",
     "Clusters",
+    "Coefficients",
     "Colouring",
     "Component",
     "Condition",

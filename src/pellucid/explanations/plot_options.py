@@ -216,6 +216,14 @@ class ImportanceOptions(PlotOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CoefficientsOptions(PlotOptions):
+    """Options of coefficients."""
+
+    max_display: int = whole(30, "columns shown, the strongest first")
+    standardised: bool = flag(False, "whether coefficients are per standard deviation of their column")
+
+
+@dataclass(frozen=True, kw_only=True)
 class ComparisonOptions(PlotOptions):
     """Options of several measures of importance."""
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -39,13 +39,7 @@ from pellucid.runner import Cost
 from pellucid.stats import interval, weighted_mean
 from pellucid.words import value_name
 
-Scale = Literal["response", "log-odds", "score", "log of the prediction"]
-SCALES: dict[Link, Scale] = {
-    "identity": "response",
-    "logit": "log-odds",
-    "softmax": "score",
-    "log": "log of the prediction",
-}
+SCALES: dict[Link, str] = {"identity": "response", "logit": "log-odds", "softmax": "score"}  # others: by their name
 _LIBRARIES = {"pandas": "pandas", "polars": "polars", "pyarrow": "arrow"}
 
 
@@ -151,12 +145,16 @@ class SumOfTerms(GlassBox):
 
     def _header(self, settings: dict[str, Any], **fields: Any) -> Header:
         return Header(
-            output_names=self._output_names,
-            scale=SCALES[self._link],
+            scale=SCALES.get(self._link, f"{self._link.replace('_', ' ')} of the prediction"),
             cost=Cost(0, 0.0, 0, 0.0),
             settings={"model": type(self).__name__, **settings},
             classes=tuple(str(label) for label in getattr(self, "classes_", ())),
-            **{"feature_names": self._term_names, "caveats": self._caveats(), **fields},
+            **{
+                "output_names": self._output_names,
+                "feature_names": self._term_names,
+                "caveats": self._caveats(),
+                **fields,
+            },
         )
 
     def _importance(self) -> Importance:

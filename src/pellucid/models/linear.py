@@ -32,7 +32,7 @@ from pellucid.models.columnwise import Mixing, chained, is_absent
 from pellucid.models.predictor import Predictor
 from pellucid.models.quiet import quietly
 
-Link = Literal["identity", "logit", "softmax", "log"]
+Link = Literal["identity", "logit", "softmax", "log", "probit", "cloglog", "inverse", "inverse_squared", "sqrt"]
 
 _AGREE = 1e-5  # relative; models trained in single precision predict in it
 _VERBS = ("predict", "predict_proba", "decision_function")
@@ -174,17 +174,42 @@ def agreeing_link(form: LinearForm, sums: FloatArray, full: FloatArray) -> Link 
 
 def predictions(sums: FloatArray, link: Link, width: int) -> FloatArray | None:
     """Full predictions ``(rows, width)``; one column for two classes is completed. None where the widths do not fit."""
-    from scipy.special import expit, softmax
-
-    if link == "identity":
-        made = sums
-    elif link == "log":
-        made = np.exp(np.minimum(sums, 700.0))
-    else:
-        made = expit(sums) if link == "logit" else softmax(sums, axis=1)
+    with np.errstate(all="ignore"):  # a sum that is the link of no prediction has none
+        made = _INVERSES[link](sums)
     if made.shape[1] == 1 and width == 2:
         made = np.hstack([1.0 - made if link == "logit" else -made, made])
     return np.asarray(made, dtype=np.float64) if made.shape[1] == width else None
+
+
+def _logistic(sums: FloatArray) -> FloatArray:
+    from scipy.special import expit
+
+    return np.asarray(expit(sums))
+
+
+def _softmax(sums: FloatArray) -> FloatArray:
+    from scipy.special import softmax
+
+    return np.asarray(softmax(sums, axis=1))
+
+
+def _normal(sums: FloatArray) -> FloatArray:
+    from scipy.special import ndtr
+
+    return np.asarray(ndtr(sums))
+
+
+_INVERSES: dict[Link, Callable[[FloatArray], FloatArray]] = {
+    "identity": lambda sums: sums,
+    "log": lambda sums: np.exp(np.minimum(sums, 700.0)),
+    "logit": _logistic,
+    "softmax": _softmax,
+    "probit": _normal,
+    "cloglog": lambda sums: -np.expm1(-np.exp(np.minimum(sums, 30.0))),
+    "inverse": lambda sums: 1 / sums,
+    "inverse_squared": lambda sums: 1 / np.sqrt(sums),
+    "sqrt": np.square,
+}
 
 
 def _difference(form: LinearForm, sums: FloatArray, full: FloatArray, link: Link) -> float:

@@ -1,7 +1,7 @@
 """Linear regression.
 
-Definition. y = b_0 + sum_k b_k a_k(x) + error, with the columns a_k of the features (see `pellucid.glassbox.linear.columns`);
-the coefficients minimise the weighted sum of squared errors.
+Definition. y = b_0 + sum_k b_k a_k(x) + error, with the columns a_k of the features (see `pellucid.glassbox.linear.columns`) and
+products of them where interactions are asked for; the coefficients minimise the weighted sum of squared errors.
 
     sigma^2 = sum_i w_i r_i^2 / (sum_i w_i - rank),      Cov(b) = sigma^2 (A'WA)^-1
 
@@ -13,49 +13,39 @@ a curve has narrow intervals, too. (3) Coefficients of different units are not t
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
+from scipy.special import stdtrit
 from sklearn.base import RegressorMixin
 
-from pellucid.arrays import AnyArray, FloatArray
-from pellucid.glassbox.linear.columns import Columns, columns_of, design
-from pellucid.glassbox.linear.least_squares import least_squares
-from pellucid.glassbox.sum_of_terms import SumOfTerms
-
-
-class LinearTerms(SumOfTerms):
-    """What linear models share: a sum of coefficients times columns, for each output."""
-
-    _columns: tuple[Columns, ...]
-    _slices: tuple[slice, ...]
-    _theta: FloatArray  # (1 + columns, outputs)
-    _covariance: FloatArray  # (outputs, 1 + columns, 1 + columns)
-
-    def _enter(self, codes: FloatArray, weights: FloatArray) -> FloatArray:
-        """The design matrix of the training rows, without a column for the intercept."""
-        features = self._schema.features
-        self._columns = tuple(columns_of(f, codes[:, j], weights) for j, f in enumerate(features))
-        ends = np.cumsum([0, *(len(each.names) for each in self._columns)])
-        self._slices = tuple(slice(a, b) for a, b in pairwise(ends.tolist()))
-        return design(self._columns, codes)
-
-    @property
-    def _intercept(self) -> FloatArray:  # type: ignore[override]  # read off the coefficients
-        return np.asarray(self._theta[0])
-
-    def _term(self, j: int, codes: FloatArray) -> FloatArray:
-        return np.asarray(self._columns[j](codes) @ self._theta[1:][self._slices[j]])
-
-    def _term_error(self, j: int, codes: FloatArray) -> FloatArray:
-        away = self._columns[j](codes) - self._columns[j].means
-        own = np.nan_to_num(self._covariance[:, 1:, 1:][:, self._slices[j], self._slices[j]])
-        return np.asarray(np.sqrt(np.maximum(np.einsum("na,kab,nb->nk", away, own, away), 0.0)))
+from pellucid.arrays import AnyArray
+from pellucid.glassbox.linear.irls import Fitted, sandwich
+from pellucid.glassbox.linear.least_squares import Penalty, least_squares
+from pellucid.glassbox.linear.terms import LinearTerms, checked_options
 
 
 class LinearModel(RegressorMixin, LinearTerms):  # type: ignore[misc]  # scikit-learn has no types
     """Linear regression with mixed features, standard errors and effects.
+
+    Parameters
+    ----------
+    interactions
+        Pairs of features whose products are columns as well: ``[("temp", "season")]``.
+    robust
+        "HC1" or "HC3": standard errors that hold where the variance of the errors differs between rows.
+    ridge, lasso
+        Penalties of the squared (absolute) coefficients, in standard deviations of their columns, beside half the mean
+        squared error. With a penalty there are no standard errors; a lasso leaves columns out.
+
+    Attributes
+    ----------
+    coef_, intercept_, column_names_
+        Coefficients of the columns of the design matrix, and what these are called.
+    dispersion_, df_resid_
+        Variance of the errors, and the rows less the coefficients.
+    r2_
+        Share of the variance that the training rows have explained.
 
     Examples
     --------
@@ -67,34 +57,38 @@ class LinearModel(RegressorMixin, LinearTerms):  # type: ignore[misc]  # scikit-
     ([3.0, 0.0], 1.0)
     """
 
+    def __init__(
+        self, *, interactions: Any = None, robust: str | None = None, ridge: float = 0.0, lasso: float = 0.0
+    ) -> None:
+        self.interactions = interactions
+        self.robust = robust
+        self.ridge = ridge
+        self.lasso = lasso
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the coefficients."""
+        checked_options(self)
         training = self._learn(X, y, sample_weight)
-        A, y, w = self._enter(training.codes, training.weights), training.y.astype(np.float64), training.weights
-        found = least_squares(A, y, w)
-        self._theta = found.theta[:, None]
-        residual = y - found.theta[0] - A @ found.theta[1:]
+        A, y, w = self._enter(training), training.y.astype(np.float64), training.weights
+        penalty = Penalty.of(A, w, self.ridge, self.lasso)
+        found = least_squares(A, y, w, penalty)
+        self._theta, self._aliased = found.theta[:, None], found.aliased
+        mu = found.theta[0] + A @ found.theta[1:]
         self.df_resid_ = float(w.sum() - np.count_nonzero(~found.aliased))
-        self.dispersion_ = float(w @ np.square(residual)) / self.df_resid_ if self.df_resid_ > 0 else np.nan
-        self._covariance = (found.inverse * self.dispersion_)[None]
-        self._remember(training)
+        squares = float(w @ np.square(y - mu))
+        self.dispersion_ = squares / self.df_resid_ if self.df_resid_ > 0 else np.nan
+        around = float(w @ np.square(y - np.average(y, weights=w)))
+        self.r2_ = 1.0 - squares / around if around > 0 else np.nan
+        fitted = Fitted(found, mu, mu, w, y - mu, squares, converged=True, separated=False)
+        covariance = sandwich(A, fitted, w, self.robust) if self.robust else found.inverse * self.dispersion_
+        self._covariance = (covariance if penalty is None else np.full_like(covariance, np.nan))[None]
+        self._settle(training, A)
+        self._known = ()
         return self
-
-    @property
-    def coef_(self) -> FloatArray:
-        """Coefficients of the columns, in the order of `column_names_`."""
-        return np.asarray(self._theta[1:, 0])
-
-    @property
-    def intercept_(self) -> float:
-        """The prediction where every column is zero."""
-        return float(self._theta[0, 0])
-
-    @property
-    def column_names_(self) -> tuple[str, ...]:
-        """What the columns of the design matrix are called."""
-        return tuple(name for each in self._columns for name in each.names)
 
     def predict(self, X: Any) -> AnyArray:
         """The sums of intercept and terms."""
         return np.asarray(self._sums(self._design(X))[:, 0])
+
+    def _critical(self, level: float) -> float:
+        return float(stdtrit(self.df_resid_, (1 + level) / 2)) if self.df_resid_ > 0 else np.nan
