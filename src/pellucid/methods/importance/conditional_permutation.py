@@ -15,8 +15,10 @@ errors and intervals are those of permutation importance. Without y the loss is 
 When it misleads:
 1. a feature that the others determine has no importance, whatever the model does with it: of two copies both have
    none. Read such features as a group;
-2. the distribution given the others is an estimate: the copula knows monotone dependence only, and near rows are not
-   always near, so that a part of the importance without the others is left;
+2. the distribution given the others is an estimate. Of a single feature the best of several is taken by its held-out
+   score (`pellucid.data.sampling.column_draws`), which sees curves, but not every one: two humps among many columns of
+   noise are missed. For a group the copula knows monotone dependence only, and near rows are not always near. What is
+   missed is left as importance;
 3. on training data, as permutation importance.
 
 Cost. Rows (at most 5,000, fewer in a table of many columns) times repeats for each feature.
