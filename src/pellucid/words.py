@@ -116,7 +116,18 @@ _LOSSES = {
     "log_loss": "log loss",
     "brier": "Brier score",
     "error": "error rate",
+    "1-r2": "1 − R²",
+    "1-auc": "1 − AUC",
 }
+
+
+def loss_name(loss: str) -> str:
+    """A loss as people call it; one of the user's own by its own name.
+
+    >>> loss_name("log_loss"), loss_name("my_cost")
+    ('log loss', 'my_cost')
+    """
+    return _LOSSES.get(loss, loss)
 
 
 def loss_words(loss: str, value: float) -> tuple[str, str]:
@@ -125,7 +136,7 @@ def loss_words(loss: str, value: float) -> tuple[str, str]:
     >>> loss_words("mse", 2.5), loss_words("error", 0.02)
     (('MSE', '2.5'), ('error rate', '2.0%'))
     """
-    return _LOSSES.get(loss, loss), percent(value) if loss == "error" else number(value)
+    return loss_name(loss), percent(value) if loss == "error" else number(value)
 
 
 def with_article(noun: str) -> str:

@@ -117,6 +117,21 @@ def test_weights_are_those_of_the_definition(table):
         np.testing.assert_allclose(line, expected, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("least", [0, 3.0])
+@pytest.mark.parametrize("own", [True, False])
+@QUICK
+@given(tables())
+def test_weights_of_many_rows_are_those_of_each(least, own, table):
+    rows, mass = table
+    frame = pd.DataFrame(rows, columns=["a", "b", "level"]).astype({"a": float, "b": float, "level": object})
+    data = Data.of(frame, sample_weight=mass, categorical=["level"])
+    codes = codes_of(data)
+    near = Neighbours.of(data, least=least)
+    for known in ALL:
+        expected = [near.weights(row, known[None], own=own)[0] for row in codes]
+        np.testing.assert_allclose(near.weights_each(codes, known, own=own), expected, rtol=1e-9, atol=1e-12)
+
+
 def test_nothing_known_gives_the_rows_as_they_are():
     mass = np.arange(1.0, 51.0)
     near = Neighbours.of(Data.of(normal(50), sample_weight=mass))

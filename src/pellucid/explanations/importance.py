@@ -13,7 +13,7 @@ from pellucid.errors import InputError, nearest
 from pellucid.explanations.explanation import Explanation
 from pellucid.explanations.plot_options import ImportanceOptions
 from pellucid.explanations.store import stored
-from pellucid.words import listed, number
+from pellucid.words import listed, loss_name, number
 
 _MATTERS = 0.05  # of the largest importance
 _SIGNIFICANT = 0.05
@@ -135,10 +135,11 @@ class Importance(Explanation, options=ImportanceOptions):
     def measured(self) -> str:
         """What the values are."""
         if self.method == "sage":
-            return f"reduction in {self.measure}"
+            return f"reduction in {loss_name(self.measure)}"
         if not self.compares_losses or self.measure == "share of prediction variance":
             return self.measure
-        return f"{self.measure} after / before" if self.compare == "ratio" else f"increase in {self.measure}"
+        loss = loss_name(self.measure)
+        return f"{loss} after / before" if self.compare == "ratio" else f"increase in {loss}"
 
     def _best(self) -> str:
         """The features that matter most."""

@@ -9,7 +9,7 @@ from pellucid import __version__
 from pellucid.checks import one_of, whole
 from pellucid.explanations import Effect, Explanation, Importance, Performance
 from pellucid.explanations.importance import leading
-from pellucid.report.cards import Plain
+from pellucid.report.cards import Plain, heading
 from pellucid.report.changes import change_sections
 from pellucid.report.contributions import main_output
 from pellucid.report.decomposition import part_section
@@ -97,7 +97,7 @@ def build(
     findings = _findings(performance, importance, work.results, structure, known, sections)
     sections = [*shortened(sections), standing_section()] if brief else [*sections, care_section(known, sections)]
     return {
-        "title": title or f"Report on {explainer.predictor.name}",
+        "title": title or heading(explainer.predictor.name),
         "detail": detail,
         "facts": facts(explainer),
         "alarm": _alarm(known),

@@ -17,6 +17,11 @@ Cells = list[list[str]]
 _DIGITS = 9  # significant digits of a number in a chart: more than a screen can show
 
 
+def heading(model: str) -> str:
+    """The title of a report that was given none: a function without a name is a model all the same."""
+    return "Report on a model" if model == "function" else f"Report on {model}"
+
+
 def section(name: str, title: str, intro: Iterable[str], **parts: Any) -> Plain:
     """A chapter of the report: sentences, then a table, cards (in up to three ``columns``) or a list of caveats; with
     ``table_beside``, its title, the table stands among the cards, as the first of them.

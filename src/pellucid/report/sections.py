@@ -19,7 +19,7 @@ from pellucid.report.cards import Plain, card, section, table
 from pellucid.report.said_once import TOP
 from pellucid.report.why import Why
 from pellucid.report.work import Work
-from pellucid.words import listed, number, percent
+from pellucid.words import listed, loss_name, number, percent
 
 if TYPE_CHECKING:
     from pellucid.explainer import Explainer
@@ -62,7 +62,7 @@ def importance_meaning(importance: Importance) -> str:
     """What the importance measures, in a sentence."""
     if importance.measure == "share of prediction variance":
         return "How much predictions change when a feature is permuted, as a share of their variance."
-    return f"How much the model's loss ({importance.measure}) grows when a feature is permuted."
+    return f"How much the model's {loss_name(importance.measure)} grows when a feature is permuted."
 
 
 def importance_section(importance: Importance, measures: Plain | None, missing: Sequence[str]) -> Plain:

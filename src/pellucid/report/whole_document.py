@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pellucid import __version__
-from pellucid.report.cards import Plain
+from pellucid.report.cards import Plain, heading
 from pellucid.report.singles import TOP
 from pellucid.report.wholes import Seen
 from pellucid.report.work import Work
@@ -19,7 +19,7 @@ def document(
     care = next(part for part in sections if part["id"] == TOP)["caveats"]
     said = [f"Read with care: {counted(len(care), 'caveat')}, at the top."] if care else []
     return {
-        "title": title or f"Report on {seen.model}",
+        "title": title or heading(seen.model),
         "detail": "full",
         "alarm": None,
         "explore": None,

@@ -48,9 +48,10 @@ def test_it_has_the_closed_form_also_beside_categories_and_with_few_given_column
     np.testing.assert_allclose(beside.values[:3], CLOSED_FORM, rtol=0.1)
     assert beside.values[3] == 0.0
     wide = np.column_stack([X[:600], np.random.default_rng(2).normal(size=(600, 38))])  # 15 of them are given
-    few = conditional(linear, wide, y[:600])
+    few = conditional(linear, wide, y[:600], explainer={"groups": {"noise": list(range(3, 41))}})
     assert (np.abs(few.values[:3] - CLOSED_FORM) < 4 * few.se[:3]).all()
-    assert not few.values[3:].any()
+    assert few.feature_names[3] == "noise"
+    assert few.values[3] == 0.0
 
 
 def test_a_copy_has_no_importance_given_the_other_but_by_permutation_it_has():

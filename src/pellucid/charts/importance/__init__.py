@@ -237,10 +237,7 @@ def _tips(importance: Importance, more: list[tuple[str, str]]) -> list[alt.Toolt
 
 
 def _value_title(importance: Importance) -> str:
-    how = {"ratio": "loss after / loss before", "difference": "increase in loss"}.get(
-        importance.compare, importance.compare
-    )
-    return f"importance: {importance.measure}" if not importance.compares_losses else f"{how} ({importance.measure})"
+    return importance.measured if importance.compares_losses else f"importance: {importance.measure}"
 
 
 def _notes(importance: Importance, sets: Sets, names: list[str]) -> list[str]:

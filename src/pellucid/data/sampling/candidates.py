@@ -192,11 +192,14 @@ def _values(column: Column, places: IntArray, generator: np.random.Generator) ->
 
 
 def _picked(weight: FloatArray, n: int, generator: np.random.Generator) -> IntArray:
-    """``n`` places of each line, as often as their weight says."""
+    return picked(weight, generator.random((len(weight), n)))
+
+
+def picked(weight: FloatArray, marks: FloatArray) -> IntArray:
+    """Places of each line at the ``marks`` between 0 and 1 ``(lines, n)``: as often as their weight says."""
     total = np.cumsum(weight, axis=1)
-    marks = generator.random((len(weight), n)) * total[:, -1:]
-    found = [np.searchsorted(line, mark, side="right") for line, mark in zip(total, marks, strict=True)]
-    return np.minimum(np.array(found, dtype=np.intp).reshape(len(weight), n), weight.shape[1] - 1)
+    found = [np.searchsorted(line, mark, side="right") for line, mark in zip(total, marks * total[:, -1:], strict=True)]
+    return np.minimum(np.array(found, dtype=np.intp).reshape(marks.shape), weight.shape[1] - 1)
 
 
 def _prior(rest: Column, grid: FloatArray, generator: np.random.Generator) -> tuple[FloatArray, FloatArray]:

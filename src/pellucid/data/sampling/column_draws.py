@@ -16,6 +16,7 @@ from pellucid.data.sampling.candidates import (
     by_inverse,
     by_location_scale,
     by_probability,
+    picked,
 )
 from pellucid.data.sampling.choice import Choice, choose
 from pellucid.data.sampling.copula import Copula
@@ -29,6 +30,7 @@ _SHAPED = 0.02  # log score that like rows' residuals gain over any rows', from 
 _ASSOCIATED = 0.15  # columns below it are not looked at for near rows
 _REFERENCE = 1500  # rows from which a near one is picked
 _FEWEST_NEAR = 5.0  # rows to pick from
+_AT_ONCE = 200  # rows that are compared with the reference at a time
 
 Choices = Mapping[str, Choice]
 Draw = Callable[[IntArray, int], FloatArray]  # rows, and how many for each: (rows, draws, members)
@@ -226,10 +228,10 @@ def _by_neighbours(
     def draw(rows: IntArray, n: int) -> FloatArray:
         marks = generator.random((len(rows), n))
         found = np.empty((len(rows), n, len(members)))
-        for i, row in enumerate(rows):
-            total = np.cumsum(near.weights(known.codes[row, columns], told[None], own=False)[0])
-            picked = np.minimum(np.searchsorted(total / total[-1], marks[i], side="right"), len(total) - 1)
-            found[i] = known.codes[kept[picked]][:, list(members)]
+        for start in range(0, len(rows), _AT_ONCE):
+            some = slice(start, start + _AT_ONCE)
+            weights = near.weights_each(known.codes[rows[some]][:, columns], told, own=False)
+            found[some] = known.codes[kept[picked(weights, marks[some])]][:, :, list(members)]
         return found
 
     return draw

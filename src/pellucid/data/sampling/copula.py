@@ -104,22 +104,24 @@ class Copula:
         check_known(row, known, self.n_features)
         uniforms = _spread_evenly(n, len(self.margins), generator)
         block = max(1, at_once // max(1, n * len(self.margins)))
-        parts = [self._draw(row, known[i : i + block], uniforms) for i in range(0, len(known), block)]
+        some = [known[i : i + block] for i in range(0, len(known), block)]
+        parts = [self._draw(row[None], part, np.broadcast_to(uniforms, (len(part), *uniforms.shape))) for part in some]
         return np.concatenate(parts) if parts else np.empty((0, n, self.n_features))
 
     def draw_each(self, rows: FloatArray, known: BoolArray, n: int, generator: np.random.Generator) -> FloatArray:
-        """As `draw`, for each of many rows: ``(m, n, rows, p)``; at once for all rows of which every value is known to
-        a point.
-        """
+        """As `draw`, for each of many rows: ``(m, n, rows, p)``; faster where every value is known to a point."""
         sides = [m.intervals(column) for m, column in zip(self.margins, rows.T, strict=False)]
         low, high = (np.stack(part, axis=1) for part in zip(*sides, strict=True))
         silent = (high - low >= 1.0).all(axis=0)  # constants say nothing
         plain = ((high - low <= POINT) | silent).all(axis=1) & (not self.gaps)
         uniforms = np.stack([_spread_evenly(n, len(self.margins), generator) for _ in rows], axis=1)
         drawn = np.empty((len(known), n, *rows.shape))
-        for i in np.flatnonzero(~plain):
-            drawn[:, :, i] = self._draw(rows[i], known, uniforms[:, i])
+        rest = np.flatnonzero(~plain)
+        block = max(1, _BLOCK // max(1, n * len(self.margins)))
         for k, told in enumerate(known):
+            for some in (rest[i : i + block] for i in range(0, len(rest), block)):
+                scores = np.moveaxis(uniforms[:, some], 1, 0)
+                drawn[k][:, some] = np.moveaxis(self._draw(rows[some], np.tile(told, (len(some), 1)), scores), 1, 0)
             drawn[k][:, plain] = self._from_points(
                 rows[plain], (low + high)[plain] / 2, told, told & ~silent, uniforms[:, plain]
             )
@@ -145,15 +147,16 @@ class Copula:
                 drawn[..., j] = self.margins[j].quantile(ndtr(scores[..., place]))
         return drawn
 
-    def _draw(self, row: FloatArray, known: BoolArray, uniforms: FloatArray) -> FloatArray:
+    def _draw(self, rows: FloatArray, known: BoolArray, uniforms: FloatArray) -> FloatArray:
+        """Draws ``(m, n, p)`` for m coalitions, each of its own row or all of one, by uniforms ``(m, n, scores)``."""
         from scipy.special import ndtr
 
-        cells = np.concatenate([row, np.isnan(row[list(self.gaps)])])
-        bounds = np.array([[side[0] for side in m.intervals(cells[[j]])] for j, m in enumerate(self.margins)])
+        cells = np.concatenate([rows, np.isnan(rows[:, list(self.gaps)])], axis=1)
+        sides = [margin.intervals(column) for margin, column in zip(self.margins, cells.T, strict=True)]
+        low, high = (np.stack(part, axis=1) for part in zip(*sides, strict=True))
         told = np.concatenate([known, known[:, list(self.gaps)]], axis=1)
-        shares = ndtr(_given(self.correlation, bounds[:, 0], bounds[:, 1], told, uniforms))
-        drawn = self.rows(shares)
-        return np.where(known[:, None, :], row, drawn)
+        drawn = self.rows(ndtr(_given(self.correlation, low, high, told, uniforms)))
+        return np.where(known[:, None, :], rows[:, None, :], drawn)
 
     def sample(self, n: int, generator: np.random.Generator) -> FloatArray:
         """``n`` independent rows ``(n, p)`` of which nothing is known."""
@@ -293,13 +296,14 @@ def positive(matrix: FloatArray) -> FloatArray:
 def _given(
     correlation: FloatArray, low: FloatArray, high: FloatArray, known: BoolArray, uniforms: FloatArray
 ) -> FloatArray:
-    """Normal scores ``(m, n, q)`` of which the ``known`` ones ``(m, q)`` lie between the shares ``low`` and ``high``.
+    """Normal scores ``(m, n, q)`` of which the ``known`` ones ``(m, q)`` lie between the shares ``low`` and ``high``,
+    by ``uniforms`` of that shape.
 
     The draws of an interval are picked by how much they count; what is free stays evenly spread.
     """
     shape = known.shape
     low, high = np.broadcast_to(low, shape), np.broadcast_to(high, shape)
-    steps = step_by_step(correlation, low, high, known, np.broadcast_to(uniforms, (len(known), *uniforms.shape)))
+    steps = step_by_step(correlation, low, high, known, uniforms)
     e = np.take_along_axis(steps.e, _resampled(steps.log_weight)[:, :, None], axis=1)
     return steps.scores(np.where(steps.free[:, None, :], steps.e, e))
 

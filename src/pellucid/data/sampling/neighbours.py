@@ -106,45 +106,71 @@ class Neighbours:
         row, known = np.asarray(row, dtype=np.float64), np.asarray(known, dtype=np.bool_)
         check_known(row, known, len(self.codes))
         rank = np.array([_ranks(margin, row[[j]])[0] for j, margin in enumerate(self.margins)])
-        apart = np.square(self.ranks - rank[:, None])
-        differs = np.where(np.isnan(apart), ~_equal(self.codes, row[:, None]), False)
-        squares = np.where(np.isnan(apart), 0.0, apart)
-        n = count_rows(self.mass)
+        squares, differs = self._apart(rank[:, None], row[:, None])
         there = known.astype(np.float64)
-        d = there @ ~np.isnan(rank)
-        h = n ** (-1.0 / (d + 4.0)) / np.sqrt(12.0) if self.width is None else np.full(len(known), self.width)
-        kernel = -(there @ squares) / (2.0 * np.square(h))[:, None] - (there @ differs) * np.log(n)
-        mass = self.mass if own else self._without_one(row, n)
-        kernel[:, mass == 0] = -np.inf  # such rows are nobody's nearest
+        return self._kernel(there @ squares, there @ differs, there @ ~np.isnan(rank), self._mass(row[None], own=own))
+
+    def weights_each(self, rows: FloatArray, known: BoolArray, *, own: bool = True) -> FloatArray:
+        """As `weights`, for many rows ``(m, p)`` of which the same features ``(p,)`` are known: ``(m, n)``."""
+        rows = np.asarray(rows, dtype=np.float64)
+        shape = (len(rows), self.codes.shape[1])
+        squares, differs, d = np.zeros(shape), np.zeros(shape), np.zeros(len(rows))
+        for j in np.flatnonzero(known).tolist():
+            rank = _ranks(self.margins[j], rows[:, j])
+            parts = self._apart(rank[:, None], rows[:, [j]], j)
+            squares += parts[0]
+            differs += parts[1]
+            d += ~np.isnan(rank)
+        return self._kernel(squares, differs, d, self._mass(rows, own=own))
+
+    def _apart(self, rank: FloatArray, codes: FloatArray, j: int | slice = slice(None)) -> tuple[FloatArray, BoolArray]:
+        """Squared distances in rank, and whether categories differ."""
+        apart = np.square(self.ranks[j] - rank)
+        differs = np.where(np.isnan(apart), ~_equal(self.codes[j], codes), False)
+        return np.where(np.isnan(apart), 0.0, apart), differs
+
+    def _kernel(self, squares: FloatArray, differs: FloatArray, d: FloatArray, mass: FloatArray) -> FloatArray:
+        """Weights ``(m, n)`` of sums over the known features, ``d`` of which are numbers."""
+        n = count_rows(self.mass)
+        h = n ** (-1.0 / (d + 4.0)) / np.sqrt(12.0) if self.width is None else np.full(len(d), self.width)
+        kernel = -squares / (2.0 * np.square(h))[:, None] - differs * np.log(n)
+        kernel[np.broadcast_to(mass == 0, kernel.shape)] = -np.inf  # such rows are nobody's nearest
         kernel -= kernel.max(axis=1, keepdims=True)
         weights = mass * np.exp(kernel * _flattening(kernel, mass * n / self.mass.sum(), self.least))
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
-    def _without_one(self, row: FloatArray, n: float) -> FloatArray:
-        """The weights of the rows, less one row that equals the given one."""
-        same = _equal(self.codes, row[:, None]).all(axis=0)
-        there, unit = float(self.mass[same].sum()), float(self.mass.sum()) / n
-        left = np.where(same, self.mass * (1.0 - min(unit / there, 1.0)) if there else 0.0, self.mass)
-        return left if left.any() else self.mass
+    def _mass(self, rows: FloatArray, *, own: bool) -> FloatArray:
+        """How much the reference rows count ``(m or 1, n)``; unless ``own``, less one row that equals the given one."""
+        if own:
+            return self.mass[None]
+        same = _equal(self.codes[0], rows[:, [0]])
+        for codes, column in zip(self.codes[1:], rows.T[1:], strict=True):
+            same &= _equal(codes, column[:, None])
+        there, unit = same @ self.mass, float(self.mass.sum()) / count_rows(self.mass)
+        kept = 1.0 - np.minimum(unit / np.where(there > 0, there, np.inf), 1.0)
+        left = self.mass * np.where(same, kept[:, None], 1.0)
+        return np.where(left.any(axis=1, keepdims=True), left, self.mass)
 
 
 def _flattening(kernel: FloatArray, counts: FloatArray, least: float) -> FloatArray:
     """The powers ``(m, 1)`` of the kernels, given as logarithms, that let ``least`` of the rows count; one where they
-    do anyway.
+    do anyway. Rows that do not count have no kernel.
     """
-    kernel, counts = kernel[:, counts > 0], counts[counts > 0]
-    wanted = min(least, float(counts.sum()) / 10)
+    counts = np.broadcast_to(counts, kernel.shape)
+    kernel = np.where(counts > 0, kernel, 0.0)
+    wanted = np.minimum(least, counts.sum(axis=1) / 10)
 
-    def enough(power: FloatArray, these: FloatArray) -> BoolArray:
+    def enough(power: FloatArray, these: FloatArray, count: FloatArray, want: FloatArray) -> BoolArray:
         flat = np.exp(these * power[:, None])
-        return np.asarray(np.square(flat @ counts) >= wanted * (np.square(flat) @ counts))
+        total, squares = (flat * count).sum(axis=1), (np.square(flat) * count).sum(axis=1)
+        return np.asarray(np.square(total) >= want * squares)
 
     high = np.ones(len(kernel))
-    few = ~enough(high, kernel)
-    low, high, some = np.zeros(few.sum()), high[few], kernel[few]
+    few = ~enough(high, kernel, counts, wanted)
+    low, high, some = np.zeros(few.sum()), high[few], (kernel[few], counts[few], wanted[few])
     for _ in range(_HALVINGS if few.any() else 0):
         middle = (low + high) / 2
-        fits = enough(middle, some)
+        fits = enough(middle, *some)
         low, high = np.where(fits, middle, low), np.where(fits, high, middle)
     power = np.ones(len(kernel))
     power[few] = low
