@@ -123,12 +123,15 @@ class Reference:
     """What contributions are compared with.
 
     ``rows`` is how many background rows stand for an absent feature. Where the contributions start from one row, it is
-    called ``name``, and ``values`` are its own, one per entry.
+    called ``name``, and ``values`` are its own, one per entry. Where the background is a sample, ``among`` is how many
+    rows it was drawn from, and ``se`` the standard error, one per output, of the base as their average prediction.
     """
 
     rows: int = 0
     name: str = ""
     values: tuple[str, ...] = ()
+    among: int = 0
+    se: tuple[float, ...] = ()
 
 
 @stored
@@ -136,7 +139,8 @@ class Reference:
 class Attribution(ByRow, options=AttributionOptions):
     """Contributions ``values`` (rows, features), with outputs last if there are several.
 
-    ``base`` is what the contributions start from, the average prediction: one number, or one per output.
+    ``base`` is what the contributions start from, the average prediction (over a sample of the rows where a model has to
+    be asked: ``reference.rows`` of ``reference.among``, with the error ``reference.se``): one number, or one per output.
     ``prediction`` (rows, or rows x outputs) is where they lead, on the explained `scale`; what is missing is in
     `residual`. ``game`` says what an absent feature is, ``reference`` which rows stand for it.
 
@@ -233,6 +237,9 @@ class Attribution(ByRow, options=AttributionOptions):
         return {
             **{name: part[..., k] for name, part in self._arrays().items()},
             "entries": self.entries.for_output(k),
+            "reference": replace(self.reference, se=tuple(np.atleast_1d(np.array(self.reference.se)[k]).tolist()))
+            if self.reference.se
+            else self.reference,
             "interactions": None if self.interactions is None else self.interactions.each(lambda part: part[..., k]),
         }
 

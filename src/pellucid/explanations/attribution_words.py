@@ -65,9 +65,24 @@ def complete(found: Attribution) -> list[str]:
     link = _SUMS.get(str(found.settings.get("link")))
     if link is not None:
         lines.append(f"The trees of this model add up to {link}.")
-    rows = f" The background has {counted(found.reference.rows, 'row')}." if found.reference.rows else ""
+    rows = _background(found)
     game = (GAMES.get(found.game, "") + rows + _how(found)).strip()
     return [*lines, game] if game else lines
+
+
+def _background(found: Attribution) -> str:
+    """How many rows stand for "absent", and how near their average prediction is to that of all rows."""
+    of = found.reference
+    if not of.among:
+        return f" The background has {counted(of.rows, 'row')}." if of.rows else ""
+    error = max(of.se)
+    which = "" if len(of.se) == 1 else "at most "
+    amounts = "percentage points" if found.scale == "probability" else ""
+    size = f"{number(100 * error)} {amounts}" if amounts else number(error)
+    return (
+        f" The background is a sample of {of.rows:,} of {of.among:,} rows: as an estimate of the average prediction of all"
+        f" of them, its own has a standard error of {which}{size}."
+    )
 
 
 def matrix_words(found: Attribution) -> str:
@@ -255,7 +270,7 @@ def _of_rows(one: Attribution) -> str:
         said.append(f"{_others(len(rest))} {amount(float(sizes[rest].sum()), 0.0, one.scale, sign=False)}")
     return (
         f"Mean absolute contribution to the prediction{scale_of(one)} over {one.row_labels.listed(len(one))}, "
-        f"compared with {starting_point(one)} of {quantity(float(one.base), one.scale)}: {listed(said, len(said))}."
+        f"compared with {starting_point(one)}{',' if one.reference.among else ' of'} {quantity(float(one.base), one.scale)}: {listed(said, len(said))}."
     )
 
 
@@ -333,7 +348,9 @@ def shown_value(value: object) -> str:
 def start_name(found: Attribution) -> str:
     """What the contributions start from, without its article."""
     words = found.vocabulary
-    return f"{words.end} of {found.reference.name}" if found.reference.name else words.start
+    if found.reference.name:
+        return f"{words.end} of {found.reference.name}"
+    return f"{words.start}{f' of {found.reference.rows:,} background rows' if found.reference.among else ''}"
 
 
 def starting_point(found: Attribution) -> str:

@@ -23,7 +23,7 @@ from pellucid.errors import InputError
 from pellucid.games.game import Game
 from pellucid.models import Predictor
 from pellucid.runner import Intervention, Run, stream
-from pellucid.stats import weighted_mean
+from pellucid.stats import effective_size, weighted_mean
 
 MOST = 200  # rows that are asked for every coalition unless the caller says otherwise
 Players = Mapping[str, tuple[int, ...]]
@@ -47,9 +47,26 @@ def _drawn(data: Data, size: int | None, run: Run) -> Data:
     counting = np.flatnonzero(data.weights > 0)
     if size is not None and size < len(counting):
         counting = np.sort(run.generator("background.rows").choice(counting, size, replace=False))
-    elif len(counting) == len(data):
+        drawn = replace(data.take(counting), y=None)
+        known: dict[int, tuple[Data, int]] = run.remember("drawn backgrounds", dict)
+        known[id(drawn)] = (drawn, int((data.weights > 0).sum()))  # held, so that its id is not given again
+        return drawn
+    if len(counting) == len(data):
         return data
     return replace(data.take(counting), y=None)
+
+
+def base_error(background: Data, predictions: FloatArray, run: Run) -> FloatArray | None:
+    """The standard error, per output, of the mean prediction of background rows as that of the rows they were drawn
+    from without replacement; None where they were not drawn.
+    """
+    known: dict[int, tuple[Data, int]] = run.remember("drawn backgrounds", dict)
+    if id(background) not in known:
+        return None
+    among, n = known[id(background)][1], effective_size(background.weights)
+    rest = predictions - weighted_mean(predictions, background.weights)
+    variance = weighted_mean(np.square(rest), background.weights) * n / max(n - 1, 1)
+    return np.asarray(np.sqrt(variance / n * max(1 - len(background) / among, 0.0)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,9 +156,18 @@ class MarginalGame(Game):
 
     # -- asking ----------------------------------------------------------------------------------
 
+    @property
+    def base_se(self) -> FloatArray | None:
+        """The error of what nobody is worth, as the mean over the rows that the background was drawn from."""
+        return base_error(self._background, self._alone, self._run)
+
+    @cached_property
+    def _alone(self) -> FloatArray:
+        return self._run.predict(self._predictor, self._background)
+
     @cached_property
     def _ends(self) -> tuple[FloatArray, FloatArray]:
-        nobody = weighted_mean(self._run.predict(self._predictor, self._background), self._background.weights)
+        nobody = weighted_mean(self._alone, self._background.weights)
         everybody = self._run.predict(self._predictor, self._explained)
         return np.broadcast_to(nobody, everybody.shape), everybody
 

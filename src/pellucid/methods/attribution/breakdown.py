@@ -25,7 +25,8 @@ When it misleads:
    property of the feature alone;
 3. correlated features: the model is asked about rows that do not occur.
 
-Cost. At each row, in coalitions of the background's size: p (p+1) / 2 - 1 for the greedy order, p - 1 for a given one,
+Cost. Trees and sums are read, against every background row. Others are asked, at each row, in coalitions of the
+background's size: p (p+1) / 2 - 1 for the greedy order, p - 1 for a given one,
 p (p+1) / 2 and p - 2 more at most with interactions; the check of the order at most 62, or 32 (p-1), in up to five
 rows.
 """
@@ -43,10 +44,11 @@ from pellucid.checks import flag, is_whole
 from pellucid.data import Data
 from pellucid.diagnostics.by_method import attribution_caveats
 from pellucid.errors import InputError, nearest
-from pellucid.explanations import Attribution, Caveat, Entries, Header, Reference, changed, squeeze_outputs
+from pellucid.explanations import Attribution, Caveat, Entries, Header, changed, squeeze_outputs
 from pellucid.games import Game, all_coalitions
-from pellucid.games.marginal import MOST, MarginalGame, Players, background_rows
-from pellucid.methods.attribution.shap import entries_of
+from pellucid.games.marginal import MarginalGame, Players
+from pellucid.methods.attribution.estimation.read_worths import SumWorths, TreeWorths, marginal_game
+from pellucid.methods.attribution.shap import entries_of, reference_of
 from pellucid.methods.attribution.shapley_exact import shapley_exact
 from pellucid.models import Predictor
 from pellucid.runner import Run
@@ -74,8 +76,7 @@ def breakdown(
     explained, players = data.rows(row), data.schema.players()
     interactions = flag("interactions", interactions)
     given, every = _given_steps(order, tuple(players), interactions, data.schema.readable), isinstance(order, str)
-    absent = background_rows(data, background, run, most=MOST)
-    game = MarginalGame(predictor, absent, explained, players, run)
+    game = marginal_game(predictor, data, explained, players, background, run)
     worths = _Worths(game)
     paths = [_steps(worths, i, given, interactions) for i in range(game.rows)]
     used = {step for path in paths for step in path}
@@ -110,7 +111,7 @@ def _wrapped(
     data: Data,
     rows: Data,
     entries: Players,
-    game: MarginalGame,
+    game: MarginalGame | TreeWorths | SumWorths,
     values: FloatArray,
     asks: Mapping[str, Any],
     run: Run,
@@ -122,7 +123,7 @@ def _wrapped(
     return Attribution(
         method="breakdown",
         game="marginal",
-        reference=Reference(game.donors),
+        reference=reference_of(game.donors, game.base_se, len(data)),
         header=Header(
             readable=data.schema.readable,
             scale=predictor.scale,

@@ -100,7 +100,7 @@ def answer(request: Request) -> tuple[Solved, TreeRows | SumRows | Asked]:
         if found.link == "identity":
             solved = linear_shap(found, effort, players=players, conditional=conditional, run=run)
         else:
-            solved = linked_linear_shap(found, effort, players=players, run=run)
+            solved = linked_linear_shap(found, effort, _background(request, few=True), players=players, run=run)
     if request.method == "auto":
         told = replace(solved.estimate, settings={**solved.estimate.settings, "why": why})
         solved = replace(solved, estimate=told)
@@ -225,6 +225,7 @@ def _asked(request: Request, refusal: Refusal) -> Solved:
         prediction=run.predict(predictor, request.rows),
         scale=predictor.scale,
         background=background,
+        base_se=game.base_se if isinstance(game, MarginalGame) else None,
     )
 
 

@@ -28,7 +28,7 @@ import numpy as np
 from pellucid.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.games import Game
-from pellucid.games.marginal import Players
+from pellucid.games.marginal import Players, base_error
 from pellucid.methods.attribution.estimation.estimate import Estimate, Rounds, Solved
 from pellucid.methods.attribution.estimation.linked_sums import logistic_effects, poisson_effects
 from pellucid.methods.attribution.estimators import MOST_PLAYERS, Effort, solve
@@ -46,6 +46,7 @@ from pellucid.trees.predict import predictions as tree_predictions
 _UNITS = 200  # coalitions, each with its complement, that a row is worth at least; two for each background row
 _FINER = 256  # times as many where a tolerance asks for them
 _AT_ONCE = 1 << 24  # worths in the memory
+_Made = tuple[LinkedGame, IntArray, FloatArray, FloatArray | None]
 
 
 # -- trees -------------------------------------------------------------------------------------------
@@ -85,7 +86,7 @@ def linked_tree_shap(
     """Contributions of the players to what the trees' link makes of their sum."""
     made = _game(predictor, explained, background, players, run)
     assert made is not None
-    game, present, base = made
+    game, present, base, error = made
     trees, keep = explained.behind_link(predictor.explained)
     matrix = explained.matrix
     prediction = _predictions(trees, explained.link, matrix)
@@ -99,17 +100,22 @@ def linked_tree_shap(
         None if pairs is None else spread_out(pairs[..., keep], present, len(players), axes=2),
         settings={"linked": explained.link, **settings},
     )
-    return Solved(estimate, base[keep], prediction[:, keep], scale=str(predictor.scale), background=len(background))
+    return Solved(
+        estimate,
+        base[keep],
+        prediction[:, keep],
+        scale=str(predictor.scale),
+        background=len(background),
+        base_se=None if error is None else error[keep],
+    )
 
 
-def _game(
-    predictor: Predictor, explained: TreeRows, background: Data, players: Players, run: Run
-) -> tuple[LinkedGame, IntArray, FloatArray] | None:
-    """The game, made once for all rows of an Explainer, the players that the trees know, and what nobody is worth;
-    None where a way through the trees asks for too many players.
+def _game(predictor: Predictor, explained: TreeRows, background: Data, players: Players, run: Run) -> _Made | None:
+    """The game, made once for all rows of an Explainer, the players that the trees know, and what nobody is worth,
+    with its error; None where a way through the trees asks for too many players.
     """
 
-    def make() -> tuple[LinkedGame, IntArray, FloatArray] | None:
+    def make() -> _Made | None:
         trees, _ = explained.behind_link(predictor.explained)
         present, numbers = np.unique(player_of_column(predictor, trees, players), return_inverse=True)
         absent = trees.encode(predictor.dressed(background.frame))
@@ -118,7 +124,8 @@ def _game(
             return None
         game = LinkedGame(trees.ensemble, leaves, explained.link, absent, background.weights, numbers)
         alone = _predictions(trees, explained.link, absent)
-        return game, present, background.weights @ alone / background.weights.sum()
+        base = background.weights @ alone / background.weights.sum()
+        return game, present, base, base_error(background, alone, run)
 
     key = f"linked trees of {tuple(players.items())} for {predictor.explained}"
     return run.keep(key, background, make)
@@ -177,7 +184,7 @@ def _interactions(game: LinkedGame, matrix: AnyArray, effort: Effort, run: Run) 
 # -- sums --------------------------------------------------------------------------------------------
 
 
-def linked_linear_shap(terms: SumRows, effort: Effort, *, players: Players, run: Run) -> Solved:
+def linked_linear_shap(terms: SumRows, effort: Effort, background: Data, *, players: Players, run: Run) -> Solved:
     """Contributions of the players to what the link of a sum makes of it."""
     game = _SumGame(terms, _members(terms, players))
     nobody, prediction = game.ends()
@@ -197,8 +204,15 @@ def linked_linear_shap(terms: SumRows, effort: Effort, *, players: Players, run:
         found = solve(game, effort, run)
         estimate = replace(found, method="linear", settings={"linked": terms.link, "inner": found.method})
     keep = list(terms.keep)
+    alone = sum_predictions(game.start, terms.link, game.outputs)
+    assert alone is not None, "a link that agrees has the width of the sums"
     return Solved(
-        estimate.for_outputs(keep), base[keep], prediction[:, keep], scale=terms.scale, background=len(terms.background)
+        estimate.for_outputs(keep),
+        base[keep],
+        prediction[:, keep],
+        scale=terms.scale,
+        background=len(terms.background),
+        base_se=base_error(background, alone[:, keep], run),
     )
 
 

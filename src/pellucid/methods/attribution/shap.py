@@ -105,8 +105,11 @@ def _wrapped(request: Request, solved: Solved, asks: Mapping[str, Any]) -> Attri
     return Attribution(
         method=found.method,
         game=request.game,
-        reference=Reference(
-            solved.background, "the background row" if request.game == "marginal" and solved.background == 1 else ""
+        reference=reference_of(
+            solved.background,
+            solved.base_se,
+            len(data),
+            "the background row" if request.game == "marginal" and solved.background == 1 else "",
         ),
         header=Header(
             scale=solved.scale,
@@ -131,6 +134,11 @@ def _wrapped(request: Request, solved: Solved, asks: Mapping[str, Any]) -> Attri
         interactions=found.pairs(request.effort.index or ""),
         entries=entries_of(data, rows, players),
     )
+
+
+def reference_of(rows: int, se: FloatArray | None, among: int, name: str = "") -> Reference:
+    """What contributions are compared with: so many rows, a sample of others where there is an error ``se``."""
+    return Reference(rows, name) if se is None else Reference(rows, name, among=among, se=tuple(se.tolist()))
 
 
 def entries_of(data: Data, rows: Data, players: Players) -> Entries:

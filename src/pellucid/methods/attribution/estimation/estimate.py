@@ -91,6 +91,7 @@ class Solved:
     prediction: FloatArray
     scale: str
     background: int
+    base_se: FloatArray | None = None  # of a background that is a sample
 
 
 @dataclass(frozen=True)
