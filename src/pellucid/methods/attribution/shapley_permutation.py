@@ -30,6 +30,7 @@ from pellucid.methods.attribution.estimation.estimate import Estimate, Rounds
 from pellucid.runner import Run
 
 _AT_ONCE = 4_000_000  # model rows whose gains are held at a time
+_MEMBERS = 64_000_000  # players of coalitions that are held at a time
 
 
 def shapley_permutation(game: Game, rounds: Rounds, run: Run, *, at_once: int = _AT_ONCE) -> Estimate:
@@ -69,7 +70,8 @@ class _Draws:
 
     def ask(self, n: int, rows: IntArray) -> None:
         game = self._game
-        size = max(1, self._at_once // max(len(rows) * 2 * game.players, 1))
+        steps = 2 * max(game.players, 1)
+        size = max(1, min(self._at_once // (len(rows) * steps), _MEMBERS // (steps * game.players or 1)))
         for start in range(int(self._made[rows[0], 0, 0]), n, size):
             count = min(size, n - start)
             orders = self._generator.random((count, game.players)).argsort(axis=1)
