@@ -1,7 +1,7 @@
 """The functions of one feature, fitted together: one penalised least-squares step, and REML's step after it.
 
 Definition. With the normal equations G, r, c of the rows (see `kernels.gather`) and z the working target, entries b
-solve (G + sum_j (lam_j S_j + N m_j m_j')) b = r - c zbar, where m_j = c_j/N, so that every function has mean zero over
+solve (G + sum_j (lam_j S_j + 10^4 N m_j m_j')) b = r - c zbar, where m_j = c_j/N, so that every function has mean zero over
 the rows; zbar, the weighted mean of z, is the intercept.
 
 Cost. rows x features^2 to gather, (entries)^3 to solve; where weights stay the same (gaussian, gamma), the rows are
@@ -22,7 +22,8 @@ from pellucid.glassbox.additive.axes import Axis
 from pellucid.glassbox.additive.constraints import Cone, solved
 from pellucid.glassbox.additive.penalties import Penalties
 
-_RIDGE = 1e-8
+_RIDGE = 1e-10
+_HELD = 1e4  # how firmly the mean of a function is held at zero
 _FIRST_LAM = 10.0
 _SETTLED = 4  # steps before increments may differ in their precision
 
@@ -109,7 +110,7 @@ class Functions:
         A = G.copy()
         for j in range(len(starts) - 1):
             own = slice(starts[j], starts[j + 1])
-            A[own, own] += np.outer(c[own], c[own] / total)
+            A[own, own] += _HELD * np.outer(c[own], c[own] / total)
         self.penalties.add(A, self.lam, self.tau)
         A[np.diag_indices(len(A))] += _RIDGE * total / len(A)
         b = self._solved(A, r - c * rise)

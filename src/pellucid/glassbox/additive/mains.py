@@ -11,7 +11,7 @@ from pellucid.glassbox.additive.families import Family
 from pellucid.glassbox.additive.functions import Functions
 
 _HALVINGS = 6
-EXACT = 1e-8  # of the dispersion without features: what is left over below is rounding
+EXACT = 1e-6  # of the dispersion without features: what is left over below is rounding
 _CONSTANT_WEIGHTS = ("gaussian", "gamma")
 
 

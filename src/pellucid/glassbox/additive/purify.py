@@ -20,7 +20,7 @@ def pure(surface: FloatArray, mass: FloatArray) -> tuple[FloatArray, FloatArray,
     by_first, by_second = mass.sum(axis=1), mass.sum(axis=0)
     left = np.block([[np.diag(by_first), mass], [mass.T, np.diag(by_second)]])
     right = np.concatenate([(mass * surface).sum(axis=1), (mass * surface).sum(axis=0)])
-    scale = np.sqrt(np.maximum(np.diag(left), 1e-300))
+    scale = np.sqrt(np.where(np.diag(left) > 0, np.diag(left), 1.0))
     inverse = np.linalg.pinv(left / scale[:, None] / scale, rcond=1e-11, hermitian=True)
     found = inverse @ (right / scale) / scale
     found += inverse @ ((right - left @ found) / scale) / scale
