@@ -32,7 +32,7 @@ def case():
 
 
 def written_out(case, lam, tau):
-    codes, w, y, axes, functions = case
+    codes, _w, _y, axes, functions = case
     of = functions.penalties.of
     H = [hats(axis, codes[:, j]) for j, axis in enumerate(axes)]
     S = [penalty(axis, tau[of == j]) for j, axis in enumerate(axes)]

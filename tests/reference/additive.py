@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from pellucid.arrays import FloatArray
@@ -48,7 +50,7 @@ def penalised(
     A = np.hstack([np.ones((len(z), 1)), *(each @ basis for each, basis in zip(H, bases, strict=True))])
     P = np.zeros((A.shape[1], A.shape[1]))
     starts = np.cumsum([1, *(basis.shape[1] for basis in bases)])
-    own = [slice(a, b) for a, b in zip(starts[:-1], starts[1:], strict=True)]
+    own = [slice(a, b) for a, b in itertools.pairwise(starts)]
     for at, basis, each in zip(own, bases, S, strict=True):
         P[at, at] = basis.T @ each @ basis
     inverse = np.linalg.inv(A.T @ (w[:, None] * A) + P)
