@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from scipy.linalg import eigh
 from scipy.optimize import brentq
 
 from pellucid.arrays import FloatArray
-from pellucid.checks import bounded, flag
+from pellucid.checks import bounded, flag, is_number
 from pellucid.errors import InputError
 from pellucid.glassbox.additive.families import FAMILIES
 from pellucid.glassbox.sum_of_terms import SumOfTerms
@@ -107,15 +108,12 @@ class Editing(SumOfTerms):
             raise InputError(f"{self._names[j]!r} is a category; its levels have no order to smooth along.")
         n = axis.present
         wanted = bounded("smooth", freedom, above=1.0, below=float(n))
-        L = np.diff(np.eye(n), axis=0)
-        M, D = np.diag(np.maximum(mass[:n], 1e-9)), L.T @ L
-
-        def smoother(log: float) -> FloatArray:
-            return np.linalg.solve(M + np.exp(log) * D, M)
-
         S = np.eye(len(table))
-        S[:n, :n] = smoother(brentq(lambda log: np.trace(smoother(log)) - wanted, -30.0, 30.0, xtol=1e-6))
-        return self._changed(j, S @ table, S, f"smoothed to {wanted:g} degrees of freedom")
+        S[:n, :n] = _smoother(np.maximum(mass[:n], 1e-9), wanted)
+        smoothed = S @ table
+        if rising := self._shapes.get(j, (0, 0))[0]:  # it rises still, but for rounding
+            smoothed[:n] = rising * np.maximum.accumulate(rising * smoothed[:n], axis=0)
+        return self._changed(j, smoothed, S, f"smoothed to {wanted:g} degrees of freedom")
 
     def _replaced(self, j: int, values: Any) -> str:
         axis, table, feature = self._fitted.axes[j], self._fitted.tables[j].copy(), self._schema.features[j]
@@ -128,7 +126,7 @@ class Editing(SumOfTerms):
             new = np.asarray(values(points), dtype=np.float64)
         elif isinstance(values, Mapping) and values:
             given = feature.encode(np.array(list(values), dtype=object))
-            heights = np.array([float(value) for value in values.values()])
+            heights = np.array([value if is_number(value) else np.nan for value in values.values()], dtype=np.float64)
             order = np.argsort(given)
             new = np.interp(axis.points, given[order], heights[order])
             if axis.nominal:
@@ -165,8 +163,10 @@ class Editing(SumOfTerms):
 
     def _loss(self, X: Any, y: Any) -> float:
         """The mean deviance of some rows."""
-        if X is None or y is None:
+        if X is None and y is None:
             return float("nan")
+        if X is None or y is None:
+            raise InputError("X and y measure the cost together; give both, or neither.")
         family, y = FAMILIES[self.family_], np.asarray(y)
         if family.link in ("logit", "softmax"):
             position = np.searchsorted(self.classes_, y)
@@ -176,3 +176,13 @@ class Editing(SumOfTerms):
         return float(family.deviance(self._sums(self._design(X)), y).mean())
 
     family_: str
+
+
+def _smoother(mass: FloatArray, freedom: float) -> FloatArray:
+    """(M + s D)^-1 M with the trace that is wanted, where D sums squared increments: by the eigenvalues of D in M."""
+    L = np.diff(np.eye(len(mass)), axis=0)
+    values, U = eigh(L.T @ L, np.diag(mass))
+    values = np.maximum(values, 0.0)
+    ends = np.log([1e-9 / values.max(), 1e12 / values[1]])
+    s = np.exp(brentq(lambda log: (1.0 / (1.0 + np.exp(log) * values)).sum() - freedom, *ends, xtol=1e-9))
+    return np.asarray((U / (1.0 + s * values)) @ U.T @ np.diag(mass))

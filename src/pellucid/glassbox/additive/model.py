@@ -119,6 +119,10 @@ class AdditiveModel(Editing, SumOfTerms):
         training = self._learn(X, y, sample_weight)
         settings = settings_of(self, self._schema)
         family, target = self._target(training)
+        if settings.shapes and family.name == "multinomial":
+            raise InputError(
+                "shapes= is for a number or two classes; the scores of several classes rise against each other."
+            )
         self.family_, self._link = family.name, family.link
         self._added = self._added_columns(training.codes)
         used = [j for j in range(self.n_features_in_) if j not in self._added]
