@@ -8,6 +8,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import pellucid
 from glassbox.tables import mixed
+from golden_files import masked
 from pellucid.glassbox import AdditiveModel
 
 MODELS = [AdditiveModel(pairs="auto"), AdditiveModel(family="gaussian"), AdditiveModel(family="binomial")]
@@ -129,11 +130,14 @@ def test_counts_over_an_exposure_multiply():
         AdditiveModel(exposure="hours").fit(X, y)
 
 
-def test_counts_that_scatter_too_much_are_told():
+def test_counts_that_scatter_too_much_are_told(golden):
     rng = np.random.default_rng(0)
     x = rng.uniform(size=(300, 1))
     model = AdditiveModel(family="poisson").fit(x, 5.0 * rng.poisson(2, 300))
-    assert [caveat.code for caveat in model.explain().caveats] == ["overdispersed"]
+    (caveat,) = model.explain().caveats
+    assert caveat.code == "overdispersed"
+    assert caveat.value == model.dispersion_ > caveat.threshold
+    golden("glassbox", "counts that scatter too much", masked(str(caveat)))
     assert not AdditiveModel(family="poisson").fit(x, rng.poisson(2, 300)).explain().caveats
 
 

@@ -183,6 +183,6 @@ def _smoother(mass: FloatArray, freedom: float) -> FloatArray:
     L = np.diff(np.eye(len(mass)), axis=0)
     values, U = eigh(L.T @ L, np.diag(mass))
     values = np.maximum(values, 0.0)
-    ends = np.log([1e-9 / values.max(), 1e12 / values[1]])
-    s = np.exp(brentq(lambda log: (1.0 / (1.0 + np.exp(log) * values)).sum() - freedom, *ends, xtol=1e-9))
+    low, high = float(np.log(1e-9 / values.max())), float(np.log(1e12 / values[1]))
+    s = np.exp(brentq(lambda log: float((1.0 / (1.0 + np.exp(log) * values)).sum()) - freedom, low, high, xtol=1e-9))
     return np.asarray((U / (1.0 + s * values)) @ U.T @ np.diag(mass))
