@@ -141,6 +141,18 @@ def test_counts_that_scatter_too_much_are_told(golden):
     assert not AdditiveModel(family="poisson").fit(x, rng.poisson(2, 300)).explain().caveats
 
 
+def test_pairs_that_do_not_pay_are_left_out():
+    X = np.random.default_rng(0).normal(size=(500, 6))
+    noise = np.random.default_rng(1).normal(size=500)
+    alone = AdditiveModel(pairs="auto").fit(X, X.sum(axis=1) + noise)
+    assert not alone.pairs_
+    mains = AdditiveModel().fit(X, X.sum(axis=1) + noise)
+    assert np.array_equal(alone.predict(X), mains.predict(X))
+    together = AdditiveModel(pairs="auto").fit(X, X.sum(axis=1) + X[:, 1] * X[:, 4] + noise)
+    assert together.pairs_ == [("x1", "x4")]
+    assert together.edf_[-1] > 0.5
+
+
 def test_errors_name_the_argument(rows):
     X, y = rows
     for options, word in (

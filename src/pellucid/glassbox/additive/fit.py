@@ -26,6 +26,7 @@ from pellucid.glassbox.additive.surfaces import Grid, Placed, Surface
 _ENTRIES = 2400  # knots of all features together, roughly: the fit takes the cube of it
 _LEAST_KNOTS = 8
 _PER_FEATURE = 3  # pairs, at most, times the features
+_FLAT = 0.5  # degrees of freedom below which a pair says nothing
 _NEAR = 3e-3  # rounds end when sums move by less, as a share of their spread
 
 
@@ -39,7 +40,7 @@ class Settings:
     shapes: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     steps: int = 30
     rounds: int = 12
-    false: float = 0.1
+    false: float = 0.05
     tolerance: float = 1e-3
 
 
@@ -130,6 +131,18 @@ class _Pairs:
             self._add(j, k)
         if self.grids:
             self._rounds()
+        if self.settings.pairs == "auto":
+            self._leave_out()
+
+    def _leave_out(self) -> None:
+        """Pairs that REML has made flat are none."""
+        pays = [max(surface.edf for surface in surfaces) >= _FLAT for surfaces in self.surfaces]
+        if all(pays):
+            return
+        self.grids = [grid for grid, kept in zip(self.grids, pays, strict=True) if kept]
+        self.surfaces = [surfaces for surfaces, kept in zip(self.surfaces, pays, strict=True) if kept]
+        self._offset()
+        self._rounds()
 
     def _chosen(self) -> list[tuple[int, int]]:
         wanted = self.settings.pairs

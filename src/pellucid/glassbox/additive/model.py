@@ -45,7 +45,8 @@ class AdditiveModel(Editing, SumOfTerms):
         "gaussian", "poisson" (counts), "gamma" (positive amounts), "binomial" or "multinomial" (classes). "auto" takes
         classes where y has labels that are no numbers, or whole numbers with two different values, else "gaussian".
     pairs
-        0: functions of one feature alone. "auto": the pairs of features whose interaction is beyond chance. A number:
+        0: functions of one feature alone. "auto": the pairs of features whose interaction is beyond chance (of those
+        found, at most 5% are false on average), less those that REML makes flat. A number:
         as many of the strongest. A list of pairs: those.
     shapes
         What functions have to be: ``{"age": "increasing", "dose": ("increasing", "concave")}``; "decreasing", "convex".
