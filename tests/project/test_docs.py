@@ -64,6 +64,7 @@ def test_the_page_on_influence():
 def test_the_page_on_glass_boxes():
     names = run_examples("docs/glassbox.md")
     assert names["model"].coefficients()["temp"] > 0
+    assert names["edited"].edits_[0].cost > 0
 
 
 def test_the_page_on_prototypes():

@@ -1,8 +1,9 @@
 """Models that need no explaining: scikit-learn estimators that people can read."""
 
+from pellucid.glassbox.additive.model import AdditiveModel
 from pellucid.glassbox.linear.generalized import GeneralizedLinearModel
 from pellucid.glassbox.linear.linear_model import LinearModel
 from pellucid.glassbox.linear.logistic_model import LogisticModel
 from pellucid.glassbox.nearest_prototype import NearestPrototype
 
-__all__ = ["GeneralizedLinearModel", "LinearModel", "LogisticModel", "NearestPrototype"]
+__all__ = ["AdditiveModel", "GeneralizedLinearModel", "LinearModel", "LogisticModel", "NearestPrototype"]
