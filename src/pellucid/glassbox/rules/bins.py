@@ -25,7 +25,7 @@ class Bins:
     ``high`` hold, for each column, the smallest and the largest number of each bin (of a nominal column its levels).
     """
 
-    of: IntArray
+    of: AnyArray  # int32
     number: IntArray
     nominal: BoolArray
     dates: BoolArray
@@ -55,7 +55,7 @@ def binned(codes: FloatArray, kinds: Sequence[str], weight: FloatArray, most: in
             place = column[known].astype(np.int32)
         group = np.arange(len(distinct))
         if most is not None and len(distinct) > most and not nominal[j]:
-            group = _joined(np.bincount(place, weight[known], len(distinct)), most)
+            group = _joined(np.bincount(place, weight[known], len(distinct)).astype(np.float64), most)
         first = np.flatnonzero(np.diff(group, prepend=-1))
         last = np.append(first[1:] - 1, len(distinct) - 1) if len(distinct) else first
         of[j] = MISSING

@@ -47,7 +47,7 @@ class EitherTask(GlassBox):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy of a classifier, R² of a regression."""
         measure = accuracy_score if self._classifies else r2_score
-        return float(measure(y, self.predict(X), sample_weight=sample_weight))  # type: ignore[attr-defined]
+        return float(measure(y, self.predict(X), sample_weight=sample_weight))
 
 
 def classifies(model: Any) -> bool:

@@ -151,7 +151,7 @@ class ShortTree(EitherTask):
         value = self._tree_value(X)
         return np.asarray(self.classes_[value.argmax(axis=1)] if self._classifies else value[:, 0])
 
-    @available_if(classifies)
+    @available_if(classifies)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def predict_proba(self, X: Any) -> FloatArray:
         """The shares of the classes in the leaf that each row falls into."""
         return self._tree_value(X)
