@@ -32,7 +32,7 @@ class Condition:
     """What a rule asks of one feature: a value in (``low``, ``high``], one of ``levels``, or none at all.
 
     ``kind`` is "interval", "level" or "missing"; ``negated`` turns it round ("none of these levels", "not missing").
-    A missing value meets no condition but that it is missing. Dates count microseconds since 1970. ``player`` is the
+    A missing value meets no condition but that it is missing, and those that say so (``or_missing``). Dates count microseconds since 1970. ``player`` is the
     group that the feature belongs to, or the feature itself; ``column`` what tables call it, where that differs.
     ``words`` says it, as in ``7 < temp ≤ 14``.
 
@@ -54,6 +54,7 @@ class Condition:
     negated: bool = False
     player: str = ""
     column: str = ""
+    or_missing: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "player", self.player or self.feature)
@@ -75,7 +76,8 @@ class Condition:
         missing = missing_mask(values)
         if self.kind == "missing":
             return np.asarray(missing != self.negated)
-        return np.asarray((self._interval(values) if self.kind == "interval" else self._level(values)) & ~missing)
+        known = self._interval(values) if self.kind == "interval" else self._level(values)
+        return np.where(missing, self.or_missing, known)
 
     def _interval(self, values: AnyArray) -> BoolArray:
         numbers = dates_to_codes(values) if _are_dates(values) else np.asarray(values, dtype=np.float64)

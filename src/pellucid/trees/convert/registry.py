@@ -19,6 +19,7 @@ KNOWN: tuple[tuple[str, str], ...] = (
     ("catboost", "pellucid.trees.convert.catboost"),
     ("onnx", "pellucid.trees.convert.onnx"),
     ("onnxruntime", "pellucid.trees.convert.onnx"),
+    ("pellucid", "pellucid.trees.convert.glassbox"),
     ("sklearn", "pellucid.trees.convert.sklearn"),
 )
 

@@ -1,0 +1,1 @@
+"""Models of rules: short trees, sums of rules, lists of rules."""
