@@ -18,6 +18,8 @@ RESULTS = {
     "Influence": "`influence`",
     "Triage": "`triage`",
     "Poisoning": "`poisoning`",
+    "Surrogate": "`surrogate`",
+    "Surrogates": "`surrogate` with several kinds",
     "Importance": "`importance`",
     "Coefficients": "`coefficients` of linear glass boxes",
     "ImportanceComparison": "`importance` with several methods",

@@ -246,6 +246,15 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
         {"method": word("deletion"), "budget": whole(4, 4, none=True)},
         {"rows", "on", "refit", "together"},
     ),
+    "surrogate": (
+        lambda **o: explainer().surrogate(**o),
+        {
+            "kind": word("linear", also=(list, tuple)),
+            "size": whole(3, none=True, also=(float, np.floating)),
+            "folds": whole(3, 2, also=(list, np.ndarray)),
+        },
+        {"rows", "weights", "near"},
+    ),
     "prototypes": (
         lambda **o: explainer().prototypes(**{"n": 3, **o}),
         {

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from pellucid.explanations import Rule as Rule
     from pellucid.explanations import RuleCheck as RuleCheck
     from pellucid.explanations import Rules as Rules
+    from pellucid.explanations import Surrogate as Surrogate
+    from pellucid.explanations import Surrogates as Surrogates
     from pellucid.explanations import Triage as Triage
     from pellucid.methods.attribution.shapley_game import shapley as shapley
     from pellucid.methods.local.agreement import agreement as agreement
@@ -116,6 +118,8 @@ _HOME = {
     "Rule": "pellucid.explanations",
     "RuleCheck": "pellucid.explanations",
     "Rules": "pellucid.explanations",
+    "Surrogate": "pellucid.explanations",
+    "Surrogates": "pellucid.explanations",
     "TextAttribution": "pellucid.parts",
     "TextCounterfactuals": "pellucid.parts",
     "TextExplainer": "pellucid.parts.text_explainer",
@@ -175,6 +179,8 @@ __all__ = [
     "Rule",
     "RuleCheck",
     "Rules",
+    "Surrogate",
+    "Surrogates",
     "TextAttribution",
     "TextCounterfactuals",
     "TextExplainer",

@@ -36,12 +36,21 @@ from pellucid.verbs.effects import EffectVerbs
 from pellucid.verbs.examples import ExampleVerbs
 from pellucid.verbs.influence import InfluenceVerbs
 from pellucid.verbs.local import LocalVerbs
+from pellucid.verbs.surrogate import SurrogateVerbs
 from pellucid.verbs.trust import TrustVerbs
 from pellucid.verbs.whole_model import ModelVerbs
 
 
 class Explainer(
-    EffectVerbs, ModelVerbs, TrustVerbs, ContributionVerbs, LocalVerbs, ChangeVerbs, ExampleVerbs, InfluenceVerbs
+    EffectVerbs,
+    ModelVerbs,
+    TrustVerbs,
+    ContributionVerbs,
+    LocalVerbs,
+    ChangeVerbs,
+    ExampleVerbs,
+    InfluenceVerbs,
+    SurrogateVerbs,
 ):
     """See through a model: one object, one verb per question.
 

@@ -79,6 +79,9 @@ METHODS = {
     "poisoning": Method(
         Explainer.poisoning, weighable=False, needs_y=True, options={"row": 0, "target": 1e6, "refit": fit, "budget": 4}
     ),
+    "surrogate": Method(Explainer.surrogate, options={"size": 4}),
+    "surrogate linear": Method(Explainer.surrogate, options={"kind": "linear", "size": 3}),
+    "surrogates": Method(Explainer.surrogate, options={"kind": ["tree", "linear"], "folds": 3}),
     "clusters importance": Method(
         Explainer.clusters, weighable=False, needs_y=True, options={"importance": True, "threshold": 0.1}
     ),

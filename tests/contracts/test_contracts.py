@@ -135,6 +135,8 @@ BY_ROW = (
     pellucid.Poisoning,
     pellucid.Prototypes,
     pellucid.FragileRows,
+    pellucid.Surrogate,
+    pellucid.Surrogates,
 )
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-import methods.example_scenes  # noqa: F401  # registers its scenes
+import methods.example_scenes
+import methods.surrogate_scenes  # noqa: F401  # both register their scenes
 import pellucid
 from golden_files import masked
 from methods.caveat_scenes import FIRES, SILENT

@@ -35,6 +35,8 @@ from pellucid.explanations import (
     Poisoning,
     Prototypes,
     Rules,
+    Surrogate,
+    Surrogates,
     Triage,
 )
 from pellucid.explanations.plot_options import PanelOptions, read_options
@@ -64,6 +66,8 @@ _CHARTS: dict[type[Explanation], str] = {
     Influence: "pellucid.charts.influence",
     Poisoning: "pellucid.charts.influence.poisoning",
     Triage: "pellucid.charts.influence.triage",
+    Surrogate: "pellucid.charts.surrogate",
+    Surrogates: "pellucid.charts.surrogate.side_by_side",
     Prototypes: "pellucid.charts.prototypes",
     Neighbors: "pellucid.charts.prototypes.neighbors",
 }

@@ -28,6 +28,7 @@ from pellucid.explanations.poisoning import Poisoning
 from pellucid.explanations.prototypes import Discrepancy, Neighbors, Prototypes, RowMap
 from pellucid.explanations.rule import Anchor, Rule, RuleCheck, Rules
 from pellucid.explanations.store import load
+from pellucid.explanations.surrogate import Surrogate, Surrogates
 from pellucid.explanations.triage import Triage
 from pellucid.explanations.width_search import WidthSearch
 
@@ -81,6 +82,8 @@ __all__ = [
     "Rules",
     "Scene",
     "Surface",
+    "Surrogate",
+    "Surrogates",
     "Triage",
     "WidthSearch",
     "changed",

@@ -30,6 +30,10 @@ _ADVICE = {
     ("training-data", "performance"): "Pass held-out data: on training data every model looks better than it is.",
     (
         "training-data",
+        "surrogate",
+    ): "Pass held-out data: on training data the model's own score, and so the cost of replacing it, looks too high.",
+    (
+        "training-data",
         "interactions",
     ): "Pass held-out data: on training data a test finds what the model has overfitted.",
 }

@@ -34,10 +34,12 @@ _WORST = {
     "rows-not-tried": 0.5,
     "borrowed-share": 0.5,
     "too-many-coefficients": 1.0,
+    "flattered": 0.5,
 }
 # The same as a multiple of the threshold, for ratios and for what is measured in the units of the data.
 _TIMES = {
     "any-row": 5.0,
+    "fails-in-part": 2.0,
     "shared-importance": 3.0,
     "rashomon": 5.0,
     "overfitted": 2.0,

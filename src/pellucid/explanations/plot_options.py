@@ -340,6 +340,33 @@ class PoisoningOptions(PlotOptions):
     """Options of poisoning."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class SurrogateOptions(PlotOptions):
+    """Options of a surrogate."""
+
+    kind: str = choice(
+        "auto",
+        ("auto", "tree", "leaves", "coefficients", "size", "subgroups", "inside"),
+        '"tree" draws the tree with the distribution of the model\'s predictions in each leaf, "leaves" these alone,'
+        ' "coefficients" those of a linear surrogate, "size" R² against the size, "subgroups" where it fails, "inside" what'
+        ' a glass box says of itself; "auto" is the surrogate itself',
+    )
+    output: str | None = name(None, "name of an output or class", "the one that is drawn; default: the first")
+    top: int = whole(12, "coefficients shown", kind="auto coefficients")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurrogatesOptions(PlotOptions):
+    """Options of several surrogates side by side."""
+
+    kind: str = choice(
+        "r2",
+        ("r2", "kept"),
+        '"r2" is how far each stands in for the model on held-out rows, "kept" the share of the model\'s gain over a constant'
+        " that each keeps",
+    )
+
+
 ATTRIBUTION_KINDS = (
     "auto",
     "waterfall",
