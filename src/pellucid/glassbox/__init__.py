@@ -5,6 +5,15 @@ from pellucid.glassbox.linear.generalized import GeneralizedLinearModel
 from pellucid.glassbox.linear.linear_model import LinearModel
 from pellucid.glassbox.linear.logistic_model import LogisticModel
 from pellucid.glassbox.nearest_prototype import NearestPrototype
+from pellucid.glassbox.rules.rule_fit import RuleFit
 from pellucid.glassbox.rules.short_tree import ShortTree
 
-__all__ = ["AdditiveModel", "GeneralizedLinearModel", "LinearModel", "LogisticModel", "NearestPrototype", "ShortTree"]
+__all__ = [
+    "AdditiveModel",
+    "GeneralizedLinearModel",
+    "LinearModel",
+    "LogisticModel",
+    "NearestPrototype",
+    "RuleFit",
+    "ShortTree",
+]
