@@ -357,10 +357,7 @@ GALLERY = (
         "The leaves alone: the rule of each, the model's predictions there, and by how much they are missed.",
     ),
     Entry(
-        "Surrogate",
-        "surrogate_coefficients",
-        'ex.surrogate("linear").plot(kind="coefficients")',
-        "A linear surrogate.",
+        "Surrogate", "surrogate_coefficients", 'ex.surrogate("linear").plot(kind="coefficients")', "A linear surrogate."
     ),
     Entry(
         "Surrogate",
