@@ -36,7 +36,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from pellucid.glassbox import LinearModel
+from pellucid.glassbox import AdditiveModel, LinearModel
 
 days = pellucid.datasets.simulate_bike(n=1500, seed=0)
 X, y = days.X, days.y
@@ -343,6 +343,51 @@ GALLERY = (
         "coefficients",
         "LinearModel().fit(X[:1000], y[:1000]).coefficients().plot(standardised=True)",
         "The coefficients of a linear model, with their intervals.",
+    ),
+    Entry(
+        "Surrogate",
+        "surrogate_tree",
+        'ex.surrogate(size=6).plot(kind="tree")',
+        "A tree that stands in for the model, with what the model predicts in each leaf.",
+    ),
+    Entry(
+        "Surrogate",
+        "surrogate_leaves",
+        'ex.surrogate().plot(kind="leaves")',
+        "The leaves alone: the rule of each, the model's predictions there, and by how much they are missed.",
+    ),
+    Entry(
+        "Surrogate", "surrogate_coefficients", 'ex.surrogate("linear").plot(kind="coefficients")', "A linear surrogate."
+    ),
+    Entry(
+        "Surrogate",
+        "surrogate_inside",
+        'ex.surrogate(AdditiveModel()).plot(kind="inside")',
+        "A glass box as a surrogate: what it says of itself.",
+    ),
+    Entry(
+        "Surrogate",
+        "surrogate_size",
+        'ex.surrogate().plot(kind="size")',
+        "How large must it be? R² on held-out rows over the size.",
+    ),
+    Entry(
+        "Surrogate",
+        "surrogate_subgroups",
+        'ex.surrogate().plot(kind="subgroups")',
+        "Where it fails: parts of the data that it misses more than others.",
+    ),
+    Entry(
+        "Surrogates",
+        "surrogates",
+        'ex.surrogate(["tree", "linear", AdditiveModel()]).plot(kind="r2")',
+        "Several surrogates side by side, judged by the same held-out rows.",
+    ),
+    Entry(
+        "Surrogates",
+        "surrogates_kept",
+        'ex.surrogate(["tree", "linear", AdditiveModel()]).plot(kind="kept")',
+        "What each would keep of the model's gain over a constant.",
     ),
     Entry("TextAttribution", "text", "texts.shap(text).plot()", "What each word contributes."),
     Entry("LocalTextAttribution", "text_local", "texts.lime(text).plot()", "The words of a local model."),
