@@ -93,6 +93,7 @@ def test_predict_names_the_outputs(table):
     assert np.allclose(ex.predict()["high"], expected)
     assert np.allclose(ex.predict([3, 5])["high"], expected[[3, 5]])
     assert np.allclose(ex.predict(X.tail(4))["high"], expected[-4:])
+    assert list(ex.predict(X.tail(4)).index) == list(X.tail(4).index)
     assert np.allclose(ex.predict(X.iloc[7])["high"], expected[7])
     both = Explainer(model, X, output=[False, True], class_names=["low", "high"]).predict(0)
     assert both.loc[0].sum() == pytest.approx(1)
@@ -100,3 +101,12 @@ def test_predict_names_the_outputs(table):
     answer = Explainer(forest, pl.from_pandas(X)).predict([1])
     assert isinstance(answer, pl.DataFrame)
     assert answer["prediction"].to_list() == pytest.approx(forest.predict(X.iloc[[1]]))
+
+
+def test_predictions_say_whose_they_are(table):
+    named = table[["a"]].assign(id=[f"cust{i}" for i in range(len(table))])
+    for X in (named, pl.from_pandas(named)):
+        found = Explainer(lambda rows: np.asarray(rows["a"]), X, row_labels="id").predict(["cust7", "cust2"])
+        ids = found.index if isinstance(found, pd.DataFrame) else found["id"]
+        assert list(ids) == ["cust7", "cust2"]
+        assert list(found["prediction"]) == [table.a.iloc[7], table.a.iloc[2]]

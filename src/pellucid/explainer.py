@@ -168,7 +168,8 @@ class Explainer(
     def predict(self, rows: Any = None) -> Any:
         """What the model predicts and is explained: a table with one column per output, in your dataframe library.
 
-        ``rows`` are positions in X, or rows of your own, as for `shap`; None: every row of X.
+        ``rows`` are positions in X, or rows of your own, as for `shap`; None: every row of X. The table has the index
+        of these rows, or their column of ids (``row_labels=``).
 
         Examples
         --------
@@ -179,7 +180,8 @@ class Explainer(
         """
         data = self.data if rows is None else self.data.rows(rows)
         found = self._run("predictions").predict(self.predictor, data)
-        return native_table(dict(zip(self.predictor.output_names, found.T, strict=True)), self.data.caller)
+        columns = dict(zip(self.predictor.output_names, found.T, strict=True))
+        return native_table(columns, self.data.caller, data.row_labels)
 
     def report(
         self,

@@ -55,7 +55,7 @@ def test_numbers_do_not_depend_on_names(ex, plain):
         assert np.array_equal(ask(ex).values, ask(plain).values)
 
 
-@pytest.mark.parametrize("name", ["temp", NAMES[0], 0])
+@pytest.mark.parametrize("name", ["temp", NAMES[0], LABELS["temp"], 0])
 def test_arguments_take_either_name(ex, plain, name):
     assert ex.pdp(name).feature_names == (NAMES[0],)
     assert np.array_equal(ex.ice(name).values, plain.ice("temp").values)

@@ -6,6 +6,7 @@ boolean is 0 or 1, a date counts microseconds since 1970, a category is its posi
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -28,7 +29,7 @@ class Feature:
     """One column: what it is called, its kind, observed range or categories, and how much of it is missing.
 
     ``name`` is what people read, ``label (unit)`` where these are given; ``column`` what the table calls it, where that
-    differs.
+    differs, and ``label`` the name without the unit.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Feature:
     count: Callable[[], int] = field(repr=False, compare=False)
     whole_days: bool = False
     column: str = ""
+    label: str = ""
 
     @property
     def source(self) -> str:
@@ -49,7 +51,7 @@ class Feature:
     def called(self, label: str | None, unit: str | None) -> Feature:
         """The same under a name for people: the one place where that is made."""
         name = f"{label or self.source} ({unit})" if unit else label or self.source
-        return self if name == self.name else replace(self, name=name, column=self.source)
+        return self if name == self.name else replace(self, name=name, column=self.source, label=label or "")
 
     @cached_property
     def distinct(self) -> int:
@@ -153,8 +155,10 @@ class Schema:
 
     @cached_property
     def readable(self) -> dict[str, str]:
-        """What people call a column, where that is not the name it has in tables."""
-        return {feature.source: feature.name for feature in self.features if feature.source != feature.name}
+        """What people call a column, by its other names: that in tables, and the readable one without its unit."""
+        called = {feature.source: feature.name for feature in self.features if feature.source != feature.name}
+        taken = Counter([*(feature.label for feature in self.features), *self.names, *self.columns, *self.groups, ""])
+        return called | {feature.label: feature.name for feature in self.features if taken[feature.label] == 1}
 
     def called(self, labels: Mapping[str, str] | None, units: Mapping[str, str] | None) -> Schema:
         """The same features under names for people."""

@@ -265,16 +265,27 @@ def changed(result: Result, **changes: Any) -> Result:
     return dataclasses.replace(result, **changes)
 
 
-def native_table(columns: Mapping[str, AnyArray], library: str) -> Any:
-    """Arrays as a table of the given library (numpy and lists of dicts get pandas)."""
+def native_table(columns: Mapping[str, AnyArray], library: str, rows: RowLabels | None = None) -> Any:
+    """Arrays as a table of the given library (numpy and lists of dicts get pandas).
+
+    With ``rows``, a table of these very rows: pandas gets their labels as its index, other libraries their column of ids.
+    """
     import narwhals.stable.v2 as nw
+
+    indexed = rows is not None and rows.labels is not None and library == "pandas"
+    if rows is not None and rows.column and not indexed:
+        columns = {rows.column: rows.column_of(len(next(iter(columns.values())))), **columns}
 
     backends: dict[str, Literal["polars", "pyarrow"]] = {"polars": "polars", "arrow": "pyarrow"}
     if library == "records":
         lists = {name: column.tolist() for name, column in columns.items()}
         return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
     plain = {name: column.tolist() if column.dtype == object else column for name, column in columns.items()}
-    return nw.from_dict(plain, backend=backends.get(library, "pandas")).to_native()
+    table = nw.from_dict(plain, backend=backends.get(library, "pandas")).to_native()
+    if rows is not None and indexed:
+        table.index = rows.labels
+        table.index.name = rows.column or None
+    return table
 
 
 def squeeze_outputs(array: FloatArray) -> FloatArray:

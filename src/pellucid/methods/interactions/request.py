@@ -109,7 +109,7 @@ def _player(data: Data, players: dict[str, tuple[int, ...]], feature: Any) -> in
     names = list(players)
     if isinstance(feature, str) and feature in players:
         i = names.index(feature)
-    elif isinstance(feature, str) and feature not in (*data.schema.names, *data.schema.columns):
+    elif isinstance(feature, str) and feature not in (*data.schema.names, *data.schema.readable):
         raise InputError(f"there is no feature {feature!r}{nearest(feature, names)}")
     else:
         j = data.schema.index(feature)

@@ -159,7 +159,7 @@ def _linear(text: str, schema: Schema) -> Linear | None:
 def _sum(text: str, schema: Schema) -> tuple[dict[int, float], float] | None:
     factors: dict[int, float] = {}
     constant, at = 0.0, 0
-    known = {*schema.names, *schema.columns}
+    known = {*schema.names, *schema.readable}
     while at < len(text):
         term = _TERM.match(text, at)
         if term is None or term.end() == at or (at > 0 and term["sign"] is None):
