@@ -89,6 +89,16 @@ corpus = [text, "a free trip", "meeting at noon", "win a trip", "see the free me
 images = pellucid.ImageExplainer(bright)
 across, down = np.meshgrid(np.arange(16), np.arange(12))
 picture = np.clip(255 * np.exp(-((across - 8) ** 2 + (down - 6) ** 2) / 20), 0, 255).astype(np.uint8)
+reader = pellucid.ImageExplainer(
+    LogisticRegression(max_iter=200).fit(written.data[:900] / 16, written.target[:900]), checks=False
+)
+written.images = written.images / 16
+subject, verb = ["song", "video", "channel", "voice"], ["love this", "check out my", "subscribe to my", "what a great"]
+said = [f"{v} {n}{end}" for v in verb for n in subject for end in ("", " now", " again please", " so much")]
+kinds = ["ham" if "my" not in each else "spam" for each in said]
+comments = pellucid.TextExplainer(
+    lambda texts: [0.9 if "my" in t else 0.15 + 0.4 * ("channel" in t) for t in texts], classes=["ham", "spam"], checks=False
+)
 """
 
 
@@ -310,7 +320,19 @@ GALLERY = (
         'digits.prototypes(20, criticisms=10, by="class").plot(kind="gallery")',
         "Rows that are images: typical handwritten digits, and odd ones.",
     ),
+    Entry(
+        "Prototypes",
+        "prototypes_texts",
+        "comments.prototypes(said, 5, criticisms=2, y=kinds).plot()",
+        "Typical texts, the words that are typical of those they stand for, and odd texts.",
+    ),
     Entry("Neighbors", "neighbors", "ex.neighbors(0).plot()", "The rows most like one, and the nearest unlike row."),
+    Entry(
+        "Neighbors",
+        "neighbors_images",
+        "reader.neighbors(37, written.images, y=written.target).plot()",
+        "An image, those most like it, and the nearest that the model reads otherwise.",
+    ),
     Entry("Influence", "influence", 'train.influence(0).plot(kind="bar")', "Which training rows shaped a prediction."),
     Entry(
         "Influence",

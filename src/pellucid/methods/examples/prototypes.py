@@ -67,9 +67,10 @@ def prototypes(
     width: Any = "auto",
     sample: Any = "auto",
     background: Any = None,
+    of: str = "row",
     run: Run,
 ) -> Prototypes:
-    """Rows that stand for all rows, and rows that these represent badly."""
+    """Rows that stand for all rows, and rows that these represent badly; ``of`` says what a row of the table is."""
     method, by = one_of("method", method, METHODS), one_of("by", by, ("class", "prediction", None))
     kernel = one_of("kernel", kernel, KERNELS)
     groups, names = _groups(predictor, data, by, run)
@@ -91,6 +92,7 @@ def prototypes(
         "width": space.similarity.width,
         "sample": None if space.columns is None else len(space.columns),
         "random_state": run.seed,
+        "of": of,
     }
     parts = _Parts(predictor, data, space, chosen, path, odd, witness, names, features in (None, "raw"))
     found = _result(parts, settings, run)
@@ -280,6 +282,7 @@ def _measured(parts: _Parts, found: Prototypes, settings: dict[str, Any], run: R
         best=_searched(space, path) if method == "given" else None,
         sampled=None if space.columns is None else len(space.columns),
         contributions=settings["features"] == "contributions",
+        of=settings["of"],
         **widths,
     )
 
