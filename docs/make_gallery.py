@@ -36,7 +36,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from pellucid.glassbox import AdditiveModel, LinearModel
+from pellucid.glassbox import AdditiveModel, LinearModel, RuleList
 
 days = pellucid.datasets.simulate_bike(n=1500, seed=0)
 X, y = days.X, days.y
@@ -410,6 +410,12 @@ GALLERY = (
         "surrogates_kept",
         'ex.surrogate(["tree", "linear", AdditiveModel()]).plot(kind="kept")',
         "What each would keep of the model's gain over a constant.",
+    ),
+    Entry(
+        "DecisionList",
+        "decision_list",
+        "RuleList(4, conditions=2).fit(X[:1000], y[:1000] > 4500).explain().plot()",
+        "The rules of a rule list in their order: what they predict and how many rows they decide.",
     ),
     Entry("TextAttribution", "text", "texts.shap(text).plot()", "What each word contributes."),
     Entry("LocalTextAttribution", "text_local", "texts.lime(text).plot()", "The words of a local model."),
