@@ -157,21 +157,38 @@ def test_standard_errors_of_many_pairs_are_those_of_the_process(seed, p, more):
             for half, s in zip(whole, whole.sum(axis=1).tolist(), strict=True)
         ]
     )
-    inverse = np.linalg.inv(covariance(halves, halves))
-    F, G = np.where(halves, 1.0, -1.0), np.where(whole, 1.0, -1.0)
-    along = covariance(halves, whole) @ (2 * weight)
-    left = np.linalg.inv(F.T @ inverse @ F)
-    rest = G.T @ (2 * weight) - F.T @ inverse @ along
-    variance = np.diag(
-        4 * weight.T @ covariance(whole, whole) @ weight - along.T @ inverse @ along + rest.T @ left @ rest
-    )
-    P = inverse - inverse @ F @ left @ F.T @ inverse
+    G = np.where(whole, 1.0, -1.0)
+    before = 4 * weight.T @ covariance(whole, whole) @ weight
+
+    def known(pairs):
+        """The Shapley values that these pairs let expect, and their variances."""
+        F = np.where(halves[pairs], 1.0, -1.0)
+        inverse = np.linalg.inv(covariance(halves[pairs], halves[pairs]))
+        along = covariance(halves[pairs], whole) @ (2 * weight)
+        left = np.linalg.inv(F.T @ inverse @ F)
+        rest = G.T @ (2 * weight) - F.T @ inverse @ along
+        slopes = left @ F.T @ inverse @ odd[pairs]
+        values = along.T @ inverse @ (odd[pairs] - F @ slopes) + G.T @ (2 * weight) @ slopes
+        P = inverse - inverse @ F @ left @ F.T @ inverse
+        return values[:, 0], np.diag(before - along.T @ inverse @ along + rest.T @ left @ rest), P
+
+    everything = np.arange(n + 1)
+    values, variance, P = known(everything)
     missed = np.square(P @ odd)[1:, 0] / np.diag(P)[1:]
     scale = missed.mean() * np.maximum(doubt, n / (n - p))
     sampled = variance_of_a_sample(halves, fit.errors[1:, 0]).sum()
     wider = max(sampled / 3 / (variance * scale).sum(), 1.0)
+    folds = max(8, -(-2 * n // (n - p)))
+    moved = np.zeros(p)
+    for f in range(folds):
+        others, uncertain, _ = known(np.delete(everything, np.arange(1 + f, n + 1, folds)))
+        moved += np.square(others - values) / (scale * (uncertain - variance))
+    misfit = np.clip((moved + 2) / (folds + 2), 1, 10)
+    squares = np.square(fit.errors[1:, 0])
+    few = t.ppf(0.975, max(squares.sum() ** 2 / np.square(squares).sum(), 2)) / norm.ppf(0.975)
+    expected = np.sqrt(variance * scale * wider * misfit) * few
     rounding = 3e-9 / fit.noise  # of the inverse above, and of what is left of the prior
-    np.testing.assert_allclose(found.se[0, :, 0], np.sqrt(variance * scale * wider), rtol=1e-4 + rounding, atol=1e-9)
+    np.testing.assert_allclose(found.se[0, :, 0], expected, rtol=1e-4 + rounding, atol=1e-9)
 
 
 @many
