@@ -206,6 +206,7 @@ def test_standard_errors_of_few_pairs_are_their_formula(seed, p, n):
 def test_standard_errors_of_orders_are_those_of_a_regression(seed, p, n):
     """D on R, draw by draw: the intercept at R = 0 and what is left around the line, for Student's t instead of 1.96."""
     game = TableGame(np.random.default_rng(seed).normal(size=(1, 7, 2**p, 1)))
+    game.alike = False  # donors at random
     found = permutation(game, n, seed=seed)
     generator = Run(seed=seed).generator("shapley.orders")
     orders = generator.random((n, p)).argsort(axis=1)
@@ -226,6 +227,38 @@ def test_standard_errors_of_orders_are_those_of_a_regression(seed, p, n):
         assert found.se[0, i, 0] == pytest.approx(
             np.sqrt(np.mean(left**2) / (n - 2)) * t.ppf(0.975, n - 2) / norm.ppf(0.975), rel=1e-4, abs=1e-7
         )
+
+
+@many
+@given(seeds, st.integers(2, 6), st.integers(1, 3))
+def test_after_whole_passes_only_the_orders_are_left_to_chance(seed, p, passes):
+    """Every donor twice in succession: the mean over donors, and half the squares of what its two draws differ by."""
+    game = TableGame(np.random.default_rng(seed).normal(size=(1, 7, 2**p, 1)))
+    found = permutation(game, 14 * passes + 5, seed=seed)  # what is more than whole passes is not asked
+    generator = Run(seed=seed).generator("shapley.orders")
+    orders = generator.random((14 * passes, p)).argsort(axis=1)
+    turn = np.concatenate([generator.permutation(7) for _ in range(passes)])
+    assert sorted(turn) == sorted([*range(7)] * passes)
+    draws = np.zeros((14 * passes, p))
+    for d, order in enumerate(orders):
+        v = game.tables[0, turn[d // 2], :, 0].copy()
+        v[-1] = game.means[0, -1, 0]
+        for way in (order, order[::-1]):
+            gains = walk(v, way.tolist())
+            draws[d] += [gains[i] / 2 for i in range(p)]
+    within = np.square(draws[::2] - draws[1::2]).mean(axis=0) / 2
+    assert found.settings["orders"] == 28 * passes
+    np.testing.assert_allclose(found.values[0, :, 0], draws.mean(axis=0), atol=1e-8)
+    wider = t.ppf(0.975, 7 * passes) / norm.ppf(0.975)
+    np.testing.assert_allclose(found.se[0, :, 0], np.sqrt(within / (14 * passes)) * wider, rtol=1e-4, atol=1e-7)
+
+
+def test_interactions_of_two_players_are_exact_after_one_pass():
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    ex = Explainer(lambda rows: rows[:, 0] * rows[:, 1] + rows[:, 2] * rows[:, 3] + rows[:, 2], X, checks=False)
+    found = ex.shap([0, 1], method="permutation", budget=2 * 60 * 7)
+    np.testing.assert_allclose(found.values, ex.shap([0, 1], method="exact").values, atol=1e-12)
+    assert found.se.max() < 1e-12
 
 
 # -- right on average --------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ from pellucid.methods.examples.estimation.number import elbow, silhouettes
 from pellucid.methods.examples.estimation.space import Features, Space, rows_of, space_of
 from pellucid.methods.examples.medoids import medoids
 from pellucid.models import Predictor
-from pellucid.models.outcome import outcome_for
+from pellucid.models.outcome import has_outcome, outcome_for
 from pellucid.runner import Run
 from pellucid.stats import effective_size
 from pellucid.words import value_name
@@ -238,7 +238,8 @@ def _weighted_mmd2(space: Space, chosen: IntArray, weights: FloatArray) -> float
 
 def errors_of(predictor: Predictor, data: Data, full: FloatArray) -> FloatArray:
     """How far off the model is: 1 for a wrong class, the absolute difference of numbers; NaN without y."""
-    if data.y is None or (predictor.task == "scores" and predictor.classes is None and data.y.dtype.kind not in "biuf"):
+    words = data.y is not None and data.y.dtype.kind not in "biuf"
+    if not has_outcome(predictor, data) or (predictor.task == "scores" and predictor.classes is None and words):
         return np.full(len(data), np.nan)
     y = outcome_for(predictor, data)
     if predictor.classes is not None:
