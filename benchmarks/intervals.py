@@ -16,9 +16,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from covered import importance
+from covered import importance, shapley
 
-ROOMS = (importance,)
+ROOMS = (importance, shapley)
 
 
 def main() -> None:

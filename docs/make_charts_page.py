@@ -22,6 +22,7 @@ RESULTS = {
     "Surrogates": "`surrogate` with several kinds",
     "Importance": "`importance`",
     "Coefficients": "`coefficients` of linear glass boxes",
+    "DecisionList": "`explain` of a `RuleList`",
     "ImportanceComparison": "`importance` with several methods",
     "Interactions": "`interactions`",
     "Network": "`interactions().network()`",

@@ -36,7 +36,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from pellucid.glassbox import LinearModel
+from pellucid.glassbox import AdditiveModel, LinearModel, RuleList
 
 days = pellucid.datasets.simulate_bike(n=1500, seed=0)
 X, y = days.X, days.y
@@ -89,6 +89,16 @@ corpus = [text, "a free trip", "meeting at noon", "win a trip", "see the free me
 images = pellucid.ImageExplainer(bright)
 across, down = np.meshgrid(np.arange(16), np.arange(12))
 picture = np.clip(255 * np.exp(-((across - 8) ** 2 + (down - 6) ** 2) / 20), 0, 255).astype(np.uint8)
+reader = pellucid.ImageExplainer(
+    LogisticRegression(max_iter=200).fit(written.data[:900] / 16, written.target[:900]), checks=False
+)
+written.images = written.images / 16
+subject, verb = ["song", "video", "channel", "voice"], ["love this", "check out my", "subscribe to my", "what a great"]
+said = [f"{v} {n}{end}" for v in verb for n in subject for end in ("", " now", " again please", " so much")]
+kinds = ["ham" if "my" not in each else "spam" for each in said]
+comments = pellucid.TextExplainer(
+    lambda texts: [0.9 if "my" in t else 0.15 + 0.4 * ("channel" in t) for t in texts], classes=["ham", "spam"], checks=False
+)
 """
 
 
@@ -310,7 +320,19 @@ GALLERY = (
         'digits.prototypes(20, criticisms=10, by="class").plot(kind="gallery")',
         "Rows that are images: typical handwritten digits, and odd ones.",
     ),
+    Entry(
+        "Prototypes",
+        "prototypes_texts",
+        "comments.prototypes(said, 5, criticisms=2, y=kinds).plot()",
+        "Typical texts, the words that are typical of those they stand for, and odd texts.",
+    ),
     Entry("Neighbors", "neighbors", "ex.neighbors(0).plot()", "The rows most like one, and the nearest unlike row."),
+    Entry(
+        "Neighbors",
+        "neighbors_images",
+        "reader.neighbors(37, written.images, y=written.target).plot()",
+        "An image, those most like it, and the nearest that the model reads otherwise.",
+    ),
     Entry("Influence", "influence", 'train.influence(0).plot(kind="bar")', "Which training rows shaped a prediction."),
     Entry(
         "Influence",
@@ -343,6 +365,57 @@ GALLERY = (
         "coefficients",
         "LinearModel().fit(X[:1000], y[:1000]).coefficients().plot(standardised=True)",
         "The coefficients of a linear model, with their intervals.",
+    ),
+    Entry(
+        "Surrogate",
+        "surrogate_tree",
+        'ex.surrogate(size=6).plot(kind="tree")',
+        "A tree that stands in for the model, with what the model predicts in each leaf.",
+    ),
+    Entry(
+        "Surrogate",
+        "surrogate_leaves",
+        'ex.surrogate().plot(kind="leaves")',
+        "The leaves alone: the rule of each, the model's predictions there, and by how much they are missed.",
+    ),
+    Entry(
+        "Surrogate", "surrogate_coefficients", 'ex.surrogate("linear").plot(kind="coefficients")', "A linear surrogate."
+    ),
+    Entry(
+        "Surrogate",
+        "surrogate_inside",
+        'ex.surrogate(AdditiveModel()).plot(kind="inside")',
+        "A glass box as a surrogate: what it says of itself.",
+    ),
+    Entry(
+        "Surrogate",
+        "surrogate_size",
+        'ex.surrogate().plot(kind="size")',
+        "How large must it be? R² on held-out rows over the size.",
+    ),
+    Entry(
+        "Surrogate",
+        "surrogate_subgroups",
+        'ex.surrogate().plot(kind="subgroups")',
+        "Where it fails: parts of the data that it misses more than others.",
+    ),
+    Entry(
+        "Surrogates",
+        "surrogates",
+        'ex.surrogate(["tree", "linear", AdditiveModel()]).plot(kind="r2")',
+        "Several surrogates side by side, judged by the same held-out rows.",
+    ),
+    Entry(
+        "Surrogates",
+        "surrogates_kept",
+        'ex.surrogate(["tree", "linear", AdditiveModel()]).plot(kind="kept")',
+        "What each would keep of the model's gain over a constant.",
+    ),
+    Entry(
+        "DecisionList",
+        "decision_list",
+        "RuleList(4, conditions=2).fit(X[:1000], y[:1000] > 4500).explain().plot()",
+        "The rules of a rule list in their order: what they predict and how many rows they decide.",
     ),
     Entry("TextAttribution", "text", "texts.shap(text).plot()", "What each word contributes."),
     Entry("LocalTextAttribution", "text_local", "texts.lime(text).plot()", "The words of a local model."),

@@ -203,7 +203,7 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
             "budget": whole(5000, none=True).along(method="sage"),
             "tolerance": positive(0.5, none=True).along(method="sage"),
         },
-        {"loss", "holdout", "refit"},
+        {"loss", "holdout", "refit", "at", "ranges"},
     ),
     "interactions": (
         lambda **o: explainer().interactions(**o),
@@ -225,7 +225,7 @@ VERBS: dict[str, tuple[Any, dict[str, Option], set[str]]] = {
             "grid": whole(4, 2, none=True),
             "density": word("data").along(method="generalized"),
         },
-        {"features"},
+        {"features", "at"},
     ),
     "clusters": (lambda **o: explainer().clusters(**o), {"threshold": fraction(one=True), "importance": flag()}, set()),
     "associations": (lambda **o: explainer().associations(**o), {}, set()),

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pellucid.explanations import Coefficients as Coefficients
     from pellucid.explanations import Condition as Condition
     from pellucid.explanations import Counterfactuals as Counterfactuals
+    from pellucid.explanations import DecisionList as DecisionList
     from pellucid.explanations import Decomposition as Decomposition
     from pellucid.explanations import Effect as Effect
     from pellucid.explanations import Effects as Effects
@@ -84,6 +85,7 @@ _HOME = {
     "Coefficients": "pellucid.explanations",
     "Condition": "pellucid.explanations",
     "Counterfactuals": "pellucid.explanations",
+    "DecisionList": "pellucid.explanations",
     "Decomposition": "pellucid.explanations",
     "Associations": "pellucid.explanations",
     "Effect": "pellucid.explanations",
@@ -146,6 +148,7 @@ __all__ = [
     "Coefficients",
     "Condition",
     "Counterfactuals",
+    "DecisionList",
     "Decomposition",
     "Effect",
     "Effects",

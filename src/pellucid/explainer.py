@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pellucid.arrays import IntArray
-from pellucid.checks import flag, reporting, seed, workers
+from pellucid.checks import flag, is_flag, is_whole, reporting, seed, workers
 from pellucid.data import Data, as_frame
 from pellucid.data.frames.doorway import check_table
 from pellucid.data.no_features import no_features
 from pellucid.data.row_labels import split_labels
+from pellucid.data.schema import Categorical
 from pellucid.data.table import plain_array
 from pellucid.diagnostics.general import SAMPLE_ROWS
 from pellucid.diagnostics.off_data import leaves_data
@@ -67,7 +68,8 @@ class Explainer(
     link
         ``"logit"`` explains log-odds instead of probabilities.
     categorical
-        Names of columns to treat as categories; default: judged by their types.
+        Names of columns to treat as categories; default: judged by their types. ``{"color": ["red", "green", "blue"]}``
+        also gives their levels, where the model knows some that X lacks.
     groups
         ``{"weather": ["temp", "hum"]}``: columns that act as one.
     feature_names
@@ -80,7 +82,7 @@ class Explainer(
         Charts, sentences and tables then speak of "Temperature (°C)"; arguments may use either name.
     background
         Rows that stand for "absent" in Shapley methods: a frame, a number of rows, or None. Effects and
-        importance use every row of X.
+        importance use every row of X. A frame is copied: what is changed in it later needs another Explainer.
     sample_weight
         One weight per row of X.
     row_labels
@@ -116,7 +118,7 @@ class Explainer(
         *,
         output: Any = None,
         link: Link = "identity",
-        categorical: Sequence[str | int] | None = None,
+        categorical: Categorical | None = None,
         groups: Mapping[str, Sequence[str | int]] | None = None,
         feature_names: Sequence[str] | None = None,
         class_names: ClassNames | None = None,
@@ -159,7 +161,8 @@ class Explainer(
         )
         for sentence in no_features(self.data):
             warnings.warn(sentence, InputWarning, stacklevel=2)
-        self.background = background
+        own = background is not None and not is_whole(background) and not is_flag(background)
+        self.background = self.data.rows(background) if own else background
         self._known: dict[str, Any] = {"sample": self.predictor.sample} if judged else {}
 
     def __repr__(self) -> str:

@@ -162,10 +162,14 @@ _ALIASES = {
 }
 
 
-def find_loss(loss: Any, task: str, scale: str = "probability") -> Loss:
+def find_loss(
+    loss: Any, task: str, scale: str = "probability", tried: tuple[FloatArray, FloatArray] | None = None
+) -> Loss:
     """The loss of a name, or a function ``loss(y, prediction)`` wrapped as one.
 
-    None: mse, or log loss; the error rate for a classifier that gives scores instead of probabilities.
+    None: mse, or log loss; the error rate for a classifier that gives scores instead of probabilities. A function of
+    one's own that gives one number per row, of the outcomes and predictions on which it is ``tried``, is a mean over
+    rows.
     """
     if isinstance(loss, Loss):
         return loss
@@ -186,23 +190,38 @@ def find_loss(loss: Any, task: str, scale: str = "probability") -> Loss:
             )
         raise InputError(f"loss={loss!r} is not known{nearest(loss, known)}")
     if callable(loss):
-        return _wrap(loss)
+        return _wrap(loss, tried)
     raise InputError(f"loss is a {type(loss).__name__}; give a name or a function loss(y, prediction).")
 
 
-def _wrap(function: Callable[..., Any]) -> Loss:
-    """A user's loss; it gets row weights if it has a parameter ``sample_weight``."""
+def _wrap(function: Callable[..., Any], tried: tuple[FloatArray, FloatArray] | None) -> Loss:
+    """A user's loss; it gets row weights if it has a parameter ``sample_weight`` and is no mean over rows."""
     name = getattr(function, "__name__", "loss")
     try:
         weighted = "sample_weight" in inspect.signature(function).parameters
     except (TypeError, ValueError):
         weighted = False
 
+    def rows(y: FloatArray, p: FloatArray) -> FloatArray:
+        each = np.asarray(function(y, p), dtype=np.float64)
+        if each.size != len(y):
+            raise InputError(
+                f"the loss {name!r} gives {each.size} numbers for {len(y)} rows; it must give one number, or one per"
+                " row."
+            )
+        return each.reshape(len(y))
+
+    if tried is not None and not weighted and np.ndim(function(*tried)) > 0:
+        return _mean_of(name, rows)
+
     def total(y: FloatArray, p: FloatArray, w: FloatArray) -> float:
         if weighted:
             return float(function(y, p, sample_weight=w))
         if (w != w[0]).any():
-            raise InputError(f"the loss {name!r} ignores sample_weight; give it a parameter of that name.")
+            raise InputError(
+                f"the loss {name!r} ignores sample_weight; let it give one number per row instead of their mean, or a"
+                " parameter of that name."
+            )
         return float(function(y, p))
 
     return Loss(name, total)

@@ -29,6 +29,17 @@ def interval(
     return np.asarray(np.clip(values - half, least, most)), np.asarray(np.clip(values + half, least, most))
 
 
+def wilson(share: FloatArray, size: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Ends of Wilson's 95% intervals of shares of so many rows; not a number where there are none."""
+    size = np.asarray(size, dtype=np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        extra = np.where(size > 0, Z95**2 / size, np.nan)
+        middle = (share + extra / 2) / (1 + extra)
+        half = Z95 / (1 + extra) * np.sqrt(share * (1 - share) / size + extra / (4 * size))
+    low, high = np.minimum(middle - half, share), np.maximum(middle + half, share)  # up to rounding they are
+    return np.maximum(low, 0.0), np.minimum(high, 1.0)
+
+
 def student(freedom: float) -> float:
     """Standard errors on either side of a 95% interval whose standard error was itself estimated."""
     return float(stdtrit(max(freedom, 1.0), 0.975))

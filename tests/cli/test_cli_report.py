@@ -16,6 +16,8 @@ from typer.testing import CliRunner, Result
 import pellucid
 from golden_files import masked
 from pellucid.cli import app
+from pellucid.cli.load import read_table
+from pellucid.errors import InputError
 from versions import needs
 
 skops = pytest.importorskip("skops.io", reason="skops is not installed")
@@ -229,7 +231,12 @@ def test_bad_models_and_targets(files: Path, tmp_path: Path, model: str, options
         ("a.csv", b"temp,wind,cnt\n", "has no rows"),
         ("a.csv", b"temp,wind,cnt\n1,2,3\n1,2,\n", "is missing in 1 of 2 rows, first in row 2"),
         ("a.csv", b'temp,wind,cnt\n1,2,3\n1,"2\n', "cannot be read as csv"),
-        ("a.csv", b"temp,wind,cnt\n1,\xff\xfe,3\n", "cannot be read as csv"),
+        (
+            "a.csv",
+            b"temp,wind,cnt\n1,\xff\xfe,3\n",
+            "is not written in utf-8; name its encoding, such as --encoding cp1252",
+        ),
+        ("a.csv", b"temp,wind,temp\n1,2,3\n", "has the column 'temp' twice"),
         ("a.csv", b"hot,cnt\n1,2\n", "no column that the model knows"),
         ("a.csv", b"temp,cnt\n1,2\n2,3\n", "trained with the column 'wind', which X lacks"),
         ("a.parquet", b"PAR1 but no more", "cannot be read as parquet"),
@@ -239,6 +246,14 @@ def test_bad_models_and_targets(files: Path, tmp_path: Path, model: str, options
 def test_bad_tables(files: Path, tmp_path: Path, name: str, content: bytes, words: str) -> None:
     (tmp_path / name).write_bytes(content)
     refused(run("report", files / "model.skops", tmp_path / name, "--target", "cnt", "-o", tmp_path / "r.html"), words)
+
+
+def test_a_csv_in_another_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes("größe,wind\n1,ärger\n".encode("cp1252"))
+    assert list(read_table(str(path), "cp1252").columns) == ["größe", "wind"]
+    with pytest.raises(InputError, match="--encoding 'utf-eight' is not known"):
+        read_table(str(path), "utf-eight")
 
 
 def test_tables_that_are_not_there(files: Path, tmp_path: Path) -> None:

@@ -96,9 +96,14 @@ def test_a_model_to_which_nothing_is_about_the_same_in_every_colour_is_not_repor
 
 def test_same_seed_same_bytes(digits):
     some, model = digits
+    weights, start = model.coef_[3], model.intercept_[3]
+
+    def bright(images):
+        """A sum per image, in an order that does not depend on how many images there are (products of matrices do)."""
+        return np.array([float((image * weights).sum()) + start for image in images.reshape(len(images), -1)])
 
     def content(**options):
-        ex = ImageExplainer(model, output=3, segmenter="grid", segments=16, absent=0.0, **options)
+        ex = ImageExplainer(bright, segmenter="grid", segments=16, absent=0.0, **options)
         plain = encode(ex.lime(some.images[3]))
         del plain["header"]["cost"]
         return json.dumps(plain)

@@ -19,6 +19,7 @@ NAMES = {
     "Condition",
     "Counterfactuals",
     "datasets",
+    "DecisionList",
     "Decomposition",
     "Effect",
     "Effects",

@@ -33,7 +33,7 @@ TEXTS = [
     "this song is great\n\nreally great",
     "check this song",
     "<script>alert(1)</script> free phone",
-    "my favourite song ever",
+    "my favourite song",
     "subscribe, subscribe, subscribe!",
 ]
 SPAM = ["spam", "fine", "spam", "fine", "spam", "fine", "fine", "spam", "fine", "spam"]

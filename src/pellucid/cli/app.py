@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pellucid.explainer import Explainer
 
 
+ENCODING = "How CSV files are written, if not in UTF-8: cp1252, latin-1, utf-16."
 DETAIL = "short (two to three printed pages) or full (everything)."
 
 app = typer.Typer(
@@ -117,6 +118,7 @@ def report(
     trust: Annotated[
         bool, typer.Option("--trust", help="Open pickle and joblib files, which run code when opened.")
     ] = False,
+    encoding: Annotated[str, typer.Option("--encoding", help=ENCODING)] = "utf-8",
 ) -> None:
     """Write a report on a model file and a table: performance, importance, effects, any row and what-if, with caveats;
     --detail full adds interactions, the model in parts, correlated features, LIME and anchors.
@@ -128,7 +130,7 @@ def report(
         path = check_path(out)
         check_row(row, rows)
         bar.say("loading the model and the data")
-        adapter, table = load(model, data, trust=trust)
+        adapter, table = load(model, data, trust=trust, encoding=encoding)
         table = sampled(table, rows, seed)
         X, y, notes = split_target(adapter, table, target, identifier)
         X, ids = row_ids(adapter, X, table, identifier)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pellucid.cli.app import Bar, app, explainer_of, say, told, warn
+from pellucid.cli.app import ENCODING, Bar, app, explainer_of, say, told, warn
 
 if TYPE_CHECKING:
     from pellucid.explainer import Explainer
@@ -53,6 +53,7 @@ Identifier = Annotated[str | None, typer.Option("--id", help="Column that names 
 Labels = Annotated[str | None, typer.Option("--labels", help="Names for people: temp=Temperature,hum=Humidity.")]
 Units = Annotated[str | None, typer.Option("--units", help="Units: temp=°C,wind=km/h.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of everything random.")]
+Encoding = Annotated[str, typer.Option("--encoding", help=ENCODING)]
 Trust = Annotated[bool, typer.Option("--trust", help="Open pickle and joblib files, which run code when opened.")]
 
 
@@ -87,6 +88,7 @@ def counterfactuals(
     units: Units = None,
     seed: Seed = 0,
     trust: Trust = False,
+    encoding: Encoding = "utf-8",
 ) -> None:
     """Say what would have to be different in one row for the model to predict something else."""
     with told("nothing was written"), Bar() as bar:
@@ -94,7 +96,7 @@ def counterfactuals(
 
         path, named = check_out(out, kind), (classes, labels, units)
         ways, allowed = directions(monotone), ranges_of(ranges)
-        explainer, place = _opened(bar, model, data, row, outcome, output, named, identifier, seed, trust)
+        explainer, place = _opened(bar, model, data, row, outcome, output, named, identifier, seed, trust, encoding)
         bar.say("searching")
         found = explainer.counterfactuals(
             place,
@@ -135,13 +137,14 @@ def adversarial(
     units: Units = None,
     seed: Seed = 0,
     trust: Trust = False,
+    encoding: Encoding = "utf-8",
 ) -> None:
     """Find the smallest change of one row that fools the model."""
     with told("nothing was written"), Bar() as bar:
         from pellucid.cli.wanted import check_out, names_of, ranges_of, target_of
 
         path, named, allowed = check_out(out, kind, surface=False), (classes, labels, units), ranges_of(ranges)
-        explainer, place = _opened(bar, model, data, row, outcome, output, named, identifier, seed, trust)
+        explainer, place = _opened(bar, model, data, row, outcome, output, named, identifier, seed, trust, encoding)
         bar.say("searching")
         found = explainer.adversarial(
             place,
@@ -171,13 +174,14 @@ def _opened(
     identifier: str | None,
     seed: int,
     trust: bool,
+    encoding: str,
 ) -> tuple[Explainer, int]:
     """The model and its data, ready to be asked, and the position of the row."""
     from pellucid.cli.load import by_name, load, row_ids, split_target
     from pellucid.cli.wanted import names_of, row_of
 
     bar.say("loading the model and the data")
-    adapter, table = load(model, data, trust=trust)
+    adapter, table = load(model, data, trust=trust, encoding=encoding)
     X, y, notes = split_target(adapter, table, outcome, identifier, scored=False)
     X, ids = row_ids(adapter, X, table, identifier)
     place = row_of(row, ids, len(X))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,20 +19,20 @@ _PARQUET = (".parquet", ".pq")
 _CSV = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zst", ".tsv")
 
 
-def load(model: Path, data: str, *, trust: bool) -> tuple[Adapter, pd.DataFrame]:
+def load(model: Path, data: str, *, trust: bool, encoding: str = "utf-8") -> tuple[Adapter, pd.DataFrame]:
     """The model, ready to be asked, and the whole table."""
     from pellucid.models.files import load_model
     from pellucid.models.registry import adapt
 
     loaded = load_model(model, trust=trust)
-    return adapt(loaded), read_table(data)
+    return adapt(loaded), read_table(data, encoding)
 
 
-def read_table(data: str) -> pd.DataFrame:
+def read_table(data: str, encoding: str = "utf-8") -> pd.DataFrame:
     """CSV or Parquet: a file, all such files of a folder, or those of a pattern, one below the other."""
     import pandas as pd
 
-    parts = [_read(path) for path in _paths(data)]
+    parts = [_read(path, encoding) for path in _paths(data)]
     for part in parts[1:]:
         if list(part.columns) != list(parts[0].columns):
             raise InputError(f"the files of {data!r} have different columns; give files of one table.")
@@ -57,21 +58,30 @@ def _paths(data: str) -> list[Path]:
     raise InputError(f"there is no data file {data!r}; give a CSV or Parquet file, a folder, or a pattern in quotes.")
 
 
-def _reader(path: Path) -> Callable[[Path], Any] | None:
+def _reader(path: Path) -> Callable[[Path, str], Any] | None:
     name = path.name.lower()
     if name.endswith(_PARQUET):
         return _read_parquet
     return _read_csv if name.endswith(_CSV) else None
 
 
-def _read(path: Path) -> Any:
+def _read(path: Path, encoding: str) -> Any:
     reader = _reader(path)
     if reader is None:
         raise InputError(f"{str(path)!r} is no table that can be read; give a file that ends in .csv or .parquet.")
     try:
-        return reader(path)
+        return reader(path, encoding)
     except InputError:
         raise
+    except LookupError:
+        raise InputError(
+            f"--encoding {encoding!r} is not known; give one such as utf-8, latin-1, cp1252 or utf-16."
+        ) from None
+    except UnicodeError as error:
+        raise InputError(
+            f"{str(path)!r} is not written in {encoding}; name its encoding, such as --encoding cp1252 (Windows),"
+            " latin-1 or utf-16."
+        ) from error
     except ValueError as error:  # what pandas and pyarrow raise for a broken file
         first = next(iter(str(error).splitlines()), "")[:200]
         raise InputError(
@@ -79,19 +89,25 @@ def _read(path: Path) -> Any:
         ) from error
 
 
-def _read_parquet(path: Path) -> Any:
+def _read_parquet(path: Path, encoding: str) -> Any:
+    del encoding  # the file says it
     require("pyarrow", extra="arrow", purpose="reading Parquet")
     import pandas as pd
 
     return pd.read_parquet(path)
 
 
-def _read_csv(path: Path) -> Any:
+def _read_csv(path: Path, encoding: str) -> Any:
     import pandas as pd
     from pandas.errors import EmptyDataError
 
+    read = partial(pd.read_csv, path, sep="\t" if ".tsv" in path.name.lower() else ",", encoding=encoding)
     try:
-        return pd.read_csv(path, sep="\t" if ".tsv" in path.name.lower() else ",", low_memory=False)
+        header = read(header=None, nrows=1, dtype=str).iloc[0]  # as it stands: pandas gives equal names a number
+        twice = header[header.duplicated() & header.notna()]
+        if len(twice):
+            raise InputError(f"{str(path)!r} has the column {twice.iloc[0]!r} twice; rename one of them.")
+        return read(low_memory=False)
     except EmptyDataError:
         raise InputError(
             f"{str(path)!r} is empty; give a table with a line of column names and rows below it."

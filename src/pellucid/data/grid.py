@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from pellucid.arrays import FloatArray, IntArray
 from pellucid.checks import whole
 from pellucid.data.cells import objects
 from pellucid.data.frames.frame import is_missing
-from pellucid.data.schema import DAY, Feature
+from pellucid.data.schema import DAY, Feature, Schema
 from pellucid.errors import InputError
 from pellucid.stats import weighted_quantiles
 
@@ -53,6 +53,43 @@ def given_codes(feature: Feature, at: Any) -> FloatArray:
             " itself."
         )
     return feature.encode(objects(values))
+
+
+def given_grids(schema: Schema, at: Any) -> dict[int, FloatArray]:
+    """Grids of several features, as codes: ``{"temp": [0, 10], "hum": [30, 60, 90]}``, or one list for each feature."""
+    if at is None:
+        return {}
+    if not isinstance(at, Mapping):
+        lists = list(at) if isinstance(at, Iterable) and not isinstance(at, str | bytes) else []
+        if len(lists) != len(schema.features) or any(
+            isinstance(own, str) or not isinstance(own, Iterable) for own in lists
+        ):
+            raise InputError(
+                f"at= must be a dict of lists, such as at={{{schema.names[0]!r}: [...]}}, or one list for each of the"
+                f" {len(schema.features)} features, got {at!r}."
+            )
+        at = dict(zip(range(len(lists)), lists, strict=True))
+    found = {schema.index(name): values for name, values in at.items()}
+    return {j: np.unique(given_codes(schema.features[j], values)) for j, values in found.items()}
+
+
+def given_ranges(schema: Schema, ranges: Any) -> dict[int, tuple[float, float]]:
+    """Low and high ends of several features, as codes: ``{"temp": (0, 30)}``."""
+    if ranges is None:
+        return {}
+    if not isinstance(ranges, Mapping):
+        raise InputError(f"ranges= must be a dict, such as ranges={{{schema.names[0]!r}: (0, 1)}}, got {ranges!r}.")
+    found = {}
+    for name, ends in ranges.items():
+        feature = schema.features[schema.index(name)]
+        if feature.nominal:
+            raise InputError(f"ranges: {feature.name!r} has levels, not a range; leave it out.")
+        pair = list(ends) if isinstance(ends, Iterable) and not isinstance(ends, str | bytes) else []
+        codes = feature.encode(objects(pair)) if len(pair) == 2 else np.array([np.nan, np.nan])
+        if not codes[0] < codes[1]:
+            raise InputError(f"ranges[{feature.name!r}] must be (low, high) with low below high, got {ends!r}.")
+        found[schema.index(name)] = float(codes[0]), float(codes[1])
+    return found
 
 
 def quantile_edges(codes: FloatArray, bins: int, weights: FloatArray) -> FloatArray:

@@ -21,6 +21,9 @@ from pellucid.data.frames.frame import ColumnType, Frame, Kind, cannot_vary, is_
 from pellucid.data.frames.sparse import SparseFrame
 from pellucid.errors import InputError, nearest
 
+Categorical = Sequence[str | int] | Mapping[str | int, Sequence[Any]]
+
+_REMEDY = " If the model knows it, give all its levels to the Explainer: categorical={{{name!r}: [...]}}."
 DAY = 86_400_000_000.0  # microseconds
 
 
@@ -71,7 +74,7 @@ class Feature:
     def encode(self, values: AnyArray) -> FloatArray:
         """Plain values as codes; what the feature cannot be (a category never seen) is an error."""
         if self.categories is not None:
-            codes = level_positions(self.categories, values, self.name)
+            codes = level_positions(self.categories, values, self.name, _REMEDY)
             return np.where(codes < 0, np.nan, codes)
         convert = dates_to_codes if self.kind == "date" else _numbers
         try:
@@ -258,7 +261,7 @@ class LazyCodes(Sequence[FloatArray]):
 def learn(
     frame: Frame,
     *,
-    categorical: Sequence[str | int] | None = None,
+    categorical: Categorical | None = None,
     groups: Mapping[str, Sequence[str | int]] | None = None,
     labels: Mapping[str, str] | None = None,
     units: Mapping[str, str] | None = None,
@@ -270,7 +273,8 @@ def learn(
     if isinstance(frame, SparseFrame):
         features = _learn_sparse(frame, forced)
         return Schema(features, resolved).called(labels, units), LazyCodes(frame, features)
-    learned = [_learn_column(frame, j, forced=j in forced) for j in range(len(frame.names))]
+    levels = {_index(frame.names, n): own for n, own in categorical.items()} if isinstance(categorical, Mapping) else {}
+    learned = [_learn_column(frame, j, forced=j in forced, levels=levels.get(j)) for j in range(len(frame.names))]
     schema = Schema(tuple(feature for feature, _ in learned), resolved)
     return schema.called(labels, units), [codes for _, codes in learned]
 
@@ -294,11 +298,15 @@ def _resolve_groups(names: tuple[str, ...], groups: Mapping[str, Sequence[str | 
     return resolved
 
 
-def _learn_column(frame: Frame, j: int, *, forced: bool) -> tuple[Feature, FloatArray]:
+def _learn_column(
+    frame: Frame, j: int, *, forced: bool, levels: Sequence[Any] | None = None
+) -> tuple[Feature, FloatArray]:
     column_type = frame.column_type(j)
     values = frame.values(j)
     kind: Kind = "categorical" if forced and column_type.kind != "ordered" else column_type.kind
     categories = _levels(values, column_type, frame.names[j]) if kind in ("categorical", "ordered") else None
+    if categories is not None and levels is not None:
+        categories = _with_unseen(categories, levels, frame.names[j])
     blank = Feature(frame.names[j], kind, np.nan, np.nan, categories, 0.0, int)
     codes = blank.encode(values)
     missing = np.isnan(codes)
@@ -354,6 +362,17 @@ def _levels(values: AnyArray, column_type: ColumnType, name: str) -> tuple[Any, 
         return tuple(sorted(present))
     except TypeError:
         return tuple(sorted(present, key=str))
+
+
+def _with_unseen(seen: tuple[Any, ...], levels: Sequence[Any], name: str) -> tuple[Any, ...]:
+    """The levels that were given, in their order; those of X must be among them."""
+    if isinstance(levels, str) or not isinstance(levels, Iterable):
+        raise InputError(f"categorical[{name!r}] must be a list of levels, got {levels!r}.")
+    given = tuple(dict.fromkeys(levels))
+    lacking = [level for level in seen if level not in given]
+    if lacking:
+        raise InputError(f"categorical[{name!r}] lacks {lacking[0]!r}, which X has; give every level.")
+    return given
 
 
 def _labels(values: AnyArray, kind: Kind) -> list[Any]:

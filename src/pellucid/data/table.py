@@ -16,8 +16,10 @@ from pellucid.data.frames.frame import Frame
 from pellucid.data.frames.numpy import NumpyFrame
 from pellucid.data.frames.sparse import SparseFrame
 from pellucid.data.row_labels import RowLabels, is_label, own_labels
-from pellucid.data.schema import LazyCodes, Schema, learn
+from pellucid.data.schema import Categorical, LazyCodes, Schema, learn
 from pellucid.errors import InputError
+
+EXACT = 2.0**53  # beyond it a float is not every whole number
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +41,7 @@ class Data:
         y: Any = None,
         *,
         feature_names: Sequence[str] | None = None,
-        categorical: Sequence[str | int] | None = None,
+        categorical: Categorical | None = None,
         groups: Mapping[str, Sequence[str | int]] | None = None,
         sample_weight: Any = None,
         container: str | None = None,
@@ -71,7 +73,22 @@ class Data:
 
     def pool(self, j: int, codes: FloatArray) -> Any:
         """A native column that holds the given codes of feature ``j``, to be gathered from."""
-        return self.frame.column(j, self.schema.features[j].plain(codes))
+        feature = self.schema.features[j]
+        if feature.kind == "integer" and max(-feature.low, feature.high) > EXACT:
+            rows = self._holding(j, codes)
+            if rows is not None:
+                return self.frame.gather(self.frame.native_column(j), rows)
+        return self.frame.column(j, feature.plain(codes))
+
+    def _holding(self, j: int, codes: FloatArray) -> IntArray | None:
+        """Rows that have these codes; None unless all occur. Whole numbers beyond 2^53 have no code of their own, and a
+        code made a number again could be one that never occurred.
+        """
+        own = self.codes(j)
+        order = np.argsort(own, kind="stable")
+        place = np.minimum(np.searchsorted(own[order], codes), len(own) - 1)
+        rows = order[place]
+        return rows if np.array_equal(own[rows], codes, equal_nan=True) else None
 
     def take(self, rows: IntArray) -> Data:
         """The same schema over some of the rows."""

@@ -12,7 +12,7 @@ from pellucid.explanations import Caveat
 from pellucid.explanations.caveat import PARTIAL
 from pellucid.losses import find_loss
 from pellucid.models import Predictor
-from pellucid.models.outcome import constant_prediction, outcome_for
+from pellucid.models.outcome import comparable, constant_prediction, outcome_for
 from pellucid.models.predictor import LOGIT_FLOOR
 from pellucid.runner import Intervention, Run
 from pellucid.words import loss_words, percent
@@ -75,13 +75,13 @@ def unsteady(instability: float) -> Iterator[Caveat]:
 
 def _about_model(predictor: Predictor, data: Data, run: Run) -> Iterator[Caveat]:
     yield from unsteady(predictor.instability)
-    if predictor.link != "logit" and (data.y is None or predictor.task == "scores"):
+    if predictor.link != "logit" and not comparable(predictor, data):
         return
     some = data.take(data.spread(SAMPLE_ROWS))
     raw = sample_predictions(predictor, some, run)
     if predictor.link == "logit":
         yield from _clipping(predictor, raw)
-    if data.y is not None and predictor.task != "scores":
+    if comparable(predictor, data):
         yield from _poor(predictor, some, raw)
 
 

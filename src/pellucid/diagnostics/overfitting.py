@@ -13,7 +13,7 @@ from pellucid.explanations import Caveat
 from pellucid.explanations.advice import advice
 from pellucid.losses import Loss, find_loss
 from pellucid.models import Predictor
-from pellucid.models.outcome import constant_prediction, outcome_for
+from pellucid.models.outcome import comparable, constant_prediction, outcome_for
 from pellucid.runner import Run
 from pellucid.stats import standard_error
 from pellucid.words import loss_words, percent
@@ -71,8 +71,8 @@ def not_borne_out(predictor: Predictor, data: Data, run: Run, players: Players, 
     Giving rows another row's value of an independent feature increases the mean squared error by twice its total part
     of the variance if the model is right about the feature, and not at all if the outcome has nothing to do with it.
     """
-    comparable = predictor.link == "identity" and (predictor.classes is None or predictor.raw_scale == "probability")
-    if data.y is None or predictor.task == "scores" or not comparable or len(data) < _FEWEST:
+    squares = predictor.link == "identity" and (predictor.classes is None or predictor.raw_scale == "probability")
+    if not comparable(predictor, data) or not squares or len(data) < _FEWEST:
         return
     overall = total.mean(axis=-1)
     order = [int(p) for p in np.argsort(-overall, kind="stable")[:_TOP] if overall[p] >= _CHECKED]

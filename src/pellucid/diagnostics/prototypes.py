@@ -29,7 +29,8 @@ class Measured:
     ``itself``: what share of its mean similarity with all rows a row has with itself; ``alike``: that mean;
     ``kept``: the share of criticisms that stay with a few prototypes more or fewer; ``explained``: the share of the
     variance of predictions between the rows of different prototypes; ``beyond``: MMD^2 with so many prototypes more, if
-    it falls; ``best``: MMD^2 of as many prototypes, if they are searched for; ``sampled``: columns that were sampled.
+    it falls; ``best``: MMD^2 of as many prototypes, if they are searched for; ``sampled``: columns that were
+    sampled; ``of``: what is explained by examples, a row, a text or an image.
     """
 
     m: int
@@ -46,6 +47,7 @@ class Measured:
     best: float | None = None
     sampled: int | None = None
     contributions: bool = False
+    of: str = "row"
 
 
 def prototype_caveats(predictor: Predictor, data: Data, run: Run, found: Measured) -> tuple[Caveat, ...]:
@@ -74,7 +76,7 @@ def _width(found: Measured) -> Iterator[Caveat]:
             code="kernel-width",
             message=(
                 f"At {name} the kernel width the MMD² of these prototypes is {number(own)}, and {number(best)} if they"
-                " are chosen for it: which rows are typical depends on the width."
+                f" are chosen for it: which {found.of}s are typical depends on the width."
             ),
             value=worse,
             threshold=_WIDTH,
@@ -90,15 +92,15 @@ def _degenerate(found: Measured) -> Iterator[Caveat]:
         yield Caveat(
             code="kernel-width",
             message=(
-                f"The kernel is too narrow: {percent(value)} of the similarity of a row with all rows is that with"
-                " itself, so that hardly any two rows are alike."
+                f"The kernel is too narrow: {percent(value)} of the similarity of a {found.of} with all {found.of}s is that"
+                f" with itself, so that hardly any two {found.of}s are alike."
                 if narrow
-                else f"The kernel is too wide: rows are alike by {number(value)} on average, so that it hardly tells"
+                else f"The kernel is too wide: {found.of}s are alike by {number(value)} on average, so that it hardly tells"
                 " them apart."
             ),
             value=value,
             threshold=threshold,
-            advice="Leave width= out: it is then the median distance of rows.",
+            advice=f"Leave width= out: it is then the median distance of {found.of}s.",
         )
 
 
@@ -108,7 +110,7 @@ def _criticisms(found: Measured) -> Iterator[Caveat]:
             code="criticisms-change",
             message=(
                 f"With a few prototypes more or fewer {'only ' + percent(found.kept) if found.kept else 'none'} of the"
-                " criticisms stay, or are replaced by a like row: they depend on the number of prototypes."
+                f" criticisms stay, or are replaced by a like {found.of}: they depend on the number of prototypes."
             ),
             value=1.0 - found.kept,
             threshold=1.0 - _KEPT,
@@ -122,12 +124,16 @@ def _irrelevant(found: Measured) -> Iterator[Caveat]:
         yield Caveat(
             code="irrelevant-features",
             message=(
-                f"{percent(missed)} of the variance of the predictions is among rows of the same prototype: what is"
-                " alike by all features is not alike to the model."
+                f"{percent(missed)} of the variance of the predictions is among {found.of}s of the same prototype:"
+                f" what is alike by {'all features' if found.of == 'row' else 'these features'} is not alike to the model."
             ),
             value=missed,
             threshold=_MISSED,
-            advice="Use features='contributions', which compares rows by what their features contribute.",
+            advice=(
+                "Use features='contributions', which compares rows by what their features contribute."
+                if found.of == "row"
+                else "Give features=, such as the last layer but one of the model."
+            ),
         )
 
 
@@ -140,7 +146,7 @@ def _too_few(found: Measured) -> Iterator[Caveat]:
         yield Caveat(
             code="few-prototypes",
             message=(
-                f"{counted(found.m, 'prototype')} leave kinds of rows out: with {more} MMD² falls from"
+                f"{counted(found.m, 'prototype')} leave kinds of {found.of}s out: with {more} MMD² falls from"
                 f" {number(found.mmd2)} to {number(mmd2)}."
             ),
             value=falls,
@@ -155,8 +161,8 @@ def _hand_picked(found: Measured) -> Iterator[Caveat]:
         yield Caveat(
             code="poor-prototypes",
             message=(
-                f"The given rows represent the data badly: their MMD² is {number(found.mmd2)}, that of as many rows"
-                f" that are searched for {number(found.best)}."
+                f"The given {found.of}s represent the data badly: their MMD² is {number(found.mmd2)}, that of as many"
+                f" {found.of}s that are searched for {number(found.best)}."
             ),
             value=worse,
             threshold=_POOR,
@@ -169,16 +175,18 @@ def _sampled(found: Measured) -> Iterator[Caveat]:
         yield Caveat(
             code="rows-sampled",
             message=(
-                f"All rows were compared with a sample of {found.sampled:,} rows: MMD² {number(found.mmd2)} has a"
+                f"All {found.of}s were compared with a sample of {found.sampled:,} of them: MMD² {number(found.mmd2)} has a"
                 f" standard error of {number(found.se)}."
             ),
             value=found.se,
             threshold=0.0,
-            advice="sample=None compares all pairs of rows, which takes longer.",
+            advice="sample=None compares all pairs, which takes longer.",
         )
 
 
-def neighbor_caveats(predictor: Predictor, data: Data, run: Run, nearest: float, median: float) -> tuple[Caveat, ...]:
+def neighbor_caveats(
+    predictor: Predictor, data: Data, run: Run, nearest: float, median: float, *, of: str = "row"
+) -> tuple[Caveat, ...]:
     """Everything known against neighbours: above all that no row may be near."""
     if not run.checks:
         return ()
@@ -188,12 +196,14 @@ def neighbor_caveats(predictor: Predictor, data: Data, run: Run, nearest: float,
             Caveat(
                 code="all-far",
                 message=(
-                    f"No row is near: the nearest is {percent(nearest / median)} as far as the row in the middle of all"
+                    f"No {of} is near: the nearest is {percent(nearest / median)} as far as the {of} in the middle of all"
                     " distances."
                 ),
                 value=nearest / median,
                 threshold=_ALL_FAR,
-                advice="Use distance='contributions', or fewer features.",
+                advice="Use distance='contributions', or fewer features."
+                if of == "row"
+                else "Give features= of your own.",
             )
         )
     return tuple(found)

@@ -11,6 +11,7 @@ from pellucid.explanations.component import Axis, Component
 from pellucid.explanations.condition import Condition
 from pellucid.explanations.counterfactual_scene import Observed, Scene, Surface
 from pellucid.explanations.counterfactuals import Counterfactuals, Obstacle
+from pellucid.explanations.decision_list import DecisionList
 from pellucid.explanations.decomposition import Decomposition
 from pellucid.explanations.effect import AtMissing, Colouring, Effect
 from pellucid.explanations.effects import Effects
@@ -52,6 +53,7 @@ __all__ = [
     "Component",
     "Condition",
     "Counterfactuals",
+    "DecisionList",
     "Decomposition",
     "Discrepancy",
     "Effect",

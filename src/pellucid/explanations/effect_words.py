@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from pellucid.explanations.effect import Effect
 
 _CLASSES = 3  # told about one by one
-_PARALLEL = 0.05  # share of the movement that is not common to all rows
+_DIFFER = 0.05  # share of the movement that is not common to all rows: worth a headline
+_NEARLY = 0.0025  # effects that differ by 5% between rows
+_PARALLEL = 1e-6
 _ROWS = 5  # at a point of a curve, by weight: what fewer vouch for is not told where others are
 _UNKNOWN = "Nothing is known: no prediction was made."
 
@@ -34,7 +36,7 @@ def headline(effect: Effect) -> str:
     """The curve of the output that changes most, and whether rows differ."""
     readable = _readable(effect)
     said = _of_output(effect, _by_movement(effect, readable)[0], readable)
-    differ = effect.individual and np.isfinite(effect.interaction) and effect.interaction >= _PARALLEL
+    differ = effect.individual and np.isfinite(effect.interaction) and effect.interaction >= _DIFFER
     return f"{said} {_parallel(effect)}" if differ else said
 
 
@@ -166,6 +168,8 @@ def _surface(effect: Effect, k: int, surface: FloatArray, readable: BoolArray) -
 def _parallel(effect: Effect) -> str:
     if effect.interaction < _PARALLEL:
         return "The curves of all rows are parallel, so the average describes every row."
+    if effect.interaction < _NEARLY:
+        return f"The curves of the rows are nearly parallel: {percent(effect.interaction)} of their variation is interaction."
     by = f", most of all by {effect.colouring.feature}" if effect.colouring else ""
     return (
         f"The effect differs between rows{by}: {percent(effect.interaction)} of the curves' variation is interaction."

@@ -178,10 +178,8 @@ class Importance(Explanation, options=ImportanceOptions):
             return []
         if abs(total - self.joint) <= _ABOUT * abs(self.joint):
             why = "about the same"
-        elif total > self.joint:
-            why = "features interact, or correlated ones pull in opposite directions"
         else:
-            why = "correlated features make up for the permuted one, so single importances are too small"
+            why = "importances need not add up where features interact or are correlated"
         return [
             f"The values add up to {number(total)}; permuting all features together gives {number(self.joint)}: {why}."
         ]

@@ -47,6 +47,9 @@ def _strongest(result: Interactions) -> list[str]:
     )
     if result.against == "all":
         asked += ", each with all others"
+    if "screened" in result.settings:
+        few, all_ = len(result.settings["features"]), result.settings["screened"]
+        asked += f" among the {few} of {all_} features with the largest interactions in all"
     shown = _leading(result)
     if not shown:
         return [f"{asked}: {_NOTHING.get(result.method, 'none interacts') if known else 'no value is known'}."]

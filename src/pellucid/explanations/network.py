@@ -123,7 +123,7 @@ def network(interactions: Interactions, loss: Any, output: str | None) -> Networ
     pooled, se = pooled_costs(interactions, output)
     costs = dict(zip(map(frozenset, interactions.parts), map(float, pooled), strict=True))
     errors = dict(zip(map(frozenset, interactions.parts), map(float, se), strict=True))
-    dropped, lost = left_out(costs, float(loss))
+    dropped, lost = fewest_kept(costs, float(loss), pooled_additive(interactions, output))
     kept = [part for part in interactions.parts if not _is_left_out(part, dropped)]
     nodes, edges, triples = (_costly([part for part in kept if len(part) == n], costs) for n in (1, 2, 3))
     singles = [part[0] for part in interactions.parts if len(part) == 1]
@@ -161,6 +161,23 @@ def network(interactions: Interactions, loss: Any, output: str | None) -> Networ
 
 # Caveats of interactions that hold for their network as well.
 _ABOUT_COSTS = ("off-data", "poor-model", "unsteady-model", "logit-clipped", "partial", "costs-uncertain")
+
+
+def fewest_kept(
+    costs: Mapping[frozenset[str], float], loss: float, additive: float
+) -> tuple[set[frozenset[str]], float]:
+    """As `left_out`; no pair is kept where leaving out all of them at once, which costs ``additive``, is within the
+    loss: what is in several pairs counts for each of them in the sum of their costs.
+    """
+    dropped, lost = left_out(costs, loss)
+    pairs = {u for u in costs if len(u) == 2}
+    if not additive <= loss or all(any(v <= u for v in dropped) for u in pairs):
+        return dropped, lost
+    dropped, lost = set(pairs), additive
+    for u in sorted((u for u in costs if len(u) == 1), key=lambda u: (costs[u], sorted(u))):
+        if lost + costs[u] <= loss * (1 + 1e-12):
+            dropped, lost = {v for v in dropped if not u < v} | {u}, lost + costs[u]
+    return dropped, lost
 
 
 def left_out(costs: Mapping[frozenset[str], float], loss: float) -> tuple[set[frozenset[str]], float]:

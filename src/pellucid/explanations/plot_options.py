@@ -447,6 +447,13 @@ class RuleOptions(PlotOptions):
     max_display: int = whole(20, "rules shown")
 
 
+@dataclass(frozen=True, kw_only=True)
+class DecisionListOptions(PlotOptions):
+    """Options of lists of rules."""
+
+    max_display: int = whole(30, "rules shown, the first ones and what holds else")
+
+
 COUNTERFACTUAL_KINDS = ("auto", "changes", "table", "parallel", "pareto", "surface", "frequency")
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from pellucid.arrays import IntArray
 from pellucid.explanations.counterfactual_words import in_full
-from pellucid.words import counted, listed, number, percent, quantity, value_name
+from pellucid.words import TABLE, counted, listed, number, percent, quantity, value_name
 
 if TYPE_CHECKING:
     from pellucid.explanations.prototypes import Neighbors, Prototypes
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _SAID = 3  # examples in full
 _TYPICAL = 0.5  # standard deviations
 _FEATURES = 3
+_BEGINS = 40  # letters of a text
 
 
 def prototype_findings(result: Prototypes) -> list[str]:
@@ -32,12 +33,15 @@ def prototype_findings(result: Prototypes) -> list[str]:
 
 def _headline(result: Prototypes, chosen: IntArray) -> str:
     first = int(chosen[0])
-    share, name = percent(float(result.values[first])), result.row_labels.name(first)
+    share, whole = percent(float(result.values[first])), result.vocabulary.whole
+    name = result.row_labels.name(first)
     if len(chosen) == 1:
-        return f"Row {name} is the most typical row."
+        return f"{_called(result, first)} is the most typical {whole}."
     each = result.discrepancy
     fit = "" if each is None else f" (MMD² {number(each.mmd2)}{_from_one(result)})"
-    return f"{counted(len(chosen), 'prototype')} represent the rows{fit}; row {name} stands for {share} of them."
+    return (
+        f"{counted(len(chosen), 'prototype')} represent the {whole}s{fit}; {whole} {name} stands for {share} of them."
+    )
 
 
 def _from_one(result: Prototypes) -> str:
@@ -50,10 +54,32 @@ def _prototype(result: Prototypes, i: int) -> str:
     group = f" ({result.groups[i]})" if result.groups[i] else ""
     typical = typical_words(result, i)
     what = f", with {listed(typical)}" if typical else ", close to the average row"
+    whole = result.vocabulary.whole
+    if whole != TABLE.whole:
+        words = _cell_of(result, "typical words", i)
+        what = f", with the words {words}" if words else ""
     return (
-        f"Row {result.row_labels.name(i)}{group} stands for {percent(float(result.values[i]))} of the rows{what};"
+        f"{_called(result, i)}{group} stands for {percent(float(result.values[i]))} of the {whole}s{what};"
         f" the model predicts {prediction_words(result, i)}."
     )
+
+
+def _called(result: Prototypes, i: int) -> str:
+    """What an example is called at the start of a sentence, a text with its beginning."""
+    whole, text = result.vocabulary.whole, _cell_of(result, "text", i)
+    begins = f' ("{shortened(text, _BEGINS)}")' if text and whole == "text" else ""
+    return f"{whole.capitalize()} {result.row_labels.name(i)}{begins}"
+
+
+def _cell_of(result: Prototypes, column: str, i: int) -> str:
+    if column not in result.column_names or result.vocabulary.whole == TABLE.whole:
+        return ""
+    return " ".join(str(result.cells[result.column_names.index(column)][i]).split())
+
+
+def shortened(text: str, most: int) -> str:
+    """The beginning of a text."""
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
 def typical_words(result: Prototypes, i: int, *, most: int = _FEATURES, least: float = _TYPICAL) -> list[str]:
@@ -89,40 +115,41 @@ def _criticisms(result: Prototypes, odd: IntArray) -> list[str]:
         return []
     names = [result.row_labels.name(int(i)) for i in odd]
     few = int((result.witness[odd] > 0).sum())
-    rows = f"Row {names[0]} is" if len(odd) == 1 else f"Rows {listed(names, 5)} are"
+    whole = result.vocabulary.whole.capitalize()
+    rows = f"{whole} {names[0]} is" if len(odd) == 1 else f"{whole}s {listed(names, 5)} are"
     lines = [
-        f"{rows} represented worst ({'criticism' if len(odd) == 1 else 'criticisms'}): {_sides(few, len(odd) - few)}."
+        f"{rows} represented worst ({'criticism' if len(odd) == 1 else 'criticisms'}): {_sides(few, len(odd) - few, whole.lower())}."
     ]
     kept = float("nan") if result.discrepancy is None else result.discrepancy.kept
     if np.isfinite(kept) and kept < 1:
         some = f"{percent(kept)} of the criticisms" if kept else "no criticism"
         stay = "stay or have" if kept else "stays or has"
-        lines.append(f"With a fifth fewer or more prototypes, {some} {stay} a like row instead.")
+        lines.append(f"With a fifth fewer or more prototypes, {some} {stay} a like {whole.lower()} instead.")
     return lines
 
 
-def _sides(few: int, many: int) -> str:
+def _sides(few: int, many: int, whole: str) -> str:
     if not many:
         return "there are too few prototypes near by"
     if not few:
-        return "there are too many prototypes near by for how rare such rows are"
+        return f"there are too many prototypes near by for how rare such {whole}s are"
     return f"there are too few prototypes near {few} of them, too many near {many}"
 
 
 def _errors(result: Prototypes, chosen: IntArray, odd: IntArray) -> list[str]:
     if np.isnan(result.errors).all():
         return []
-    classes = bool(result.header.classes)
+    classes, whole = bool(result.header.classes), result.vocabulary.whole
     on = [("prototypes", chosen), *([("criticisms", odd)] if len(odd) else [])]
     if classes:
         parts = [f"{int(result.errors[rows].sum())} of the {len(rows)} {name}" for name, rows in on]
-        usual = f"; of all rows, {percent(result.usual_error)}" if np.isfinite(result.usual_error) else ""
+        usual = f"; of all {whole}s, {percent(result.usual_error)}" if np.isfinite(result.usual_error) else ""
         lines = [f"The model is wrong about {listed(parts)}{usual}."]
         wrong = [result.row_labels.name(int(i)) for i in odd if result.errors[i] > 0]
         many = "Among the criticisms it is mistaken about"
-        return [*lines, f"{many} {'row' if len(wrong) == 1 else 'rows'} {listed(wrong, 5)}."] if wrong else lines
+        return [*lines, f"{many} {whole if len(wrong) == 1 else f'{whole}s'} {listed(wrong, 5)}."] if wrong else lines
     parts = [f"{number(float(result.errors[rows].mean()))} on the {name}" for name, rows in on]
-    usual = f", {number(result.usual_error)} on all rows" if np.isfinite(result.usual_error) else ""
+    usual = f", {number(result.usual_error)} on all {whole}s" if np.isfinite(result.usual_error) else ""
     return [f"The model is off by {listed(parts)} on average{usual}."]
 
 
@@ -136,36 +163,46 @@ def _number(result: Prototypes, chosen: IntArray) -> list[str]:
     elif result.settings.get("n") == "auto":
         lines.append(f"The number is the elbow of the scree plot of MMD² up to {len(each.curve)}.")
     if each.se > 0:
-        lines.append(f"MMD² is estimated from a sample of rows, with a standard error of {number(each.se)}.")
+        lines.append(
+            f"MMD² is estimated from a sample of {result.vocabulary.whole}s, with a standard error of {number(each.se)}."
+        )
     return lines
 
 
 def neighbor_findings(result: Neighbors) -> list[str]:
     """What the model says of like rows, what was true of them, and where it says otherwise."""
     near, unlike = result.places("neighbour"), result.places("nearest unlike")
-    own = prediction_words(result, 0)
+    own, whole = prediction_words(result, 0), result.vocabulary.whole
     names = [result.row_labels.name(int(i)) for i in near]
-    rows = f"row {names[0]} is" if len(near) == 1 else f"rows {listed(names, 5)} are"
-    lines = [f"The model predicts {own}; {rows} most like this row, and it predicts {_predicted(result, near)}."]
+    rows = f"{whole} {names[0]} is" if len(near) == 1 else f"{whole}s {listed(names, 5)} are"
+    lines = [f"The model predicts {own}; {rows} most like this {whole}, and it predicts {_predicted(result, near)}."]
     lines += _outcomes(result, near)
-    differ = differing(result, int(near[0]))
-    lines.append(
-        f"The nearest, row {names[0]}, "
-        + (f"differs in {listed(differ, 4)}." if differ else "has the same values in every feature.")
-    )
+    if whole == TABLE.whole:
+        differ = differing(result, int(near[0]))
+        lines.append(
+            f"The nearest, row {names[0]}, "
+            + (f"differs in {listed(differ, 4)}." if differ else "has the same values in every feature.")
+        )
+    elif whole == "text":
+        lines.append(f'The nearest, text {names[0]}, reads "{shortened(_cell_of(result, "text", int(near[0])), 120)}".')
     if len(unlike):
         i = int(unlike[0])
-        differ = differing(result, i)
+        differ = differing(result, i) if whole == TABLE.whole else []
         what = f"; it differs in {listed(differ, 4)}" if differ else ""
         lines.append(
-            f"The nearest row that is predicted otherwise is row {result.row_labels.name(i)}"
-            f" ({prediction_words(result, i)}), at {number(result.unlike / max(float(result.values[0]), 1e-12))} times"
-            f" the distance of the nearest{what}."
+            f"The nearest {whole} that is predicted otherwise is {whole} {result.row_labels.name(i)}"
+            f" ({prediction_words(result, i)}), {_farther(result)}{what}."
             if result.values[0] > 0
-            else f"The nearest row that is predicted otherwise is row {result.row_labels.name(i)}"
+            else f"The nearest {whole} that is predicted otherwise is {whole} {result.row_labels.name(i)}"
             f" ({prediction_words(result, i)}){what}."
         )
     return lines
+
+
+def _farther(result: Neighbors) -> str:
+    """How far the nearest unlike one is, beside the nearest."""
+    times = number(result.unlike / max(float(result.values[0]), 1e-12))
+    return "as near as the nearest" if times == "1" else f"at {times} times the distance of the nearest"
 
 
 def _predicted(result: Neighbors, near: IntArray) -> str:

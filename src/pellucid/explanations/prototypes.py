@@ -12,6 +12,7 @@ from pellucid.data.cells import objects
 from pellucid.explanations.explanation import Explanation, native_table
 from pellucid.explanations.plot_options import NeighborOptions, PrototypeOptions
 from pellucid.explanations.store import stored
+from pellucid.words import TABLE, Vocabulary
 
 
 @stored
@@ -76,7 +77,7 @@ class Prototypes(Explanation, options=PrototypeOptions):
     ``groups`` names the class of each under ``by=``. ``witness`` is above 0 where prototypes are too few for the data,
     below where they are too many; ``nearest`` is the place of the nearest prototype. ``contrast`` (prototypes,
     columns) is by how many standard deviations the rows of a prototype differ from all rows; of a category it is
-    about the prototype's own level.
+    about the prototype's own level. ``images`` holds the examples themselves where they are images.
     """
 
     roles: tuple[str, ...]
@@ -92,6 +93,11 @@ class Prototypes(Explanation, options=PrototypeOptions):
     contrast: FloatArray
     discrepancy: Discrepancy | None
     map: RowMap | None = None
+    images: tuple[AnyArray, ...] = ()
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        return _VOCABULARIES.get(str(self.settings.get("of")), TABLE)
 
     @property
     def mmd2(self) -> float:
@@ -166,6 +172,9 @@ class Neighbors(Prototypes, options=NeighborOptions):
         from pellucid.explanations.prototype_words import neighbor_findings
 
         return neighbor_findings(self)
+
+
+_VOCABULARIES = {"text": Vocabulary("text", "word", "variant"), "image": Vocabulary("image", "pixel", "variant")}
 
 
 def _apart(name: str, taken: dict[str, AnyArray]) -> str:

@@ -29,7 +29,7 @@ from pellucid.explanations.rule_words import (
     sentence,
 )
 from pellucid.explanations.store import encode, stored
-from pellucid.stats import Z95
+from pellucid.stats import wilson
 
 HALF_WIDTH = 0.5  # standard deviations of the predictions: as far apart may numbers be and count as the same
 R = TypeVar("R", bound="Rule")
@@ -306,7 +306,7 @@ def measured(rule: Rule, holds: BoolArray, predictions: Any) -> RuleCheck:
     meant = rule if rule.predicts or not holds.any() else _commonest(rule, given, holds)
     n = int(holds.sum())
     hits = int((holds & _same(meant, given)).sum()) if meant.predicts else 0
-    low, high = _wilson(hits, n)
+    low, high = map(float, wilson(np.array(hits / n if n else np.nan), np.array(n)))
     said = predicted(meant) if meant.predicts else ""
     return RuleCheck(
         len(holds), n, hits / n if n else np.nan, n / len(holds), low, high, said, assumed=not rule.predicts
@@ -357,13 +357,3 @@ def _same(rule: Rule, given: AnyArray) -> BoolArray:
     if numbers.shape[1] != len(rule.same):
         raise InputError(f"the rule is about {len(rule.same)} outputs; give as many columns of predictions.")
     return np.asarray(((numbers >= rule.same[:, 0]) & (numbers <= rule.same[:, 1])).all(axis=1))
-
-
-def _wilson(hits: int, n: int, z: float = Z95) -> tuple[float, float]:
-    """Wilson's 95% interval of a share."""
-    if n == 0:
-        return (np.nan, np.nan)
-    share, extra = hits / n, z * z / n
-    middle = (share + extra / 2) / (1 + extra)
-    half = z / (1 + extra) * np.sqrt(share * (1 - share) / n + extra / (4 * n))
-    return (max(0.0, float(middle - half)), min(1.0, float(middle + half)))

@@ -23,7 +23,8 @@ class Game(ABC):
     """The games of several rows, with the same players.
 
     ``price`` is what one coalition costs in one row, in model rows. Where an absent player is averaged over
-    several ``donors`` (background rows), a coalition can also be asked with a single one of them.
+    several ``donors`` (background rows), a coalition can also be asked with a single one of them; ``alike`` says whether
+    they all count the same.
     """
 
     rows: int
@@ -31,6 +32,7 @@ class Game(ABC):
     outputs: int
     price: int = 1
     donors: int = 1
+    alike: bool = True
 
     @abstractmethod
     def worth(self, coalitions: BoolArray, rows: IntArray | None = None) -> FloatArray:
@@ -77,7 +79,7 @@ class RestrictedGame(Game):
     def __init__(self, game: Game, rows: IntArray, players: IntArray) -> None:
         self._game, self._rows, self._players = game, rows, players
         self.rows, self.players, self.outputs = len(rows), len(players), game.outputs
-        self.price, self.donors = game.price, game.donors
+        self.price, self.donors, self.alike = game.price, game.donors, game.alike
 
     def worth(self, coalitions: BoolArray, rows: IntArray | None = None) -> FloatArray:
         return self._game.worth(self._among_all(coalitions), self._chosen(rows))

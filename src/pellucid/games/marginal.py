@@ -119,6 +119,7 @@ class MarginalGame(Game):
         self.rows, self.players, self.outputs = len(rows), len(members), len(predictor.output_names)
         self.price = self.donors = len(background)
         self._share = background.weights / background.weights.sum()
+        self.alike = bool((self._share == self._share[0]).all())
         self._features = tuple(j for player in members for j in player)
         self._owner = np.repeat(np.arange(len(members)), [len(player) for player in members])
 

@@ -6,6 +6,7 @@ from pellucid.glassbox.linear.linear_model import LinearModel
 from pellucid.glassbox.linear.logistic_model import LogisticModel
 from pellucid.glassbox.nearest_prototype import NearestPrototype
 from pellucid.glassbox.rules.rule_fit import RuleFit
+from pellucid.glassbox.rules.rule_list import RuleList
 from pellucid.glassbox.rules.short_tree import ShortTree
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     "LogisticModel",
     "NearestPrototype",
     "RuleFit",
+    "RuleList",
     "ShortTree",
 ]

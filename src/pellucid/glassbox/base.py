@@ -20,10 +20,12 @@ from pellucid.arrays import AnyArray, FloatArray
 from pellucid.data.frames.doorway import library_of, wrapped
 from pellucid.data.frames.frame import Frame, is_missing
 from pellucid.data.grid import grid_codes
+from pellucid.data.row_labels import RowLabels, own_labels
 from pellucid.data.schema import Feature, Schema, learn
 from pellucid.errors import InputError, nearest
 
 _GRID = 64  # points at which the effect of a number is shown
+_LIBRARIES = {"pandas": "pandas", "polars": "polars", "pyarrow": "arrow"}
 _RUG = 400  # training values that are kept to show where the data are
 
 
@@ -167,6 +169,27 @@ def _is_named(X: Any) -> bool:
     if isinstance(X, np.ndarray):
         return X.dtype.names is not None
     return isinstance(X, list) and bool(X) and isinstance(X[0], dict)
+
+
+def one_row(rows: Any) -> Any:
+    """A dict and a one-dimensional array are one row."""
+    if isinstance(rows, dict):
+        return [rows]
+    if isinstance(rows, np.ndarray) and rows.ndim == 1:
+        return rows[None]
+    if "pandas" in library_of(rows) and getattr(rows, "ndim", 2) == 1:
+        return rows.to_frame().T.infer_objects()
+    return rows
+
+
+def caller(rows: Any) -> str:
+    """The library in which a table about some rows comes back."""
+    return next((_LIBRARIES[name] for name in library_of(rows) if name in _LIBRARIES), "pandas")
+
+
+def labels_of(model: GlassBox, table: Any, rows: Any) -> RowLabels:
+    """What rows are called, as they were given and as a table."""
+    return RowLabels(own_labels(model._wrapped(table), rows, "") if caller(rows) == "pandas" else None)
 
 
 def _remember_names(model: GlassBox, X: Any, schema: Schema) -> None:

@@ -26,13 +26,11 @@ import numpy as np
 
 from pellucid.arrays import FloatArray
 from pellucid.checks import is_whole
-from pellucid.data.frames.doorway import library_of
-from pellucid.data.row_labels import RowLabels, own_labels
 from pellucid.explanations import Attribution, Caveat, Effect, Importance
 from pellucid.explanations.attribution import Entries
 from pellucid.explanations.effect import AtMissing
 from pellucid.explanations.explanation import Header, squeeze_outputs
-from pellucid.glassbox.base import GlassBox, Training
+from pellucid.glassbox.base import GlassBox, Training, caller, labels_of, one_row
 from pellucid.methods.effects.estimation.effect import shapes
 from pellucid.models.linear import Link, TermSum
 from pellucid.runner import Cost
@@ -40,7 +38,6 @@ from pellucid.stats import interval, weighted_mean
 from pellucid.words import value_name
 
 SCALES: dict[Link, str] = {"identity": "response", "logit": "log-odds", "softmax": "score"}  # others: by their name
-_LIBRARIES = {"pandas": "pandas", "polars": "polars", "pyarrow": "arrow"}
 
 
 class SumOfTerms(GlassBox):
@@ -228,11 +225,10 @@ class SumOfTerms(GlassBox):
 
     def _contributions(self, rows: Any) -> Attribution:
         """What every term adds in each row, compared with its mean."""
-        codes = self._design(_one_row(rows))
+        table = one_row(rows)
+        codes = self._design(table)
         parts = np.stack([self._part(k, codes) for k in range(len(self._means))], axis=1) - self._means
         base = self._intercept + self._means.sum(axis=0)
-        library = next((_LIBRARIES[name] for name in library_of(rows) if name in _LIBRARIES), "pandas")
-        labels = own_labels(self._wrapped(_one_row(rows)), rows, "") if library == "pandas" else None
         return Attribution(
             method="linear",
             game="marginal",
@@ -241,7 +237,7 @@ class SumOfTerms(GlassBox):
             base=squeeze_outputs(base),
             prediction=squeeze_outputs(base + parts.sum(axis=1)),
             entries=Entries(self._cells(codes), self._members),
-            header=self._header({"method": "terms"}, library=library, row_labels=RowLabels(labels)),
+            header=self._header({"method": "terms"}, library=caller(rows), row_labels=labels_of(self, table, rows)),
         )
 
     def _cells(self, codes: FloatArray) -> tuple[Any, ...]:
@@ -252,17 +248,6 @@ class SumOfTerms(GlassBox):
             for i, j in self._pairs
         ]
         return (*own, *pairs)
-
-
-def _one_row(rows: Any) -> Any:
-    """A dict and a one-dimensional array are one row."""
-    if isinstance(rows, dict):
-        return [rows]
-    if isinstance(rows, np.ndarray) and rows.ndim == 1:
-        return rows[None]
-    if "pandas" in library_of(rows) and getattr(rows, "ndim", 2) == 1:
-        return rows.to_frame().T.infer_objects()
-    return rows
 
 
 def _known(feature: Any, codes: FloatArray) -> FloatArray:

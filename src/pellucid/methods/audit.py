@@ -41,7 +41,7 @@ from pellucid.explanations import Audit, AuditLine, Caveat, Header
 from pellucid.explanations.caveat import severity
 from pellucid.losses import find_loss
 from pellucid.models import Predictor
-from pellucid.models.outcome import constant_prediction, outcome_for
+from pellucid.models.outcome import comparable, constant_prediction, outcome_for
 from pellucid.runner import Run
 from pellucid.words import listed, loss_words, number, percent
 
@@ -109,7 +109,7 @@ def _steadiness(predictor: Predictor) -> AuditLine:
 
 def _score(predictor: Predictor, data: Data, holdout: Data | None, run: Run) -> Iterator[AuditLine]:
     """The loss against that of a constant, and against that on held-out rows."""
-    if data.y is None or predictor.task == "scores":
+    if not comparable(predictor, data):
         return
     some = data.take(data.spread(SAMPLE_ROWS))
     loss, y = find_loss(None, predictor.task, predictor.raw_scale), outcome_for(predictor, some)

@@ -42,7 +42,7 @@ from pellucid.losses import Loss, find_loss, weighted_auc
 from pellucid.models import Predictor
 from pellucid.models.outcome import Answering, constant_prediction, outcome_for
 from pellucid.runner import Run
-from pellucid.stats import Z95, effective_size, interval, standard_error, weighted_quantiles
+from pellucid.stats import effective_size, interval, standard_error, weighted_quantiles, wilson
 from pellucid.words import value_name
 
 _BIN_ROWS = 20  # rows in a bin, at least
@@ -169,7 +169,7 @@ def _bin(y: FloatArray, f: FloatArray, w: FloatArray, *, share: bool) -> list[fl
     if share:
         size = effective_size(w)
         expected = float(np.average(f, weights=w))
-        low, high = _wilson(observed, size)
+        low, high = map(float, wilson(np.array(observed), np.array(size)))
         # If the probabilities are right, their own variance is that of the share: also where all rows are of one class.
         se = np.sqrt(max(expected * (1 - expected), observed * (1 - observed)) / size)
         return [expected, observed, float(se), low, high, mass, np.nan, np.nan]
@@ -177,14 +177,6 @@ def _bin(y: FloatArray, f: FloatArray, w: FloatArray, *, share: bool) -> list[fl
     ends = interval(np.array(observed), np.array(se))
     quantiles = weighted_quantiles(y - f, np.array([0.1, 0.9]), w)
     return [float(np.average(f, weights=w)), observed, se, *map(float, ends), mass, *map(float, quantiles)]
-
-
-def _wilson(share: float, size: float) -> tuple[float, float]:
-    """Wilson's 95% interval of a share of so many rows."""
-    z2 = Z95**2 / size
-    middle = (share + z2 / 2) / (1 + z2)
-    half = Z95 / (1 + z2) * np.sqrt(share * (1 - share) / size + z2 / (4 * size))
-    return float(max(middle - half, 0.0)), float(min(middle + half, 1.0))
 
 
 # -- classes -----------------------------------------------------------------------------------------

@@ -32,6 +32,18 @@ class Answering(Protocol):
         """Names of the explained outputs."""
 
 
+def has_outcome(predictor: Predictor, data: Data) -> bool:
+    """Whether the outcome is known and has as many columns as the model predicts numbers."""
+    if data.y is None:
+        return False
+    return predictor.classes is not None or (data.y.shape[1] if data.y.ndim == 2 else 1) == predictor.width
+
+
+def comparable(predictor: Predictor, data: Data) -> bool:
+    """Whether predictions can be held against the outcome: there is one, and they are no scores without a scale."""
+    return predictor.task != "scores" and has_outcome(predictor, data)
+
+
 def outcome_for(predictor: Predictor, data: Data) -> FloatArray:
     """y as numbers: the position of the class, or the value(s) to predict."""
     if data.y is None:

@@ -10,10 +10,12 @@ from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 import numpy as np
 
 from pellucid.arrays import AnyArray
-from pellucid.checks import flag, one_of, optional, reporting, seed, whole, workers
+from pellucid.checks import flag, is_whole, one_of, optional, reporting, seed, whole, workers
 from pellucid.errors import InputError
+from pellucid.explanations import Neighbors, Prototypes
 from pellucid.methods.attribution.estimators import Effort, Estimator
 from pellucid.methods.attribution.interaction_indices import Index
+from pellucid.methods.examples.prototypes import By, Method
 from pellucid.methods.local.surrogate.fitting import Model
 from pellucid.methods.local.surrogate.selection import Select
 from pellucid.models.predictor import Link
@@ -23,6 +25,7 @@ from pellucid.parts.answers import ImageCounterfactuals
 from pellucid.parts.attack import ImageAttack
 from pellucid.parts.attribution import ImageAttribution
 from pellucid.parts.counterfactual import AnswerEffort, AnswerOptions, part_counterfactuals
+from pellucid.parts.examples import images_of, part_neighbors, part_prototypes
 from pellucid.parts.game import ImageGames
 from pellucid.parts.gradient_attack import AttackEffort, gradient_attack
 from pellucid.parts.lime import Draw, LimeEffort, LimeOptions, PartDistance, part_lime
@@ -273,6 +276,68 @@ class ImageExplainer:
 
         return self._each(image, "anchor", one)
 
+    def prototypes(
+        self,
+        images: Sequence[AnyArray] | AnyArray,
+        n: Any = "auto",
+        *,
+        y: Any = None,
+        criticisms: int | str = 0,
+        method: Method = "mmd",
+        by: By = None,
+        features: Callable[[Any], Any] | None = None,
+        kernel: Literal["rbf", "laplace"] = "rbf",
+        width: float | str = "auto",
+        sample: int | str | None = "auto",
+    ) -> Prototypes:
+        """Typical images (prototypes), and images that these represent badly (criticisms), with what the model says of both.
+
+        Images are compared by their pixels (averaged over blocks where there are more than 32 in a line), or by
+        ``features``, a function of an array of images that returns one row of numbers for each: the last layer but one of
+        a network says better what is alike. ``y`` are the true classes or numbers. All other options are those of
+        `Explainer.prototypes`.
+
+        It misleads where pixels are alike and what they show is not. The result's `caveats` measure how far it depends on
+        the number, the kernel and its width.
+
+        >>> import numpy as np
+        >>> from pellucid.parts.image_explainer import ImageExplainer
+        >>> images = [np.full((4, 4), value) for value in (0.0, 0.1, 0.9, 1.0, 1.0)]
+        >>> found = ImageExplainer(lambda images: images.mean(axis=(1, 2))).prototypes(images, 2)
+        >>> found.predictions.ravel().round(1).tolist()
+        [1.0, 0.1]
+        """
+        options = {"n": n, "criticisms": criticisms, "method": method, "by": by, "kernel": kernel, "width": width}
+        wholes = images_of(_images(images), features)
+        return part_prototypes(wholes, self._models, y, self._run, {**options, "sample": sample})
+
+    def neighbors(
+        self,
+        image: Any,
+        images: Sequence[AnyArray] | AnyArray,
+        n: int = 5,
+        *,
+        y: Any = None,
+        features: Callable[[Any], Any] | None = None,
+    ) -> Neighbors:
+        """Of some images the ``n`` most like one, what the model says of them, and the nearest that it says otherwise of.
+
+        ``image`` is an image, or the position of one in ``images``. What is alike, ``features`` and ``y`` are those of
+        `prototypes`. It misleads where all images are about as far; the result's `caveats` say so.
+
+        >>> import numpy as np
+        >>> from pellucid.parts.image_explainer import ImageExplainer
+        >>> images = [np.full((4, 4), value) for value in (0.0, 0.5, 1.0)]
+        >>> ex = ImageExplainer(lambda images: images.mean(axis=(1, 2)))
+        >>> ex.neighbors(np.full((4, 4), 0.9), images, n=1).neighbors.tolist()
+        ['2']
+        """
+        others = _images(images)
+        own = not is_whole(image)
+        every = [*others, *_alike([image], others[0])] if own else others
+        row = len(others) if own else whole("image", image, least=0, most=len(others) - 1)
+        return part_neighbors(images_of(every, features), self._models, y, row, len(others), n, self._run)
+
     def report(
         self, path: str | Path, images: Sequence[AnyArray] | AnyArray, y: Any = None, *, title: str | None = None
     ) -> Path:
@@ -285,10 +350,7 @@ class ImageExplainer:
         """
         from pellucid.report.images import image_report
 
-        given = [check_image(image) for image in images]
-        if not given:
-            raise InputError("images= has no images; give some.")
-        return image_report(self, self._models, path, given, y, title)
+        return image_report(self, self._models, path, _images(images), y, title)
 
     @overload
     def counterfactuals(self, image: AnyArray, **options: Unpack[AnswerOptions]) -> ImageCounterfactuals: ...
@@ -433,6 +495,16 @@ class ImageExplainer:
         if np.ndim(image) == 4:
             raise InputError(f"image has 4 dimensions; give one image, or a list of images: ex.{method}(list(images)).")
         return explained(image)
+
+
+def _images(images: Any) -> list[AnyArray]:
+    """Several images, each checked."""
+    if np.ndim(images) == 0 or isinstance(images, str | dict) or (isinstance(images, np.ndarray) and images.ndim < 3):
+        raise InputError("images= must be several images; give a list of them.")
+    given = [check_image(image) for image in images]
+    if not given:
+        raise InputError("images= has no images; give some.")
+    return given
 
 
 def _alike(corpus: Sequence[AnyArray] | None, image: AnyArray) -> list[AnyArray]:

@@ -11,8 +11,11 @@ import numpy as np
 
 from pellucid.checks import flag, one_of, reporting, seed, whole, workers
 from pellucid.errors import InputError
+from pellucid.explanations import Neighbors, Prototypes
 from pellucid.methods.attribution.estimators import Effort, Estimator
 from pellucid.methods.attribution.interaction_indices import Index
+from pellucid.methods.examples.prototypes import By as ByGroup
+from pellucid.methods.examples.prototypes import Method
 from pellucid.methods.local.surrogate.fitting import Model
 from pellucid.methods.local.surrogate.selection import Select
 from pellucid.models.predictor import Link
@@ -21,6 +24,7 @@ from pellucid.parts.anchor import AnchorEffort, AnchorOptions, Corpus, Perturb, 
 from pellucid.parts.answers import TextCounterfactuals
 from pellucid.parts.attribution import TextAttribution
 from pellucid.parts.counterfactual import AnswerEffort, AnswerOptions, part_counterfactuals
+from pellucid.parts.examples import part_neighbors, part_prototypes, texts_of
 from pellucid.parts.game import TextGames
 from pellucid.parts.importance import WordEffort, word_importance
 from pellucid.parts.lime import Draw, LimeEffort, LimeOptions, PartDistance, part_lime
@@ -328,6 +332,67 @@ class TextExplainer:
             run=self._run(progress=False),
             progress=Reporter(self._progress, "explaining texts"),
         )
+
+    def prototypes(
+        self,
+        texts: Iterable[str],
+        n: Any = "auto",
+        *,
+        y: Any = None,
+        criticisms: int | str = 0,
+        method: Method = "mmd",
+        by: ByGroup = None,
+        features: Callable[[list[str]], Any] | None = None,
+        kernel: Literal["rbf", "laplace"] = "rbf",
+        width: float | str = "auto",
+        sample: int | str | None = "auto",
+    ) -> Prototypes:
+        """Typical texts (prototypes), and texts that these represent badly (criticisms), with what the model says of both.
+
+        Texts are compared by the weights of their words (tf-idf of the 1,000 most frequent), or by ``features``, a
+        function of a list of texts that returns one row of numbers for each, such as an embedding. ``y`` are the true
+        classes or numbers. All other options are those of `Explainer.prototypes`.
+
+        Texts alike in words may differ in meaning. The result's `caveats` measure how far it depends on the number, the
+        kernel and its width.
+
+        >>> from pellucid.parts.text_explainer import TextExplainer
+        >>> texts = ["free phone", "free phone now", "nice song", "a nice song", "nice song indeed"]
+        >>> found = TextExplainer(lambda texts: ["free" in t for t in texts]).prototypes(texts, 2)
+        >>> sorted(found.cells[0].tolist())
+        ['free phone', 'nice song']
+        """
+        wholes = texts_of(_several("texts", texts), features, self._folded)
+        options = {"n": n, "criticisms": criticisms, "method": method, "by": by, "kernel": kernel, "width": width}
+        return part_prototypes(wholes, self._models, y, self._run, {**options, "sample": sample})
+
+    def neighbors(
+        self,
+        text: str | int,
+        texts: Iterable[str],
+        n: int = 5,
+        *,
+        y: Any = None,
+        features: Callable[[list[str]], Any] | None = None,
+    ) -> Neighbors:
+        """Of some texts the ``n`` most like one, what the model says of them, and the nearest that it says otherwise of.
+
+        ``text`` is a text, or the position of one in ``texts``. What is alike, ``features`` and ``y`` are those of
+        `prototypes`. It misleads where all texts are about as far; the result's `caveats` say so.
+
+        >>> from pellucid.parts.text_explainer import TextExplainer
+        >>> ex = TextExplainer(lambda texts: ["free" in t for t in texts])
+        >>> ex.neighbors("a free phone", ["free phone", "nice song", "phone song"], n=1).neighbors.tolist()
+        ['0']
+        """
+        others = _several("texts", texts)
+        every = [*others, text] if isinstance(text, str) else others
+        row = len(others) if isinstance(text, str) else whole("text", text, least=0, most=len(others) - 1)
+        return part_neighbors(texts_of(every, features, self._folded), self._models, y, row, len(others), n, self._run)
+
+    def _folded(self, text: str) -> tuple[str, ...]:
+        """The words of a text in one case, without the punctuation around them."""
+        return self.parts(text, by="word").comparable(())
 
     def report(self, path: str | Path, texts: Iterable[str], y: Any = None, *, title: str | None = None) -> Path:
         """One HTML file to read: how good the model is (with ``y``), which words it relies on, and single texts.

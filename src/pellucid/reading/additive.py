@@ -20,6 +20,7 @@ from pellucid.data import Data
 from pellucid.errors import PellucidError
 from pellucid.models import Predictor
 from pellucid.models.linear import LinearForm, Link, Unlike, agreeing_link, linear_form, predictions
+from pellucid.models.linear_fit import LinearFit, declares_fit, linear_fit
 from pellucid.reading.terms import Tables
 from pellucid.runner import Run
 
@@ -91,6 +92,15 @@ def read_additive(run: Run, predictor: Predictor) -> Additive | Unlike:
     if not isinstance(form, Unlike):
         form = linear_form(predictor)  # anew: a model, or a step before it, may have been fitted again
     return form if isinstance(form, Unlike) else believed(run, predictor, form)
+
+
+def read_fit(run: Run, predictor: Predictor) -> tuple[LinearFit, Link] | Unlike:
+    """What the coefficients of a linear model minimise and the link of its sums, if these give its own predictions."""
+    fit = linear_fit(predictor)
+    if isinstance(fit, Unlike):
+        return fit
+    read = believed(run, predictor, fit.form) if declares_fit(predictor) else read_additive(run, predictor)
+    return read if isinstance(read, Unlike) else (fit, read.link)
 
 
 def believed(run: Run, predictor: Predictor, form: LinearForm) -> Additive | Unlike:

@@ -12,7 +12,7 @@ from pellucid.errors import PellucidError
 from pellucid.losses import find_loss
 from pellucid.models import Predictor
 from pellucid.models.linear import Unlike
-from pellucid.models.outcome import outcome_for
+from pellucid.models.outcome import comparable, outcome_for
 from pellucid.reading.additive import read_additive
 from pellucid.reading.trees import Refusal, tree_model
 from pellucid.runner import Run
@@ -66,7 +66,7 @@ def _columns(data: Data) -> list[str]:
 def _score(predictor: Predictor, data: Data) -> list[str]:
     """By the predictions that were made when the model was first asked; none without them or without y."""
     full = predictor.sample
-    if not len(full) or data.y is None or predictor.task == "scores":
+    if not len(full) or not comparable(predictor, data):
         return []
     some = data.take(data.spread(len(full)))
     y = outcome_for(predictor, some)

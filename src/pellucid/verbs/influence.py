@@ -36,8 +36,9 @@ class InfluenceVerbs(Bound):
         (below zero: the row helps), ``"parameters"`` about the coefficients (DFBETA), a function about the number it
         makes of the predictions.
 
-        ``method="auto"`` is exact for least squares and ridge regression, also in pipelines (closed form); for logistic
-        and softmax regression ``"function"`` (influence functions by Newton steps, refined where leverage is high);
+        ``method="auto"`` is exact for least squares and ridge regression, also in pipelines (closed form); for logistic,
+        softmax and generalised linear regression (Poisson, gamma, Tweedie, ...) ``"function"`` (influence functions by
+        Newton steps, refined where leverage is high);
         for trees, forests and boosted trees ``"leaves"`` (the trees are kept, leaf values and later boosting steps
         fitted again); else ``"deletion"``: the model is really fitted again without each row. ``"cook"`` gives Cook's
         distance, ``"dfbeta"`` the change of every coefficient.

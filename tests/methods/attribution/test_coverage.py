@@ -1,7 +1,7 @@
 """95% intervals hold the exact value in about 95% of repetitions.
 
-Pooled over players and rows of a model's game. With PELLUCID_SLOW=1 there are 200 repetitions and the share has to
-lie between 93% and 97%; otherwise there are fewer, and the band is wider by three standard errors of the share.
+Pooled over players and rows of a model's game; rather more than 95%, so that no single player's are far fewer
+(tests/covered/shapley.py). With PELLUCID_SLOW=1 there are 200 repetitions; otherwise there are fewer, and the band is wider by three standard errors of the share.
 """
 
 import os
@@ -71,8 +71,8 @@ def test_values_and_interactions_from_pairs(game):
         both = holds(found.interactions, found.interactions_se, pairs)
         held_pairs.append(off_diagonal(both))
         held_own.append(both[:, own])
-    assert_covered(held)
-    assert_covered(held_pairs)
+    assert_covered(held, high=0.99)
+    assert_covered(held_pairs, high=0.998)
     assert_covered(held_own, high=1.0)
 
 
@@ -87,8 +87,8 @@ def test_with_few_pairs_intervals_are_rather_too_wide(game, each):
         found = shapley_kernel(game, Rounds(n, n), Run(seed=seed), interactions=True)
         held.append(holds(found.values, found.se, values))
         held_pairs.append(off_diagonal(holds(found.interactions, found.interactions_se, pairs)))
-    assert_covered(held, low=0.92, high=1.0 if each == 10 else 0.98)
-    assert_covered(held_pairs, low=0.92, high=0.998)
+    assert_covered(held, low=0.92, high=1.0 if each == 10 else 0.995)
+    assert_covered(held_pairs, low=0.92, high=1.0)
 
 
 @pytest.mark.filterwarnings("ignore:lbfgs failed to converge")

@@ -20,6 +20,7 @@ def ask(**options):
 
 OTHER = {
     "loss": "mae", "compare": "ratio", "repeats": 3, "scheme": "pairs", "p_values": True, "grid": 9,
+    "at": {"x0": [0, 1]}, "ranges": {"x0": (0, 1)},
     "holdout": (X, Y), "folds": 3, "refit": lambda X, y: None, "budget": 1000, "tolerance": 0.1,
 }  # fmt: skip
 

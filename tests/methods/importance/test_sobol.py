@@ -186,7 +186,7 @@ def test_trees_that_are_too_many_are_sampled_and_agree():
     model = GradientBoostingRegressor(max_depth=2, n_estimators=60, random_state=0).fit(X, y)
     exact = indices(model, X)
     ex = Explainer(model, X, checks=False)
-    inputs = Inputs.of_rows(ex.data, list(ex.data.schema.players().values()))
+    inputs = Inputs.of_rows(ex.data, list(ex.data.schema.players().values()), {})
     for most, answered in ((1e9, True), (0, False)):
         assert (_by_trees(ex.predictor, ex.data, inputs, ex._run("sobol"), most) is not None) == answered
     sampled = indices(lambda X: 1.0 * model.predict(X), X)
@@ -228,7 +228,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say():
 
 def test_the_control_variate_takes_most_of_the_error_away():
     ex = Explainer(ishigami, even_rows(1024, [(-np.pi, np.pi)] * 3), checks=False)
-    inputs = Inputs.of_rows(ex.data, [(0,), (1,), (2,)])
+    inputs = Inputs.of_rows(ex.data, [(0,), (1,), (2,)], {})
     errors = {}
     for controlled in (True, False):
         options = {"budget": 5000, "controlled": controlled}

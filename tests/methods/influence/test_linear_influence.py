@@ -120,7 +120,7 @@ def test_what_cannot_be_asked():
         pellucid.Explainer(LinearRegression().fit(X, y), X).influence()
     with pytest.raises(pellucid.InputError, match="leave out rows="):
         ex.influence(0, method="cook")
-    with pytest.raises(pellucid.InputError, match="logistic and softmax"):
+    with pytest.raises(pellucid.InputError, match="logistic, softmax"):
         ex.influence(method="function")
     with pytest.raises(pellucid.InputError, match="positions in X"):
         ex.influence(X[:1], on="loss")

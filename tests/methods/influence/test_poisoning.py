@@ -112,7 +112,8 @@ def test_slopes_of_logistic_regression_are_derivatives():
     X, z = table(60)
     y = np.digitize(z, [-0.5, 0.5])
     ex = pellucid.Explainer(LogisticRegression(tol=1e-10, max_iter=1000).fit(X, y), X, y)
-    from pellucid.methods.influence.function import optimum
+    from pellucid.methods.influence.estimation.point_loss import LogLoss
+    from pellucid.methods.influence.function import Problem
     from pellucid.models.linear_fit import linear_fit
 
     fit, toward = linear_fit(ex.predictor), np.array([1.0, -1.0, 0.0])
@@ -120,7 +121,8 @@ def test_slopes_of_logistic_regression_are_derivatives():
     A, step = np.column_stack([np.ones(60), X]), 1e-4
 
     def score(Y):
-        return A[0] @ optimum(A, Y, np.ones(60), fit.penalty, fit.theta, 1e-12) @ toward
+        problem = Problem(LogLoss(), A, Y, np.ones(60), 0.0, fit.penalty, fit.penalty, fit.theta)
+        return A[0] @ problem.optimum(1e-12) @ toward
 
     for i, k in [(1, 0), (7, 1), (20, 2)]:
         up, down = slopes.Y.copy(), slopes.Y.copy()

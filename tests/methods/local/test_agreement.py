@@ -41,7 +41,8 @@ def test_contributions_and_effects_of_a_linear_model_are_the_same(linear):
     np.testing.assert_allclose(linear.values[:, 0], weights * (ROWS[3] - mean), atol=1e-12)
     np.testing.assert_allclose(linear.values[:, 1], linear.values[:, 0], atol=0.1)  # samples have another mean
     assert linear.likeness > 0.995
-    assert linear.overlap() == linear.same_direction == 1.0
+    assert linear.overlap() == 1.0
+    assert linear.same_direction == pytest.approx(1.0, abs=1e-12)
     assert linear.caveats == ()
 
 

@@ -11,6 +11,7 @@ from pellucid.charts.prototypes.gallery import gallery
 from pellucid.charts.prototypes.map import row_map
 from pellucid.charts.prototypes.scree import scree
 from pellucid.charts.prototypes.table import table
+from pellucid.errors import InputError
 from pellucid.explanations.plot_options import PrototypeOptions
 from pellucid.explanations.prototypes import Prototypes
 
@@ -26,4 +27,8 @@ _KINDS: dict[str, Callable[[Prototypes, PrototypeOptions], ChartType]] = {
 
 def body(result: Prototypes, options: PrototypeOptions) -> ChartType:
     """The Altair chart."""
+    if options.kind == "auto" and result.images:
+        return gallery(result, options)
+    if options.kind == "table" and result.images:
+        raise InputError("kind='table' has the cells of a table; images are drawn by kind='gallery'.")
     return _KINDS[options.kind](result, options)

@@ -16,6 +16,7 @@ from pellucid.charts.text import level_names
 LINE = 26.0
 _LETTER = 7.2
 _LEAST, _MOST = 46.0, 170.0
+_TEXT = 420.0  # a column that holds whole texts
 PLAIN = "#F4F4F4"
 
 
@@ -23,9 +24,9 @@ def line_names(result: Any, places: Sequence[int]) -> list[str]:
     """What the lines are called: role and row, no two alike."""
     words = {"prototype": "prototype", "criticism": "criticism", "neighbour": "neighbour"}
     return level_names(
-        f"{words.get(result.roles[i], result.roles[i])}: row {result.row_labels.name(i)}"
+        f"{words.get(result.roles[i], result.roles[i])}: {result.vocabulary.whole} {result.row_labels.name(i)}"
         if result.roles[i] != "row"
-        else f"row {result.row_labels.name(i)}"
+        else f"{result.vocabulary.whole} {result.row_labels.name(i)}"
         for i in places
     )
 
@@ -40,12 +41,20 @@ def shade(contrast: float, most: float = 2.0) -> tuple[str, str]:
     return "#{:02X}{:02X}{:02X}".format(*mixed.tolist()), "white" if share > 0.6 else theme.INK
 
 
-def cell_table(rows: list[Row], lines: list[str], columns: list[str], width: float | None) -> tuple[ChartType, float]:
-    """The chart of cells ``line``, ``column``, ``value``, ``shade``, ``ink`` and ``tip``, and how wide it is."""
+def cell_table(
+    rows: list[Row], lines: list[str], columns: list[str], width: float | None, whole_texts: str | None = None
+) -> tuple[ChartType, float]:
+    """The chart of cells ``line``, ``column``, ``value``, ``shade``, ``ink`` and ``tip``, and how wide it is.
+
+    The column of ``whole_texts`` gets more room than others.
+    """
     longest = {name: len(name) for name in columns}
     for row in rows:
         longest[row["column"]] = max(longest[row["column"]], len(row["value"]))
-    wide = {name: float(np.clip(_LETTER * size + 14, _LEAST, _MOST)) for name, size in longest.items()}
+    wide = {
+        name: float(np.clip(_LETTER * size + 14, _LEAST, _TEXT if name == whole_texts else _MOST))
+        for name, size in longest.items()
+    }
     factor = 1.0 if width is None else width / sum(wide.values())
     ends = dict(zip(columns, np.cumsum([wide[name] * factor for name in columns]), strict=True))
     placed = [

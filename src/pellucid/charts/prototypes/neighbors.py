@@ -7,12 +7,13 @@ from altair.typing import ChartType
 from pellucid.charts import theme
 from pellucid.charts.layout import Row, told
 from pellucid.charts.prototypes.cells import PLAIN, cell_table, line_names
+from pellucid.charts.prototypes.gallery import measured_by, neighbor_gallery
 from pellucid.charts.text import caveat_note
 from pellucid.explanations.counterfactual_words import in_full
 from pellucid.explanations.plot_options import NeighborOptions
 from pellucid.explanations.prototype_words import prediction_words, same
 from pellucid.explanations.prototypes import Neighbors
-from pellucid.words import counted, number
+from pellucid.words import TABLE, counted, number
 
 _DIFFERS = "#DCEBF5"
 
@@ -30,7 +31,7 @@ def neighbor_data(result: Neighbors, most: int, features: int) -> tuple[list[Row
         rows.append(_cell(line, "distance", number(apart.get(i, result.unlike)) if i else "", differs=False))
         for j in shown:
             cells = result.cells[j]
-            differs = i > 0 and not same(cells[0], cells[i])
+            differs = i > 0 and result.vocabulary == TABLE and not same(cells[0], cells[i])
             rows.append(_cell(line, result.column_names[j], in_full(cells[i]), differs=differs))
         rows.append(_cell(line, "prediction ", prediction_words(result, i), differs=False))
         if len(result.outcomes):
@@ -46,14 +47,24 @@ def _cell(line: str, column: str, value: str, *, differs: bool) -> Row:
 
 def body(result: Neighbors, options: NeighborOptions) -> ChartType:
     """The Altair chart."""
+    if result.images:
+        return neighbor_gallery(result, options)
     rows, lines, columns = neighbor_data(result, options.max_display, options.max_features)
-    chart, width = cell_table(rows, lines, columns, options.width)
+    texts = "text" if result.vocabulary.whole == "text" else None
+    chart, width = cell_table(rows, lines, columns, options.width, texts)
     if options.height:
         chart = chart.properties(height=options.height)
     hidden = len(result.column_names) - min(options.max_features, len(result.column_names))
     notes = [
-        "blue: differs from the row",
+        "blue: differs from the row" if texts is None else "",
         f"{counted(hidden, 'more feature')} not shown" if hidden else "",
         caveat_note(result),
     ]
-    return told(chart, result, options, f"Rows most like it, by {result.distance}", notes, max(width, 420.0))
+    return told(
+        chart,
+        result,
+        options,
+        f"{result.vocabulary.whole.capitalize()}s most like it, by {measured_by(result)}",
+        notes,
+        max(width, 420.0),
+    )

@@ -56,15 +56,17 @@ def _cell(line: str, column: str, value: str, look: tuple[str, str] = (PLAIN, th
 def table(result: Prototypes, options: PrototypeOptions) -> ChartType:
     """One line per example."""
     rows, lines, columns = table_data(result, options.max_display, options.max_features)
-    chart, width = cell_table(rows, lines, columns, options.width)
+    texts = "text" if result.vocabulary.whole == "text" else None
+    chart, width = cell_table(rows, lines, columns, options.width, texts)
     if options.height:
         chart = chart.properties(height=options.height)
     hidden = len(result.column_names) - min(options.max_features, len(result.column_names))
     more = len(result.roles) - len(lines)
+    whole = result.vocabulary.whole
     notes = [
-        "orange: higher (or more frequent) among its rows than among all, blue: lower",
+        "orange: higher (or more frequent) among its rows than among all, blue: lower" if texts is None else "",
         f"{counted(hidden, 'more feature')} not shown" if hidden else "",
         f"{counted(more, 'more example')} not shown" if more > 0 else "",
         caveat_note(result),
     ]
-    return told(chart, result, options, "Typical rows and what is typical of them", notes, max(width, 420.0))
+    return told(chart, result, options, f"Typical {whole}s and what is typical of them", notes, max(width, 420.0))

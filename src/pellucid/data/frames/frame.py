@@ -214,8 +214,10 @@ def stamps(values: AnyArray, name: str, unit: str) -> AnyArray:
     return dates
 
 
-def level_positions(levels: Sequence[Any], values: AnyArray, name: str) -> IntArray:
-    """Position of each value among the levels, -1 where missing; a value that is no level is an error."""
+def level_positions(levels: Sequence[Any], values: AnyArray, name: str, remedy: str = "") -> IntArray:
+    """Position of each value among the levels, -1 where missing; a value that is no level is an error, which ends with
+    the ``remedy``.
+    """
     position: dict[Any, int] = {level: code for code, level in enumerate(levels) if not is_missing(level)}
     position[None] = -1
     cells = values.tolist()
@@ -223,14 +225,15 @@ def level_positions(levels: Sequence[Any], values: AnyArray, name: str) -> IntAr
         return np.fromiter(map(position.__getitem__, cells), dtype=np.intp, count=len(cells))
     except (KeyError, TypeError):
         pass  # a missing value other than None, or an error to be explained
-    return np.array([_level_position(position, cell, name) for cell in cells], dtype=np.intp)
+    return np.array([_level_position(position, cell, name, remedy) for cell in cells], dtype=np.intp)
 
 
-def _level_position(position: Mapping[Any, int], value: Any, name: str) -> int:
+def _level_position(position: Mapping[Any, int], value: Any, name: str, remedy: str) -> int:
     if is_missing(value):
         return -1
     try:
         return position[value]
     except (KeyError, TypeError):
         levels = [str(level) for level in position if level is not None]
-        raise InputError(f"{value!r} is not a category of feature {name!r}{nearest(str(value), levels)}") from None
+        known = nearest(str(value), levels)
+        raise InputError(f"{value!r} is not a category of feature {name!r}{known}{remedy.format(name=name)}") from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -38,14 +38,34 @@ Draw = Callable[[IntArray, int], FloatArray]  # rows, and how many for each: (ro
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """The rows that are learned from: their codes, which columns are categories, how much rows count, and how strongly
-    columns are associated.
+    """The rows that are learned from: their codes, which columns are categories, how much rows count, how strongly
+    columns are associated, the place of each column among their names, and the rows in a random order.
     """
 
     codes: FloatArray
     nominal: BoolArray
     weights: FloatArray
     strength: FloatArray
+    places: IntArray
+    shuffled: IntArray
+    _copulas: dict[tuple[bytes, bytes, int], Copula] = field(default_factory=dict, init=False)
+
+    def folds(self, learned: IntArray) -> IntArray:
+        """The fold of each row, the same whichever column is drawn; of rows that are not learned from, one more."""
+        fold = np.full(len(self.codes), _FOLDS)
+        order = self.shuffled[np.isin(self.shuffled, learned)]
+        fold[order] = np.arange(len(order)) % min(_FOLDS, len(order))
+        return fold
+
+    def copula(self, columns: IntArray, learned: IntArray, fold: IntArray, without: int) -> Copula:
+        """Learned without one of the folds; one serves for all columns that are drawn given the others."""
+        key = columns.tobytes(), learned.tobytes(), without
+        if key not in self._copulas:
+            kept = learned[fold[learned] != without] if len(learned) > 1 else learned
+            self._copulas[key] = Copula.of_columns(
+                list(self.codes[kept][:, columns].T), self.nominal[columns], self.weights[kept]
+            )
+        return self._copulas[key]
 
 
 def drawn_column(
@@ -184,26 +204,17 @@ def _by_copula(
 ) -> Draw:
     """Gaussian copulas, each learned without a fifth of the rows and asked about that."""
     columns = np.array([*members, *given], dtype=np.intp)
-    fold = np.full(len(known.codes), _FOLDS)
-    folds = min(_FOLDS, len(learned))
-    fold[learned] = generator.permutation(len(learned)) % folds
-    told = (np.arange(len(columns)) >= len(members))[None]
-    copulas: dict[int, Copula] = {}
-
-    def of(f: int) -> Copula:
-        if f not in copulas:
-            kept = learned[fold[learned] != f] if folds > 1 else learned
-            copulas[f] = Copula.of_columns(
-                list(known.codes[kept][:, columns].T), known.nominal[columns], known.weights[kept]
-            )
-        return copulas[f]
+    columns = columns[np.argsort(known.places[columns])]
+    own = [int(np.flatnonzero(columns == j)[0]) for j in members]
+    fold, told = known.folds(learned), ~np.isin(columns, members)[None]
 
     def draw(rows: IntArray, n: int) -> FloatArray:
         found = np.empty((len(rows), n, len(members)))
         for f in np.unique(fold[rows]):
             some = np.flatnonzero(fold[rows] == f)
-            drawn = of(int(f)).draw_each(known.codes[rows[some]][:, columns], told, n, generator)[0]
-            found[some] = np.moveaxis(drawn[..., : len(members)], 0, 1)
+            copula = known.copula(columns, learned, fold, int(f))
+            drawn = copula.draw_each(known.codes[rows[some]][:, columns], told, n, generator)[0]
+            found[some] = np.moveaxis(drawn[..., own], 0, 1)
         return found
 
     return draw

@@ -65,8 +65,9 @@ def conditional_draws(
     learned = rows if len(rows) >= _LEARNED else np.union1d(rows, data.spread(_LEARNED))
     codes = np.stack([data.codes(j)[learned] for j in range(len(data.schema.features))], axis=1)
     asked = np.searchsorted(learned, rows)
-    known = Known(codes, nominal_features(data), data.weights[learned], strength)
     seed = int(generators[0].integers(2**62))
+    shuffled = np.random.default_rng([seed, len(players)]).permutation(len(learned))
+    known = Known(codes, nominal_features(data), data.weights[learned], strength, _by_name(data), shuffled)
     drawn, choices = {}, {}
     for place, name in enumerate(sorted(players)):
         members = players[name]
@@ -75,6 +76,11 @@ def conditional_draws(
         )
         drawn[name] = found
     return Draws({name: drawn[name] for name in players}, {name: choices[name] for name in players}, strength)
+
+
+def _by_name(data: Data) -> IntArray:
+    """The place of each column among the names of all."""
+    return np.argsort(np.argsort(np.array(data.schema.columns, dtype=object), kind="stable"))
 
 
 def _without_trend(data: Data) -> FloatArray:

@@ -234,7 +234,7 @@ def _correlation(margins: list[Margin], columns: list[FloatArray], weights: Floa
     n = count_rows(weights)
     noise = np.square(1.0 - np.square(r)) / max(n - 1.0, 1.0)
     r = r * np.maximum(0.0, 1.0 - noise / np.maximum(np.square(r), 1e-300))
-    rho = _latent(r, np.stack([_hermite(margin) for margin in margins]))
+    rho = _latent(r, _hermite(margins))
     rho *= 1.0 - min(1.0, (len(margins) / n) ** 2)
     np.fill_diagonal(rho, 1.0)
     return positive(rho)
@@ -253,30 +253,41 @@ def _pairwise(scores: FloatArray, weights: FloatArray) -> FloatArray:
     return np.where(varies, np.clip(products / np.where(varies, scale, 1.0), -1.0, 1.0), 0.0)
 
 
-def _hermite(margin: Margin) -> FloatArray:
-    """Coefficients of a feature's standardised mean score, a step function of its score, in the Hermite polynomials 1
+def _hermite(margins: list[Margin]) -> FloatArray:
+    """Coefficients of each feature's standardised mean score, a step function of its score, in the Hermite polynomials 1
     to _TERMS.
     """
-    scores, edges = margin.scores(), normal_edges(margin.upper)
+    levels = [margin.scores() for margin in margins]
+    edges = np.concatenate([normal_edges(margin.upper) for margin in margins])  # one more than levels, of each
+    scores = np.concatenate([part for own in levels for part in (own, [0.0])])[:-1]  # nothing between two features
+    starts = np.cumsum([0, *(len(own) + 1 for own in levels[:-1])])
     density, finite = normal_density(edges), np.where(np.isfinite(edges), edges, 0.0)
     before, polynomial, coefficients = np.zeros_like(finite), np.ones_like(finite), []
     for k in range(1, _TERMS + 1):  # the integral of h_k over an interval is -[h_(k-1) phi] / sqrt(k)
-        coefficients.append(float(scores @ -np.diff(polynomial * density)) / np.sqrt(k))
+        along = polynomial * density
+        coefficients.append(np.add.reduceat(scores * (along[:-1] - along[1:]), starts) / np.sqrt(k))
         before, polynomial = polynomial, (finite * polynomial - np.sqrt(k - 1.0) * before) / np.sqrt(k)
-    variance = float(np.square(scores) @ np.diff(margin.upper, prepend=0.0))
-    return np.array(coefficients) / np.sqrt(variance if variance > 0 else 1.0)
+    variance = np.array(
+        [np.square(own) @ np.diff(margin.upper, prepend=0.0) for own, margin in zip(levels, margins, strict=True)]
+    )
+    return np.stack(coefficients, axis=1) / np.sqrt(np.where(variance > 0, variance, 1.0))[:, None]
 
 
 def _latent(r: FloatArray, hermite: FloatArray) -> FloatArray:
     """The rho with sum_k c_k c'_k rho^k = r for every pair, by halving; the sum grows with rho."""
-    low, high = np.full(r.shape, -1.0), np.full(r.shape, 1.0)
+    first, second = np.triu_indices(len(r), 1)
+    products, wanted = (hermite[first] * hermite[second]).T[::-1].copy(), r[first, second]
+    low, high = np.full(len(first), -1.0), np.full(len(first), 1.0)
     for _ in range(50):
         rho = (low + high) / 2
-        found = np.zeros(r.shape)
-        for c in hermite.T[::-1]:
-            found = (found + np.outer(c, c)) * rho
-        low, high = np.where(found < r, rho, low), np.where(found < r, high, rho)
-    return np.where(r == 0.0, 0.0, (low + high) / 2)
+        found = np.zeros(len(first))
+        for product in products:
+            found += product
+            found *= rho
+        low, high = np.where(found < wanted, rho, low), np.where(found < wanted, high, rho)
+    latent = np.eye(len(r))
+    latent[first, second] = latent[second, first] = np.where(wanted == 0.0, 0.0, (low + high) / 2)
+    return latent
 
 
 def positive(matrix: FloatArray) -> FloatArray:

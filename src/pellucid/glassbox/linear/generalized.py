@@ -1,7 +1,7 @@
 """The generalised linear model.
 
 Definition. g(E[y | x]) = b_0 + sum_k b_k a_k(x), with a link g and a distribution of y around its mean (see
-`pellucid.glassbox.linear.families`; how it is fitted: `pellucid.glassbox.linear.irls`). With the log link one unit more of a column
+`pellucid.models.families`; how it is fitted: `pellucid.glassbox.linear.irls`). With the log link one unit more of a column
 multiplies the prediction by exp(b_k), whatever the others are. Of counts over different lengths of time (exposure e), the
 logarithm of e is a term with the coefficient 1: the prediction is e times a rate.
 
@@ -22,9 +22,10 @@ from pellucid.arrays import AnyArray, FloatArray
 from pellucid.errors import InputError
 from pellucid.glassbox.base import Training
 from pellucid.glassbox.linear.assumptions import separated_caveats
-from pellucid.glassbox.linear.families import LINKS, Family, family_of, link_of
 from pellucid.glassbox.linear.irls import irls, sandwich
 from pellucid.glassbox.linear.terms import LinearTerms, checked_options
+from pellucid.models.families import LINKS, Family, Link, family_of, link_of
+from pellucid.models.linear_fit import FitLoss
 
 
 class GeneralizedLinearModel(RegressorMixin, LinearTerms):  # type: ignore[misc]  # scikit-learn has no types
@@ -144,6 +145,9 @@ class GeneralizedLinearModel(RegressorMixin, LinearTerms):  # type: ignore[misc]
 
     def _term_error(self, j: int, codes: FloatArray) -> FloatArray:
         return super()._term_error(j, codes) if j not in self._fixed else np.zeros((len(codes), 1))
+
+    def _loss(self) -> tuple[FitLoss, tuple[Family, Link]]:
+        return "deviance", (self._family(), LINKS[self.link_])
 
     def predict(self, X: Any) -> AnyArray:
         """The mean for each row."""

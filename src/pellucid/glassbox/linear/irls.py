@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid.arrays import FloatArray
-from pellucid.glassbox.linear.families import Family, Link, clipped
 from pellucid.glassbox.linear.least_squares import Penalty, Solution, least_squares
+from pellucid.models.families import Family, Link, clipped
 
 _STEPS = 100
 _HALVED = 30

@@ -23,6 +23,7 @@ from pellucid.arrays import AnyArray
 from pellucid.glassbox.linear.irls import Fitted, sandwich
 from pellucid.glassbox.linear.least_squares import Penalty, least_squares
 from pellucid.glassbox.linear.terms import LinearTerms, checked_options
+from pellucid.models.linear_fit import FitLoss
 
 
 class LinearModel(RegressorMixin, LinearTerms):  # type: ignore[misc]  # scikit-learn has no types
@@ -85,6 +86,9 @@ class LinearModel(RegressorMixin, LinearTerms):  # type: ignore[misc]  # scikit-
         self._settle(training, A)
         self._known = ()
         return self
+
+    def _loss(self) -> tuple[FitLoss, None]:
+        return "squared", None
 
     def predict(self, X: Any) -> AnyArray:
         """The sums of intercept and terms."""

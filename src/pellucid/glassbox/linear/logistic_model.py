@@ -21,11 +21,11 @@ from pellucid.arrays import AnyArray, FloatArray
 from pellucid.errors import InputError
 from pellucid.glassbox.base import Training
 from pellucid.glassbox.linear.assumptions import separated_caveats
-from pellucid.glassbox.linear.families import FAMILIES, LINKS
 from pellucid.glassbox.linear.irls import irls, sandwich
 from pellucid.glassbox.linear.least_squares import Penalty
 from pellucid.glassbox.linear.multinomial import multinomial
 from pellucid.glassbox.linear.terms import LinearTerms, checked_options
+from pellucid.models.families import FAMILIES, LINKS
 from pellucid.stats import expit, softmax
 
 

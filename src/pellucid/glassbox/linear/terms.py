@@ -18,6 +18,9 @@ from pellucid.glassbox.base import Training
 from pellucid.glassbox.linear.columns import Columns, columns_of
 from pellucid.glassbox.linear.readings import reading_of
 from pellucid.glassbox.sum_of_terms import SumOfTerms
+from pellucid.models.families import Family, Link
+from pellucid.models.linear import LinearForm
+from pellucid.models.linear_fit import FitLoss, LinearFit
 
 ROBUST = (None, "HC1", "HC3")
 
@@ -124,6 +127,36 @@ class LinearTerms(SumOfTerms):
 
     def _caveats(self) -> tuple[Caveat, ...]:
         return self._known
+
+    # -- how it was fitted ---------------------------------------------------------------------------
+
+    def _loss(self) -> tuple[FitLoss, tuple[Family, Link] | None]:
+        """What the coefficients minimise the sum of."""
+        return ("logistic" if self._link == "logit" else "softmax"), None
+
+    def minimised(self) -> LinearFit | str:
+        """What the coefficients minimise, for what asks which rows they hang on; why that is not told, where it is not."""
+        name = type(self).__name__
+        if getattr(self, "ridge", 0.0) or getattr(self, "lasso", 0.0):
+            return f"the penalty of {name} is in standard deviations of the rows, which every row changes"
+        if self._aliased.any():
+            return f"some columns of {name} are combinations of others"
+        if any(each.missing for each in self._columns):
+            return f"{name} fills missing values with means, which every row changes"
+        loss, family = self._loss()
+        added = sorted(getattr(self, "_fixed", ()))
+        p = len(self._theta) - 1
+        weights = np.vstack([self._theta[1:], np.ones((len(added), self._theta.shape[1]))])
+        source = np.zeros(p + len(added), dtype=np.intp)
+        link: Any = self._link
+        form = LinearForm(self._encoded, weights, self._theta[0], source, link, declared=True)
+        return LinearFit(form, loss, np.zeros(p + 1), True, False, family, added=len(added), names=self.column_names_)
+
+    def _encoded(self, X: Any) -> FloatArray:
+        """The design matrix, and what is added as it is."""
+        codes = self._design(X)
+        added = [self._term(j, codes[:, j]) for j in sorted(getattr(self, "_fixed", ()))]
+        return np.hstack([self._matrix(codes), *added])
 
     # -- coefficients --------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pellucid.arrays import BoolArray, FloatArray
+from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.glassbox.rules.growing import Grown
 
 
@@ -27,6 +27,12 @@ class Part:
     others: bool = False
     missing: bool = False
 
+    @property
+    def nothing_but_missing(self) -> bool:
+        """Whether it asks for a missing value."""
+        empty = self.low >= self.high if self.levels is None else not self.levels and not self.others
+        return self.missing and empty
+
     def holds(self, codes: FloatArray) -> BoolArray:
         """For which codes of the feature."""
         if self.levels is None:
@@ -44,6 +50,21 @@ def holds(clause: Clause, codes: FloatArray) -> BoolArray:
     found = np.ones(len(codes), dtype=np.bool_)
     for part in clause:
         found &= part.holds(codes[:, part.feature])
+    return found
+
+
+def missing_of(feature: int, known: int) -> Part:
+    """That a value is missing; ``known`` levels a nominal feature has, 0 of numbers."""
+    if known:
+        return Part(feature, levels=(), known=known, missing=True)
+    return Part(feature, low=np.inf, high=-np.inf, missing=True)
+
+
+def first_that_holds(clauses: Sequence[Clause], codes: FloatArray) -> IntArray:
+    """The place of the first clause that holds for each row, one more than the last where none does."""
+    found = np.full(len(codes), len(clauses), dtype=np.intp)
+    for place in range(len(clauses) - 1, -1, -1):
+        found[holds(clauses[place], codes)] = place
     return found
 
 

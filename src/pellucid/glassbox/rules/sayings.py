@@ -25,13 +25,15 @@ def words(clause: Clause, schema: Schema) -> str:
 
 def _condition(part: Part, feature: Feature) -> Condition:
     found = _known(part, feature)
-    if part.missing and feature.missing > 0:
+    if part.missing and feature.missing > 0 and found.kind != "missing":
         return replace(found, words=f"({found.words} or missing)", or_missing=True)
     return found
 
 
 def _known(part: Part, feature: Feature) -> Condition:
     name: dict[str, Any] = {"feature": feature.name, "column": feature.column}
+    if part.nothing_but_missing:
+        return Condition(kind="missing", **name)
     if part.levels is not None and feature.categories is not None:
         inside = tuple(feature.categories[k] for k in part.levels)
         outside = tuple(c for k, c in enumerate(feature.categories) if k not in part.levels)

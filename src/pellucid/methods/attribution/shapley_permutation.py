@@ -11,8 +11,16 @@ has mean zero, and serves as a control variate,
 
     phi_i = mean of D_i - b_i mean of R,   b_i = cov(D_i, R) / var(R)
 
-The b_i add up to one, so that the contributions add up exactly. The standard error is that of the mean of
-D_i - b_i R over independent draws, a little wider where they are few, so that 1.96 of them make a 95% interval.
+The b_i add up to one, so that the contributions add up exactly. Background rows that count alike are taken in turn
+instead of at random, so that no more of their differences is left to chance than must be. Where there are draws enough
+every row is taken twice in succession: the error then is that of the orders alone, which the difference of its two
+draws measures, and after a whole pass a model whose interactions are of two players has none. With m of B rows taken,
+s_b^2 the variance between the means of two draws and s_w^2 that of draws with the same row,
+
+    se^2 = (1 - m / B) s_b^2 / m + (m / B) s_w^2 / (2 m)
+
+(two-stage sampling, Cochran 1977, chapter 10). Otherwise it is that of the mean of D_i - b_i R over draws. Few draws
+make it a little wider, so that 1.96 of them make a 95% interval.
 
 When it misleads: as `shapley_exact`. An interaction of many players is met in few orders: the interval says so only
 once it has been met.
@@ -35,7 +43,7 @@ _MEMBERS = 64_000_000  # players of coalitions that are held at a time
 
 def shapley_permutation(game: Game, rounds: Rounds, run: Run, *, at_once: int = _AT_ONCE) -> Estimate:
     """Contributions of the players in each row, from as many draws as ``rounds`` allow."""
-    draws = _Draws(game, run.generator("shapley.orders"), at_once)
+    draws = _Draws(game, run.generator("shapley.orders"), at_once, rounds.most)
     values = np.zeros((game.rows, game.players, game.outputs))
     se = np.zeros(values.shape)
 
@@ -44,8 +52,8 @@ def shapley_permutation(game: Game, rounds: Rounds, run: Run, *, at_once: int = 
         values[rows], se[rows] = draws.mean(rows)
         return se[rows]
 
-    made = rounds.run(game.rows, draws.ask, estimate, run)
-    return Estimate("permutation", values, se, settings={"orders": 2 * int(made.max(initial=0))})
+    rounds.run(game.rows, draws.ask, estimate, run)
+    return Estimate("permutation", values, se, settings={"orders": 2 * draws.made})
 
 
 def _student(freedom: FloatArray) -> FloatArray:
@@ -56,27 +64,46 @@ def _student(freedom: FloatArray) -> FloatArray:
 
 
 class _Draws:
-    """Sums of the gains, their squares and products, per row; gains are taken relative to an equal share."""
+    """Sums of the gains, their squares and products, per row; gains are taken relative to an equal share.
 
-    def __init__(self, game: Game, generator: np.random.Generator, at_once: int) -> None:
+    Gains are those of one draw, or the mean of the two with the same background row where every row is taken ``twice``;
+    half the squares of their differences are kept too.
+    """
+
+    def __init__(self, game: Game, generator: np.random.Generator, at_once: int, most: int) -> None:
         self._game, self._generator, self._at_once = game, generator, at_once
+        self._each = 2 if game.alike and 1 < game.donors <= most // 2 else 1
+        self._turn = np.empty(0, dtype=np.intp)
         nobody, everybody = game.ends()
         self._share = ((everybody - nobody) / game.players)[:, None]
         self._everybody = everybody
         shape = (game.rows, game.players, game.outputs)
         self._sum, self._squares, self._products = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+        self._within = np.zeros(shape)
         self._control, self._control_squares = np.zeros((2, game.rows, 1, game.outputs))
         self._made = np.zeros((game.rows, 1, 1))
 
+    @property
+    def made(self) -> int:
+        """Draws made, of the row with most."""
+        return self._each * int(self._made.max(initial=0))
+
     def ask(self, n: int, rows: IntArray) -> None:
-        game = self._game
-        steps = 2 * max(game.players, 1)
+        """Draws until there are ``n``, or as many whole passes through the background as these have."""
+        game, each = self._game, self._each
+        n //= each
+        if each > 1 and n > game.donors:
+            n -= n % game.donors
+        steps = 2 * max(game.players, 1) * each
         size = max(1, min(self._at_once // (len(rows) * steps), _MEMBERS // (steps * game.players or 1)))
         for start in range(int(self._made[rows[0], 0, 0]), n, size):
             count = min(size, n - start)
-            orders = self._generator.random((count, game.players)).argsort(axis=1)
-            donors = game.draw_donors(count, self._generator)
+            orders = self._generator.random((count * each, game.players)).argsort(axis=1)
+            donors = np.repeat(self._donors(start, count), each)
             gains = _gains(game, orders, donors, self._everybody, rows) - self._share[rows][:, None]
+            if each > 1:
+                self._within[rows] += np.square(gains[:, ::2] - gains[:, 1::2]).sum(axis=1) / 2
+                gains = (gains[:, ::2] + gains[:, 1::2]) / 2
             control = gains.sum(axis=2, keepdims=True)
             self._sum[rows] += gains.sum(axis=1)
             self._squares[rows] += np.square(gains).sum(axis=1)
@@ -84,6 +111,14 @@ class _Draws:
             self._control[rows] += control.sum(axis=1)
             self._control_squares[rows] += np.square(control).sum(axis=1)
             self._made[rows] += count
+
+    def _donors(self, start: int, count: int) -> IntArray:
+        """Background rows in turn, in another random order in every pass; at random where they count unequally."""
+        if self._game.donors == 1 or not self._game.alike:
+            return self._game.draw_donors(count, self._generator)
+        while len(self._turn) < start + count:
+            self._turn = np.append(self._turn, self._generator.permutation(self._game.donors))
+        return self._turn[start : start + count]
 
     def mean(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
         """The controlled means of the draws made so far and their standard errors."""
@@ -96,7 +131,11 @@ class _Draws:
         slope = np.where(negligible, 1 / self._game.players, together / np.where(negligible, 1.0, spread))
         own = np.maximum(second - first**2 - slope * together * ~negligible, 0.0)
         values = self._share[rows] + first - slope * control
-        return values, np.sqrt(own / np.maximum(n - 2, 1)) * _student(n - 2)
+        variance = own / np.maximum(n - 2, 1) * np.square(_student(n - 2))
+        if self._each > 1:
+            taken = np.minimum(n / self._game.donors, 1.0)
+            variance = (1 - taken) * variance + taken * self._within[rows] / n / (2 * n) * np.square(_student(n))
+        return values, np.sqrt(variance)
 
 
 def _gains(game: Game, orders: IntArray, donors: IntArray, everybody: FloatArray, rows: IntArray) -> FloatArray:

@@ -13,7 +13,8 @@ measure.
 Estimator. Where the product of all points of Gauss and Legendre (whole numbers, levels) is not too large, f at every
 one of them: exact for polynomials, with straight lines between the points. Trees that add up to the prediction: each
 leaf is a product of intervals, so all integrals are exact and components constant between the thresholds. Otherwise
-averages over two scrambled Sobol samples, centred; their difference is the error of the shares.
+averages over two scrambled Sobol samples, centred; their difference is the error of the shares. With points of one's
+own (``at``) these are the values of a feature, each as likely.
 
 When it misleads:
 1. correlated features: the uniform measure weighs combinations that never occur like any other (see the caveats;
@@ -27,7 +28,7 @@ Cost. The number of points of the product (at most 120,000), or entries of all c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -35,7 +36,9 @@ import numpy as np
 
 from pellucid.arrays import FloatArray
 from pellucid.data import Data
+from pellucid.data.grid import given_grids
 from pellucid.diagnostics.by_method import decomposition_caveats
+from pellucid.errors import InputError
 from pellucid.explanations import Component, Decomposition
 from pellucid.methods.decomposition.estimation import measure
 from pellucid.methods.decomposition.estimation.anova_trees import of_trees
@@ -66,12 +69,20 @@ Rule = list[measure.Measured]
 
 
 def anova(
-    predictor: Predictor, data: Data, *, order: int = 2, features: Any = None, grid: int | None = None, run: Run
+    predictor: Predictor,
+    data: Data,
+    *,
+    order: int = 2,
+    features: Any = None,
+    grid: int | None = None,
+    at: Any = None,
+    run: Run,
 ) -> Decomposition:
     """The function in parts by functional ANOVA."""
     wanted = subsets(data, features, order)
-    trees = tree_cells(predictor, data, run)
-    rules = None if trees is not None else product_nodes(data, grid)
+    own = given_grids(data.schema, at)
+    trees = None if own else tree_cells(predictor, data, run)
+    rules = None if trees is not None else product_nodes(data, grid, own)
     if trees is not None:
         parts = of_trees(trees, wanted, grid, run)
     elif rules is not None:
@@ -80,6 +91,8 @@ def anova(
         parts = of_sample(predictor, data, wanted, grid, run)
     chosen = sorted({j for subset in wanted for j in subset})
     settings = {"features": [data.schema.names[j] for j in chosen], "grid": grid, **parts.settings}
+    if own:
+        settings["at"] = {data.schema.names[j]: data.schema.features[j].decode(own[j]).tolist() for j in own}
     found = build("anova", predictor, data, run, replace(parts, settings=settings), order=order, density="uniform")
     caveats = decomposition_caveats(predictor, data, run, found, mixed=chosen, lost=parts.lost)
     return run.finish(found, caveats)
@@ -88,20 +101,29 @@ def anova(
 # -- the function at every combination of points of a quadrature rule ------------------------------
 
 
-def product_nodes(data: Data, grid: int | None) -> tuple[Rule, Rule] | None:
-    """Points of every feature, as many as make no more combinations than can be asked for, and about half as many.
+def product_nodes(data: Data, grid: int | None, own: Mapping[int, FloatArray]) -> tuple[Rule, Rule] | None:
+    """Points of every feature, its ``own`` where they are given, as many as make no more combinations than can be asked
+    for, and about half as many.
 
     None if that would be too few.
     """
     for size in _SIZES if grid is None else (int(grid),):
-        rule = _rule(data, size)
+        rule = _rule(data, size, own)
         if _combinations(rule) <= _MOST:
-            return rule, _rule(data, max(size // 2, 2))
+            return rule, _rule(data, max(size // 2, 2), own)
+    if own:
+        raise InputError(
+            f"at= and the other features make {_combinations(rule):,.0f} combinations, more than the {_MOST:,} that are"
+            " asked for; give fewer points."
+        )
     return None
 
 
-def _rule(data: Data, size: int) -> Rule:
-    return [measure.nodes(data, j, size) for j in range(len(data.schema.features))]
+def _rule(data: Data, size: int, own: Mapping[int, FloatArray]) -> Rule:
+    return [
+        measure.given_nodes(data, j, own[j]) if j in own else measure.nodes(data, j, size)
+        for j in range(len(data.schema.features))
+    ]
 
 
 def _combinations(rule: Rule) -> float:

@@ -26,6 +26,7 @@ def decompose(
     order: int = 2,
     features: Any = None,
     grid: int | None = None,
+    at: Any = None,
     density: Density = "data",
     run: Run,
 ) -> Decomposition:
@@ -37,10 +38,12 @@ def decompose(
         raise InputError(
             f"density={density!r} belongs to method='generalized'; method={method!r} has its own: leave it out."
         )
+    if at is not None and method != "anova":
+        raise InputError(f"at= gives the points of method='anova'; method={method!r} takes grid=: leave it out.")
     if method == "marginal":
         return marginal(predictor, data, background=background, order=order, features=features, grid=grid, run=run)
     if method == "anova":
-        return anova(predictor, data, order=order, features=features, grid=grid, run=run)
+        return anova(predictor, data, order=order, features=features, grid=grid, at=at, run=run)
     if method == "generalized":
         from pellucid.methods.decomposition.generalized import generalized
 

@@ -69,6 +69,7 @@ _ROWS = 4  # different points per coefficient
 _COLUMNS = 2_500  # coefficients that are fitted in seconds
 _MOST_COLUMNS = 6_000
 _MOST_ENTRIES = 20_000_000  # of all tables together
+_FEW = 8  # values of a feature that are kept apart
 _LARGEST = (19, 7, 3)  # steps along one feature in parts of one, two and three
 _TOLERANCE = 1e-6
 
@@ -93,14 +94,23 @@ def generalized(
     points = points_of(data, density, run)
     rows = different(points, columns)
     sizes = _sizes(rows, len(columns), max(map(len, chosen)), grid)
-    bases = [make_basis(data, points, j, sizes, even=density != "data") for j in columns]
+    complete = grid is None and _complete(data, columns)
+    own = dict.fromkeys(columns, sizes) if grid is not None else _unpooled(data, chosen, rows, sizes, complete)
+    bases = [make_basis(data, points, j, own[j], even=density != "data") for j in columns]
     design = Design(bases, tuple(tuple(columns.index(j) for j in subset) for subset in chosen))
     _refuse_too_many(design)
 
     predictions = run.predict(predictor, data)
     rows_are_points = len(points) == len(data) and density == "data"
     f = predictions if rows_are_points else run.predict(predictor, points)
-    found = fit(design, f, points.weights, rows=rows, smooth=grid is None, generator=run.generator("decompose.rows"))
+    found = fit(
+        design,
+        f,
+        points.weights,
+        rows=rows,
+        smooth=grid is None and not complete,
+        generator=run.generator("decompose.rows"),
+    )
     constant, tables = purified(found)
     axes = [_axis(data, j, basis) for j, basis in zip(columns, bases, strict=True)]
     components = [_component(design, axes, subset, tables[subset]) for subset in design.subsets]
@@ -149,6 +159,33 @@ def _sizes(rows: int, p: int, order: int, grid: int | None) -> tuple[int, ...]:
     if order > 2:  # tables of three features have as many entries as the first size to the third
         sizes[0] = min(sizes[0], 9)
     return tuple(sizes)
+
+
+def _complete(data: Data, columns: tuple[int, ...]) -> bool:
+    """Whether the rows are a complete table of few values: there are no others to be wrong about."""
+    if any(np.isnan(data.codes(j)).any() or data.schema.features[j].distinct > _FEW for j in columns):
+        return False
+    return different(data, columns) == np.prod([float(data.schema.features[j].distinct) for j in columns])
+
+
+def _unpooled(
+    data: Data, subsets: Sequence[tuple[int, ...]], rows: int, sizes: tuple[int, ...], complete: bool
+) -> dict[int, tuple[int, ...]]:
+    """The steps of each feature. One with few values keeps them apart, in parts of as many features as there are rows
+    for, or in all where the rows are a complete table.
+    """
+    columns = [subset[0] for subset in subsets if len(subset) == 1]
+    values = {j: data.schema.features[j].distinct for j in columns}
+    few = {j: values[j] - 1 for j in columns if values[j] <= _FEW}
+    for order in range(len(sizes), 0, -1):
+        own = {
+            j: tuple(max(size, few.get(j, 0)) if d < order else size for d, size in enumerate(sizes)) for j in columns
+        }
+        steps = {j: [min(size, values[j] - 1) for size in own[j]] for j in columns}
+        width = sum(float(np.prod([steps[j][len(subset) - 1] for j in subset])) for subset in subsets)
+        if width <= (rows if complete else min(rows / _ROWS, _COLUMNS)):
+            return own
+    return dict.fromkeys(columns, sizes)
 
 
 def _refuse_too_many(design: Design) -> None:

@@ -5,8 +5,8 @@ nearest unlike row; Breiman 2001 for the proximity of rows in trees.
 
 Definition. The n rows x_i with the least d(x, x_i), of equal ones the first, x itself left out. d is Gower's distance;
 the Euclidean one of numbers in standard deviations and levels of categories; that of the contributions of the features
-to the prediction, which makes rows alike that the model treats for the same reasons; or 1 minus the share of trees in
-which both rows end in the same leaf. The nearest unlike row is the nearest whose predicted class is another one, or
+to the prediction, which makes rows alike that the model treats for the same reasons; 1 minus the share of trees in
+which both rows end in the same leaf; or the Euclidean one of what a function makes of the rows. The nearest unlike row is the nearest whose predicted class is another one, or
 whose predicted number is off by more than half a standard deviation of the predictions.
 
 Estimator. All distances; then rows are asked in their order, ever more at once, until one is predicted otherwise.
@@ -19,6 +19,7 @@ Cost. The row, its neighbours, and rows until one is unlike; by contributions th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -28,6 +29,7 @@ from pellucid.checks import one_of, whole
 from pellucid.data import Data
 from pellucid.data.cells import objects
 from pellucid.data.distance import RowDistance
+from pellucid.data.embedding import embedded
 from pellucid.data.row_labels import RowLabels
 from pellucid.diagnostics.general import SAMPLE_ROWS, sample_predictions
 from pellucid.diagnostics.prototypes import neighbor_caveats
@@ -39,8 +41,8 @@ from pellucid.models import Predictor
 from pellucid.reading.trees import Refusal, read_trees
 from pellucid.runner import Run
 
-Distance = Literal["gower", "euclidean", "contributions", "leaves"]
-DISTANCES: tuple[Distance, ...] = ("gower", "euclidean", "contributions", "leaves")
+Distance = Literal["gower", "euclidean", "contributions", "leaves"] | Callable[[Any], Any]
+DISTANCES = ("gower", "euclidean", "contributions", "leaves")
 _OTHERWISE = 0.5  # standard deviations of the predictions
 _FIRST = 64  # rows that are asked at first
 _CONTRIBUTED = 5_000
@@ -54,10 +56,12 @@ def neighbors(
     *,
     distance: Distance = "gower",
     background: Any = None,
+    of: str = "row",
     run: Run,
 ) -> Neighbors:
-    """The rows of the data that are nearest to one row."""
-    distance = one_of("distance", distance, DISTANCES)
+    """The rows of the data that are nearest to one row; ``of`` says what a row of the table is."""
+    if not callable(distance):
+        one_of("distance", distance, DISTANCES)
     places, x = data.places(row), data.rows(row)
     if len(x) != 1:
         raise InputError(f"row must be one row, got {len(x)}; ask for the neighbours of each by itself.")
@@ -70,9 +74,11 @@ def neighbors(
     full = run.predict(predictor, x, full=True)
     unlike = _unlike(predictor, data, full, candidates[order], run)
     chosen = np.append(order[:n], order[unlike] if len(unlike) else unlike)
-    settings = {"row": _said(x), "n": n, "distance": distance, "random_state": run.seed, "method": "neighbors"}
+    settings = {"row": _said(x), "n": n, "distance": "function" if callable(distance) else distance}
+    settings |= {"random_state": run.seed, "method": "neighbors", "of": of}
     found = _result(predictor, data, x, candidates[chosen], apart[chosen], n, full, settings, run)
-    return run.finish(found, neighbor_caveats(predictor, data, run, float(apart[order[0]]), float(np.median(apart))))
+    ends = float(apart[order[0]]), float(np.median(apart))
+    return run.finish(found, neighbor_caveats(predictor, data, run, *ends, of=of))
 
 
 def _said(x: Data) -> str:
@@ -83,6 +89,9 @@ def _apart(
     predictor: Predictor, data: Data, x: Data, rows: IntArray, distance: Distance, background: Any, run: Run
 ) -> FloatArray:
     """How far the row is from some rows of the data."""
+    if callable(distance):
+        own, other = (embedded(distance, each) for each in (x, data.take(rows)))
+        return np.asarray(np.linalg.norm(other - own, axis=1))
     if distance in ("gower", "euclidean"):
         learnt = RowDistance.learn(data, "gower" if distance == "gower" else "euclidean")
         own, other = (

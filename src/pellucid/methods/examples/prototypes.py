@@ -42,7 +42,7 @@ from pellucid.methods.examples.estimation.number import elbow, silhouettes
 from pellucid.methods.examples.estimation.space import Features, Space, rows_of, space_of
 from pellucid.methods.examples.medoids import medoids
 from pellucid.models import Predictor
-from pellucid.models.outcome import outcome_for
+from pellucid.models.outcome import has_outcome, outcome_for
 from pellucid.runner import Run
 from pellucid.stats import effective_size
 from pellucid.words import value_name
@@ -67,9 +67,10 @@ def prototypes(
     width: Any = "auto",
     sample: Any = "auto",
     background: Any = None,
+    of: str = "row",
     run: Run,
 ) -> Prototypes:
-    """Rows that stand for all rows, and rows that these represent badly."""
+    """Rows that stand for all rows, and rows that these represent badly; ``of`` says what a row of the table is."""
     method, by = one_of("method", method, METHODS), one_of("by", by, ("class", "prediction", None))
     kernel = one_of("kernel", kernel, KERNELS)
     groups, names = _groups(predictor, data, by, run)
@@ -91,6 +92,7 @@ def prototypes(
         "width": space.similarity.width,
         "sample": None if space.columns is None else len(space.columns),
         "random_state": run.seed,
+        "of": of,
     }
     parts = _Parts(predictor, data, space, chosen, path, odd, witness, names, features in (None, "raw"))
     found = _result(parts, settings, run)
@@ -236,7 +238,8 @@ def _weighted_mmd2(space: Space, chosen: IntArray, weights: FloatArray) -> float
 
 def errors_of(predictor: Predictor, data: Data, full: FloatArray) -> FloatArray:
     """How far off the model is: 1 for a wrong class, the absolute difference of numbers; NaN without y."""
-    if data.y is None or (predictor.task == "scores" and predictor.classes is None and data.y.dtype.kind not in "biuf"):
+    words = data.y is not None and data.y.dtype.kind not in "biuf"
+    if not has_outcome(predictor, data) or (predictor.task == "scores" and predictor.classes is None and words):
         return np.full(len(data), np.nan)
     y = outcome_for(predictor, data)
     if predictor.classes is not None:
@@ -280,6 +283,7 @@ def _measured(parts: _Parts, found: Prototypes, settings: dict[str, Any], run: R
         best=_searched(space, path) if method == "given" else None,
         sampled=None if space.columns is None else len(space.columns),
         contributions=settings["features"] == "contributions",
+        of=settings["of"],
         **widths,
     )
 

@@ -55,17 +55,17 @@ def _permutation(request: Request) -> Importance:
 
 
 def _pdp(request: Request) -> Importance:
-    return pdp_importance(request.predictor, request.data, grid=request.grid, run=request.run)
+    return pdp_importance(request.predictor, request.data, grid=request.grid, at=request.at, run=request.run)
 
 
 _METHODS: dict[str, tuple[Callable[[Request], Importance], tuple[str, ...]]] = {
     "permutation": (_permutation, ("loss", "compare", "repeats", "scheme", "p_values", "holdout", "folds", "refit")),
     "conditional": (conditional_permutation, ("loss", "compare", "repeats")),
     "shap": (shap_importance, ("budget", "tolerance")),
-    "pdp": (_pdp, ("grid",)),
-    "anova": (anova_importance, ("budget", "tolerance")),
+    "pdp": (_pdp, ("grid", "at")),
+    "anova": (anova_importance, ("ranges", "budget", "tolerance")),
     "drop": (drop, ("loss", "compare", "folds", "refit")),
-    "sobol": (sobol, ("budget", "tolerance")),
+    "sobol": (sobol, ("ranges", "budget", "tolerance")),
     "shapley-effects": (shapley_effects, ("budget", "tolerance")),
     "sage": (sage, ("loss", "budget", "tolerance")),
 }

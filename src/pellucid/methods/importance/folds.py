@@ -41,7 +41,7 @@ from pellucid.losses import Loss, find_loss
 from pellucid.methods.importance.permutation import permutation_importance
 from pellucid.methods.importance.request import Request
 from pellucid.models import Predictor
-from pellucid.models.outcome import outcome_for
+from pellucid.models.outcome import constant_prediction, outcome_for
 from pellucid.models.refit import Refit, Refitted, refitter
 from pellucid.runner import Run
 from pellucid.runner.parallel import in_parallel
@@ -174,8 +174,11 @@ def given_loss(request: Request) -> float:
 
 def loss_of(request: Request) -> Loss:
     """The loss asked for; where it is the variance of predictions, the usual one for such a model."""
-    q = request
-    return find_loss(None if q.loss == "variance" else q.loss, q.predictor.task, q.predictor.raw_scale)
+    q, tried = request, None
+    if callable(q.loss):
+        y = outcome_for(q.predictor, q.data)
+        tried = y, constant_prediction(q.predictor, y, q.data.weights)
+    return find_loss(None if q.loss == "variance" else q.loss, q.predictor.task, q.predictor.raw_scale, tried)
 
 
 # -- folds -------------------------------------------------------------------------------------------

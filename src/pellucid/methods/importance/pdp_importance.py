@@ -3,7 +3,7 @@
 Greenwell, Boehmke and McCarthy 2018.
 
 Definition. Numeric: the standard deviation (divisor K - 1) of the partial dependence over the K unique values.
-Categorical: (max - min) / 4, the range rule for a standard deviation.
+Categorical: (max - min) / 4, the range rule for a standard deviation. ``at`` gives values of one's own instead.
 
 When it misleads: blind to interactions that cancel in the average; every value counts alike, however rare;
 the two formulas are not on quite the same footing.
@@ -13,10 +13,14 @@ Cost. Unique values (of a number at most ``grid``) times rows for each feature.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from pellucid.arrays import FloatArray
 from pellucid.data import Data
+from pellucid.data.grid import given_grids
 from pellucid.diagnostics.by_measure import pdp_importance_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Header, Importance, squeeze_outputs
@@ -25,13 +29,14 @@ from pellucid.reading import answer
 from pellucid.runner import Run, constant_intervention
 
 
-def pdp_importance(predictor: Predictor, data: Data, *, grid: int = 50, run: Run) -> Importance:
+def pdp_importance(predictor: Predictor, data: Data, *, grid: int = 50, at: Any = None, run: Run) -> Importance:
     """Spread of each feature's partial dependence."""
     if data.schema.groups:
         raise InputError(
             "method='pdp' has no importance for groups; use method='permutation', or an Explainer without groups=."
         )
-    values = spreads(predictor, data, grid, run)
+    own = given_grids(data.schema, at)
+    values = spreads(predictor, data, grid, run, own)
     unknown = np.full(values.shape, np.nan)
     return Importance(
         method="pdp",
@@ -46,7 +51,16 @@ def pdp_importance(predictor: Predictor, data: Data, *, grid: int = 50, run: Run
             predictor,
             data,
             run,
-            {"method": "pdp", "random_state": run.seed, "grid": grid},
+            {
+                "method": "pdp",
+                "random_state": run.seed,
+                "grid": grid,
+                **(
+                    {"at": {data.schema.names[j]: data.schema.features[j].decode(own[j]).tolist() for j in own}}
+                    if own
+                    else {}
+                ),
+            },
             feature_names=data.schema.names,
             caveats=pdp_importance_caveats(predictor, data, run, values),
         ),
@@ -54,11 +68,15 @@ def pdp_importance(predictor: Predictor, data: Data, *, grid: int = 50, run: Run
     )
 
 
-def spreads(predictor: Predictor, data: Data, grid: int, run: Run) -> FloatArray:
-    """``(features, outputs)``: how much each feature's curve moves."""
+def spreads(
+    predictor: Predictor, data: Data, grid: int, run: Run, own: Mapping[int, FloatArray] | None = None
+) -> FloatArray:
+    """``(features, outputs)``: how much each feature's curve moves, over its unique values or a grid of its ``own``."""
     features = data.schema.features
     points = [
-        unique_points(data.codes(j), max(grid, feature.distinct) if feature.nominal else grid)
+        own[j]
+        if own and j in own
+        else unique_points(data.codes(j), max(grid, feature.distinct) if feature.nominal else grid)
         for j, feature in enumerate(features)
     ]
     known = [j for j in range(len(features)) if len(points[j])]

@@ -17,6 +17,8 @@ DEFAULTS: dict[str, Any] = {
     "scheme": "shuffle",
     "p_values": False,
     "grid": 50,
+    "at": None,
+    "ranges": None,
     "holdout": None,
     "folds": None,
     "refit": None,
@@ -38,6 +40,8 @@ class Request:
     scheme: Any
     p_values: bool | int
     grid: int
+    at: Any
+    ranges: Any
     holdout: Data | None
     folds: Any
     refit: Any

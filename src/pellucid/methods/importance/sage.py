@@ -60,7 +60,7 @@ from pellucid.methods.attribution.estimation.hypercube_process import regress, s
 from pellucid.methods.attribution.estimation.pairs import PairDesign
 from pellucid.methods.attribution.shapley_exact import shapley_exact
 from pellucid.methods.importance.request import Request
-from pellucid.models.outcome import outcome_for
+from pellucid.models.outcome import constant_prediction, outcome_for
 from pellucid.runner import Run
 from pellucid.stats import interval
 
@@ -134,15 +134,16 @@ def _truth(request: Request) -> tuple[Loss, Truth]:
         loss = _share_of_variance(prediction, data.weights)
         return loss, Truth(prediction, _rows_of(loss), data.weights)
     y = outcome_for(predictor, data)
-    loss = find_loss(request.loss, predictor.task, predictor.raw_scale)
+    tried = y, constant_prediction(predictor, y, data.weights)
+    loss = find_loss(request.loss, predictor.task, predictor.raw_scale, tried)
     return loss, Truth(y, _rows_of(loss), data.weights)
 
 
 def _rows_of(loss: Loss) -> Any:
     if loss.rows is None:
         raise InputError(
-            f"loss={loss.name!r} is no mean over rows, as method='sage' needs; use mse, mae, log_loss, brier, error or"
-            " 'variance'."
+            f"loss={loss.name!r} is no mean over rows, as method='sage' needs; use mse, mae, log_loss, brier, error,"
+            " 'variance' or a function that gives one number per row."
         )
     return loss.rows
 

@@ -10,7 +10,7 @@ Definition. For independent features with variance V = Var f(X),
 
 S_i <= T_i; the S_i add up to at most one, the T_i to at least one, both to exactly one where nothing interacts. The
 features (or groups, whose columns stay together) are taken to be independent, each distributed as in X, with its
-weights.
+weights, or evenly over a range of one's own (``ranges``).
 
 Estimator. Tree ensembles: exact, by pairs of leaves (`pellucid.trees.product_measure`), where the trees add up to what
 is explained. Other models: picking and freezing on scrambled Sobol points with a control variate (`pick_freeze`);
@@ -45,6 +45,7 @@ import numpy as np
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
+from pellucid.data.grid import given_ranges
 from pellucid.diagnostics.by_measure import variance_caveats
 from pellucid.errors import InputError
 from pellucid.explanations import Header, Importance, squeeze_outputs
@@ -64,9 +65,9 @@ _AGREEING = 100  # rows on which the trees must give the model's predictions
 
 def sobol(request: Request) -> Importance:
     """Total Sobol indices, and first-order ones beside."""
-    players = request.data.schema.players()
+    players, ranges = request.data.schema.players(), given_ranges(request.data.schema, request.ranges)
     names = sorted(players)  # random numbers follow the names, not the order of the columns
-    found = variance_shares(request, Inputs.of_rows(request.data, [players[name] for name in names]))
+    found = variance_shares(request, Inputs.of_rows(request.data, [players[name] for name in names], ranges))
     return as_importance(request, found, names, method="sobol", measure="total Sobol index")
 
 
@@ -92,7 +93,13 @@ def as_importance(
             request.predictor,
             request.data,
             request.run,
-            {"method": method, "random_state": request.run.seed, "variance": found.variance.tolist(), **found.settings},
+            {
+                "method": method,
+                "random_state": request.run.seed,
+                "variance": found.variance.tolist(),
+                **_box(request),
+                **found.settings,
+            },
             caveats=variance_caveats(
                 request.predictor,
                 request.data,
@@ -106,6 +113,14 @@ def as_importance(
         ),
         members=request.data.schema.members(),
     )
+
+
+def _box(request: Request) -> dict[str, Any]:
+    """The ranges that were given, by the names of the features."""
+    schema = request.data.schema
+    ranges = given_ranges(schema, request.ranges)
+    ends = {schema.names[j]: schema.features[j].decode(np.array(pair)).tolist() for j, pair in ranges.items()}
+    return {"ranges": ends} if ends else {}
 
 
 # -- the shares, exactly from trees, or by picking and freezing ------------------------------------
@@ -231,10 +246,10 @@ def _distributions(predictor: Predictor, trees: ExplainedTrees, inputs: Inputs) 
 def _even_range(unit: Unit, inputs: Inputs, points: FloatArray) -> tuple[float, float] | None:
     """The range of a uniform column that the trees see as it is."""
     feature = inputs.data.schema.features[unit.columns[0]]
-    plain = inputs.measure == "uniform" and feature.kind == "numeric" and points.shape[1] == 1
+    plain = unit.even is not None and feature.kind == "numeric" and points.shape[1] == 1
     if not (plain and unit.varies and np.array_equal(points, unit.codes)):
         return None
-    return feature.low, feature.high
+    return unit.even
 
 
 def _has_sets(trees: ExplainedTrees, column: int) -> bool:
@@ -253,7 +268,7 @@ def _table(inputs: Inputs) -> Data:
 
 def anova_importance(request: Request) -> Importance:
     """Total shares of the variance under the uniform distribution, and those of the main effects beside."""
-    players = request.data.schema.players()
+    players, ranges = request.data.schema.players(), given_ranges(request.data.schema, request.ranges)
     names = sorted(players)
-    found = variance_shares(request, Inputs.uniform(request.data, [players[name] for name in names]))
+    found = variance_shares(request, Inputs.uniform(request.data, [players[name] for name in names], ranges))
     return as_importance(request, found, names, method="anova", measure="total share of variance over the ranges")

@@ -24,8 +24,8 @@ from pellucid.methods.influence.leaves import leaves, leaves_or_none
 from pellucid.methods.influence.linear import linear
 from pellucid.models import Predictor
 from pellucid.models.linear import Unlike
-from pellucid.models.linear_fit import LinearFit, linear_fit
-from pellucid.reading.additive import read_additive
+from pellucid.models.linear_fit import LinearFit
+from pellucid.reading.additive import read_fit
 from pellucid.runner import Run
 
 Method = Literal["auto", "deletion", "cook", "dfbeta", "function", "leaves"]
@@ -74,19 +74,27 @@ def left_out(request: Request, method: Method) -> LeftOut:
     """The models without rows, by the method asked for or the best that the model allows."""
     if method == "leaves":
         return leaves(request)
-    fit = _read(request)
+    fit = read_fit(request.run, request.predictor)
     squared = isinstance(fit, tuple) and fit[0].loss == "squared"
-    if method in ("cook", "dfbeta"):
+    if method == "cook":
         if not isinstance(fit, tuple) or not squared:
-            why = fit.reason if isinstance(fit, Unlike) else f"it is fitted by the {fit[0].loss} loss"
-            raise InputError(
-                f"method={method!r} is for least squares and ridge regression: {why}; use method='deletion'."
-            )
+            why = fit.reason if isinstance(fit, Unlike) else f"it is fitted by the {_LOSSES[fit[0].loss]}"
+            raise InputError(f"method='cook' is for least squares and ridge regression: {why}; use method='deletion'.")
         return linear(request, *fit)
+    if method == "dfbeta":
+        found = closed(request, fit) if isinstance(fit, tuple) else None
+        if found is None:
+            why = (
+                fit.reason
+                if isinstance(fit, Unlike)
+                else f"together= has no closed form for the {_LOSSES[fit[0].loss]}"
+            )
+            raise InputError(f"method='dfbeta' is for models with coefficients: {why}; use method='deletion'.")
+        return found
     if method == "function":
         if not isinstance(fit, tuple) or squared:
             why = fit.reason if isinstance(fit, Unlike) else "least squares have a closed form, method='deletion'"
-            raise InputError(f"method='function' is for logistic and softmax regression: {why}.")
+            raise InputError(f"method='function' is for logistic, softmax and generalised linear regression: {why}.")
         return function(request, *fit)
     if request.refit is None:
         found = closed(request, fit) if method == "auto" or squared else None
@@ -97,21 +105,12 @@ def left_out(request: Request, method: Method) -> LeftOut:
 
 def closed(request: Request, fit: tuple[LinearFit, Any] | Unlike | None = None) -> LeftOut | None:
     """The models without rows where none has to be fitted again; None where that cannot be."""
-    fit = _read(request) if fit is None else fit
+    fit = read_fit(request.run, request.predictor) if fit is None else fit
     if isinstance(fit, tuple):
         if fit[0].loss == "squared":
             return linear(request, *fit)
         return function(request, *fit) if request.units is None else None
     return leaves_or_none(request) if request.units is None and request.on != "parameters" else None
-
-
-def _read(request: Request) -> tuple[LinearFit, Any] | Unlike:
-    """How the model was fitted, if it is linear and its coefficients give its own predictions."""
-    read = read_additive(request.run, request.predictor)
-    if isinstance(read, Unlike):
-        return read
-    fit = linear_fit(request.predictor)
-    return fit if isinstance(fit, Unlike) else (fit, read.link)
 
 
 def units_of(data: Data, together: Any) -> tuple[IntArray, ...] | None:
@@ -182,6 +181,12 @@ def _result(
     return q.run.finish(result, influence_caveats(q.predictor, data, q.run, result))
 
 
+_LOSSES = {
+    "logistic": "log loss",
+    "softmax": "log loss",
+    "deviance": "deviance of its family",
+    "squared": "squared loss",
+}
 _METHOD_OF = {"closed form": "deletion", "refits": "deletion", "Newton steps": "function", "trees kept": "leaves"}
 
 

@@ -1,16 +1,18 @@
-"""Influence functions of logistic and softmax regression: Newton steps, refined where one step is not enough.
+"""Influence functions of logistic, softmax and generalised linear regression: Newton steps, refined where one is not enough.
 
 Koh and Liang 2017, "Understanding black-box predictions via influence functions"; Pregibon 1981 for the step with
 leverage.
 
-Definition. theta minimises the penalised log loss with Hessian H. Leaving out row i, whose gradient is
-a_i (p_i - y_i)' with p_i the predicted probabilities, changes theta to first order by the influence function
-H^-1 a_i (y_i - p_i)'. One Newton step from theta in the problem without the row takes its share of the Hessian out as
-well: with S_i the (scores x scores) blocks a_i' H^-1 a_i and W_i = diag(p_i) - p_i p_i' (for two classes p (1 - p)),
+Definition. theta minimises the penalised sum of the losses of the rows (log loss, or half the deviance of a generalised
+linear model; see `point_loss`) with Hessian H. Leaving out row i, whose gradient is a_i g_i' with g_i the slope of its loss
+by its scores (p_i - y_i for the log loss), changes theta to first order by the influence function -H^-1 a_i g_i'. One Newton
+step from theta in the problem without the row takes its share of the Hessian out as well: with S_i the (scores x scores)
+blocks a_i' H^-1 a_i and W_i the curvature of its loss (for two classes p (1 - p)),
 
-    theta - theta(-i) = H^-1 a_i (I - W_i S_i)^-1 (y_i - p_i).
+    theta - theta(-i) = -H^-1 a_i (I - W_i S_i)^-1 g_i.
 
-Where the row's own score moves by more than a twentieth, more steps follow, with the gradient of the problem without the
+Where a penalty stands beside the mean loss, the problem without a row has a little less of it; that is in the step, too.
+Where the row's own score moves by more than a twentieth (a hundredth for a deviance), more steps follow, with the gradient of the problem without the
 row, and with its Hessian where the score moves by more than a half. Rows are refined in the order of that move, within
 a stated amount of work; the result says how many were left with one step.
 
@@ -27,33 +29,35 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.special import expit, softmax
 
 from pellucid.arrays import FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.methods.influence.estimation.left_out import LeftOut, Request, spread_apart
+from pellucid.methods.influence.estimation.point_loss import PointLoss, coded, point_loss
 from pellucid.methods.influence.linear import Fitted, coefficient_names, inverted
+from pellucid.models.families import clipped
 from pellucid.models.linear import Link
 from pellucid.models.linear_fit import LinearFit
 from pellucid.models.outcome import outcome_for
 
 _MOVED, _FAR = 0.05, 0.5  # moves of a row's own score
+_MOVED_BENT = 0.01  # the first, where curvatures change with the score as much as that of a deviance
 _STEPS, _CLOSE = 15, 1e-6
 _WORK = 3e9  # multiplications for refined rows
 _CELLS = 1 << 21
-_TOUCHED = 5e-4  # change of a probability from which on a row's curvature is taken anew
+_TOUCHED = 1e-3  # change of a row's curvature, as a share of the largest, from which on it is taken anew
 
 
 def function(
-    request: Request, fit: LinearFit, link: Link, *, work: float = _WORK, moved: float = _MOVED, far: float = _FAR
+    request: Request, fit: LinearFit, link: Link, *, work: float = _WORK, moved: float | None = None, far: float = _FAR
 ) -> LeftOut:
     """The models without each row, by Newton steps."""
     q, data = request, request.data
-    A = fit.matrix(q.predictor.dressed(data.frame))
-    y = outcome_for(q.predictor, data).astype(np.intp)
-    Y = (y == 1).astype(np.float64)[:, None] if fit.loss == "logistic" else np.eye(fit.theta.shape[1])[y]
-    problem = _Problem(A, Y, data.weights, fit.penalty, optimum(A, Y, data.weights, fit.penalty, fit.theta))
+    table = q.predictor.dressed(data.frame)
+    problem = Problem.of(fit, fit.matrix(table), outcome_for(q.predictor, data), data.weights, fit.offset(table))
     change, own, leverage = problem.one_step()
+    if moved is None:
+        moved = _MOVED if fit.family is None else _MOVED_BENT
     refined = _refine(problem, change, own, work, moved, far)
     form = Fitted(q, fit, link, problem.theta, change)
     some = data.take(data.spread(1000))
@@ -65,9 +69,9 @@ def function(
         without=form,
         change=change,
         names=coefficient_names(q, fit),
-        errors=None if hidden else np.sqrt(np.maximum(np.diag(problem.inverse), 0))[:, None],
+        errors=None if hidden else problem.errors(fit),
         leverage=leverage / max(problem.theta.shape[1] - 1, 1),
-        residual=(Y - problem.p).max(axis=1) if hidden else (Y - problem.p)[:, 0],
+        residual=problem.residual(fit),
         apart=spread_apart(q.run.predict(q.predictor, some, full=True), form.present(some)),
         notes={"steps": fit.steps, "theta": problem.theta, **refined},
         again=_Again(problem, form),
@@ -78,7 +82,7 @@ def function(
 class _Again:
     """Models without rows to the last digit, by Newton's method over all other rows."""
 
-    problem: _Problem
+    problem: Problem
     form: Fitted
 
     def __call__(self, units: IntArray, rows: Data) -> tuple[FloatArray, FloatArray]:
@@ -86,28 +90,100 @@ class _Again:
         for b, i in enumerate(units):
             w = p.w.copy()
             w[i] = 0
-            change[b] = p.theta - optimum(p.A, p.Y, w, p.penalty, p.theta - self.form.change[i], 1e-4)
+            other = replace(p, w=w, penalty=p.less, theta=p.theta - self.form.change[i])
+            change[b] = p.theta - other.optimum(1e-4)
         exact = replace(self.form, change=change)
         return self.form.present(rows), exact(np.arange(len(units)), rows)
 
 
 @dataclass(frozen=True, eq=False)
-class _Problem:
-    """Penalised log loss at its optimum theta ``(lines, scores)``."""
+class Problem:
+    """The penalised loss with coefficients theta ``(lines, scores)``, at its optimum after `of`.
 
+    ``less`` is the penalty of the problem without one row: all of it, or where it stands beside a mean a little less.
+    """
+
+    loss: PointLoss
     A: FloatArray
     Y: FloatArray
     w: FloatArray
+    offset: FloatArray | float
     penalty: FloatArray
+    less: FloatArray
     theta: FloatArray
 
+    @classmethod
+    def of(
+        cls, fit: LinearFit, A: FloatArray, y: FloatArray, w: FloatArray, offset: FloatArray | float = 0.0
+    ) -> Problem:
+        """That of a model, from its own coefficients on."""
+        penalty = less = fit.penalty
+        if fit.averaged:
+            penalty, less = fit.penalty * w.sum(), fit.penalty * (w.sum() - w[w > 0].mean())
+        start = cls(point_loss(fit), A, coded(fit, y), w, offset, penalty, less, fit.theta)
+        return replace(start, theta=start.optimum())
+
+    def sums(self, theta: FloatArray) -> FloatArray:
+        """Scores of the rows."""
+        return np.asarray(self.A @ theta + self.offset)
+
     @cached_property
-    def p(self) -> FloatArray:
-        return probabilities(self.A @ self.theta)
+    def bent(self) -> FloatArray:
+        """The curvature of each row's loss."""
+        return self.loss.curvature(self.sums(self.theta), self.Y)
+
+    @cached_property
+    def slopes(self) -> FloatArray:
+        """The slope of each row's loss."""
+        return self.loss.slopes(self.sums(self.theta), self.Y)
+
+    @cached_property
+    def hessian(self) -> FloatArray:
+        """Second derivatives at theta, with the penalty of the problem without a row."""
+        return hessian(self.A, self.w, self.bent, self.less)
 
     @cached_property
     def inverse(self) -> FloatArray:
-        return inverted(hessian(self.A, self.w, self.p, self.penalty))
+        return inverted(self.hessian)
+
+    def residual(self, fit: LinearFit) -> FloatArray:
+        """Outcome minus prediction; of classes one minus the probability of the true one, below 0 for the first of two."""
+        if fit.family is None:
+            return np.asarray((-self.slopes).max(axis=1) if self.Y.shape[1] > 1 else -self.slopes[:, 0])
+        return np.asarray(self.Y[:, 0] - fit.family[1].inverse(self.sums(self.theta)[:, 0]))
+
+    def errors(self, fit: LinearFit) -> FloatArray:
+        """Standard errors of the coefficients of one score, with the dispersion of the family by Pearson's residuals."""
+        found = np.sqrt(np.maximum(np.diag(self.inverse), 0))[:, None]
+        if fit.family is None or not fit.family[0].dispersed:
+            return found
+        family, link = fit.family
+        mu = clipped(link.inverse(self.sums(self.theta)[:, 0]), family)
+        pearson = self.w @ (np.square(self.Y[:, 0] - mu) / family.variance(mu))
+        return np.asarray(found * np.sqrt(pearson / max(self.w.sum() - len(self.theta), 1e-12)))
+
+    def optimum(self, close: float = 1e-8) -> FloatArray:
+        """The exact minimum, by Newton's method from theta on, with steps halved while they harm."""
+        theta, value = self.theta, self.value(self.theta)
+        for _ in range(_STEPS):
+            sums = self.sums(theta)
+            gradient = self.A.T @ (self.w[:, None] * self.loss.slopes(sums, self.Y)) + self.penalty[:, None] * theta
+            H = hessian(self.A, self.w, self.loss.curvature(sums, self.Y), self.penalty)
+            step = (inverted(H) @ gradient.ravel()).reshape(theta.shape)
+            factor = 1.0
+            while not (after := self.value(theta - factor * step)) <= value and factor > 1e-4:
+                factor /= 2
+            if not after <= value:
+                break
+            theta, value = theta - factor * step, after
+            if np.abs(self.A @ step).max() < close:
+                break
+        return theta
+
+    def value(self, theta: FloatArray) -> float:
+        """What is minimised."""
+        each = self.loss.value(self.sums(theta), self.Y)[self.w > 0]
+        return float(self.w[self.w > 0] @ each + 0.5 * (self.penalty[:, None] * np.square(theta)).sum())
 
     def blocks(self, rows: IntArray) -> FloatArray:
         """``a_i' H^-1`` by score, ``(rows, scores, lines, scores)``."""
@@ -123,28 +199,33 @@ class _Problem:
         size = max(1, _CELLS // (self.theta.size * self.theta.shape[1]))
         for rows in (np.arange(s, min(s + size, n)) for s in range(0, n, size)):
             blocks, A = self.blocks(rows), self.A[rows]
-            W = self.w[rows][:, None, None] * curvature(self.p[rows])
+            W = self.w[rows][:, None, None] * self.bent[rows]
             S = np.einsum("ikql,iq->ikl", blocks, A, optimize=True)
-            pull = self.w[rows][:, None] * (self.Y - self.p)[rows]
+            pull = -self.w[rows][:, None] * self.slopes[rows]
             pull = np.linalg.solve(np.eye(S.shape[1]) - W @ S, pull[..., None])[..., 0]
             change[rows] = np.einsum("ikql,ik->iql", blocks, pull, optimize=True)
+            if (self.less != self.penalty).any():
+                lighter = (self.less - self.penalty)[:, None] * self.theta
+                change[rows] += _without(self, rows, np.broadcast_to(lighter, change[rows].shape))
             own[rows] = np.abs(np.einsum("ip,ipk->ik", A, change[rows])).max(axis=1)
             leverage[rows] = np.trace(W @ S, axis1=1, axis2=2)
         return change, own, leverage
 
     def rest(self, theta: FloatArray, rows: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Gradients at thetas ``(many, lines, scores)``, each without its row, and the probabilities there."""
+        """Gradients at thetas ``(many, lines, scores)``, each without its row, and the scores there."""
         many, lines, scores = theta.shape
-        sums = self.A @ theta.transpose(1, 0, 2).reshape(lines, -1)
-        p = probabilities(sums.reshape(-1, scores)).reshape(len(self.A), many, scores)
-        left = self.w[:, None, None] * (p - self.Y[:, None])
+        sums = (self.A @ theta.transpose(1, 0, 2).reshape(lines, -1)).reshape(len(self.A), many, scores)
+        sums = sums + np.reshape(self.offset, (-1, 1, 1))
+        Y = np.repeat(self.Y, many, axis=0)
+        slopes = self.loss.slopes(sums.reshape(-1, scores), Y).reshape(sums.shape)
+        left = self.w[:, None, None] * slopes
         left[rows, np.arange(many)] = 0.0
         gradient = (self.A.T @ left.reshape(len(self.A), -1)).reshape(lines, many, scores).transpose(1, 0, 2)
-        return gradient + self.penalty[:, None] * theta, p
+        return gradient + self.less[:, None] * theta, sums
 
 
 def _refine(
-    problem: _Problem, change: FloatArray, own: FloatArray, work: float, moved: float, far: float
+    problem: Problem, change: FloatArray, own: FloatArray, work: float, moved: float, far: float
 ) -> dict[str, int]:
     """Further Newton steps for the rows that move most, in place; how many had them and how many should have."""
     n, lines = problem.A.shape
@@ -166,33 +247,34 @@ def _refine(
     return {"refined": len(distant) + len(near), "one_step": len(wanted) - len(distant) - len(near)}
 
 
-def _without(problem: _Problem, rows: IntArray, gradient: FloatArray) -> FloatArray:
+def _without(problem: Problem, rows: IntArray, gradient: FloatArray) -> FloatArray:
     """The Hessian at theta without each row, inverted, times a gradient ``(rows, lines, scores)``."""
     _, lines, scores = gradient.shape
     step = (gradient.reshape(len(rows), -1) @ problem.inverse).reshape(-1, lines, scores)
     blocks, w = problem.blocks(rows), problem.w[rows][:, None, None]
     S = np.einsum("ikql,iq->ikl", blocks, problem.A[rows])
-    W = w * curvature(problem.p[rows])
+    W = w * problem.bent[rows]
     at = np.einsum("ip,ipk->ik", problem.A[rows], step)[..., None]
     pull = np.linalg.solve(np.eye(scores) - W @ S, W @ at)[..., 0]
     return np.asarray(step + np.einsum("ikql,ik->iql", blocks, pull))
 
 
-def _newton(problem: _Problem, rows: IntArray, change: FloatArray) -> FloatArray:
+def _newton(problem: Problem, rows: IntArray, change: FloatArray) -> FloatArray:
     """Newton's method without each row, from one step on; only rows whose curvature has changed enter the Hessian."""
     change = change.copy()
     live = np.arange(len(rows))
-    base = hessian(problem.A, problem.w, problem.p, problem.penalty)
+    bent, largest = problem.bent, float(np.abs(problem.bent).max(initial=0.0))
     for _ in range(_STEPS):
-        gradient, p = problem.rest(problem.theta - change[live], rows[live])
+        gradient, sums = problem.rest(problem.theta - change[live], rows[live])
         step = np.empty_like(gradient)
         for b in range(len(live)):
             w = problem.w.copy()
             w[rows[live[b]]] = 0
-            touched = np.flatnonzero((np.abs(p[:, b] - problem.p).max(axis=1) > _TOUCHED) | (w != problem.w))
-            bent = w[touched, None, None] * curvature(p[touched, b])
-            bent -= problem.w[touched, None, None] * curvature(problem.p[touched])
-            H = base + _gram(problem.A[touched], bent)
+            anew = problem.loss.curvature(sums[:, b], problem.Y)
+            moved = np.abs(anew - bent).max(axis=(1, 2)) > _TOUCHED * largest
+            touched = np.flatnonzero(moved | (w != problem.w))
+            more = w[touched, None, None] * anew[touched] - problem.w[touched, None, None] * bent[touched]
+            H = problem.hessian + _gram(problem.A[touched], more)
             step[b] = np.linalg.solve(_definite(H), gradient[b].ravel()).reshape(step[b].shape)
         change[live] += step
         size = np.abs(step).max(axis=(1, 2)) / np.maximum(np.abs(change[live]).max(axis=(1, 2)), 1e-300)
@@ -202,55 +284,14 @@ def _newton(problem: _Problem, rows: IntArray, change: FloatArray) -> FloatArray
     return change
 
 
-def optimum(
-    A: FloatArray, Y: FloatArray, w: FloatArray, penalty: FloatArray, theta: FloatArray, close: float = 1e-8
-) -> FloatArray:
-    """The exact minimum, by Newton's method from the model's own coefficients, with steps halved while they harm."""
-    value = _objective(A, Y, w, penalty, theta)
-    for _ in range(_STEPS):
-        p = probabilities(A @ theta)
-        gradient = A.T @ (w[:, None] * (p - Y)) + penalty[:, None] * theta
-        step = (inverted(hessian(A, w, p, penalty)) @ gradient.ravel()).reshape(theta.shape)
-        factor = 1.0
-        while (after := _objective(A, Y, w, penalty, theta - factor * step)) > value and factor > 1e-4:
-            factor /= 2
-        if not after <= value:
-            break
-        theta, value = theta - factor * step, after
-        if np.abs(A @ step).max() < close:
-            break
-    return theta
-
-
-def _objective(A: FloatArray, Y: FloatArray, w: FloatArray, penalty: FloatArray, theta: FloatArray) -> float:
-    sums = A @ theta
-    if theta.shape[1] == 1:
-        loss = np.logaddexp(0, sums[:, 0]) - Y[:, 0] * sums[:, 0]
-    else:
-        loss = np.logaddexp.reduce(sums, axis=1) - (Y * sums).sum(axis=1)
-    return float(w @ loss + 0.5 * (penalty[:, None] * np.square(theta)).sum())
-
-
-def probabilities(sums: FloatArray) -> FloatArray:
-    """Of the second class from one score, or of every class from one score each."""
-    return np.asarray(expit(sums) if sums.shape[1] == 1 else softmax(sums, axis=1))
-
-
-def curvature(p: FloatArray) -> FloatArray:
-    """Second derivatives of the log loss by scores, ``(rows, scores, scores)``."""
-    if p.shape[1] == 1:
-        return (p * (1 - p))[..., None]
-    return np.asarray(np.einsum("ik,kl->ikl", p, np.eye(p.shape[1])) - p[:, :, None] * p[:, None])
-
-
-def hessian(A: FloatArray, w: FloatArray, p: FloatArray, penalty: FloatArray) -> FloatArray:
-    """Of the penalised loss, ``(lines * scores, lines * scores)``.
+def hessian(A: FloatArray, w: FloatArray, bent: FloatArray, penalty: FloatArray) -> FloatArray:
+    """Of the penalised loss, ``(lines * scores, lines * scores)``, from the curvature of each row's.
 
     Scores of all classes may be shifted together where no penalty forbids it; that direction, which no prediction
     depends on, is held.
     """
-    scores = p.shape[1]
-    H = _gram(A, w[:, None, None] * curvature(p)) + np.kron(np.diag(penalty), np.eye(scores))
+    scores = bent.shape[1]
+    H = _gram(A, w[:, None, None] * bent) + np.kron(np.diag(penalty), np.eye(scores))
     if scores > 1:
         free = np.diag(np.where(penalty == 0, (w @ np.square(A)) / scores, 0.0))
         H += np.kron(free, np.ones((scores, scores)))

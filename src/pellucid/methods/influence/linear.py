@@ -171,6 +171,8 @@ def _uncentred(theta: FloatArray, centre: FloatArray, fit: LinearFit) -> FloatAr
 
 def coefficient_names(request: Request, fit: LinearFit) -> tuple[str, ...]:
     """Of each line of theta: the intercept, the column, or the column and which of its codes."""
+    if fit.names:
+        return ("intercept", *fit.names) if fit.intercept else fit.names
     names, source = request.data.schema.names, np.asarray(request.predictor.columns)[fit.form.source]
     own = [names[j] for j in source]
     several = [f"{name}[{own[:k].count(name)}]" if own.count(name) > 1 else name for k, name in enumerate(own)]
@@ -189,16 +191,18 @@ class Fitted:
 
     def present(self, rows: Data) -> FloatArray:
         """With all rows."""
-        return self._linked(self._matrix(rows) @ self.theta)
+        A, offset = self._matrix(rows)
+        return self._linked(A @ self.theta + offset)
 
     def __call__(self, units: IntArray, rows: Data) -> FloatArray:
-        A = self._matrix(rows)
+        A, offset = self._matrix(rows)
         theta = self.theta - self.change[units]
-        sums = np.einsum("rp,upk->urk", A, theta, optimize=True)
+        sums = np.einsum("rp,upk->urk", A, theta, optimize=True) + offset
         return self._linked(sums.reshape(-1, sums.shape[2])).reshape(*sums.shape[:2], -1)
 
-    def _matrix(self, rows: Data) -> FloatArray:
-        return self.fit.matrix(self.request.predictor.dressed(rows.frame))
+    def _matrix(self, rows: Data) -> tuple[FloatArray, FloatArray | float]:
+        table = self.request.predictor.dressed(rows.frame)
+        return self.fit.matrix(table), self.fit.offset(table)
 
     def _linked(self, sums: FloatArray) -> FloatArray:
         full = predictions(sums, self.link, self.request.predictor.width)

@@ -38,11 +38,10 @@ from pellucid.methods.influence.estimation.label_slopes import Slopes, label_slo
 from pellucid.methods.influence.estimation.left_out import spread_apart
 from pellucid.methods.influence.estimation.turn import Turn, find_turn
 from pellucid.models import Predictor
-from pellucid.models.linear import Unlike
-from pellucid.models.linear_fit import LinearFit, linear_fit
+from pellucid.models.linear_fit import LinearFit
 from pellucid.models.outcome import outcome_for
 from pellucid.models.refit import Refit, refitter
-from pellucid.reading.additive import read_additive
+from pellucid.reading.additive import read_fit
 from pellucid.runner import Run
 from pellucid.words import number
 
@@ -68,10 +67,8 @@ def poisoning(
 
 def _fit(predictor: Predictor, refit: Any, run: Run) -> LinearFit | None:
     """How the model was fitted, if it is linear and fitted again as it was."""
-    if refit is not None or isinstance(read_additive(run, predictor), Unlike):
-        return None
-    fit = linear_fit(predictor)
-    return None if isinstance(fit, Unlike) else fit
+    read = None if refit is not None else read_fit(run, predictor)
+    return read[0] if isinstance(read, tuple) and read[0].loss != "deviance" else None
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,10 +13,21 @@ from pellucid.explanations import Interactions, changed
 from pellucid.methods.interactions.exclusion import costs_of_exclusion, no_costs
 from pellucid.methods.interactions.greenwell import greenwell
 from pellucid.methods.interactions.h_statistic import h_statistic
-from pellucid.methods.interactions.request import Against, Method, Request, asked_about, players_of, sets_of
+from pellucid.methods.interactions.request import (
+    Against,
+    Method,
+    Request,
+    asked_about,
+    chosen_sets,
+    players_of,
+    sets_of,
+    too_many,
+)
 from pellucid.methods.interactions.shap_ranking import shap_ranking
 from pellucid.models import Predictor
 from pellucid.runner import Run
+
+_SCREENED = 20  # features whose pairs are answered where there are too many
 
 _METHODS: dict[str, Callable[[Request], Interactions]] = {
     "h": h_statistic,
@@ -49,19 +60,16 @@ def interactions(
     rows = optional(whole, "rows", rows, least=2)
     _check(method, against, p_values)
     players = players_of(data)
-    asked = asked_about(data, players, features)
-    request = Request(
-        predictor,
-        data,
-        background,
-        players,
-        sets_of(asked, len(players), against),
-        against,
-        normalize,
-        p_values,
-        rows,
-        run,
-    )
+    sets = chosen_sets(data, players, features, against)
+    asked = None if sets is not None else asked_about(data, players, features)
+
+    def request_of(sets: tuple[tuple[int, ...], ...], against: Against, p_values: bool = False) -> Request:
+        return Request(predictor, data, background, players, sets, against, normalize, p_values, rows, run)
+
+    screened = sets is None and asked is None and too_many(len(players), against)
+    if screened:
+        asked = _strongest(h_statistic(request_of(sets_of(None, len(players), "all"), "all")))
+    request = request_of(sets_of(asked, len(players), against) if sets is None else sets, against, p_values)
     result = _METHODS[method](request)
     costs = costs_of_exclusion(request) if network else no_costs(request)
     result = changed(
@@ -73,7 +81,8 @@ def interactions(
         additive=costs.additive,
         settings={
             **result.settings,
-            "features": None if asked is None else [request.names[i] for i in asked],
+            "features": _named(request, asked, sets),
+            **({"screened": len(players)} if screened else {}),
             "against": against,
             "normalize": normalize,
             "draws": costs.draws,
@@ -83,6 +92,18 @@ def interactions(
         },
     )
     return run.finish(result, interaction_caveats(data, players, result, run))
+
+
+def _strongest(total: Interactions) -> list[int]:
+    """The players with the strongest interactions with all others together, in the order of the table."""
+    return sorted(int(s) for s in total.ranking[:_SCREENED])
+
+
+def _named(request: Request, asked: list[int] | None, sets: tuple[tuple[int, ...], ...] | None) -> list[Any] | None:
+    """What was asked about, by names."""
+    if sets is not None:
+        return [[request.names[i] for i in members] for members in sets]
+    return None if asked is None else [request.names[i] for i in asked]
 
 
 def _check(method: Any, against: Any, p_values: bool) -> None:

@@ -67,6 +67,27 @@ def players_of(data: Data) -> dict[str, tuple[int, ...]]:
     return players
 
 
+def chosen_sets(
+    data: Data, players: dict[str, tuple[int, ...]], features: Any, against: Against
+) -> tuple[tuple[int, ...], ...] | None:
+    """Pairs (or triples) that are named one by one, as ``[("a", "b"), ("c", "d")]``; None where features are named."""
+    if isinstance(features, str) or not isinstance(features, Iterable):
+        return None
+    given = list(features)
+    if not given or not all(isinstance(item, tuple | list) for item in given):
+        return None
+    size, found = _SIZES[against], []
+    for item in given:
+        members = sorted({_player(data, players, feature) for feature in item})
+        if size == 1 or len(item) != size or len(members) != size:
+            wanted = "features, not pairs" if size == 1 else f"sets of {size} different features"
+            raise InputError(f"features= has {tuple(item)!r}; against={against!r} is about {wanted}.")
+        if tuple(members) in found:
+            raise InputError(f"features= has {tuple(item)!r} twice; give each set once.")
+        found.append(tuple(members))
+    return tuple(found)
+
+
 def asked_about(data: Data, players: dict[str, tuple[int, ...]], features: Any) -> list[int] | None:
     """The positions of the players that ``features`` names; None for all."""
     if features is None:
@@ -80,6 +101,11 @@ def asked_about(data: Data, players: dict[str, tuple[int, ...]], features: Any) 
         name = list(players)[twice[0]]
         raise InputError(f"{name!r} is given twice in features=; give different features.")
     return asked
+
+
+def too_many(n: int, against: Against) -> bool:
+    """Whether all sets among ``n`` players are more than are answered at once."""
+    return comb(n, _SIZES[against]) > _MOST[against]
 
 
 def sets_of(asked: list[int] | None, n: int, against: Against) -> tuple[tuple[int, ...], ...]:

@@ -55,8 +55,8 @@ def make_basis(data: Data, points: Data, j: int, sizes: tuple[int, ...], *, even
     """
     codes, weights = points.codes(j), points.weights
     gone = bool(np.isnan(data.codes(j)).any())
+    levels = np.unique(data.codes(j)[~np.isnan(data.codes(j))])
     if data.schema.features[j].nominal:
-        levels = np.unique(data.codes(j)[~np.isnan(data.codes(j))])
         return _level_basis(levels, gone, codes, weights, sizes)
     knots = _knots(codes, weights, sizes[0] + 1, even)
     rows_gone = int(np.count_nonzero(np.isnan(codes) & (weights > 0)))

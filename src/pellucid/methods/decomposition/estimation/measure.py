@@ -7,7 +7,7 @@ Missing values have no share in it, unless a feature is always missing; componen
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -63,6 +63,16 @@ def nodes(data: Data, j: int, size: int) -> Measured:
     points, place = np.unique(np.concatenate([[feature.low], inner, [feature.high]]), return_inverse=True)
     weights = np.asarray(np.bincount(place, weights=np.concatenate([[0.0], weight, [0.0]])), dtype=np.float64)
     return point_measure(entries(make_axis(feature, "knots", points), points), weights)
+
+
+def given_nodes(data: Data, j: int, points: FloatArray) -> Measured:
+    """Points of one's own, each as likely."""
+    feature = data.schema.features[j]
+    if feature.nominal:
+        known = levels(feature, data.codes(j))
+        return point_measure(known, np.isin(known.axis.points, points).astype(np.float64))
+    feature = replace(feature, low=float(points[0]), high=float(points[-1]))
+    return point_measure(entries(make_axis(feature, "knots", points), points), np.ones(len(points)))
 
 
 def range_knots(data: Data, j: int, size: int) -> Grid:

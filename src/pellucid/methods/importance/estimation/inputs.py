@@ -7,8 +7,8 @@ values with their shares: those in the data (weighted), or evenly spaced ones ov
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,9 +17,12 @@ import numpy as np
 from pellucid.arrays import BoolArray, FloatArray, IntArray
 from pellucid.data import Data
 from pellucid.data.schema import DAY, Feature
+from pellucid.errors import InputError
 from pellucid.methods.importance.estimation.donors import joint_codes
 from pellucid.models import Predictor
 from pellucid.runner import Intervention, Run
+
+Ranges = Mapping[int, tuple[float, float]]
 
 GRID = 8192  # values that stand for a uniform distribution: variances are right to one in 10 million
 
@@ -28,7 +31,8 @@ GRID = 8192  # values that stand for a uniform distribution: variances are right
 class Unit:
     """The values of one or more columns that vary together, ascending.
 
-    ``codes`` is ``(values, columns)``, ``pools`` hold the same values as native columns, ``mass`` adds up to one.
+    ``codes`` is ``(values, columns)``, ``pools`` hold the same values as native columns, ``mass`` adds up to one;
+    ``even`` is the range of values that stand for a uniform distribution.
     """
 
     columns: tuple[int, ...]
@@ -36,6 +40,7 @@ class Unit:
     mass: FloatArray
     pools: tuple[Any, ...]
     nominal: bool
+    even: tuple[float, float] | None = None
 
     @cached_property
     def _upper(self) -> FloatArray:
@@ -62,16 +67,24 @@ class Inputs:
     measure: str
 
     @classmethod
-    def of_rows(cls, data: Data, players: Sequence[tuple[int, ...]]) -> Inputs:
-        """Each player as it is distributed in the data, its columns together."""
-        units = tuple(_observed(data, player) for player in players)
+    def of_rows(cls, data: Data, players: Sequence[tuple[int, ...]], ranges: Ranges) -> Inputs:
+        """Each player as it is distributed in the data, its columns together; evenly over a range that is given."""
+        for j in ranges:
+            if (j,) not in players:
+                name = data.schema.names[j]
+                raise InputError(
+                    f"ranges: {name!r} belongs to a group, which keeps its rows; leave it out, or groups=."
+                )
+        units = tuple(
+            _even(data, player[0], ranges) if player[0] in ranges else _observed(data, player) for player in players
+        )
         return cls(data, units, tuple((u,) for u in range(len(units))), "data")
 
     @classmethod
-    def uniform(cls, data: Data, players: Sequence[tuple[int, ...]]) -> Inputs:
+    def uniform(cls, data: Data, players: Sequence[tuple[int, ...]], ranges: Ranges) -> Inputs:
         """Each column evenly over its range or levels, independently of the others."""
         columns = [j for player in players for j in player]
-        units = tuple(_even(data, j) for j in columns)
+        units = tuple(_even(data, j, ranges) for j in columns)
         place = {j: u for u, j in enumerate(columns)}
         return cls(data, units, tuple(tuple(place[j] for j in player) for player in players), "uniform")
 
@@ -109,11 +122,13 @@ def _observed(data: Data, player: tuple[int, ...]) -> Unit:
     return Unit(columns, codes, mass / mass.sum(), pools, nominal)
 
 
-def _even(data: Data, j: int) -> Unit:
+def _even(data: Data, j: int, ranges: Ranges) -> Unit:
     feature = data.schema.features[j]
+    if j in ranges:
+        feature = replace(feature, low=ranges[j][0], high=ranges[j][1], missing=0.0)
     codes = even_codes(feature)
     mass = np.full(len(codes), 1.0 / len(codes))
-    return Unit((j,), codes[:, None], mass, (data.pool(j, codes),), feature.nominal)
+    return Unit((j,), codes[:, None], mass, (data.pool(j, codes),), feature.nominal, (feature.low, feature.high))
 
 
 def even_codes(feature: Feature) -> FloatArray:

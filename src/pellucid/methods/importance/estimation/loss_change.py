@@ -38,7 +38,8 @@ class Setting:
         if loss == "variance" or (loss is None and data.y is None):
             y, chosen = prediction, _share_of_variance(prediction, data.weights)
         else:
-            y, chosen = outcome_for(predictor, data), find_loss(loss, predictor.task, predictor.raw_scale)
+            y = outcome_for(predictor, data)
+            chosen = find_loss(loss, predictor.task, predictor.raw_scale, (y, prediction))
         row_loss = None if chosen.rows is None else chosen.rows(y, prediction)
         baseline = chosen(y, prediction, data.weights) if row_loss is None else mean_loss(row_loss, data.weights)
         return cls(y, chosen, prediction, row_loss, baseline, data.weights)

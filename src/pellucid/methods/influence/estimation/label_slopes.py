@@ -15,14 +15,15 @@ The score is s = toward' f(x): the predicted number, or the score of one class l
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pellucid.arrays import FloatArray
 from pellucid.data import Data
 from pellucid.data.distance import RowDistance
-from pellucid.methods.influence.function import hessian, optimum, probabilities
+from pellucid.methods.influence.estimation.point_loss import LogLoss
+from pellucid.methods.influence.function import Problem, hessian
 from pellucid.methods.influence.linear import inverted
 from pellucid.models import Predictor
 from pellucid.models.linear_fit import LinearFit
@@ -86,9 +87,12 @@ def _linear(predictor: Predictor, data: Data, x: Data, toward: FloatArray, fit: 
         exact = w[:, None] * ((A - centre) @ (inverse @ (direction - np.outer(centre, direction[0]))))
         return Slopes("closed form", Y, levels, lambda _: exact)
 
+    start = Problem(LogLoss(), A, Y, w, 0.0, fit.penalty, fit.penalty, fit.theta)
+
     def at(labels: FloatArray) -> FloatArray:
-        theta = optimum(A, labels, w, fit.penalty, fit.theta)
-        H = hessian(A, w, probabilities(A @ theta), fit.penalty)
+        there = replace(start, Y=labels)
+        there = replace(there, theta=there.optimum())
+        H = hessian(A, w, there.bent, fit.penalty)
         return np.asarray(w[:, None] * (A @ (inverted(H) @ direction.ravel()).reshape(direction.shape)))
 
     return Slopes("Newton steps", Y, levels, at, linked=True)

@@ -66,7 +66,7 @@ def forward(xx: FloatArray, xy: FloatArray, yy: FloatArray, k: int) -> BoolArray
         open_ = usable & ~chosen & (spread > least)
         gain = np.where(open_, np.square(rest) / np.where(open_, spread, 1.0), 0.0)
         best = gain.argmax(axis=1)
-        worth = gain[each, best] > _NOTHING * yy
+        worth = gain[each, best] > _NOTHING * np.maximum(yy, 0.0)  # rounding may make it negative
         if not worth.any():
             break
         chosen[each, best] |= worth
@@ -90,7 +90,7 @@ def backward(xx: FloatArray, xy: FloatArray, yy: FloatArray, k: int) -> BoolArra
         size = np.einsum("nii->ni", inverse)
         cost = np.where(chosen, np.square(beta) / size, np.inf)
         worst = cost.argmin(axis=1)
-        drop = (chosen.sum(axis=1) > k) | (cost[each, worst] <= _NOTHING * yy)
+        drop = (chosen.sum(axis=1) > k) | (cost[each, worst] <= _NOTHING * np.maximum(yy, 0.0))
         drop &= chosen.any(axis=1)
         if not drop.any():
             break

@@ -14,13 +14,13 @@ from pellucid.explanations.surrogate import Replacement
 from pellucid.losses import find_loss
 from pellucid.methods.surrogate.fitting.task import Task
 from pellucid.models import Predictor
-from pellucid.models.outcome import constant_prediction, outcome_for
+from pellucid.models.outcome import constant_prediction, has_outcome, outcome_for
 from pellucid.stats import expit, standard_error
 
 
 def replacement(predictor: Predictor, task: Task, held: FloatArray) -> Replacement | None:
     """The verdict; None without an outcome, or where not all outputs of the model are imitated."""
-    if task.data.y is None or (predictor.classes is None and predictor.task == "scores"):
+    if not has_outcome(predictor, task.data) or (predictor.classes is None and predictor.task == "scores"):
         return None
     full = _completed(predictor, task, held)
     if full is None:

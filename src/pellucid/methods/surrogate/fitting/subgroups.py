@@ -30,7 +30,7 @@ def subgroups(task: Task, held: FloatArray, run: Run) -> tuple[Subgroup, ...]:
     missed = np.square(task.scaled - held / task.unit).sum(axis=1)
     if len(task) < _FEWEST or not (missed > 1e-12 * np.square(task.scaled).sum(axis=1).max()).any():
         return ()
-    half = row_groups(task.data, run, "surrogate.halves", 2)
+    half = row_groups(task.data, run.generator("surrogate.halves"), 2)
     grow, judge = np.flatnonzero(half == 0), np.flatnonzero(half != 0)
     if min(len(grow), len(judge)) < _FEWEST // 4:
         return ()

@@ -152,7 +152,7 @@ def _stratified(data: Data, target: FloatArray, folds: int, run: Run) -> IntArra
     """Folds of about the same predictions: of every few rows that are next to each other by their prediction (of the first
     output), one goes at random into each fold; equal rows count as one.
     """
-    place = _places(data, run, "surrogate.folds")
+    place = _places(data, run.generator("surrogate.folds"))
     first = np.zeros(int(place.max()) + 1, dtype=np.intp)
     first[place] = np.arange(len(data))
     folds = min(folds, len(first))
@@ -165,15 +165,15 @@ def _stratified(data: Data, target: FloatArray, folds: int, run: Run) -> IntArra
     return fold[place]
 
 
-def row_groups(data: Data, run: Run, purpose: str, groups: int) -> IntArray:
+def row_groups(data: Data, generator: np.random.Generator, groups: int) -> IntArray:
     """Rows dealt at random into groups, equal rows always into the same."""
-    place = _places(data, run, purpose)
+    place = _places(data, generator)
     return np.asarray(place % min(groups, int(place.max()) + 1), dtype=np.intp)
 
 
-def _places(data: Data, run: Run, purpose: str) -> IntArray:
+def _places(data: Data, generator: np.random.Generator) -> IntArray:
     """Distinct rows in a random order: the place of each row, which is the same for equal rows."""
-    start = run.generator(purpose).integers(1, 2**63, dtype=np.uint64)
+    start = generator.integers(1, 2**63, dtype=np.uint64)
     hashed = np.full(len(data), start, dtype=np.uint64)
     order, keys = by_content(data)
     for j, key in zip(order.tolist(), keys, strict=True):
