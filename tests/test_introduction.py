@@ -11,7 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression
 
 from golden_files import masked
-from pellucid import Explainer, ImageExplainer, InputError
+from pellucid import Explainer, ImageExplainer, InputError, TextExplainer
 from pellucid.data.no_features import no_features
 from pellucid.errors import InputWarning
 
@@ -49,6 +49,14 @@ def test_how_a_model_is_read_is_said_without_asking_it(days, golden):
     for part in ("few and many", "accuracy 100%", "AUC 1", "from its trees"):
         assert part in said
     assert "by calling it" in repr(Explainer(lambda X: X.temp * X.wind, X))
+
+
+def test_explainers_of_texts_and_images_say_what_they_are(golden):
+    rising = ImageExplainer(
+        lambda images: np.stack([images.mean((1, 2))] * 2, axis=1), classes=["ill", "well"], absent=0
+    )
+    texts = TextExplainer(len, mask="UNK")
+    golden("explainer", "of texts and images", f"{rising!r}\n{texts!r}")
 
 
 def test_what_cannot_be_said_is_left_out(days):

@@ -139,6 +139,17 @@ def loss_words(loss: str, value: float) -> tuple[str, str]:
     return loss_name(loss), percent(value) if loss == "error" else number(value)
 
 
+def model_name(name: str, library: str) -> str:
+    """A model by its class and library; a function by its name, if it has one.
+
+    >>> model_name("Ridge", "scikit-learn"), model_name("risk", "function"), model_name("function", "function")
+    ('Ridge (scikit-learn)', 'the function risk', 'a function')
+    """
+    if library != "function":
+        return f"{name} ({library})"
+    return "a function" if name == "function" else f"the function {name}"
+
+
 def with_article(noun: str) -> str:
     """``a row``, ``an image``."""
     return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"

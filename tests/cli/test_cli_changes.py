@@ -95,7 +95,7 @@ def test_the_answer_is_that_of_the_verb_and_keeps_what_is_asked(files: Path, row
 def test_without_a_file_the_answer_is_said(files: Path, row: int) -> None:
     result = asked(files, "--row", row, "--n", 1)
     assert result.exit_code == 0, result.stderr
-    assert "would say" in result.stdout
+    assert "would predict" in result.stdout
     assert "Written" not in result.stdout
 
 

@@ -67,7 +67,7 @@ def test_the_short_report_says_caveats_first_and_less_than_the_full_one(
         "care",
     ]
     assert [section["id"] for section in document["sections"]][-3:-1] == ["rows", "changes"]  # one was asked for
-    assert [card["title"] for card in part(document, "rows")["cards"]] == ["Row 3: asked for"]
+    assert [card["title"] for card in part(document, "rows")["cards"]] == ["Row 3: as requested"]
     assert short_document["cost"]["model_rows"] < demo_document["cost"]["model_rows"]
     assert all(len(card["caveats"]) <= 1 for part in short_document["sections"] for card in part["cards"])
     golden("report", "the short report of the demo", said(*short_document["sections"]))
@@ -122,7 +122,7 @@ def test_curves_are_the_predictions_of_the_row_with_one_value_changed(
     explainer: Explainer, document: dict[str, Any]
 ) -> None:
     known = document["explore"]
-    assert known["rows"][0]["label"] == "Row 3: asked for"
+    assert known["rows"][0]["label"] == "Row 3: as requested"
     assert {feature["name"] for feature in known["features"]} == set(table().columns) - {"same"}
     X = table()
     for feature in known["features"]:

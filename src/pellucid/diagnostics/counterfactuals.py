@@ -152,7 +152,7 @@ def _watched(result: Counterfactuals, answers: Answers) -> Iterator[Caveat]:
             some = "Every answer changes" if share == 1 else "The nearest answer changes"
             yield Caveat(
                 code="protected",
-                message=f"{some} {name}, which is protected: what the model says depends on it.",
+                message=f"{some} {name}, which is protected: the prediction depends on it.",
                 value=share,
                 threshold=0.0,
                 advice=f"Ask again with fixed={name!r}: if the target is then out of reach, the model depends on it.",
@@ -224,8 +224,8 @@ def _not_the_world(data: Data, run: Run, result: Counterfactuals, answers: Answe
         yield Caveat(
             code="model-not-world",
             message=(
-                f"Of the {counted(len(near), 'real row')} most like the first answer for which the model says the same,"
-                f" {percent(otherwise)} had another outcome than the target: it says what the model would answer, not"
+                f"Of the {counted(len(near), 'real row')} most like the first answer for which the model predicts the same,"
+                f" {percent(otherwise)} had an outcome other than the target: the answer says what the model would predict, not"
                 " what would happen."
             ),
             value=otherwise,

@@ -39,8 +39,8 @@ def other_rows(found: Influence | Triage | Poisoning) -> Iterator[Caveat]:
         yield Caveat(
             code="not-training-rows",
             message=(
-                f"Fitted to these rows, the model predicts otherwise than the given one, by {percent(apart)} of the"
-                " spread of its predictions: they are not the rows, or not all the settings, it was fitted with."
+                f"Refitted to these rows, the model's predictions differ from those of the given model by {percent(apart)}"
+                " of their spread: these are not its training rows, or not all of its settings are known."
             ),
             value=apart,
             threshold=_APART,
@@ -53,17 +53,17 @@ def _approximate(found: Influence) -> Iterator[Caveat]:
     if np.isfinite(checked.gap) and checked.gap > _GAP:
         top = len(checked.units) - checked.jolt_rows
         grown = found.how == "trees kept"
-        why = "because the trees grow otherwise" if grown else "because one step is not enough"
+        why = "because the trees then grow differently" if grown else "because one step is not enough"
         agree = f" (correlation {number(checked.correlation)})" if np.isfinite(checked.correlation) else ""
         yield Caveat(
             code="not-refitted",
             message=(
-                f"Really fitting again without the {top} strongest rows gives values that differ by"
+                f"Full refits without each of the {top} strongest rows give values that differ from these by"
                 f" {percent(checked.gap)} of their size{agree}, {why}."
             ),
             value=checked.gap,
             threshold=_GAP,
-            advice="For what leaving rows out really does, use method='deletion'.",
+            advice="For the actual effect of leaving rows out, use method='deletion'.",
         )
 
 
@@ -74,12 +74,12 @@ def _jolt(found: Influence) -> Iterator[Caveat]:
         yield Caveat(
             code="any-row",
             message=(
-                f"Leaving out any row and fitting again moves what is asked {number(ratio)} times as much as the"
-                " strongest row does with the trees kept: no single row is to blame for it."
+                f"A full refit without a random row changes the result {number(ratio)} times as much as the strongest"
+                " row does with the trees kept: no single row accounts for it."
             ),
             value=float(ratio),
             threshold=1.0,
-            advice="Read it as which rows speak through shared leaves, not as what would happen without a row.",
+            advice="Read the values as which rows matter through shared leaves, not as what would happen without a row.",
         )
 
 
@@ -94,8 +94,8 @@ def _missed(found: Influence) -> Iterator[Caveat]:
         yield Caveat(
             code="rows-not-tried",
             message=(
-                f"{units - tried:,} rows were not tried; of rows drawn at random up to {percent(share)} would be among"
-                " the ten strongest, so others as strong may be missing."
+                f"{units - tried:,} rows were not tried; up to {percent(share)} of rows drawn at random would be among"
+                " the ten strongest, so rows as strong as these may be missing."
             ),
             value=share,
             threshold=_MISSED,

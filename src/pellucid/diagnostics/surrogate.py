@@ -101,12 +101,12 @@ def fails_in_part(found: Surrogate) -> Iterator[Caveat]:
     if not bad:
         return
     group = bad[0]
-    within = f" and R² within them is {number(group.r2)}" if np.isfinite(group.r2) else ""
+    within = f"; within them R² is {number(group.r2)}" if np.isfinite(group.r2) else ""
     yield Caveat(
         code="fails-in-part",
         message=(
-            f"Rows with {group.words} ({percent(group.share)} of all) are missed by {amount(found, group.miss)},"
-            f" {number(group.ratio)} times as much as all rows are{within}."
+            f"Rows with {group.words} ({percent(group.share)} of all) are missed by {amount(found, group.miss)}"
+            f" (RMSE), {number(group.ratio)} times as much as all rows{within}."
         ),
         value=group.ratio,
         threshold=_WORSE,

@@ -22,7 +22,9 @@ def counterfactual_findings(result: Counterfactuals) -> list[str]:
     if not len(result):
         return _nothing(result)
     if not result.changed.any():
-        return [f"Nothing has to change: the model already says {said(result, result.prediction)} ({result.target})."]
+        return [
+            f"Nothing has to change: the model already predicts {said(result, result.prediction)} ({result.target})."
+        ]
     lines = [answer_sentence(result, 0)]
     lines += [_missed(result)] if not result.valid.all() else [_how_near(result)]
     others = [answer_sentence(result, i).replace("With ", "Or with ", 1) for i in range(1, min(len(result), MOST_SAID))]
@@ -35,15 +37,16 @@ def counterfactual_findings(result: Counterfactuals) -> list[str]:
 
 
 def answer_sentence(result: Counterfactuals, i: int, most: int = 8) -> str:
-    """With which changes, the largest first, the model would say what; those beyond ``most`` are counted."""
+    """With which changes, the largest first, the model would predict what; those beyond ``most`` are counted."""
     changes = [
         change_words(result.column_names[j], result.cells[j][0], result.cells[j][i + 1])
         for j in sorted(np.flatnonzero(result.changed[i]).tolist(), key=lambda j: -change_size(result, j, i))
     ]
     if not changes:
-        return f"With nothing changed, the model says {said(result, result.predictions[i])}."
-    now = said(result, result.prediction)
-    return f"With {listed(changes, most)}, the model would say {said(result, result.predictions[i])} (now {now})."
+        return f"With nothing changed, the model predicts {said(result, result.predictions[i])}."
+    now, instead = said(result, result.prediction), said(result, result.predictions[i])
+    now = now.removesuffix(f" for {instead.partition(' for ')[2]}")  # the class is named once
+    return f"With {listed(changes, most)}, the model would predict {instead} (now {now})."
 
 
 def change_size(result: Counterfactuals, j: int, i: int) -> float:
@@ -156,7 +159,9 @@ def _nothing(result: Counterfactuals) -> list[str]:
     if np.isfinite(result.nearest_miss):
         short = quantity(result.nearest_miss, result.scale, change=True, sign=False)
         lines.append(f"The nearest miss is off by {short}; best_effort=True gives that row.")
-    lines += [f"Without {each.constraint} it can be reached: {each.change}." for each in result.obstacles[:3]]
+    lines += [
+        f"Without {each.constraint} the target can be reached, with {each.change}." for each in result.obstacles[:3]
+    ]
     if not result.obstacles:
         lines.append("Relax the target, or allow more values (ranges=).")
     return lines

@@ -125,7 +125,7 @@ class Counterfactuals(Explanation, options=CounterfactualOptions):
         }
 
     def sentence(self, answer: int = 0) -> str:
-        """One answer in a sentence: "With savings 'moderate' instead of 'little', the model would say 62%."."""
+        """One answer in a sentence: "With savings 'moderate' instead of 'little', the model would predict 62%."."""
         return answer_sentence(self, answer)
 
     def columns(self, *, whole: bool = False) -> dict[str, AnyArray]:

@@ -40,9 +40,9 @@ def fragile_findings(result: FragileRows) -> list[str]:
 
 
 def fragile_sentence(result: FragileRows, i: int) -> str:
-    """With which change the model would say what, at what distance."""
+    """With which change the model would predict what, at what distance."""
     return (
-        f"with {change_of(result, i, _SAID)}, the model would say {result.answer_said[i]} instead of {result.said[i]}"
+        f"with {change_of(result, i, _SAID)}, the model would predict {result.answer_said[i]} instead of {result.said[i]}"
         f" ({how_far(result, i)})"
     )
 
@@ -83,7 +83,7 @@ def change_of(result: FragileRows, i: int, most: int) -> str:
 
 def _none(result: FragileRows) -> str:
     if not np.isinf(result.values).any():
-        return f"All {len(result):,} rows are predicted as asked already ({result.target}): nothing has to change."
+        return f"All {len(result):,} rows already meet the target ({result.target}): nothing has to change."
     sure = result.proven[np.isinf(result.values)].all()
     what = "There is no change" if sure else "No change was found"
     return f"{what} that flips any of the {len(result):,} rows within the values allowed{': that is proven' if sure else ''}."
@@ -108,9 +108,13 @@ def _proof(result: FragileRows) -> str:
     known = result.flipped
     proven, n = int(result.proven[known].sum()), int(known.sum())
     if proven == n:
-        return "Each distance is proven: no smaller change does it." if n > 1 else "No smaller change does it: proven."
+        return (
+            "Each distance is proven: no smaller change is enough."
+            if n > 1
+            else "That is proven to be the smallest change."
+        )
     if not proven:
-        return "No distance is proven: the true ones may be smaller, and the order of near rows another."
+        return "No distance is proven: the true ones may be smaller, and rows with similar distances may change places."
     return f"{proven:,} of {n:,} distances are proven; the others may be smaller."
 
 
@@ -121,7 +125,7 @@ def _often(result: FragileRows) -> list[str]:
     shares = (result.moved[known] > 0).mean(axis=0)
     order = [int(j) for j in np.argsort(-shares, kind="stable")[:_OFTEN] if shares[j] > 0]
     words = [f"{result.column_names[j]} (in {percent(float(shares[j]))} of the rows)" for j in order]
-    return [f"What changes most often: {listed(words)}."]
+    return [f"Changed most often: {listed(words)}."]
 
 
 def _apart(result: FragileRows) -> list[str]:
@@ -129,11 +133,11 @@ def _apart(result: FragileRows) -> list[str]:
     beyond, already = int(np.isinf(result.values).sum()), int(np.isnan(result.values).sum())
     if beyond and result.flipped.any():
         sure = result.proven[np.isinf(result.values)].all()
-        what = "no allowed change does it: that is proven" if sure else "no change was found that does it"
+        what = "no allowed change is enough: that is proven" if sure else "no change was found"
         lines.append(f"For {counted(beyond, 'row')} {what}.")
     if already and already < len(result):
-        is_are = "is" if already == 1 else "are"
-        lines.append(f"{counted(already, 'row')} {is_are} predicted as asked already ({result.target}), so not ranked.")
+        verb = "meets" if already == 1 else "meet"
+        lines.append(f"{counted(already, 'row')} already {verb} the target ({result.target}), so not ranked.")
     return lines
 
 

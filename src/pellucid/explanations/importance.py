@@ -113,11 +113,19 @@ class Importance(Explanation, options=ImportanceOptions):
         idle = [self.feature_names[j] for j in self.ranking if self._indistinct(j)]
         if idle:
             lines.append(f"{listed(idle)} {'has' if len(idle) == 1 else 'have'} no detectable importance.")
-        return [*lines, *self._rmse(), *self._harmful(), *self._sum(), *self._alone(), *self._tested(), *self._about()]
+        return [
+            *lines,
+            *in_units(self),
+            *self._harmful(),
+            *self._sum(),
+            *self._alone(),
+            *self._tested(),
+            *self._about(),
+        ]
 
     def _headline(self) -> str:
         first = [self.feature_names[j] for j in leading(self, 3)]
-        rmse = [f" {line}" for line in self._rmse(most=1)]
+        rmse = [f" {line}" for line in in_units(self, most=1)]
         return "".join([f"Most important: {listed(first)}.", *rmse]) if first else self._best()
 
     @property
@@ -148,18 +156,6 @@ class Importance(Explanation, options=ImportanceOptions):
             return "No importance could be computed."
         said = [f"{self.feature_names[j]} ({number(float(overall[j]))})" for j in leading(self, 3)]
         return f"Most important: {listed(said)}." if said else "No feature is important."
-
-    def _rmse(self, most: int = 3) -> list[str]:
-        """A squared loss in the units of the outcome."""
-        best = leading(self, most)
-        if self.measure != "mse" or not self.compares_losses or self.values.ndim > 1 or not best or self.folds:
-            return []
-        after = self.baseline * self.values if self.compare == "ratio" else self.baseline + self.values
-        if not np.isfinite(after[best]).all():
-            return []
-        how = "refitted without {}" if self.method == "drop" else "with {} permuted"
-        said = [f"{number(float(np.sqrt(max(after[j], 0.0))))} {how.format(self.feature_names[j])}" for j in best]
-        return [f"As RMSE: {number(float(np.sqrt(self.baseline)))} for the model, {listed(said)}."]
 
     def _harmful(self) -> list[str]:
         """Features that the model would do better without."""
@@ -255,3 +251,16 @@ def leading(importance: Importance, n: int) -> list[int]:
 
 def _smallest_p(p_values: FloatArray) -> FloatArray:
     return p_values if p_values.ndim == 1 else p_values.min(axis=-1)
+
+
+def in_units(found: Importance, most: int = 3) -> list[str]:
+    """A squared loss in the units of the outcome."""
+    best = leading(found, most)
+    if found.measure != "mse" or not found.compares_losses or found.values.ndim > 1 or not best or found.folds:
+        return []
+    after = found.baseline * found.values if found.compare == "ratio" else found.baseline + found.values
+    if not np.isfinite(after[best]).all():
+        return []
+    how = "refitted without {}" if found.method == "drop" else "with {} permuted"
+    said = [f"{number(float(np.sqrt(max(after[j], 0.0))))} {how.format(found.feature_names[j])}" for j in best]
+    return [f"As RMSE: {number(float(np.sqrt(found.baseline)))} for the model, {listed(said)}."]

@@ -42,7 +42,7 @@ def _predictions(found: Influence) -> list[str]:
         rest = [f"{found.name(i)} ({amount(found, _size(found, i))})" for i in top[1:]]
         return [f"{said} on average; then {listed(rest)}." if rest else f"{said} on average."]
     if found.values.ndim == 3 or len(found.targets) > 1:
-        said = f"{_capital(found.name(top[0]))} shaped these predictions most: without it they change by"
+        said = f"{_capital(found.name(top[0]))} influenced these predictions most: without it, they change by"
         rest = [found.name(i) for i in top[1:]]
         what = f"{said} {amount(found, float(found.strength[top[0]]))} on average"
         return [f"{what}; then {listed(rest)}." if rest else f"{what}."]
@@ -56,13 +56,13 @@ def _one(found: Influence) -> str:
     now = float(np.ravel(found.present)[0])
     of = f" ({found.output_names[0]})" if found.scale == "probability" else ""
     said = (
-        f"{_capital(found.name(i))} shaped the prediction of row {found.targets[0]} most: without it,"
-        f" {_level(found, now)}{of} would be {_level(found, now - float(change[i]))}."
+        f"{_capital(found.name(i))} influenced the prediction of row {found.targets[0]} most: without it, the prediction"
+        f"{of} would be {_level(found, now - float(change[i]))} instead of {_level(found, now)}."
     )
     verb = "raises" if change[i] > 0 else "lowers"
     same = [k for k in found.ranking() if np.sign(change[k]) == np.sign(change[i])][1:3]
     other = [k for k in found.ranking() if np.sign(change[k]) == -np.sign(change[i])][:2]
-    parts = [f"It {verb} it by {amount(found, abs(float(change[i])))}"]
+    parts = [f"It {verb} the prediction by {amount(found, abs(float(change[i])))}"]
     if same:
         parts.append(
             f"so do {listed([_by(found, k) for k in same])}" if len(same) > 1 else f"so does {_by(found, same[0])}"
@@ -105,7 +105,7 @@ def _cook(found: Influence) -> list[str]:
     said = f"{_capital(found.name(top[0]))} has the largest Cook's distance, {number(float(found.strength[top[0]]))}"
     return [
         f"{said}; then {listed(rest)}." if rest else f"{said}.",
-        f"{counted(above, 'row')} of {len(found):,} exceed 4/n = {number(limit)}, the usual mark for a look; 1 is large.",
+        f"{counted(above, 'row')} of {len(found):,} exceed 4/n = {number(limit)}, the usual threshold for a closer look; above 1 it is large.",
     ]
 
 
@@ -135,8 +135,8 @@ def _not_tried(found: Influence) -> list[str]:
         return []
     random = int(found.settings["at_random"])
     return [
-        f"{tried:,} of {units:,} rows were left out one by one: {random} at random, then those that looked likely after"
-        " these; the others are unknown."
+        f"{tried:,} of {units:,} rows were left out one by one: {random} at random, then those that looked most"
+        " influential given these; the influence of the others is unknown."
     ]
 
 
@@ -145,8 +145,8 @@ def _pattern(found: Influence) -> list[str]:
     if not one.conditions:
         return []
     return [
-        f"Rows with {one.conditions} are influential more often than others: of these {percent(one.rows)} of the rows,"
-        f" {percent(one.strongest)} are among the strongest tenth."
+        f"Rows with {one.conditions} ({percent(one.rows)} of all) are influential more often than others:"
+        f" {percent(one.strongest)} of them are among the strongest tenth."
     ]
 
 
@@ -159,8 +159,8 @@ def _how(found: Influence) -> str:
     said = {
         "closed form": f"Exact{steps}: the fit without each row is known in closed form.",
         "Newton steps": f"Newton steps from the fitted coefficients{steps}{_refined(found)}.",
-        "trees kept": "Trees kept: every split stays, only the leaf values are fitted again without the row.",
-        "refits": "The model was really fitted again without each of these rows.",
+        "trees kept": "Trees kept: every split stays, only the leaf values are refitted without the row.",
+        "refits": "The model was refitted without each of these rows.",
     }
     return said[found.how]
 
@@ -179,17 +179,17 @@ def _checked(found: Influence) -> list[str]:
     top = len(checked.units) - checked.jolt_rows if len(checked.units) else 0
     if top and found.how == "Newton steps":
         off = "less than 0.1%" if checked.gap < 0.001 else percent(checked.gap)
-        said.append(f"Exact refits without the {top} strongest rows differ from this by {off}.")
+        said.append(f"Exact refits without each of the {top} strongest rows differ from this by {off}.")
     elif top:
         said.append(
-            f"Fitted again from scratch without the {top} strongest rows, splits included, the change is"
-            f" {amount(found, float(checked.refitted[:top].mean()))} where leaf values alone give"
+            f"Full refits without each of the {top} strongest rows, splits included, give a mean change of"
+            f" {amount(found, float(checked.refitted[:top].mean()))}; refitting the leaf values alone gives"
             f" {amount(found, float(checked.shown[:top].mean()))}."
         )
     if np.isfinite(checked.jolt) and found.how != "refits":
         said.append(
-            f"Leaving out any random row and fitting again moves what is asked by {amount(found, checked.jolt)}"
-            f" (median of {checked.jolt_rows})."
+            f"A full refit without a random row changes the result by {amount(found, checked.jolt)} (median of"
+            f" {checked.jolt_rows})."
         )
     return said
 

@@ -90,11 +90,11 @@ class Poisoning(Explanation, options=PoisoningOptions):
 
     def _bound(self) -> str:
         if self.needed == 1:
-            return "No fewer would do: fitted again without a change, the model predicts what it did."
+            return "Fewer are not enough: refitted without a change, the model predicts what it did."
         if self.least is not None and self.least == self.needed:
             low, high = self.settings["limits"]
             return (
-                "No fewer would do: the prediction is linear in the outcomes, so this is the proven minimum (for"
+                "Fewer are not enough: the prediction is linear in the outcomes, so this is the proven minimum (for"
                 f" outcomes between {number(low)} and {number(high)})."
             )
         fewer = self.counts[(self.counts < (self.needed or 0)) & (self.counts > 0)]
@@ -103,15 +103,15 @@ class Poisoning(Explanation, options=PoisoningOptions):
             if len(fewer)
             else ""
         )
-        return f"This is an upper bound, confirmed by refitting{tried}; another choice of rows might need fewer."
+        return f"This is an upper bound, confirmed by refitting{tried}; other rows might need fewer changes."
 
     def _random(self) -> list[str]:
         if not len(self.at_random):
             return []
-        what = "this row" if self.needed == 1 else "these rows"
+        what = "A random row instead of this one gives" if self.needed == 1 else "The same number of random rows gives"
         turned = len(self.at_random) == 2 and self.at_random[1] > self.at_random[0]
         same = ", which turns it as well: it is the prediction that is fragile" if turned else ""
-        return [f"As many random rows in place of {what} give {self._level(self.at_random)}{same}."]
+        return [f"{what} {self._level(self.at_random)}{same}."]
 
     def _who(self) -> str:
         names = [self.row_labels.name(int(i)) for i in self.rows]

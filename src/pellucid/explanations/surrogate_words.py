@@ -88,7 +88,7 @@ def _by_output(found: Surrogate) -> list[str]:
     if len(found.output_names) < 2:
         return []
     order = np.argsort(-found.values, kind="stable")
-    parts = [f"{found.output_names[k]} {r2(float(found.values[k]))}" for k in order]
+    parts = [f"{r2(float(found.values[k]))} for {found.output_names[k]}" for k in order]
     return [f"R² by {'class' if found.header.classes else 'output'}: {listed(parts, 8)}."]
 
 
@@ -116,7 +116,7 @@ def _terms(found: Surrogate) -> list[str]:
         return []
     size = np.sqrt(np.square(terms.strengths).mean(axis=1))
     parts = [f"{name} ({amount(found, float(value))})" for name, value in zip(terms.features, size, strict=True)]
-    return [f"What its features add varies most for {listed(parts[:3])} (standard deviation)."]
+    return [f"Its largest terms are those of {listed(parts[:3])} (standard deviation over the rows)."]
 
 
 def _size(found: Surrogate) -> list[str]:
@@ -130,7 +130,7 @@ def _size(found: Surrogate) -> list[str]:
     if needed is not None:
         return [f"An R² of {_GOOD} on held-out rows takes {counted(needed, one, many)}.", *said]
     if best <= found.overall:
-        return [f"No other size does better: R² {_GOOD} is out of reach.", *said]
+        return [f"No other size does better: an R² of {_GOOD} is out of reach.", *said]
     return [
         f"No size reaches an R² of {_GOOD} on held-out rows: the best, {counted(found.best_size, one, many)}, has {r2(best)}.",
         *said,
@@ -167,7 +167,7 @@ def verdict(found: Surrogate) -> str:
     kept = f"keeps {percent(max(cost.kept, 0.0))} of what the model gains over a constant"
     said = {
         "replace": f"It could replace the model: used instead, it {kept} ({figures}).",
-        "trade": f"Used instead of the model it {kept} ({figures}): a price to weigh.",
+        "trade": f"Used instead of the model, it {kept} ({figures}): a price to weigh.",
         "keep": f"It should not replace the model: used instead, it {kept} ({figures}).",
         "neither": f"The model is no better than a constant on these rows ({name} {own}); neither is worth using.",
     }
@@ -190,5 +190,5 @@ def side_by_side(found: Surrogates) -> list[str]:
     known = [one for one in order if one.replacement is not None]
     if known:
         parts = [f"{article(sized(one))} {percent(max(one.replacement.kept, 0.0))}" for one in known if one.replacement]
-        said.append(f"Of what the model gains over a constant, they would keep: {listed(parts)}.")
+        said.append(f"Of what the model gains over a constant, they keep: {listed(parts)}.")
     return said

@@ -80,8 +80,8 @@ class Triage(Explanation, options=TriageOptions):
             f"Check row {name} first: {what}; then rows {rest}.",
             worth,
             f"Listed by {_LISTED[self.chosen]}. A row"
-            " high on the list is hard or wrong: look at it, and do not drop it before the effect is measured on rows"
-            " kept aside.",
+            " high on the list is hard to predict or wrong: look at it, and do not drop it before measuring the effect"
+            " on held-out rows.",
         ]
 
 

@@ -123,5 +123,5 @@ def _absence(found: PartCounterfactuals, other: tuple[str, float] | None) -> Ite
         ),
         value=lost,
         threshold=_LOST,
-        advice=f"Ask with {name} as well{'' if image else ', or with replace='}; trust what both agree on.",
+        advice=f"Repeat with {name}{'' if image else ', or with replace='}, and trust what both agree on.",
     )

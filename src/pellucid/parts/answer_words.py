@@ -44,31 +44,31 @@ def changes_words(found: PartCounterfactuals, answer: int) -> str:
 
 
 def answer_sentence(found: PartCounterfactuals, answer: int) -> str:
-    """With which changes the model would say what."""
+    """With which changes the model would predict what."""
     if not found.changed[answer].any():
-        return f"With nothing changed, the model says {found.said[answer + 1]}."
-    return f"{_condition(found, answer)} the model would say {found.said[answer + 1]} instead of {found.said[0]}."
+        return f"With nothing changed, the model predicts {found.said[answer + 1]}."
+    return f"{_condition(found, answer)} the model would predict {found.said[answer + 1]} instead of {found.said[0]}."
 
 
 def headline(found: PartCounterfactuals) -> str:
     """The first answer; of an attack how little it takes."""
     whole = found.vocabulary.whole
     if not found.parts.names:
-        return f"The {whole} has no {found.vocabulary.part}s, so there is nothing to change; the model says {found.said[0]}."
+        return f"The {whole} has no {found.vocabulary.part}s, so there is nothing to change; the model predicts {found.said[0]}."
     if not len(found):
-        return f"No way was found to change the {whole} so that the model says {found.target}."
+        return f"No way was found to change the {whole} so that the model predicts {found.target}."
     if not found.changed[0].any():
-        return f"Nothing has to change: the model already says {found.said[0]}, as asked ({found.target})."
+        return f"Nothing has to change: the model already predicts {found.said[0]}, which meets the target ({found.target})."
     if not found.valid[0]:
         return (
             f"{_condition(found, 0)} the model comes nearest to {found.target} but does not reach it: it"
-            f" says {found.said[1]} instead of {found.said[0]}."
+            f" predicts {found.said[1]} instead of {found.said[0]}."
         )
     if found.settings.get("method") != "adversarial":
         return answer_sentence(found, 0)
     n, of = int(found.changed[0].sum()), counted(len(found.parts.names), found.vocabulary.part)
     return (
-        f"{_capital(_doing(found))} {n} of {of} fools the model: {changes_words(found, 0)} it says {found.said[1]}"
+        f"{_capital(_doing(found))} {n} of {of} fools the model: {changes_words(found, 0)} it predicts {found.said[1]}"
         f" instead of {found.said[0]}."
     )
 

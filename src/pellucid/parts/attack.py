@@ -1,4 +1,4 @@
-"""An image changed a little in every pixel so that the model says something else."""
+"""An image changed a little in every pixel so that the model predicts something else."""
 
 from __future__ import annotations
 
@@ -55,12 +55,14 @@ class ImageAttack(Explanation):
 
     def findings(self) -> list[str]:
         if self.already:
-            return [f"Nothing has to change: the model already says {self.said[0]}, as asked ({self.target})."]
+            return [
+                f"Nothing has to change: the model already predicts {self.said[0]}, which meets the target ({self.target})."
+            ]
         if not self.valid:
-            return [f"No change along the gradients was found that makes the model say {self.target}.", *self._why()]
+            return [f"No change along the gradients was found that reaches the target ({self.target}).", *self._why()]
         steps = self.settings["steps"]
         return [
-            f"{self._how_much()} fools the model: it says {self.said[1]} instead of {self.said[0]}.",
+            f"{self._how_much()} fools the model: it predicts {self.said[1]} instead of {self.said[0]}.",
             f"No smaller change was found along the gradients ({self._norm()}, {counted(steps, 'step')});"
             " that is no proof that there is none.",
             *self._against_noise(),
@@ -90,7 +92,7 @@ class ImageAttack(Explanation):
     def _why(self) -> list[str]:
         if self.flat:
             return [
-                "The derivatives vanish at this image: the model is saturated or goes in steps, so gradients point nowhere.",
-                "Explain scores before the softmax, or ask with kind='pixel' or kind='segment'.",
+                "The derivatives vanish at this image: the model is saturated or piecewise constant, so gradients give no direction.",
+                "Explain the scores before the softmax, or use kind='pixel' or kind='segment'.",
             ]
-        return ["Raise steps= or budget=, relax the target, or ask with kind='pixel' or kind='segment'."]
+        return ["Raise steps= or budget=, relax the target, or use kind='pixel' or kind='segment'."]

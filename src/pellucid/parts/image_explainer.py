@@ -133,6 +133,10 @@ class ImageExplainer:
             checks=flag("checks", checks),
         )
 
+    def __repr__(self) -> str:
+        how = self._absent if isinstance(self._absent, str | int | float) else "colours of your own"
+        return f"{self._models.introduction('ImageExplainer')}\n  absent    segments are replaced by {how}"
+
     def _dressed(self, images: AnyArray) -> AnyArray:
         pixels = int(np.prod(images.shape[1:]))
         rows = self._models.explained.adapter.n_features == pixels if self._flatten is None else self._flatten

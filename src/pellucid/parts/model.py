@@ -17,6 +17,7 @@ from pellucid.models.outputs import Outputs, as_matrix, check_numbers, log_odds,
 from pellucid.models.predictor import Link
 from pellucid.models.quiet import quietly
 from pellucid.models.registry import adapt
+from pellucid.words import listed, model_name
 
 _ROUNDING = 1e-6  # relative; what threads and single precision change is no instability
 
@@ -192,6 +193,18 @@ class Models:
 
     classes: WholeModel
     explained: WholeModel
+
+    def introduction(self, kind: str) -> str:
+        """The model and what of it is explained, as far as that is known before the model is asked."""
+        adapter, output = self.classes.adapter, self.explained.output
+        classes = [str(label) for label in adapter.classes or ()]
+        several = isinstance(output, list | tuple)
+        chosen = classes[-1:] if len(classes) == 2 else classes
+        chosen = chosen if output is None else [str(label) for label in (output if several else [output])]
+        scale = "log-odds" if self.explained.link == "logit" else "probability" if classes else "output"
+        into = f", classification into {listed(classes)}" if classes else ""
+        explained = f"{scale} of {listed(chosen)}" if chosen else "every number that the model returns"
+        return f"{kind} of {model_name(adapter.name, adapter.library)}{into}\n  explains  {explained}"
 
     @classmethod
     def of(cls, f: Any, output: Any, link: Link, classes: Sequence[Any] | None, dress: Dress | None = None) -> Models:

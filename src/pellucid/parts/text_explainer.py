@@ -144,6 +144,10 @@ class TextExplainer:
             checks=flag("checks", checks),
         )
 
+    def __repr__(self) -> str:
+        how = "removed" if self._mask == REMOVE else f"replaced by {self._mask!r}"
+        return f"{self._models.introduction('TextExplainer')}\n  absent    words are {how}"
+
     # A text is also an iterable of texts; the first signature that fits counts.
     @overload
     def shap(self, text: str, **options: Unpack[_Shap]) -> TextAttribution: ...  # type: ignore[overload-overlap]

@@ -16,7 +16,7 @@ from pellucid.models.outcome import comparable, outcome_for
 from pellucid.reading.additive import read_additive
 from pellucid.reading.trees import Refusal, tree_model
 from pellucid.runner import Run
-from pellucid.words import counted, listed, number, percent
+from pellucid.words import counted, listed, model_name, number, percent
 
 _NAMES = 8  # columns that are named of each kind
 
@@ -34,10 +34,9 @@ def introduction(predictor: Predictor, data: Data, run: Run) -> str:
 
 
 def _model(predictor: Predictor) -> str:
-    library = "" if predictor.library == "function" else f" ({predictor.library})"
     classes = predictor.classes
     kind = predictor.task if classes is None else f"classification into {listed([str(label) for label in classes])}"
-    return f"{predictor.name}{library}, {kind}"
+    return f"{model_name(predictor.name, predictor.library)}, {kind}"
 
 
 def _explained(predictor: Predictor) -> str:

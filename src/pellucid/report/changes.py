@@ -33,7 +33,7 @@ _ASKED, _FEWEST = 1_200, 200  # model rows for each row, and below which nothing
 _LOOKED = 200  # rows whose predictions say where the middle is
 _BRIEF_ROWS, _BRIEF_ANSWERS, _BRIEF_FEATURES, _PANEL = 2, 2, 2, 92.0
 _ROWS, _ANSWERS, _FEATURES = 8, 5, 7
-_MEANING = "Each answer is the row with as little changed as possible; the model was asked about it as it stands here."
+_MEANING = "Each answer is the row with as little changed as possible; predictions are those of the model for exactly these values."
 _MORE = (
     "Nothing was held fixed: explainer.counterfactuals(row, target, fixed=, monotone=) leaves out what nobody can change."
     " It is about the model, not about the world."
@@ -67,7 +67,7 @@ def change_sections(explainer: Explainer, why: Why, asked: Sequence[int], work: 
 def _rows(why: Why, asked: Sequence[int], *, brief: bool) -> dict[int, str]:
     """Which rows, by position, and why."""
     chosen = {} if why.chosen is None else {row: ", ".join(said) for row, said in why.chosen.reasons.items()}
-    found = {row: chosen.get(row, "asked for") for row in asked}
+    found = {row: chosen.get(row, "as requested") for row in asked}
     if not (brief and found):
         found |= chosen
     return dict(list(found.items())[: max(_BRIEF_ROWS, len(asked)) if brief else _ROWS])
@@ -131,6 +131,6 @@ def _targets(explainer: Explainer) -> list[str]:
     if explainer.predictor.classes is not None:
         return []
     return [
-        "A number has no opposite: rows in the middle half of the predictions are taken to their upper quartile, the"
-        " others to the median."
+        "A regression has no other class to aim at: the target is the upper quartile of the predictions for rows in"
+        " their middle half, and the median for the others."
     ]

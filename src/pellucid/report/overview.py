@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid.report.cards import Plain, section, table
-from pellucid.words import counted, listed, percent, value_name
+from pellucid.words import counted, listed, model_name, percent, value_name
 
 if TYPE_CHECKING:
     from pellucid.data.schema import Feature
@@ -32,7 +32,7 @@ def facts(explainer: Explainer) -> list[Plain]:
     """What stands below the title."""
     predictor, data = explainer.predictor, explainer.data
     return [
-        {"label": "Model", "value": f"{predictor.name} ({predictor.library})"},
+        {"label": "Model", "value": model_name(predictor.name, predictor.library)},
         {"label": "Task", "value": _task(explainer)},
         {"label": "Explained", "value": _explained(explainer)},
         {"label": "Rows", "value": f"{len(data):,}"},

@@ -76,7 +76,7 @@ def choose(
 ) -> Reasons:
     """Rows to show and why; ``overall`` holds the contributions in the ``sample`` of rows."""
     ends = extremes(_score(explainer, seen)) or ()
-    found = [(row, "asked for") for row in asked]
+    found = [(row, "as requested") for row in asked]
     extreme = [(int(seen.rows[end]), what) for end, what in zip(ends, _names_of_ends(explainer), strict=False)]
     if overall is None:
         found += extreme

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid.explanations import Importance, Performance
+from pellucid.explanations.importance import in_units
 from pellucid.report.cards import Plain, card, section
 from pellucid.report.contributions import dots, how_found, main_output
 from pellucid.report.performance import model_section
@@ -93,7 +94,7 @@ def _matters(explainer: Explainer, importance: Importance, why: Why) -> Plain:
         "importance",
         "Feature importance",
         importance,
-        sentences=importance.findings()[:1],
+        sentences=[*importance.findings()[:1], *in_units(importance, most=1)],
         half=True,
         max_display=_BARS,
         width=_BAR_WIDTH,

@@ -9,7 +9,7 @@ from pellucid.report.cards import Plain, heading
 from pellucid.report.singles import TOP
 from pellucid.report.wholes import Seen
 from pellucid.report.work import Work
-from pellucid.words import counted, listed
+from pellucid.words import counted, listed, model_name
 
 
 def document(
@@ -42,7 +42,7 @@ def _facts(seen: Seen) -> list[Plain]:
     )
     looked = "" if len(seen.places) == seen.total else f" ({len(seen.places):,} looked at)"
     return [
-        {"label": "Model", "value": f"{seen.model} ({seen.library})"},
+        {"label": "Model", "value": model_name(seen.model, seen.library)},
         {"label": "Task", "value": task},
         {"label": "Explained", "value": "the predicted number" if explained == "prediction" else explained},
         {"label": f"{seen.noun.capitalize()}s", "value": f"{seen.total:,}{looked}"},

@@ -33,7 +33,7 @@ _CLASSES: dict[str, Callable[[Performance, PerformanceOptions], ChartType]] = {
 _SHOWN = {
     "predicted": "Predicted against actual values; orange: mean of each bin of predictions",
     "residuals": "Residuals (actual minus predicted); orange: bin means with 95% intervals; shaded: the middle 80%",
-    "confusion": "Confusion matrix; percentages are shares of the true class",
+    "confusion": "Confusion matrix; colour: share of the true class",
     "calibration": "Calibration: observed share by predicted probability, with 95% intervals",
     "roc": "ROC curve; dashed: chance",
     "precision-recall": "Precision-recall curve; dashed: chance, the share of the class",

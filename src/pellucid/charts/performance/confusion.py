@@ -14,6 +14,7 @@ from pellucid.explanations.plot_options import PerformanceOptions
 from pellucid.words import number, percent
 
 _PRINTED = 12  # up to so many classes the numbers are printed in the cells
+_BARE = 6  # with more classes than this shares are left to the colour, and empty cells are empty
 _DARK = 0.55
 _LETTER = 9.0  # pixels for a letter of a class, with the gap to the next
 
@@ -21,6 +22,7 @@ _LETTER = 9.0  # pixels for a letter of a class, with the gap to the next
 def confusion_data(found: Performance) -> list[Row]:
     """One row per pair of a true and a predicted class; shares are those of the true class."""
     names = level_names(found.classes)
+    bare = len(names) > _BARE
     rows: list[Row] = []
     for true, line in zip(names, found.confusion, strict=True):
         total = float(line.sum())
@@ -31,13 +33,19 @@ def confusion_data(found: Performance) -> list[Row]:
                     "true": true,
                     "predicted": taken,
                     "share": share,
-                    "label": [number(float(weight)), f"({percent(share)})"] if total > 0 else ["no row"],
+                    "label": _label(float(weight), share, bare) if total > 0 else ["no row"],
                     "rows_text": number(float(weight)),
                     "share_text": percent(share),
                     "ink": "white" if share > _DARK else "black",
                 }
             )
     return rows
+
+
+def _label(weight: float, share: float, bare: bool) -> list[str]:
+    if bare:
+        return [number(weight) if weight else ""]
+    return [number(weight), f"({percent(share)})"]
 
 
 def confusion(found: Performance, options: PerformanceOptions) -> ChartType:

@@ -108,6 +108,6 @@ def shapley(
         base=squeeze_outputs(nobody[0]),
         prediction=squeeze_outputs(everybody),
         interactions=found.pairs(index) if order > 1 else None,
-        reference=Reference(name="nobody"),
+        reference=Reference(name="the empty coalition"),
         entries=Entries((np.array([""], dtype=object),) * n, ((),) * n),  # players have names, but no values
     )

@@ -171,18 +171,27 @@ def _several(given: Mapping[Any, Any], predictor: Predictor, own: FloatArray) ->
     return _placed(predictor, _ends(len(names), ends), " and ".join(words), None)
 
 
+def _said(end: float) -> str:
+    """The end of an interval: six digits, of a large number all that stand before the point."""
+    return f"{end:,.0f}" if 1e5 <= abs(end) < 1e15 else f"{end:,.6g}"
+
+
 def _interval(given: Any, now: float) -> tuple[float, float, str]:
     """The ends of what is asked for, both included, and how it is said.
 
     A number is to be reached: at least it from below, at most it from above.
     """
     if is_number(given):
-        return (float(given), np.inf, f">= {given:g}") if now < given else (-np.inf, float(given), f"<= {given:g}")
+        return (
+            (float(given), np.inf, f">= {_said(given)}")
+            if now < given
+            else (-np.inf, float(given), f"<= {_said(given)}")
+        )
     if isinstance(given, str):
         said = _COMPARISON.fullmatch(given)
         if said:
             sign, number = said[1].replace("≤", "<=").replace("≥", ">="), float(said[2]) / (100 if said[3] else 1)
-            return *_compared(sign, number), f"{sign} {number:g}"
+            return *_compared(sign, number), f"{sign} {_said(number)}"
         beyond = _SIGN.fullmatch(given)
         if beyond:
             raise InputError(
@@ -191,7 +200,7 @@ def _interval(given: Any, now: float) -> tuple[float, float, str]:
     if isinstance(given, tuple | list) and len(given) == 2 and all(end is None or is_number(end) for end in given):
         low, high = (-np.inf if given[0] is None else given[0]), (np.inf if given[1] is None else given[1])
         if low <= high:
-            return float(low), float(high), f"in [{low:g}, {high:g}]"
+            return float(low), float(high), f"in [{_said(low)}, {_said(high)}]"
     raise InputError(
         f"target={given!r} is not understood; give a number, a comparison such as '>= 1000', an interval (low,"
         " high) or,"

@@ -49,17 +49,18 @@ class Side:
         feature = data.schema.features[self.feature]
         lacking = feature.missing > 0 and self.missing
         if not self.known:
-            return f"{feature.name} missing"
+            return f"{feature.name} is missing"
         if self.levels is not None:
             names = level_words(data, self.feature, tuple(sorted(self.levels)))
             names += ["missing"] if lacking else []
             more = [f"{len(names) - _LEVELS} more"] if len(names) > _LEVELS + 1 else []
-            return f"{feature.name}: {', '.join([*(names[:_LEVELS] if more else names), *more])}"
+            said = [*(names[:_LEVELS] if more else names), *more]
+            return f"{feature.name} = {said[0]}" if len(said) == 1 else f"{feature.name} in [{', '.join(said)}]"
         low, high = (self._value(data, end) for end in (self.low, self.high))
         name = feature.name
         said = f"{low} < {name} ≤ {high}" if low and high else f"{name} > {low}" if low else f"{name} ≤ {high}"
         if not low and not high:
-            return f"{name} known"
+            return f"{name} is known"
         return f"{said} or missing" if lacking else said
 
     def _value(self, data: Data, end: float) -> str:
