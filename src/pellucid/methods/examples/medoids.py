@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid.arrays import BoolArray, FloatArray, IntArray
-from pellucid.data.similarity import Cells, Points
+from pellucid.data.similarity import Rows
 
 _BLOCK = 16
 _ROUNDS = 10
@@ -49,7 +49,7 @@ class _State:
         return cls(apart[rows, owner], second, member)
 
 
-def medoids(rows: Points | Cells, start: IntArray, weights: FloatArray, allowed: BoolArray) -> tuple[IntArray, float]:
+def medoids(rows: Rows, start: IntArray, weights: FloatArray, allowed: BoolArray) -> tuple[IntArray, float]:
     """The medoids that swaps lead to, and their weighted mean distance from all rows."""
     chosen = start.copy()
     apart = distances(rows, slice(None), chosen)
@@ -79,7 +79,7 @@ def _best_swap(block: FloatArray, state: _State, w: FloatArray) -> tuple[int, in
     return int(best), int(out), float(change[best, out])
 
 
-def distances(rows: Points | Cells, some: IntArray | slice, others: IntArray) -> FloatArray:
+def distances(rows: Rows, some: IntArray | slice, others: IntArray) -> FloatArray:
     """Distances of some rows from others."""
     found = np.maximum(rows.apart(some, others).astype(np.float64), 0.0)
     return np.sqrt(found) if rows.squared else found
