@@ -7,11 +7,13 @@ from pellucid.glassbox.linear.logistic_model import LogisticModel
 from pellucid.glassbox.naive_bayes import NaiveBayes
 from pellucid.glassbox.nearest_neighbours import NearestNeighbours
 from pellucid.glassbox.nearest_prototype import NearestPrototype
+from pellucid.glassbox.properties import PROPERTIES
 from pellucid.glassbox.rules.rule_fit import RuleFit
 from pellucid.glassbox.rules.rule_list import RuleList
 from pellucid.glassbox.rules.short_tree import ShortTree
 
 __all__ = [
+    "PROPERTIES",
     "AdditiveModel",
     "GeneralizedLinearModel",
     "LinearModel",
