@@ -15,21 +15,20 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.special import ndtri
-from sklearn.base import ClassifierMixin
 
-from pellucid.arrays import AnyArray, FloatArray
+from pellucid.arrays import FloatArray
 from pellucid.errors import InputError
 from pellucid.glassbox.base import Training
+from pellucid.glassbox.class_scores import ClassScores
 from pellucid.glassbox.linear.assumptions import separated_caveats
 from pellucid.glassbox.linear.irls import irls, sandwich
 from pellucid.glassbox.linear.least_squares import Penalty
 from pellucid.glassbox.linear.multinomial import multinomial
 from pellucid.glassbox.linear.terms import LinearTerms, checked_options
 from pellucid.models.families import FAMILIES, LINKS
-from pellucid.stats import expit, softmax
 
 
-class LogisticModel(ClassifierMixin, LinearTerms):  # type: ignore[misc]  # scikit-learn has no types
+class LogisticModel(ClassScores, LinearTerms):
     """Logistic regression with mixed features, odds ratios, standard errors and effects.
 
     Parameters
@@ -122,21 +121,3 @@ class LogisticModel(ClassifierMixin, LinearTerms):  # type: ignore[misc]  # scik
 
     def _critical(self, level: float) -> float:
         return float(ndtri((1 + level) / 2))
-
-    def decision_function(self, X: Any) -> AnyArray:
-        """Log-odds of the second of two classes, or a score for each of several."""
-        sums = self._sums(self._design(X))
-        return np.asarray(sums[:, 0] if sums.shape[1] == 1 else sums)
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Probabilities of the classes."""
-        sums = self._sums(self._design(X))
-        if sums.shape[1] > 1:
-            return softmax(sums)
-        p = expit(sums)
-        return np.hstack([1.0 - p, p])
-
-    def predict(self, X: Any) -> AnyArray:
-        """The class with the largest probability."""
-        best = np.argmax(self.predict_proba(X), axis=1)
-        return np.asarray(self.classes_[best])

@@ -94,8 +94,8 @@ class RuleList(EitherTask):
     >>> from pellucid.glassbox import RuleList
     >>> X = np.random.default_rng(0).uniform(size=(200, 2))
     >>> print(RuleList(rules=1).fit(X, np.where(X[:, 1] > 0.5, "high", "low")).text())
-    if x1 > 0.5: high (100% of 104 rows)
-    else: low (100% of 96 rows)
+    if x1 ≤ 0.504: low (100% of 96 rows)
+    else: high (100% of 104 rows)
     """
 
     def __init__(
