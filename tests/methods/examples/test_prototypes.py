@@ -353,3 +353,14 @@ def test_leaves_are_a_kernel_of_their_own():
         pellucid.Explainer(forest, X, y).prototypes(3, features="leaves", width=1.0)
     with pytest.raises(pellucid.InputError, match="model of trees"):
         pellucid.Explainer(lambda X: X[:, 0], X).prototypes(3, features="leaves")
+
+
+@pytest.mark.parametrize("m", [1, 2, 5])
+def test_no_single_swap_of_medoids_lowers_the_sum(m):
+    X, w = cloud(3, 30), np.random.default_rng(1).uniform(0.5, 2, 30)
+    apart = np.linalg.norm(X[:, None] - X[None], axis=2)
+    chosen, mean = medoids(Points(X), np.arange(m), w, np.ones(30, dtype=bool))
+    loss = w @ apart[:, chosen].min(axis=1)
+    assert mean == pytest.approx(loss / w.sum())
+    swaps = [[c, *np.delete(chosen, k)] for k in range(m) for c in range(30)]
+    assert min(w @ apart[:, swapped].min(axis=1) for swapped in swaps) >= loss * (1 - 1e-8)
