@@ -171,14 +171,9 @@ class ShortTree(EitherTask):
     def rules_(self) -> tuple[Rule, ...]:
         """One rule per leaf, from left to right."""
         clauses = paths(self._tree, self._levels)
-        return tuple(self._rule(clauses[leaf], leaf) for leaf in self._in_order() if self._tree.feature[leaf] < 0)
-
-    def _rule(self, clause: Any, leaf: int) -> Rule:
-        said = sayings.conditions(clause, self._schema)
-        value = self._tree.value[leaf]
-        if self._classifies:
-            return Rule(conditions=said, prediction=self.classes_[value.argmax()].item(), columns_of_data=self._names)
-        return Rule(conditions=said, same=np.array([[value[0], value[0]]]), columns_of_data=self._names)
+        leaves = [leaf for leaf in self._in_order() if self._tree.feature[leaf] < 0]
+        classes = self._labels_or_none
+        return tuple(sayings.rule(clauses[k], self._tree.value[k], self._schema, classes) for k in leaves)
 
     def _in_order(self) -> list[int]:
         order, open_ = [], [0]
