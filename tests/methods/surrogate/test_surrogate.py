@@ -251,6 +251,15 @@ def test_weights_move_the_focus():
             ex.surrogate(weights=wrong)
 
 
+def test_some_rows_and_the_outcome():
+    X = rows(700, 2)
+    ex = explain(lambda T: T[:, 0] + T[:, 1] ** 2, X, X[:, 0] + X[:, 1] ** 2)
+    found = ex.surrogate(rows=range(300), size=4)
+    assert found.settings["rows"] == 300
+    assert found.replacement is not None
+    assert "poor-model" not in {caveat.code for caveat in found.caveats}
+
+
 def test_several_side_by_side_are_judged_by_the_same_rows():
     ex = explain(lambda T: T[:, 0] + T[:, 1], rows(400, 2), checks=False)
     both = ex.surrogate(["tree", "linear"])

@@ -63,7 +63,7 @@ def surrogate(
     }
     chance = _chance(predictor, task, run)
     made = [(one, known[one]() if isinstance(one, str) and one in known else one) for one in kinds]
-    found = [_one(predictor, task, one, wanted, settings, chance, run) for one in made]
+    found = [_one(predictor, data, task, one, wanted, settings, chance, run) for one in made]
     if not several:
         return found[0]
     header = replace(found[0].header, caveats=(), settings={**settings, "kinds": [one.kind for one in found]})
@@ -78,6 +78,7 @@ def surrogate(
 
 def _one(
     predictor: Predictor,
+    data: Data,
     task: Task,
     named: tuple[Any, Any],
     wanted: float | None,
@@ -111,7 +112,7 @@ def _one(
         replacement=replacement(predictor, task, held),
         **_looks(fitter, found, size, held, predictor, run),
     )
-    return run.finish(result, surrogate_caveats(predictor, task.data, run, result, chance))
+    return run.finish(result, surrogate_caveats(predictor, data, run, result, chance))
 
 
 def _looks(
