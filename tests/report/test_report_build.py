@@ -233,8 +233,8 @@ def test_steps_are_announced_in_words(linear: Any, golden: Any) -> None:
     golden("report", "a whole report of a weighted sum", said(*document["sections"]))
     golden("report", "findings of a weighted sum", map(masked, document["findings"]))
     golden("report", "steps", [what for what, _, _ in steps])
-    assert [done for _, done, _ in steps] == list(range(15))
-    assert {total for _, _, total in steps} == {14}
+    assert [done for _, done, _ in steps] == list(range(16))
+    assert {total for _, _, total in steps} == {15}
 
 
 @pytest.mark.parametrize("top", [0, -1, 2.5, True, "3"])
