@@ -16,9 +16,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from covered import importance, interactions, shapley
+from covered import contributions, importance, interactions, shapley
 
-ROOMS = (importance, interactions, shapley)
+ROOMS = (importance, contributions, interactions, shapley)
 
 
 def main() -> None:
