@@ -14,11 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.ensemble import (
-    GradientBoostingRegressor,
-    HistGradientBoostingRegressor,
-    RandomForestRegressor,
-)
+from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
@@ -114,12 +110,7 @@ def memorised(seed: int) -> Planted:
         yield f"noise fitted by a {name}", "importance", "training-data", Explainer(model.fit(X, y), X, y).importance()
 
 
-CURVES = {
-    "x^2": np.square,
-    "abs(x)": np.abs,
-    "sin(3 x)": lambda x: np.sin(3 * x),
-    "exp(3 x)": lambda x: np.exp(3 * x),
-}
+CURVES = {"x^2": np.square, "abs(x)": np.abs, "sin(3 x)": lambda x: np.sin(3 * x), "exp(3 x)": lambda x: np.exp(3 * x)}
 
 
 def curved(seed: int) -> Planted:
@@ -152,7 +143,9 @@ def main(count: int) -> str:
     lines += ["## Benign data", "", f"Goal: silent in {SILENT:.0%}, per code and verb.", "", "| verb | code | speaks |"]
     lines += ["|---|---|--:|"]
     for verb, codes in spoken.items():
-        lines += [f"| {verb} | {code} | {n / count:.0%} |" for code, n in codes.most_common()] or [f"| {verb} | - | 0% |"]
+        lines += [f"| {verb} | {code} | {n / count:.0%} |" for code, n in codes.most_common()] or [
+            f"| {verb} | - | 0% |"
+        ]
     right: dict[tuple[str, str, str], list[tuple[bool, int]]] = {}
     others: dict[tuple[str, str, str], Counter[str]] = {}
     for seed in range(count):

@@ -231,7 +231,11 @@ def test_bad_models_and_targets(files: Path, tmp_path: Path, model: str, options
         ("a.csv", b"temp,wind,cnt\n", "has no rows"),
         ("a.csv", b"temp,wind,cnt\n1,2,3\n1,2,\n", "is missing in 1 of 2 rows, first in row 2"),
         ("a.csv", b'temp,wind,cnt\n1,2,3\n1,"2\n', "cannot be read as csv"),
-        ("a.csv", b"temp,wind,cnt\n1,\xff\xfe,3\n", "is not written in utf-8; name its encoding, such as --encoding cp1252"),
+        (
+            "a.csv",
+            b"temp,wind,cnt\n1,\xff\xfe,3\n",
+            "is not written in utf-8; name its encoding, such as --encoding cp1252",
+        ),
         ("a.csv", b"temp,wind,temp\n1,2,3\n", "has the column 'temp' twice"),
         ("a.csv", b"hot,cnt\n1,2\n", "no column that the model knows"),
         ("a.csv", b"temp,cnt\n1,2\n2,3\n", "trained with the column 'wind', which X lacks"),

@@ -17,13 +17,7 @@ ANGLE = np.random.default_rng(1).uniform(0, 2 * np.pi, 200)
 
 @pytest.mark.parametrize(
     ("first", "second"),
-    [
-        (X, X**2),
-        (X, np.abs(X)),
-        (X, np.sin(3 * X)),
-        (X, np.exp(3 * X)),
-        (np.cos(ANGLE), np.sin(ANGLE)),
-    ],
+    [(X, X**2), (X, np.abs(X)), (X, np.sin(3 * X)), (X, np.exp(3 * X)), (np.cos(ANGLE), np.sin(ANGLE))],
     ids=["square", "absolute", "sine", "exponential", "circle"],
 )
 def test_curves_are_seen(first, second):

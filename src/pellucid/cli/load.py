@@ -74,7 +74,9 @@ def _read(path: Path, encoding: str) -> Any:
     except InputError:
         raise
     except LookupError:
-        raise InputError(f"--encoding {encoding!r} is not known; give one such as utf-8, latin-1, cp1252 or utf-16.") from None
+        raise InputError(
+            f"--encoding {encoding!r} is not known; give one such as utf-8, latin-1, cp1252 or utf-16."
+        ) from None
     except UnicodeError as error:
         raise InputError(
             f"{str(path)!r} is not written in {encoding}; name its encoding, such as --encoding cp1252 (Windows),"

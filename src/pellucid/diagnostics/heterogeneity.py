@@ -89,7 +89,9 @@ def heterogeneity_caveat(data: Data, chosen: tuple[int, ...], curves: FloatArray
     )
 
 
-def local_heterogeneity(data: Data, j: int, changes: FloatArray, cell: IntArray, spread: FloatArray) -> Iterator[Caveat]:
+def local_heterogeneity(
+    data: Data, j: int, changes: FloatArray, cell: IntArray, spread: FloatArray
+) -> Iterator[Caveat]:
     """The average of local changes ``(rows, outputs)``, from one end of a wide bin to the other, hides interactions.
 
     Within a bin all rows make the same step, so whatever their changes differ by is interaction.
