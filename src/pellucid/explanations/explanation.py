@@ -17,7 +17,7 @@ from pellucid.data.row_labels import RowLabels
 from pellucid.drawing import drawn
 from pellucid.explanations.caveat import PARTIAL, Caveat, in_short, said_first, worst_first
 from pellucid.explanations.notebook import in_notebook
-from pellucid.explanations.plot_options import PlotOptions, documented
+from pellucid.explanations.option import PlotOptions, documented
 from pellucid.explanations.store import encode, save, stored
 from pellucid.runner import Cost
 from pellucid.words import EVIDENCE, GAME, TABLE, Vocabulary, counted, listed
